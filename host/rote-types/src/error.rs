@@ -1,0 +1,85 @@
+//! The kinds of failure that a user, a script or an agent can tell apart.
+//!
+//! Every library has its own error types; each says through [`Classify`] which kind it is and what to do
+//! next, so that the exit code and the hint are decided where the failure is understood.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of failure it is. The numbers are the exit codes (design §9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Anything without a kind of its own, and a false condition: exit 1.
+    General,
+    /// The words of the command or its input are wrong: exit 2.
+    Usage,
+    /// The named adapter, tool, workspace, response, variable or flow does not exist: exit 3.
+    NotFound,
+    /// A credential is missing, unreadable or was refused by the remote: exit 4.
+    Auth,
+    /// The call needs a person's confirmation first: exit 5.
+    ConfirmationNeeded,
+    /// A policy, a limit of reach or the sandbox forbids it: exit 6.
+    Denied,
+    /// The installed adapter is not the one that was pinned: exit 7.
+    FingerprintMismatch,
+    /// The remote could not be reached or answered with an error: exit 8.
+    Upstream,
+    /// A bound on time, memory, bytes or steps was reached: exit 9.
+    Limit,
+    /// The state on disk contradicts the request, or a strict check failed: exit 10.
+    Conflict,
+}
+
+impl ErrorKind {
+    /// Returns the process exit code, 1 to 10.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::General => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Auth => 4,
+            Self::ConfirmationNeeded => 5,
+            Self::Denied => 6,
+            Self::FingerprintMismatch => 7,
+            Self::Upstream => 8,
+            Self::Limit => 9,
+            Self::Conflict => 10,
+        }
+    }
+
+    /// Returns the stable machine name, as `error.kind` carries it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::General => "general",
+            Self::Usage => "usage",
+            Self::NotFound => "not_found",
+            Self::Auth => "auth",
+            Self::ConfirmationNeeded => "confirmation_needed",
+            Self::Denied => "denied",
+            Self::FingerprintMismatch => "fingerprint_mismatch",
+            Self::Upstream => "upstream",
+            Self::Limit => "limit",
+            Self::Conflict => "conflict",
+        }
+    }
+}
+
+/// What the edge needs to know of a library error beyond its text.
+pub trait Classify: std::error::Error {
+    /// Returns the kind, which decides the exit code.
+    fn kind(&self) -> ErrorKind;
+
+    /// Returns what to do next, as a command where there is one.
+    fn hint(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns data for `error.details` in machine output; never a secret.
+    fn details(&self) -> Option<serde_json::Value> {
+        None
+    }
+}

@@ -1,0 +1,26 @@
+//! The vocabulary that every layer shares: ids, tools, manifests, calls, error kinds, limits and ports.
+//!
+//! Invariants: no I/O, no clock, no environment; every type here is plain data or a trait. A word that two
+//! crates use is defined here once; a word that one crate uses stays there.
+
+mod canonical;
+mod digest;
+mod error;
+mod id;
+mod limits;
+mod manifest;
+mod ports;
+mod response;
+mod tool;
+
+pub use canonical::{CanonicalError, canonical_json};
+pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256};
+pub use error::{Classify, ErrorKind};
+pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceName};
+pub use limits::{CallLimits, QueryLimits, RunLimits};
+pub use manifest::{
+    AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerIdentity, SpecType,
+};
+pub use ports::{Clock, Entropy, QueryEngine, QueryError, QueryOutput};
+pub use response::{ResponseRef, ToolCall};
+pub use tool::{Method, SecurityAlternative, Tool, ToolHints};

@@ -1,0 +1,170 @@
+//! `manifest.json`: what an installed adapter is and what pins it.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{AdapterId, Fingerprint, Sha256Digest, ToolDigest};
+
+/// The format that an adapter was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SpecType {
+    /// OpenAPI 3.0.x.
+    Openapi3,
+    /// OpenAPI 3.1.x (and 3.2, read tolerantly).
+    Openapi31,
+    /// Swagger 2.0.
+    Swagger2,
+    /// Google Discovery v1.
+    Discovery,
+    /// GraphQL SDL or introspection.
+    Graphql,
+    /// An MCP server.
+    Mcp,
+    /// Local data.
+    Data,
+}
+
+impl SpecType {
+    /// Returns the word used in manifests and in machine output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Openapi3 => "openapi3",
+            Self::Openapi31 => "openapi31",
+            Self::Swagger2 => "swagger2",
+            Self::Discovery => "discovery",
+            Self::Graphql => "graphql",
+            Self::Mcp => "mcp",
+            Self::Data => "data",
+        }
+    }
+}
+
+/// Who the described server says it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerIdentity {
+    /// `info.title` or its counterpart.
+    pub name: String,
+    /// `info.version` or its counterpart.
+    pub version: String,
+}
+
+/// How a credential travels.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AuthKind {
+    /// `Authorization: Bearer <token>`; OAuth2 and OpenID Connect end here too.
+    Bearer,
+    /// `Authorization: Basic <base64(user:password)>`; the vault entry holds `user:password`.
+    Basic,
+    /// A header of its own.
+    ApiKeyHeader {
+        /// The header's name.
+        name: String,
+    },
+    /// A query parameter.
+    ApiKeyQuery {
+        /// The parameter's name.
+        name: String,
+    },
+    /// A cookie.
+    ApiKeyCookie {
+        /// The cookie's name.
+        name: String,
+    },
+}
+
+/// One credential that the adapter can use: a name, never a value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthSlot {
+    /// How it travels.
+    #[serde(flatten)]
+    pub kind: AuthKind,
+    /// The vault entry (and environment variable) that holds it.
+    pub token_env: String,
+    /// Why this scheme was read from the document, with its JSON pointer.
+    pub evidence: String,
+}
+
+/// All credentials of an adapter. Slots are keyed by the scheme's name in the source document.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Authentication {
+    /// Vault entry of the recommended slot, or none for an open API. This is the seed's `auth.token_env`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_env: Option<String>,
+    /// Name of the recommended slot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_scheme: Option<String>,
+    /// Why that one: operations covered, support and evidence, in one sentence.
+    #[serde(default)]
+    pub reason: String,
+    /// Every scheme that rote can apply.
+    #[serde(default)]
+    pub schemes: BTreeMap<String, AuthSlot>,
+    /// Schemes of the document that rote cannot apply, each with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unsupported: BTreeMap<String, String>,
+}
+
+/// How sensitive the data behind the adapter is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SensitivityTier {
+    /// Nothing personal or secret was seen.
+    Low,
+    /// Personal data.
+    Medium,
+    /// Health, payment, identity documents or secrets.
+    High,
+}
+
+/// The component file that belongs to the manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ComponentInfo {
+    /// Size of `adapter.wasm` in bytes.
+    pub bytes: u64,
+    /// Digest of `adapter.wasm`; the host runs no other bytes.
+    pub sha256: Sha256Digest,
+}
+
+/// Everything that identifies and pins an installed adapter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of this file's shape: 1.
+    pub schema: u32,
+    /// Local name.
+    pub id: AdapterId,
+    /// Display name.
+    pub name: String,
+    /// Version of the package, starting at `0.1.0`.
+    pub version: String,
+    /// One paragraph from the source.
+    #[serde(default)]
+    pub description: String,
+    /// Source format.
+    pub spec_type: SpecType,
+    /// Version word in the source, such as `3.1.0`.
+    pub spec_version: String,
+    /// Where the source came from: a path or a URL without credentials.
+    pub spec_source: String,
+    /// Who the server says it is.
+    pub server: ServerIdentity,
+    /// Where requests go; `None` until a person sets one (the source named none).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base_url: Option<String>,
+    /// Identity of the whole surface.
+    pub fingerprint: Fingerprint,
+    /// Identity of each tool, by name.
+    pub tool_digests: BTreeMap<String, ToolDigest>,
+    /// Credential slots.
+    pub auth: Authentication,
+    /// Highest tier over the tools.
+    pub sensitivity_tier: SensitivityTier,
+    /// The component.
+    pub component: ComponentInfo,
+    /// When it was installed.
+    pub created_at: Timestamp,
+}

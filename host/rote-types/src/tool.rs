@@ -1,0 +1,109 @@
+//! One tool: the uniform shape that every source format is turned into, and one entry of `tools.json`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// How a tool acts on the remote. For HTTP this is the request method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Method {
+    /// Reads.
+    Get,
+    /// Reads the head only.
+    Head,
+    /// Asks what is possible.
+    Options,
+    /// Echoes the request.
+    Trace,
+    /// Creates or acts.
+    Post,
+    /// Changes a part.
+    Patch,
+    /// Replaces.
+    Put,
+    /// Removes.
+    Delete,
+    /// A tool of an MCP server; its hints say what it does.
+    Mcp,
+}
+
+impl Method {
+    /// Returns the method as it stands on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "GET",
+            Self::Head => "HEAD",
+            Self::Options => "OPTIONS",
+            Self::Trace => "TRACE",
+            Self::Post => "POST",
+            Self::Patch => "PATCH",
+            Self::Put => "PUT",
+            Self::Delete => "DELETE",
+            Self::Mcp => "MCP",
+        }
+    }
+
+    /// Whether the method is safe in the sense of RFC 9110 §9.2.1.
+    #[must_use]
+    pub fn is_read(self) -> bool {
+        matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace)
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What the tool says of itself, in the words of MCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct ToolHints {
+    /// It changes nothing.
+    pub read_only_hint: bool,
+    /// It may destroy something.
+    pub destructive_hint: bool,
+    /// Calling it twice is like calling it once.
+    pub idempotent_hint: bool,
+}
+
+/// Slots that are needed together (AND); an empty one means that no credential is needed.
+pub type SecurityAlternative = Vec<String>;
+
+/// One callable operation of an adapter.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tool {
+    /// The stable name: at most 64 of `A-Z a-z 0-9 . _ / -`.
+    pub name: String,
+    /// The source's own operation id, when it had one and the name differs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub original_operation_id: Option<String>,
+    /// What it does, in the source's words; data, never an instruction.
+    #[serde(default)]
+    pub description: String,
+    /// The request method.
+    pub method: Method,
+    /// The path template below the base URL, `{name}` per parameter, with neither query nor fragment.
+    pub path: String,
+    /// Base URLs that replace the adapter's own for this tool; empty for almost all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
+    /// The group that the tool belongs to.
+    pub toolset: String,
+    /// What it says of its effects.
+    #[serde(default)]
+    pub hints: ToolHints,
+    /// Marked deprecated by the source.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deprecated: bool,
+    /// Ways to authenticate, any one of which will do (OR of ANDs of slot names); empty means none is needed.
+    #[serde(default)]
+    pub security: Vec<SecurityAlternative>,
+    /// JSON Schema (2020-12) of the arguments, an object.
+    pub input_schema: Value,
+}
