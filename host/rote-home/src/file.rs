@@ -1,0 +1,209 @@
+//! Files: capped reads, atomic replaces, appended lines.
+//!
+//! A replace writes a temporary file beside the target and renames it, so that a full disk or a kill leaves the
+//! old content. Durability (fsync) is asked for by name, because it costs milliseconds.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::HomeError;
+use crate::lock::flock_within;
+
+/// Prefix of temporary files; leftovers of killed processes are swept by it.
+pub(crate) const TEMPORARY_PREFIX: &str = ".tmp-";
+
+/// How long an appended line waits for other writers of the same file.
+const APPEND_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileMode {
+    /// The owner: 0600.
+    Private,
+    /// Everybody who can enter the directory: 0644.
+    Shared,
+}
+
+impl FileMode {
+    pub(crate) fn bits(self) -> u32 {
+        match self {
+            Self::Private => 0o600,
+            Self::Shared => 0o644,
+        }
+    }
+}
+
+/// Reads a file of at most `max_bytes`.
+///
+/// # Errors
+/// [`HomeError::NotFound`], [`HomeError::TooLarge`], or [`HomeError::Io`]; each names the path.
+pub fn read_capped(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
+    let fail = |source| HomeError::io("read", path, source);
+    let file = File::open(path).map_err(fail)?;
+    let expected = file.metadata().map_err(fail)?.len();
+    let too_large = || HomeError::TooLarge {
+        path: path.to_owned(),
+        max_bytes,
+    };
+    if expected > max_bytes {
+        return Err(too_large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
+    // One byte more than allowed shows a file that grows while it is read, or a device without a size.
+    file.take(max_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    match u64::try_from(bytes.len()) {
+        Ok(length) if length <= max_bytes => Ok(bytes),
+        _ => Err(too_large()),
+    }
+}
+
+/// Replaces the content of `path` in one step. Survives a kill of the process, not a power cut.
+///
+/// # Errors
+/// [`HomeError::Symlink`] when `path` is a link, [`HomeError::Io`] otherwise; the old content stays in each case.
+pub fn write_atomic(path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), HomeError> {
+    replace(path, mode, |file| file.write_all(bytes))
+}
+
+/// Replaces the content of `path` in one step that survives a power cut: file and directory are fsynced.
+///
+/// # Errors
+/// As [`write_atomic`].
+pub fn write_durable(path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), HomeError> {
+    replace(path, mode, |file| {
+        file.write_all(bytes)?;
+        file.sync_all()
+    })?;
+    sync_dir(parent(path))
+}
+
+/// Replaces `path` by what `fill` writes; nothing changes when it fails.
+fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), HomeError> {
+    refuse_symlink(path)?;
+    let dir = parent(path);
+    create_private_dir(dir)?;
+    let fail = |source: io::Error| HomeError::io("write", path, source);
+    let mut temporary = tempfile::Builder::new()
+        .prefix(TEMPORARY_PREFIX)
+        .permissions(std::fs::Permissions::from_mode(mode.bits()))
+        .tempfile_in(dir)
+        .map_err(fail)?;
+    // Held until the rename, so that a sweep can tell a file in use from a leftover.
+    rustix::fs::flock(
+        temporary.as_file(),
+        rustix::fs::FlockOperation::NonBlockingLockExclusive,
+    )
+    .map_err(|source| fail(source.into()))?;
+    fill(temporary.as_file_mut()).map_err(fail)?;
+    temporary.persist(path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Appends one line. A last line that a kill left without its line break is closed first.
+///
+/// # Errors
+/// [`HomeError::Invalid`] when `line` holds a line break, [`HomeError::Symlink`], [`HomeError::Busy`] or
+/// [`HomeError::Io`]; a part that fitted on a full disk is taken back.
+pub fn append_line(path: &Path, line: &str, mode: FileMode) -> Result<(), HomeError> {
+    if line.contains('\n') {
+        return Err(HomeError::Invalid {
+            what: "a line".to_owned(),
+            reason: "it holds a line break",
+        });
+    }
+    refuse_symlink(path)?;
+    create_private_dir(parent(path))?;
+    let fail = |source: io::Error| HomeError::io("append to", path, source);
+    let mut file = OpenOptions::new()
+        .read(true)
+        .append(true)
+        .create(true)
+        .mode(mode.bits())
+        .custom_flags(no_follow())
+        .open(path)
+        .map_err(fail)?;
+    flock_within(&file, path, APPEND_TIMEOUT)?;
+    let length = file.seek(SeekFrom::End(0)).map_err(fail)?;
+    let mut text = String::with_capacity(line.len() + 2);
+    if length > 0 && last_byte(&mut file).map_err(fail)? != b'\n' {
+        text.push('\n');
+    }
+    text.push_str(line);
+    text.push('\n');
+    if let Err(source) = file.write_all(text.as_bytes()) {
+        // Whoever reads the file must not find half a line; if this fails too, the next append closes it.
+        file.set_len(length).ok();
+        return Err(fail(source));
+    }
+    Ok(())
+}
+
+/// Returns the last byte of a file that is not empty.
+fn last_byte(file: &mut File) -> io::Result<u8> {
+    let mut byte = [0_u8];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut byte)?;
+    Ok(byte[0])
+}
+
+/// Creates a directory and its missing parents with mode 0700; one that is there stays as it is.
+///
+/// # Errors
+/// [`HomeError::Io`].
+pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .map_err(|source| HomeError::io("create", path, source))
+}
+
+/// Removes a file; one that is not there counts as removed.
+///
+/// # Errors
+/// [`HomeError::Io`].
+pub fn remove_file(path: &Path) -> Result<(), HomeError> {
+    match std::fs::remove_file(path) {
+        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::io("remove", path, source)),
+        _ => Ok(()),
+    }
+}
+
+/// The directory that a file is in.
+pub(crate) fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    }
+}
+
+/// Refuses a path whose last part is a symlink.
+pub(crate) fn refuse_symlink(path: &Path) -> Result<(), HomeError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.file_type().is_symlink() => Err(HomeError::Symlink { path: path.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// The flag that makes `open` fail on a symlink, also one that appeared after the check.
+pub(crate) fn no_follow() -> i32 {
+    i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).expect("O_NOFOLLOW is a small number")
+}
+
+/// Makes the names in a directory survive a power cut.
+pub(crate) fn sync_dir(dir: &Path) -> Result<(), HomeError> {
+    File::open(dir)
+        .and_then(|dir| dir.sync_all())
+        .map_err(|source| HomeError::io("sync", dir, source))
+}
+
+#[cfg(test)]
+mod tests;

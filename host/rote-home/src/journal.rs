@@ -1,0 +1,305 @@
+//! The journal: what happened, in one hash-chained table that nobody edits (`chronicle/journal.db`).
+//!
+//! Invariants: events are only ever appended; each one's hash covers its content and its predecessor's hash; a
+//! confirm token is consumed in the same transaction that records what it was consumed for. Several processes
+//! append at once. What the events mean is the business of `rote-gate` and `rote-govern`.
+
+mod chain;
+mod token;
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use rote_types::{EffectId, Sha256Digest};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
+use serde_json::Value;
+
+pub use chain::{VerifyReport, genesis};
+pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
+
+use crate::{Home, HomeError, open_database};
+
+const MIGRATIONS: [&str; 1] = [include_str!("journal/schema.sql")];
+
+const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";
+
+/// Most events that one read returns.
+const MAX_READ: usize = 100_000;
+
+/// What a commit must survive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The end of the process, however sudden.
+    Process,
+    /// A power cut: the commit is fsynced, and with it all earlier ones.
+    Disk,
+}
+
+/// An event to append. The journal gives it number, time, id and hashes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewEvent {
+    /// What happened, such as `effect.started`.
+    pub kind: &'static str,
+    /// The effect that it belongs to.
+    pub effect: Option<EffectId>,
+    /// The details; stored as canonical JSON (RFC 8785).
+    pub body: Value,
+}
+
+/// A recorded event.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Its number, from 1, without gaps.
+    pub seq: u64,
+    /// Its id: a UUID (version 8) made of the hash, hence the same for the same history.
+    pub id: String,
+    /// When it happened.
+    pub at: Timestamp,
+    /// What happened.
+    pub kind: String,
+    /// The effect that it belongs to.
+    pub effect: Option<EffectId>,
+    /// The details.
+    pub body: Value,
+    /// Hash of the event before it, or [`genesis`].
+    pub prev: Sha256Digest,
+    /// Hash of this event.
+    pub hash: Sha256Digest,
+}
+
+/// The open journal. Shared by reference between threads.
+#[derive(Debug)]
+pub struct Journal {
+    path: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl Journal {
+    /// Opens the journal of `home`, creating it when there is none.
+    ///
+    /// # Errors
+    /// As [`open_database`].
+    pub fn open(home: &Home) -> Result<Self, HomeError> {
+        let path = home.journal_file();
+        let connection = open_database(&path, &MIGRATIONS)?;
+        Ok(Self {
+            path,
+            connection: Mutex::new(connection),
+        })
+    }
+
+    /// Appends `events`, all of them or none, and returns them as recorded.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`] (a full disk, a busy file) or [`HomeError::Canonical`]; nothing is then recorded.
+    pub fn append(&self, at: Timestamp, durability: Durability, events: &[NewEvent]) -> Result<Vec<Event>, HomeError> {
+        let mut connection = self.connection();
+        self.at_durability(&mut connection, durability, |transaction| {
+            chain::append(transaction, &self.path, at, events)
+        })
+    }
+
+    /// Consumes the confirm token of `claim` and appends `events` in one transaction that is fsynced. A refused
+    /// token appends nothing.
+    ///
+    /// # Errors
+    /// As [`Journal::append`]. A token that is unknown, used, expired or bound to something else is the inner error.
+    pub fn append_consuming(
+        &self,
+        at: Timestamp,
+        claim: &TokenClaim,
+        events: &[NewEvent],
+    ) -> Result<Result<Vec<Event>, TokenRefusal>, HomeError> {
+        let mut connection = self.connection();
+        self.at_durability(&mut connection, Durability::Disk, |transaction| {
+            match token::consume(transaction, claim, at).map_err(self.failed("consume a token in"))? {
+                Err(refusal) => Ok(Err(refusal)),
+                Ok(()) => chain::append(transaction, &self.path, at, events).map(Ok),
+            }
+        })
+    }
+
+    /// Stores a new confirm token, of which only the hash is known here, and forgets those long expired.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn put_token(&self, token: &NewToken) -> Result<(), HomeError> {
+        let mut connection = self.connection();
+        self.at_durability(&mut connection, Durability::Process, |transaction| {
+            token::put(transaction, token).map_err(self.failed("store a token in"))
+        })
+    }
+
+    /// Returns the tokens of `adapter` that have not expired at `now`, oldest first; used ones say when.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn pending_tokens(
+        &self,
+        adapter: &rote_types::AdapterId,
+        now: Timestamp,
+    ) -> Result<Vec<PendingToken>, HomeError> {
+        token::unexpired(&self.connection(), adapter, now).map_err(self.failed("read tokens of"))
+    }
+
+    /// Returns at most `limit` events from number `from_seq` on, in order.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`], or [`HomeError::Corrupt`] when a row is not an event.
+    pub fn read(&self, from_seq: u64, limit: usize) -> Result<Vec<Event>, HomeError> {
+        let tail = "WHERE seq >= ?1 ORDER BY seq LIMIT ?2";
+        self.select(tail, (signed(from_seq), signed(limit.min(MAX_READ) as u64)))
+    }
+
+    /// Returns the last `count` events, oldest first.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn tail(&self, count: usize) -> Result<Vec<Event>, HomeError> {
+        let mut events = self.select("ORDER BY seq DESC LIMIT ?1", (signed(count.min(MAX_READ) as u64),))?;
+        events.reverse();
+        Ok(events)
+    }
+
+    /// Returns all events of one effect, oldest first.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn by_effect(&self, effect: &EffectId) -> Result<Vec<Event>, HomeError> {
+        self.select("WHERE effect_id = ?1 ORDER BY seq", (&effect.0,))
+    }
+
+    /// Returns every `effect.started` that has no outcome: the process was killed between the two, or another
+    /// one is just at it. Such an effect is never run again without a person's word.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn in_doubt(&self) -> Result<Vec<Event>, HomeError> {
+        let tail = "AS started WHERE kind = 'effect.started' AND NOT EXISTS (SELECT 1 FROM events AS outcome \
+                    WHERE outcome.effect_id = started.effect_id \
+                    AND outcome.kind IN ('effect.finished', 'effect.failed', 'effect.in_doubt')) ORDER BY seq";
+        self.select(tail, ())
+    }
+
+    /// Recomputes the whole chain and reports the first event that does not fit.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`] when it cannot be read; a broken chain is a report, not an error.
+    pub fn verify(&self) -> Result<VerifyReport, HomeError> {
+        chain::verify(&self.connection()).map_err(self.failed("verify"))
+    }
+
+    fn select(&self, tail: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, HomeError> {
+        let connection = self.connection();
+        let mut statement = connection
+            .prepare_cached(&format!("SELECT {COLUMNS} FROM events {tail}"))
+            .map_err(self.failed("read"))?;
+        let rows = statement
+            .query_map(parameters, RawEvent::from_row)
+            .map_err(self.failed("read"))?;
+        rows.map(|row| {
+            let raw = row.map_err(self.failed("read"))?;
+            let seq = raw.seq;
+            raw.parse().ok_or_else(|| HomeError::Corrupt {
+                path: self.path.clone(),
+                reason: format!("event {seq} is not readable (run `rote audit verify`)"),
+            })
+        })
+        .collect()
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic in a holder rolled its transaction back; the connection is fine.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `work` in one write transaction whose commit survives what `durability` says.
+    fn at_durability<T>(
+        &self,
+        connection: &mut Connection,
+        durability: Durability,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
+    ) -> Result<T, HomeError> {
+        if durability == Durability::Disk {
+            connection
+                .execute_batch("PRAGMA synchronous = FULL")
+                .map_err(self.failed("configure"))?;
+        }
+        let result = self.in_transaction(connection, work);
+        if durability == Durability::Disk {
+            // Should this fail, later commits are fsynced needlessly, which is only slow.
+            connection.execute_batch("PRAGMA synchronous = NORMAL").ok();
+        }
+        result
+    }
+
+    fn in_transaction<T>(
+        &self,
+        connection: &mut Connection,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
+    ) -> Result<T, HomeError> {
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(self.failed("write to"))?;
+        let value = work(&transaction)?;
+        transaction.commit().map_err(self.failed("write to"))?;
+        Ok(value)
+    }
+
+    fn failed(&self, action: &'static str) -> impl Fn(rusqlite::Error) -> HomeError + '_ {
+        move |source| HomeError::Database {
+            action,
+            path: self.path.clone(),
+            source,
+        }
+    }
+}
+
+/// A row as it is stored, before anything in it is believed.
+struct RawEvent {
+    seq: i64,
+    id: String,
+    at: String,
+    kind: String,
+    effect: Option<String>,
+    body: String,
+    prev: String,
+    hash: String,
+}
+
+impl RawEvent {
+    fn from_row(row: &Row<'_>) -> Result<Self, rusqlite::Error> {
+        Ok(Self {
+            seq: row.get(0)?,
+            id: row.get(1)?,
+            at: row.get(2)?,
+            kind: row.get(3)?,
+            effect: row.get(4)?,
+            body: row.get(5)?,
+            prev: row.get(6)?,
+            hash: row.get(7)?,
+        })
+    }
+
+    fn parse(self) -> Option<Event> {
+        Some(Event {
+            seq: u64::try_from(self.seq).ok()?,
+            id: self.id,
+            at: self.at.parse().ok()?,
+            kind: self.kind,
+            effect: self.effect.map(EffectId),
+            body: serde_json::from_str(&self.body).ok()?,
+            prev: chain::digest_from_hex(&self.prev)?,
+            hash: chain::digest_from_hex(&self.hash)?,
+        })
+    }
+}
+
+/// SQLite's integers are signed; no count of ours reaches the bound.
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

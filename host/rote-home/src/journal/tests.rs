@@ -1,0 +1,328 @@
+//! Tests of the journal: the chain, several writers, tokens.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use rote_types::{Fingerprint, sha256};
+use serde_json::json;
+
+use super::*;
+
+fn home() -> (tempfile::TempDir, Home) {
+    let dir = tempfile::tempdir().unwrap();
+    let home = Home::open(dir.path()).unwrap();
+    (dir, home)
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(1_800_000_000 + second).unwrap()
+}
+
+fn event(kind: &'static str, effect: &str, body: Value) -> NewEvent {
+    NewEvent {
+        kind,
+        effect: Some(EffectId(effect.to_owned())),
+        body,
+    }
+}
+
+fn fill(journal: &Journal, count: u64) {
+    for number in 0..count {
+        let events = [event(
+            "effect.started",
+            &format!("e{number}"),
+            json!({"n": number, "b": 1, "a": [2, 1]}),
+        )];
+        journal.append(at(0), Durability::Process, &events).unwrap();
+    }
+}
+
+/// Edits the table behind the journal's back, as an intruder with the file would.
+fn tamper(home: &Home, sql: &str) {
+    let connection = Connection::open(home.journal_file()).unwrap();
+    connection
+        .execute_batch("DROP TRIGGER events_are_not_updated; DROP TRIGGER events_are_not_deleted;")
+        .unwrap();
+    connection.execute_batch(sql).unwrap();
+}
+
+#[test]
+fn the_chain_starts_at_the_published_genesis() {
+    assert_eq!(
+        genesis().hex(),
+        "3662905baa19f5921166ec6ac7f2ee268a659b3a149f40b04a9b41fd0b2f8e59"
+    );
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    fill(&journal, 2);
+    let events = journal.read(0, 10).unwrap();
+    assert_eq!(events[0].prev, genesis());
+    assert_eq!(events[1].prev, events[0].hash);
+    let by_hand = format!(
+        "{{\"at\":\"{}\",\"effect\":\"e0\",\"kind\":\"effect.started\",\"prev\":\"{}\",\"seq\":1}}\n\
+         {{\"a\":[2,1],\"b\":1,\"n\":0}}",
+        at(0),
+        genesis().hex()
+    );
+    assert_eq!(events[0].hash, sha256(by_hand.as_bytes()));
+}
+
+#[test]
+fn what_is_read_is_what_was_appended() {
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    let appended = journal
+        .append(
+            at(1),
+            Durability::Disk,
+            &[
+                event("effect.started", "x", json!({"z": 1})),
+                NewEvent {
+                    kind: "note",
+                    effect: None,
+                    body: json!("text"),
+                },
+                event("effect.finished", "x", json!({"status": 200})),
+            ],
+        )
+        .unwrap();
+    assert_eq!(journal.read(1, 10).unwrap(), appended);
+    assert_eq!(journal.read(2, 1).unwrap(), appended[1..2]);
+    assert_eq!(journal.tail(2).unwrap(), appended[1..]);
+    let effect = journal.by_effect(&EffectId("x".to_owned())).unwrap();
+    assert_eq!(effect.iter().map(|event| event.seq).collect::<Vec<_>>(), [1, 3]);
+}
+
+#[test]
+fn an_intact_chain_verifies_and_every_kind_of_edit_is_found() {
+    let edits = [
+        (
+            "UPDATE events SET body_json = replace(body_json, '1', '7') WHERE seq = 3",
+            3,
+        ),
+        ("UPDATE events SET kind = 'effect.denied' WHERE seq = 2", 2),
+        ("UPDATE events SET ts = '2030-01-01T00:00:00Z' WHERE seq = 5", 5),
+        ("UPDATE events SET effect_id = NULL WHERE seq = 4", 4),
+        ("UPDATE events SET id = 'x' WHERE seq = 4", 4),
+        ("UPDATE events SET body_json = body_json || ' ' WHERE seq = 1", 1),
+        (
+            "UPDATE events SET sha256 = (SELECT sha256 FROM events WHERE seq = 1) WHERE seq = 2",
+            2,
+        ),
+        ("DELETE FROM events WHERE seq = 3", 3),
+        ("DELETE FROM events WHERE seq >= 4", 4),
+        ("DELETE FROM events", 1),
+        ("UPDATE events SET seq = 100 WHERE seq = 6", 6),
+    ];
+    for (edit, broken) in edits {
+        let (_dir, home) = home();
+        let journal = Journal::open(&home).unwrap();
+        fill(&journal, 6);
+        let report = journal.verify().unwrap();
+        assert!(report.is_intact() && report.events == 6, "{report:?}");
+        tamper(&home, edit);
+        let report = journal.verify().unwrap();
+        assert_eq!(report.first_broken, Some(broken), "{edit}: {report:?}");
+        assert_eq!(report.events, broken - 1, "{edit}");
+    }
+}
+
+#[test]
+fn events_cannot_be_edited_by_plain_statements() {
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    fill(&journal, 1);
+    let connection = Connection::open(home.journal_file()).unwrap();
+    assert!(connection.execute("UPDATE events SET kind = 'x'", []).is_err());
+    assert!(connection.execute("DELETE FROM events", []).is_err());
+}
+
+#[test]
+fn a_row_that_is_no_event_is_an_error_and_not_a_panic() {
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    fill(&journal, 2);
+    tamper(&home, "UPDATE events SET body_json = '{' WHERE seq = 2");
+    let error = journal.read(1, 10).unwrap_err();
+    assert!(error.to_string().contains("event 2"), "{error}");
+    assert_eq!(journal.verify().unwrap().first_broken, Some(2));
+}
+
+#[test]
+fn several_connections_and_threads_build_one_chain() {
+    let (_dir, home) = home();
+    // A connection of its own is what another process would have.
+    let journals = [Journal::open(&home).unwrap(), Journal::open(&home).unwrap()];
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let journal = &journals[thread % 2];
+            scope.spawn(move || {
+                for number in 0..25 {
+                    let name = format!("{thread}-{number}");
+                    let pair = [
+                        event("effect.started", &name, json!({"thread": thread})),
+                        event("effect.finished", &name, json!({})),
+                    ];
+                    journal.append(at(0), Durability::Process, &pair).unwrap();
+                }
+            });
+        }
+    });
+    let report = journals[0].verify().unwrap();
+    assert!(report.is_intact(), "{report:?}");
+    assert_eq!(report.events, 400);
+    assert!(journals[1].in_doubt().unwrap().is_empty());
+}
+
+#[test]
+fn an_effect_without_outcome_is_in_doubt() {
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    for (effect, outcome) in [
+        ("a", Some("effect.finished")),
+        ("b", None),
+        ("c", Some("effect.failed")),
+        ("d", Some("effect.in_doubt")),
+    ] {
+        journal
+            .append(
+                at(0),
+                Durability::Process,
+                &[event("effect.started", effect, json!({}))],
+            )
+            .unwrap();
+        if let Some(kind) = outcome {
+            journal
+                .append(at(1), Durability::Process, &[event(kind, effect, json!({}))])
+                .unwrap();
+        }
+    }
+    let doubtful = journal.in_doubt().unwrap();
+    assert_eq!(doubtful.len(), 1);
+    assert_eq!(doubtful[0].effect, Some(EffectId("b".to_owned())));
+}
+
+fn binding() -> TokenBinding {
+    TokenBinding {
+        adapter: "shop".parse().unwrap(),
+        fingerprint: Fingerprint("mcp_x".to_owned()),
+        tool: "orders/delete".to_owned(),
+        arguments: sha256(b"{}"),
+        workspace: "w".parse().unwrap(),
+    }
+}
+
+fn token(text: &str) -> NewToken {
+    NewToken {
+        hash: sha256(text.as_bytes()),
+        binding: binding(),
+        created_at: at(0),
+        expires_at: at(300),
+    }
+}
+
+fn claim(text: &str) -> TokenClaim {
+    TokenClaim {
+        hash: sha256(text.as_bytes()),
+        binding: binding(),
+    }
+}
+
+#[test]
+fn a_token_admits_one_of_a_hundred_threads() {
+    let (_dir, home) = home();
+    let journals = [Journal::open(&home).unwrap(), Journal::open(&home).unwrap()];
+    journals[0].put_token(&token("0123456789abcdef")).unwrap();
+    let admitted = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..100 {
+            let (journal, admitted) = (&journals[thread % 2], &admitted);
+            scope.spawn(move || {
+                let events = [event("effect.started", &thread.to_string(), json!({}))];
+                match journal
+                    .append_consuming(at(1), &claim("0123456789abcdef"), &events)
+                    .unwrap()
+                {
+                    Ok(recorded) => {
+                        assert_eq!(recorded.len(), 1);
+                        admitted.fetch_add(1, Ordering::SeqCst);
+                    }
+                    Err(refusal) => assert!(matches!(refusal, TokenRefusal::Used { .. }), "{refusal}"),
+                }
+            });
+        }
+    });
+    assert_eq!(admitted.load(Ordering::SeqCst), 1);
+    assert_eq!(
+        journals[0].read(1, 1_000).unwrap().len(),
+        1,
+        "a refused token records nothing"
+    );
+}
+
+#[test]
+fn a_token_is_good_for_its_own_call_only() {
+    type Change = fn(&mut TokenBinding);
+    let changes: [(&str, Change); 5] = [
+        ("adapter", |binding| binding.adapter = "other".parse().unwrap()),
+        ("fingerprint", |binding| {
+            binding.fingerprint = Fingerprint("mcp_y".to_owned())
+        }),
+        ("tool", |binding| binding.tool.push('s')),
+        ("arguments", |binding| binding.arguments = sha256(b"{\"id\":1}")),
+        ("workspace", |binding| binding.workspace = "v".parse().unwrap()),
+    ];
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    journal.put_token(&token("t")).unwrap();
+    for (expected, change) in changes {
+        let mut claim = claim("t");
+        change(&mut claim.binding);
+        let refusal = journal.append_consuming(at(1), &claim, &[]).unwrap().unwrap_err();
+        assert_eq!(refusal, TokenRefusal::Mismatch { field: expected });
+    }
+    // A wrong attempt does not use the token up.
+    assert!(journal.append_consuming(at(1), &claim("t"), &[]).unwrap().is_ok());
+}
+
+#[test]
+fn a_token_ends_and_is_forgotten() {
+    let (_dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    journal.put_token(&token("t")).unwrap();
+    let shop = "shop".parse().unwrap();
+    assert_eq!(journal.pending_tokens(&shop, at(299)).unwrap().len(), 1);
+    assert!(
+        journal
+            .pending_tokens(&"other".parse().unwrap(), at(1))
+            .unwrap()
+            .is_empty()
+    );
+    assert!(journal.pending_tokens(&shop, at(300)).unwrap().is_empty());
+    let late = |second| {
+        journal
+            .append_consuming(at(second), &claim("t"), &[])
+            .unwrap()
+            .unwrap_err()
+    };
+    assert_eq!(late(300), TokenRefusal::Expired { at: at(300) });
+    assert_eq!(
+        journal.append_consuming(at(1), &claim("u"), &[]).unwrap().unwrap_err(),
+        TokenRefusal::Unknown
+    );
+    let mut next = token("next");
+    next.created_at = at(4_000);
+    next.expires_at = at(4_300);
+    journal.put_token(&next).unwrap();
+    assert_eq!(late(4_000), TokenRefusal::Unknown);
+}
+
+#[test]
+fn the_token_itself_is_nowhere_on_disk() {
+    let (dir, home) = home();
+    let journal = Journal::open(&home).unwrap();
+    journal.put_token(&token("feedfacecafebeef")).unwrap();
+    for entry in dir.path().join("chronicle").read_dir().unwrap() {
+        let bytes = crate::read_capped(&entry.unwrap().path(), 1 << 24).unwrap();
+        assert!(!bytes.windows(16).any(|part| part == b"feedfacecafebeef"));
+    }
+}

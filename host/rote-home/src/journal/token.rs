@@ -1,0 +1,202 @@
+//! Confirm tokens: one person's word for one exact call, once, for a short time.
+//!
+//! The token itself is never stored, only its SHA-256, so reading the database grants nothing.
+
+use jiff::Timestamp;
+use rote_types::{AdapterId, Fingerprint, Sha256Digest, WorkspaceName};
+use rusqlite::{Connection, OptionalExtension, Row};
+
+/// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
+const KEEP_EXPIRED_US: i64 = 3_600_000_000;
+
+/// What a token is good for: this call and no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenBinding {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// Its surface when the token was made.
+    pub fingerprint: Fingerprint,
+    /// The tool.
+    pub tool: String,
+    /// SHA-256 of the canonical arguments.
+    pub arguments: Sha256Digest,
+    /// The workspace.
+    pub workspace: WorkspaceName,
+}
+
+/// A token to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewToken {
+    /// SHA-256 of the token's text.
+    pub hash: Sha256Digest,
+    /// What it is good for.
+    pub binding: TokenBinding,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+}
+
+/// A token that somebody presents for a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TokenClaim {
+    /// SHA-256 of the presented text.
+    pub hash: Sha256Digest,
+    /// The call that it is presented for.
+    pub binding: TokenBinding,
+}
+
+/// A stored token that has not expired.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PendingToken {
+    /// SHA-256 of its text.
+    pub hash: Sha256Digest,
+    /// What it is good for.
+    pub binding: TokenBinding,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it ends.
+    pub expires_at: Timestamp,
+    /// When it was used.
+    pub consumed_at: Option<Timestamp>,
+}
+
+/// Why a presented token does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TokenRefusal {
+    /// Nobody made it, or it expired long ago.
+    #[error("the confirm token is not known")]
+    Unknown,
+    /// Its time is over.
+    #[error("the confirm token expired at {at}")]
+    Expired {
+        /// When it ended.
+        at: Timestamp,
+    },
+    /// It has confirmed a call already.
+    #[error("the confirm token was used at {at}")]
+    Used {
+        /// When it was used.
+        at: Timestamp,
+    },
+    /// It was made for another call.
+    #[error("the confirm token was made for another {field}")]
+    Mismatch {
+        /// What differs: `adapter`, `fingerprint`, `tool`, `arguments` or `workspace`.
+        field: &'static str,
+    },
+}
+
+/// Stores a token and forgets those that expired an hour before it was made.
+pub(super) fn put(connection: &Connection, token: &NewToken) -> Result<(), rusqlite::Error> {
+    let created = token.created_at.as_microsecond();
+    connection
+        .prepare_cached("DELETE FROM confirm_tokens WHERE expires_us < ?1")?
+        .execute([created.saturating_sub(KEEP_EXPIRED_US)])?;
+    let binding = &token.binding;
+    connection
+        .prepare_cached("INSERT INTO confirm_tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)")?
+        .execute((
+            token.hash.hex(),
+            binding.adapter.as_str(),
+            binding.fingerprint.as_str(),
+            &binding.tool,
+            binding.arguments.hex(),
+            binding.workspace.as_str(),
+            created,
+            token.expires_at.as_microsecond(),
+        ))
+        .map(drop)
+}
+
+/// Marks a token used, if it is good for exactly this call. The caller's transaction holds the write lock.
+pub(super) fn consume(
+    connection: &Connection,
+    claim: &TokenClaim,
+    now: Timestamp,
+) -> Result<Result<(), TokenRefusal>, rusqlite::Error> {
+    let stored = connection
+        .prepare_cached("SELECT * FROM confirm_tokens WHERE token_sha256 = ?1")?
+        .query_row([claim.hash.hex()], from_row)
+        .optional()?
+        .flatten();
+    if let Err(refusal) = admit(stored.as_ref(), &claim.binding, now) {
+        return Ok(Err(refusal));
+    }
+    let changed = connection
+        .prepare_cached("UPDATE confirm_tokens SET consumed_us = ?2 WHERE token_sha256 = ?1 AND consumed_us IS NULL")?
+        .execute((claim.hash.hex(), now.as_microsecond()))?;
+    Ok(if changed == 1 {
+        Ok(())
+    } else {
+        Err(TokenRefusal::Used { at: now })
+    })
+}
+
+fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
+    let stored = stored.ok_or(TokenRefusal::Unknown)?;
+    if let Some(at) = stored.consumed_at {
+        return Err(TokenRefusal::Used { at });
+    }
+    if now >= stored.expires_at {
+        return Err(TokenRefusal::Expired { at: stored.expires_at });
+    }
+    let made_for = &stored.binding;
+    let field = if made_for.adapter != wanted.adapter {
+        "adapter"
+    } else if made_for.tool != wanted.tool {
+        "tool"
+    } else if made_for.fingerprint != wanted.fingerprint {
+        "fingerprint"
+    } else if made_for.arguments != wanted.arguments {
+        "arguments"
+    } else if made_for.workspace != wanted.workspace {
+        "workspace"
+    } else {
+        return Ok(());
+    };
+    Err(TokenRefusal::Mismatch { field })
+}
+
+/// The tokens of an adapter that have not expired, oldest first.
+pub(super) fn unexpired(
+    connection: &Connection,
+    adapter: &AdapterId,
+    now: Timestamp,
+) -> Result<Vec<PendingToken>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached(
+        "SELECT * FROM confirm_tokens WHERE adapter = ?1 AND expires_us > ?2 ORDER BY created_us, token_sha256",
+    )?;
+    let rows = statement.query_map((adapter.as_str(), now.as_microsecond()), from_row)?;
+    rows.filter_map(Result::transpose).collect()
+}
+
+/// Reads a row; one that this code cannot have written grants nothing and is left out.
+fn from_row(row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
+    let text = |column: usize| row.get::<_, String>(column);
+    let time = |column: usize| row.get::<_, i64>(column).map(|us| Timestamp::from_microsecond(us).ok());
+    let consumed: Option<i64> = row.get(8)?;
+    let (hash, arguments) = (
+        super::chain::digest_from_hex(&text(0)?),
+        super::chain::digest_from_hex(&text(4)?),
+    );
+    let (adapter, workspace) = (text(1)?.parse().ok(), text(5)?.parse().ok());
+    let (fingerprint, tool) = (Fingerprint(text(2)?), text(3)?);
+    let (created_at, expires_at) = (time(6)?, time(7)?);
+    Ok((|| {
+        Some(PendingToken {
+            hash: hash?,
+            binding: TokenBinding {
+                adapter: adapter?,
+                fingerprint,
+                tool,
+                arguments: arguments?,
+                workspace: workspace?,
+            },
+            created_at: created_at?,
+            expires_at: expires_at?,
+            consumed_at: consumed.map(|us| Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH)),
+        })
+    })())
+}

@@ -1,0 +1,264 @@
+//! Where everything is: the tree below `~/.rote`, as the seed "rote architecture" lists it.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rote_types::{AdapterId, FlowName, WorkspaceName};
+
+use crate::HomeError;
+use crate::file::create_private_dir;
+
+/// Directories that every command may count on.
+const ALWAYS: [&str; 8] = [
+    "adapters",
+    "flows",
+    "secrets",
+    "config",
+    "chronicle",
+    "log",
+    "cache",
+    "rote/workspaces",
+];
+
+/// The vendor directory in which workspaces and archives live.
+const VENDOR: &str = "rote";
+
+/// The home directory of one user: `~/.rote`, or wherever `--home` points. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Home {
+    root: Arc<Path>,
+}
+
+impl Home {
+    /// Opens the home, creating it with mode 0700 when it is not there.
+    ///
+    /// # Errors
+    /// [`HomeError::Io`] when it cannot be created, [`HomeError::Outside`] when one of its directories is a
+    /// symlink that leads elsewhere.
+    pub fn open(root: impl Into<PathBuf>) -> Result<Self, HomeError> {
+        let given = root.into();
+        let root = std::path::absolute(&given).map_err(|source| HomeError::io("resolve", &given, source))?;
+        create_private_dir(&root)?;
+        tighten(&root)?;
+        let home = Self { root: root.into() };
+        for name in ALWAYS {
+            let dir = home.root.join(name);
+            create_private_dir(&dir)?;
+            home.contained(&dir)?;
+        }
+        Ok(home)
+    }
+
+    /// Returns the absolute path of the home.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns `adapters/`.
+    #[must_use]
+    pub fn adapters_dir(&self) -> PathBuf {
+        self.root.join("adapters")
+    }
+
+    /// Returns `adapters/<id>/`.
+    #[must_use]
+    pub fn adapter_dir(&self, id: &AdapterId) -> PathBuf {
+        self.adapters_dir().join(id.as_str())
+    }
+
+    /// Returns `adapters/<id>/logs/`.
+    #[must_use]
+    pub fn adapter_logs_dir(&self, id: &AdapterId) -> PathBuf {
+        self.adapter_dir(id).join("logs")
+    }
+
+    /// Returns `adapters/<id>/config/policies.json`.
+    #[must_use]
+    pub fn adapter_policy_file(&self, id: &AdapterId) -> PathBuf {
+        self.adapter_dir(id).join("config/policies.json")
+    }
+
+    /// Returns `adapters/<id>/runtime/sessions/`.
+    #[must_use]
+    pub fn adapter_sessions_dir(&self, id: &AdapterId) -> PathBuf {
+        self.adapter_dir(id).join("runtime/sessions")
+    }
+
+    /// Returns `flows/`.
+    #[must_use]
+    pub fn flows_dir(&self) -> PathBuf {
+        self.root.join("flows")
+    }
+
+    /// Returns `flows/<name>/`.
+    #[must_use]
+    pub fn flow_dir(&self, name: &FlowName) -> PathBuf {
+        self.flows_dir().join(name.as_str())
+    }
+
+    /// Returns `flows/.index/`.
+    #[must_use]
+    pub fn flow_index_dir(&self) -> PathBuf {
+        self.flows_dir().join(".index")
+    }
+
+    /// Returns `rote/workspaces/`.
+    #[must_use]
+    pub fn workspaces_dir(&self) -> PathBuf {
+        self.root.join(VENDOR).join("workspaces")
+    }
+
+    /// Returns `rote/workspaces/<name>/.rote/`.
+    #[must_use]
+    pub fn workspace_dir(&self, name: &WorkspaceName) -> PathBuf {
+        self.workspaces_dir().join(name.as_str()).join(".rote")
+    }
+
+    /// Returns `rote/archives/`.
+    #[must_use]
+    pub fn archives_dir(&self) -> PathBuf {
+        self.root.join(VENDOR).join("archives")
+    }
+
+    /// Returns `secrets/`.
+    #[must_use]
+    pub fn secrets_dir(&self) -> PathBuf {
+        self.root.join("secrets")
+    }
+
+    /// Returns `secrets/tokens.json`.
+    #[must_use]
+    pub fn tokens_file(&self) -> PathBuf {
+        self.secrets_dir().join("tokens.json")
+    }
+
+    /// Returns `config/`.
+    #[must_use]
+    pub fn config_dir(&self) -> PathBuf {
+        self.root.join("config")
+    }
+
+    /// Returns `config/workspace`: one line, the workspace of the last `rote init`.
+    #[must_use]
+    pub fn last_workspace_file(&self) -> PathBuf {
+        self.config_dir().join("workspace")
+    }
+
+    /// Returns `chronicle/`.
+    #[must_use]
+    pub fn chronicle_dir(&self) -> PathBuf {
+        self.root.join("chronicle")
+    }
+
+    /// Returns `chronicle/journal.db`.
+    #[must_use]
+    pub fn journal_file(&self) -> PathBuf {
+        self.chronicle_dir().join("journal.db")
+    }
+
+    /// Returns `cache/`: compiled components and whatever else can be made again.
+    #[must_use]
+    pub fn cache_dir(&self) -> PathBuf {
+        self.root.join("cache")
+    }
+
+    /// Returns `log/`.
+    #[must_use]
+    pub fn log_dir(&self) -> PathBuf {
+        self.root.join("log")
+    }
+
+    /// Returns `storage/`.
+    #[must_use]
+    pub fn storage_dir(&self) -> PathBuf {
+        self.root.join("storage")
+    }
+
+    /// Returns `shell/`.
+    #[must_use]
+    pub fn shell_dir(&self) -> PathBuf {
+        self.root.join("shell")
+    }
+
+    /// Checks that `path`, with every symlink on the way resolved, is below the home. The part of it that does
+    /// not exist yet is not looked at.
+    ///
+    /// # Errors
+    /// [`HomeError::Outside`] when it is not.
+    pub fn contained(&self, path: &Path) -> Result<(), HomeError> {
+        let resolve = |path: &Path| {
+            path.canonicalize()
+                .map_err(|source| HomeError::io("resolve", path, source))
+        };
+        let root = resolve(&self.root)?;
+        let existing = path.ancestors().find(|part| part.symlink_metadata().is_ok());
+        let inside = match existing {
+            Some(part) => resolve(part)?.starts_with(&root),
+            None => false,
+        };
+        match inside {
+            true => Ok(()),
+            false => Err(HomeError::Outside {
+                path: path.to_owned(),
+                root: self.root.to_path_buf(),
+            }),
+        }
+    }
+}
+
+/// Takes group and others off a home that was made by hand with a wider mode.
+fn tighten(root: &Path) -> Result<(), HomeError> {
+    use std::os::unix::fs::PermissionsExt;
+    let fail = |source| HomeError::io("set the mode of", root, source);
+    let mode = root.metadata().map_err(fail)?.permissions().mode();
+    if mode & 0o077 == 0 {
+        return Ok(());
+    }
+    std::fs::set_permissions(root, std::fs::Permissions::from_mode(0o700)).map_err(fail)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_home_is_made_private_and_stays_so() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("deep/home");
+        let home = Home::open(&root).unwrap();
+        assert_eq!(root.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Home::open(&root).unwrap();
+        assert_eq!(root.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(
+            home.workspace_dir(&"w".parse().unwrap()),
+            root.join("rote/workspaces/w/.rote")
+        );
+        assert_eq!(
+            home.adapter_policy_file(&"a".parse().unwrap()),
+            root.join("adapters/a/config/policies.json")
+        );
+    }
+
+    #[test]
+    fn a_directory_that_leads_out_of_the_home_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("home");
+        std::fs::create_dir(&root).unwrap();
+        symlink(dir.path(), root.join("secrets")).unwrap();
+        assert!(matches!(Home::open(&root), Err(HomeError::Outside { .. })));
+    }
+
+    #[test]
+    fn a_home_behind_a_symlink_is_fine() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("real")).unwrap();
+        symlink(dir.path().join("real"), dir.path().join("link")).unwrap();
+        let home = Home::open(dir.path().join("link")).unwrap();
+        assert!(home.contained(&home.adapters_dir().join("not/there/yet")).is_ok());
+        assert!(home.contained(Path::new("/etc/passwd")).is_err());
+    }
+}

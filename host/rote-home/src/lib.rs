@@ -1,0 +1,26 @@
+//! The only crate that knows paths below the home: layout, atomic writes, modes, locks, SQLite, the journal.
+//!
+//! Invariants: a reader sees the old content of a file or the new one, never a part; every file that the home
+//! holds is written through this crate; a write never follows a symlink; what a person alone may read is 0600
+//! below a root of 0700. It knows nothing of what the files mean, except for the journal's own rows.
+
+mod database;
+mod error;
+mod file;
+mod journal;
+mod key;
+mod layout;
+mod lock;
+mod staged;
+
+pub use database::open_database;
+pub use error::HomeError;
+pub use file::{FileMode, append_line, create_private_dir, read_capped, remove_file, write_atomic, write_durable};
+pub use journal::{
+    Durability, Event, Journal, NewEvent, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal, VerifyReport,
+    genesis,
+};
+pub use key::host_key;
+pub use layout::Home;
+pub use lock::{LockGuard, lock};
+pub use staged::{Staged, remove_dir, sweep_staging};

@@ -1,0 +1,106 @@
+//! Why a token could not be kept or given; never with a value in the text.
+
+use std::path::PathBuf;
+
+use rote_home::HomeError;
+use rote_types::{Classify, ErrorKind};
+
+/// A failure of the token store.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum VaultError {
+    /// The files could not be read or written.
+    #[error("the token store is not usable")]
+    Home(#[from] HomeError),
+    /// `tokens.json` is not what rote wrote: cut, or edited by hand.
+    #[error("the token store `{}` is damaged: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        reason: String,
+    },
+    /// Others can read the file.
+    #[error("the token store `{}` has mode {mode:03o}: others can read it", path.display())]
+    Insecure {
+        /// The file.
+        path: PathBuf,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// There are entries, but the key that they were written with is gone.
+    #[error("the key of the token store is missing ({source_name})")]
+    KeyMissing {
+        /// Where the key is looked for.
+        source_name: &'static str,
+    },
+    /// The key is another one than the entries were written with.
+    #[error("the token store was written with another key than this machine's ({source_name})")]
+    WrongKey {
+        /// Where the key was taken from.
+        source_name: &'static str,
+    },
+    /// The entry does not decrypt: it was changed after it was written.
+    #[error("the token `{name}` does not decrypt: its entry was changed")]
+    Tampered {
+        /// The entry.
+        name: String,
+    },
+    /// A name that is no token name.
+    #[error("`{name}` is not a token name: {rule}")]
+    InvalidName {
+        /// The name.
+        name: String,
+        /// What is allowed.
+        rule: &'static str,
+    },
+    /// A value that cannot travel in a header.
+    #[error("the value for `{name}` is refused: {reason}")]
+    InvalidValue {
+        /// The token's name.
+        name: String,
+        /// Why, without the value.
+        reason: &'static str,
+    },
+    /// The keyring of the system refused.
+    #[error("the system keyring is not usable")]
+    Keyring {
+        /// What it said.
+        #[source]
+        source: keyring::Error,
+    },
+}
+
+impl Classify for VaultError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Home(source) if source.kind() != ErrorKind::General => source.kind(),
+            Self::InvalidName { .. } | Self::InvalidValue { .. } => ErrorKind::Usage,
+            Self::Insecure { .. } => ErrorKind::Denied,
+            Self::Home(_)
+            | Self::Damaged { .. }
+            | Self::KeyMissing { .. }
+            | Self::WrongKey { .. }
+            | Self::Tampered { .. }
+            | Self::Keyring { .. } => ErrorKind::Auth,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Home(source) => source.hint(),
+            Self::Insecure { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::Damaged { path, .. } => Some(format!(
+                "mv {0} {0}.damaged, then `rote token set NAME` for each token",
+                path.display()
+            )),
+            Self::KeyMissing { .. } | Self::WrongKey { .. } => {
+                Some("restore the key, or move secrets/tokens.json away and `rote token set NAME` again".to_owned())
+            }
+            Self::Tampered { name } => Some(format!("rote token set {name} --stdin")),
+            Self::InvalidName { .. } => None,
+            Self::InvalidValue { name, .. } => Some(format!("rote token set {name} --stdin")),
+            Self::Keyring { .. } => Some("unlock the keyring, or use the key file of the home".to_owned()),
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! The token store: `secrets/tokens.json`, AES-256-GCM per entry under a key of this machine.
+//!
+//! Invariants: a value is on disk only encrypted, with its name as associated data, so entries cannot be swapped;
+//! files are 0600 and others' access is an error, not a warning; concurrent writers lose nothing. Names, kinds,
+//! times and descriptions are in the clear, so a listing needs no key. Nothing here logs or prints a value.
+
+mod entry;
+mod error;
+mod jwt;
+mod key;
+mod value;
+mod vault;
+
+pub use error::VaultError;
+pub use key::KeySource;
+pub use vault::{TokenInfo, TokenMeta, TokenSource, Vault};
