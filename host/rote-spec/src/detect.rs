@@ -1,0 +1,251 @@
+//! What kind of document these bytes are: text, language, format and version.
+//!
+//! Nothing here walks a description; it only decides who may, and says in words why nobody can.
+
+use std::borrow::Cow;
+
+use rote_types::SpecType;
+use serde_json::Value;
+
+use crate::tree::{Tree, read_json, read_yaml};
+use crate::{SpecError, SpecLimits};
+
+/// Reads bytes of unknown language to a tree.
+pub(crate) fn parse(name: &str, bytes: &[u8], limits: &SpecLimits) -> Result<Tree, SpecError> {
+    if bytes.len() > limits.document_bytes {
+        let limit = format!(
+            "{} bytes, of at most {} ({} MiB)",
+            bytes.len(),
+            limits.document_bytes,
+            limits.document_bytes >> 20
+        );
+        return Err(SpecError::Limit {
+            name: name.to_owned(),
+            limit,
+        });
+    }
+    let text = text(name, bytes)?;
+    let start = text.trim_start();
+    if start.is_empty() {
+        return Err(SpecError::Empty { name: name.to_owned() });
+    }
+    if start.starts_with('<') {
+        return Err(markup(name, start));
+    }
+    if start.starts_with(['{', '[']) {
+        let flow_yaml = has_extension(name, &["yaml", "yml"]);
+        return match read_json(name, &text, limits) {
+            Err(SpecError::Syntax { .. }) if flow_yaml => read_yaml(name, &text, limits),
+            outcome => outcome,
+        };
+    }
+    if is_graphql(start) {
+        return Err(unsupported(name, "a GraphQL schema"));
+    }
+    read_yaml(name, &text, limits)
+}
+
+fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    let path = name.split(['?', '#']).next().unwrap_or(name);
+    path.rsplit_once('.')
+        .is_some_and(|(_, end)| extensions.iter().any(|one| end.eq_ignore_ascii_case(one)))
+}
+
+/// UTF-8, or UTF-16 with a byte order mark.
+fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>, SpecError> {
+    let wide = |read: fn([u8; 2]) -> u16| {
+        let units = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
+        let text: Result<String, _> = char::decode_utf16(units).collect();
+        text.map(Cow::Owned).map_err(|_| SpecError::NotText {
+            name: name.to_owned(),
+            offset: 0,
+        })
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => return wide(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => return wide(u16::from_be_bytes),
+        _ => {}
+    }
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let skipped = bytes.len() - body.len();
+    std::str::from_utf8(body)
+        .map(Cow::Borrowed)
+        .map_err(|error| SpecError::NotText {
+            name: name.to_owned(),
+            offset: skipped + error.valid_up_to(),
+        })
+}
+
+fn markup(name: &str, start: &str) -> SpecError {
+    let head: String = start.chars().take(2_000).collect::<String>().to_lowercase();
+    if head.contains("<html") || head.contains("<!doctype html") || head.contains("<head") {
+        return SpecError::Html { name: name.to_owned() };
+    }
+    SpecError::NotADescription {
+        name: name.to_owned(),
+        reason: "it is XML".to_owned(),
+    }
+}
+
+fn is_graphql(text: &str) -> bool {
+    let definition = |line: &str| {
+        let words = [
+            "type ",
+            "schema ",
+            "extend type ",
+            "directive @",
+            "interface ",
+            "input ",
+            "scalar ",
+        ];
+        line.starts_with("\"\"\"") || (words.iter().any(|word| line.starts_with(word)) && !line.contains(": "))
+    };
+    text.lines()
+        .map(str::trim_end)
+        .find(|line| !line.is_empty() && !line.starts_with('#'))
+        .is_some_and(definition)
+}
+
+fn unsupported(name: &str, format: &str) -> SpecError {
+    SpecError::Unsupported {
+        name: name.to_owned(),
+        format: format.to_owned(),
+    }
+}
+
+/// Decides the format and the version word of a description.
+pub(crate) fn format(name: &str, root: &Value) -> Result<(SpecType, String), SpecError> {
+    let Some(object) = root.as_object() else {
+        let reason = format!("it is {}, not an object", kind_of(root));
+        return Err(SpecError::NotADescription {
+            name: name.to_owned(),
+            reason,
+        });
+    };
+    if let Some(version) = object.get("openapi").and_then(word) {
+        return match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
+            ["3"] | ["3", "0"] => Ok((SpecType::Openapi3, version)),
+            ["3", _] => Ok((SpecType::Openapi31, version)),
+            _ => Err(unsupported(name, &format!("OpenAPI `{version}`"))),
+        };
+    }
+    if let Some(version) = object.get("swagger").and_then(word) {
+        return if version == "2" || version.starts_with("2.") {
+            Ok((SpecType::Swagger2, version))
+        } else {
+            Err(unsupported(name, &format!("Swagger `{version}`")))
+        };
+    }
+    Err(other_format(name, root))
+}
+
+/// A version word; JSON writes it as a number now and then.
+fn word(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().to_owned()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+fn other_format(name: &str, root: &Value) -> SpecError {
+    let has = |pointer: &str| root.pointer(pointer).is_some();
+    let postman = root
+        .pointer("/info/schema")
+        .and_then(Value::as_str)
+        .is_some_and(|s| s.contains("postman"));
+    let format = if has("/discoveryVersion") || root["kind"] == "discovery#restDescription" {
+        "a Google Discovery document"
+    } else if has("/__schema") || has("/data/__schema") {
+        "a GraphQL introspection result"
+    } else if has("/asyncapi") {
+        "an AsyncAPI document"
+    } else if has("/swaggerVersion") {
+        "Swagger 1"
+    } else if has("/arazzo") {
+        "an Arazzo document"
+    } else if postman {
+        "a Postman collection"
+    } else {
+        let reason = "it has neither `openapi` nor `swagger`".to_owned();
+        return SpecError::NotADescription {
+            name: name.to_owned(),
+            reason,
+        };
+    };
+    unsupported(name, format)
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "plain text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(bytes: &[u8], expected: &str) {
+        let limits = SpecLimits {
+            document_bytes: 1_000,
+            ..SpecLimits::default()
+        };
+        let outcome = parse("d", bytes, &limits).and_then(|tree| format("d", &tree.value));
+        let text = match outcome {
+            Ok((spec_type, version)) => format!("{} {version}", spec_type.as_str()),
+            Err(error) => error.to_string(),
+        };
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn every_kind_of_document_is_told_apart() {
+        check(b"", "`d` is empty");
+        check(b" \n\t", "`d` is empty");
+        check(b"<!DOCTYPE html><html>", "`d` is an HTML page, not an API description");
+        check(b"<?xml version='1.0'?><a/>", "`d` is not an API description: it is XML");
+        check(b"{\"openapi\": \"\xff\"}", "`d` is not text: byte 13 is no UTF-8");
+        check(b"{\"openapi\": \"3.0.2\"}", "openapi3 3.0.2");
+        check(b"\xef\xbb\xbfopenapi: 3.1\n", "openapi31 3.1");
+        check(
+            b"\xff\xfe{\0\"\0o\0p\0e\0n\0a\0p\0i\0\"\0:\0\"\x003\0.\x002\0\"\0}\0",
+            "openapi31 3.2",
+        );
+        check(b"swagger: '2.0'", "swagger2 2.0");
+        check(
+            b"{\"openapi\": \"4.0\"}",
+            "`d` is OpenAPI `4.0`, which this version does not read",
+        );
+        check(
+            b"{\"swaggerVersion\": \"1.2\"}",
+            "`d` is Swagger 1, which this version does not read",
+        );
+        check(
+            b"type Query {\n a: Int }",
+            "`d` is a GraphQL schema, which this version does not read",
+        );
+        check(
+            b"{\"kind\": \"discovery#restDescription\"}",
+            "`d` is a Google Discovery document, which this version does not read",
+        );
+        check(b"[]", "`d` is not an API description: it is a list, not an object");
+        check(
+            b"hello",
+            "`d` is not an API description: it is plain text, not an object",
+        );
+        check(
+            b"{}",
+            "`d` is not an API description: it has neither `openapi` nor `swagger`",
+        );
+        check(
+            &[b' '; 2_000],
+            "`d` exceeds a limit: 2000 bytes, of at most 1000 (0 MiB)",
+        );
+    }
+}

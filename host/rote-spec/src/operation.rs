@@ -1,0 +1,241 @@
+//! One operation of the source as one tool and the record that builds its request.
+
+use rote_request::Operation;
+use rote_types::{Method, Tool, ToolHints};
+use serde_json::{Map, Value, json};
+
+use crate::body::{self, Arguments, BodyPlan};
+use crate::documents::Node;
+use crate::notices::Notes;
+use crate::parameters::{self, Planned};
+use crate::prose::{capped, described};
+use crate::reader::Reader;
+use crate::response::{FieldCache, answers};
+use crate::schema::{Detail, SchemaWriter};
+use crate::{GeneratedTool, Outcome, ServerChoice, servers, template};
+
+/// Most bytes of schema that are written with full detail, for all tools and tries together.
+const MOST_WORK: usize = 256 << 20;
+
+/// Where an operation stands and what it is called.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) item: Node<'a>,
+    pub(crate) operation: Node<'a>,
+    pub(crate) method: Method,
+    /// The path as the source writes it.
+    pub(crate) path: &'a str,
+    pub(crate) toolset: String,
+}
+
+/// Makes the tool of one operation; its name is given later, when all are known.
+pub(crate) fn generate<'a>(
+    reader: &Reader<'a>,
+    place: &Place<'a>,
+    bases: &[ServerChoice],
+    cache: &FieldCache,
+) -> GeneratedTool {
+    let notes = Notes::default();
+    let pointer = reader.place(&place.operation);
+    let template = template::parse(place.path);
+    for repair in &template.repairs {
+        notes.add(&pointer, repair);
+    }
+    let declarations = parameters::declared(reader, &place.item, &place.operation, &notes);
+    let planned = declarations.plan(reader, &template, &notes, &pointer);
+    let body = body::plan(reader, &place.operation, &declarations, &notes);
+    let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
+    let needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
+    let answers = answers(reader, &place.operation, cache);
+    let own_servers =
+        servers::of_operation(reader.documents, [&place.operation, &place.item], bases, &notes).unwrap_or_default();
+    if place.operation.get("callbacks").is_some() {
+        reader
+            .notices
+            .tally(&pointer, "callbacks are ignored: they describe calls to the client");
+    }
+    let operation = Operation {
+        name: String::new(),
+        method: place.method.as_str().to_owned(),
+        base: own_servers.first().cloned(),
+        path: template.path.clone(),
+        fixed_query: template.query,
+        parameters: planned.into_iter().map(|planned| planned.parameter).collect(),
+        body: assembled.body,
+        accept: answers.accept,
+        credentials: needs.alternatives.clone(),
+    };
+    let tool = Tool {
+        name: String::new(),
+        original_operation_id: None,
+        description: prose(reader, place),
+        method: place.method,
+        path: template.path,
+        servers: own_servers,
+        toolset: place.toolset.clone(),
+        hints: hints(place.method),
+        deprecated: place.operation.flag("deprecated"),
+        security: needs.alternatives,
+        input_schema: assembled.schema,
+    };
+    let notes = notes.finish();
+    let outcome = if notes.is_empty() {
+        Outcome::Generated
+    } else {
+        Outcome::Repaired { notes }
+    };
+    GeneratedTool {
+        tool,
+        operation,
+        outcome,
+        pointer,
+        scopes: needs.scopes,
+        response_fields: answers.fields,
+    }
+}
+
+/// Returns how much a tool adds to the output: bytes of compact JSON.
+pub(crate) fn size(tool: &GeneratedTool) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting cannot fail, and neither type has a key that is no string.
+    let _ = serde_json::to_writer(&mut count, &tool.tool);
+    let _ = serde_json::to_writer(&mut count, &tool.operation);
+    count.0 + tool.response_fields.iter().map(String::len).sum::<usize>()
+}
+
+fn prose(reader: &Reader<'_>, place: &Place<'_>) -> String {
+    let text = |key: &str| place.operation.text(key).or_else(|| place.item.text(key)).unwrap_or("");
+    let text = described(text("summary"), text("description"), reader.limits.description_chars);
+    if text.is_empty() {
+        format!("{} {}", place.method, place.path)
+    } else {
+        text
+    }
+}
+
+fn hints(method: Method) -> ToolHints {
+    ToolHints {
+        read_only_hint: method.is_read(),
+        destructive_hint: matches!(method, Method::Delete | Method::Put),
+        idempotent_hint: method.is_read() || matches!(method, Method::Delete | Method::Put),
+    }
+}
+
+/// The input schema and the body that belongs to it.
+struct Assembled {
+    schema: Value,
+    body: Option<rote_request::Body>,
+}
+
+/// Writes the input schema, with less detail where the full one is too large.
+fn assemble<'a>(
+    reader: &Reader<'a>,
+    planned: &[Planned<'a>],
+    body: Option<&BodyPlan<'a>>,
+    pointer: &str,
+    notes: &Notes,
+) -> Assembled {
+    let levels = Detail::levels(reader.limits.schema_depth, reader.limits.schema_bytes);
+    let last = levels.len() - 1;
+    // A hostile document could make every tool try every level; after so much work only the last is tried.
+    let first = if reader.written.get() > MOST_WORK { last } else { 0 };
+    for (index, detail) in levels.into_iter().enumerate().skip(first) {
+        let mut writer = SchemaWriter::new(reader.documents, reader.spec_type, detail, notes);
+        let mut arguments = Arguments::default();
+        for one in planned {
+            add_parameter(one, &mut writer, &mut arguments, detail);
+        }
+        let body = body.map(|plan| body::assemble(plan, &mut writer, reader.documents, &mut arguments));
+        let definitions = writer.definitions();
+        reader.written.set(reader.written.get().saturating_add(writer.spent()));
+        if writer.is_full() && index < last {
+            continue;
+        }
+        if writer.is_truncated() {
+            let most = reader.limits.schema_bytes;
+            let message = format!("the input schema was shortened to stay within {most} bytes and its depth limit");
+            reader.notices.info(pointer, message);
+        }
+        return Assembled {
+            schema: input_schema(arguments, definitions),
+            body,
+        };
+    }
+    Assembled {
+        schema: json!({"type": "object"}),
+        body: None,
+    }
+}
+
+fn add_parameter<'a>(
+    planned: &Planned<'a>,
+    writer: &mut SchemaWriter<'a, '_>,
+    arguments: &mut Arguments,
+    detail: Detail,
+) {
+    let written = planned.schema.as_ref().map(|schema| writer.parameter(schema));
+    let mut schema = match written {
+        Some(Value::Object(schema)) => schema,
+        // Not even the type is known: what can stand in a URL or a header is admitted.
+        _ => Map::from_iter([("type".to_owned(), json!("string"))]),
+    };
+    if let Some(declared) = &planned.declared {
+        let said = capped(declared.text("description").unwrap_or(""), detail.top_prose);
+        if !said.is_empty() {
+            schema.insert("description".to_owned(), json!(said));
+        }
+        if declared.flag("deprecated") {
+            schema.insert("deprecated".to_owned(), json!(true));
+        }
+        add_example(declared, &mut schema);
+    }
+    if planned.parameter.required {
+        arguments.required.push(planned.parameter.argument.clone());
+    }
+    arguments
+        .properties
+        .insert(planned.parameter.argument.clone(), Value::Object(schema));
+}
+
+/// Takes over an example that stands beside the schema instead of in it.
+fn add_example(declared: &Node<'_>, schema: &mut Map<String, Value>) {
+    if schema.contains_key("examples") {
+        return;
+    }
+    let first = declared
+        .get("examples")
+        .and_then(|all| all.members().next()?.1.get("value"));
+    let Some(example) = declared.get("example").or(first) else {
+        return;
+    };
+    if !example.value.is_null() && crate::keywords::weight(example.value) <= 100 {
+        schema.insert("examples".to_owned(), json!([example.value]));
+    }
+}
+
+fn input_schema(arguments: Arguments, definitions: Map<String, Value>) -> Value {
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("properties".to_owned(), Value::Object(arguments.properties));
+    if !arguments.required.is_empty() {
+        schema.insert("required".to_owned(), json!(arguments.required));
+    }
+    if !arguments.dependent.is_empty() {
+        schema.insert("dependentRequired".to_owned(), Value::Object(arguments.dependent));
+    }
+    schema.insert("additionalProperties".to_owned(), json!(false));
+    if !definitions.is_empty() {
+        schema.insert("$defs".to_owned(), Value::Object(definitions));
+    }
+    Value::Object(schema)
+}

@@ -1,0 +1,187 @@
+//! Responses, as far as a request needs them: what to accept, and the names of what comes back.
+//!
+//! Response schemas are not translated; only their property names are kept, as evidence of how sensitive the
+//! data is.
+
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+
+use serde_json::Value;
+
+use crate::documents::{Documents, Node};
+use crate::media::{Class, class, essence};
+use crate::reader::Reader;
+
+/// Most media types that are named in `Accept`.
+const MOST_ACCEPTED: usize = 6;
+/// Most property names per operation.
+const MOST_FIELDS: usize = 128;
+/// Deepest object whose property names are kept.
+const MOST_DEPTH: usize = 3;
+/// Longest chain of nested schemas that is looked at; variants do not count as depth.
+const MOST_NESTING: usize = 24;
+/// Most schemas that are looked at per operation.
+const MOST_VISITS: usize = 600;
+
+/// What an operation's responses say.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    /// The `Accept` header; empty when nothing is said.
+    pub(crate) accept: String,
+    /// Property names of the success response, sorted.
+    pub(crate) fields: Vec<String>,
+}
+
+/// Names that were collected before, by the address of the schema.
+#[derive(Debug, Default)]
+pub(crate) struct FieldCache(RefCell<HashMap<usize, Vec<String>>>);
+
+/// Reads the responses of an operation.
+pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &FieldCache) -> Answers {
+    let mut media: Vec<String> = Vec::new();
+    let mut schema = None;
+    let mut refuses = false;
+    let mut fallback = None;
+    let responses = operation.get("responses");
+    for (status, response) in responses.iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
+        refuses |= matches!(status, "401" | "403");
+        if response.get("links").is_some() {
+            reader.notices.tally(&reader.place(&response), "links are ignored");
+        }
+        if status == "default" {
+            fallback = Some(response);
+        } else if status.starts_with('2') {
+            read(reader, operation, response, &mut media, &mut schema);
+        }
+    }
+    if let (Some(fallback), true, None) = (fallback, media.is_empty(), &schema) {
+        read(reader, operation, fallback, &mut media, &mut schema);
+    }
+    if refuses {
+        reader.schemes.refusals.set(reader.schemes.refusals.get() + 1);
+    }
+    media.sort_by_key(|media| rank(media));
+    media.truncate(MOST_ACCEPTED);
+    let fields = schema.map_or_else(Vec::new, |schema| names(reader.documents, &schema, cache));
+    Answers {
+        accept: media.join(", "),
+        fields,
+    }
+}
+
+fn read<'a>(
+    reader: &Reader<'a>,
+    operation: &Node<'a>,
+    response: Node<'a>,
+    media: &mut Vec<String>,
+    schema: &mut Option<Node<'a>>,
+) {
+    let Ok(response) = reader.documents.resolve(response) else {
+        return;
+    };
+    if reader.is_swagger() {
+        if let Some(found) = response.get("schema") {
+            schema.get_or_insert(found);
+            for name in reader.swagger_media(operation, "produces") {
+                add(media, name);
+            }
+        }
+        return;
+    }
+    for (name, content) in response
+        .get("content")
+        .iter()
+        .flat_map(|all| all.members().collect::<Vec<_>>())
+    {
+        add(media, name);
+        if schema.is_none() && class(name) == Class::Json {
+            *schema = content.get("schema");
+        }
+    }
+}
+
+fn add(media: &mut Vec<String>, name: &str) {
+    let name = name.trim();
+    let is_header_safe = name.contains('/') && name.bytes().all(|byte| (b' '..=b'~').contains(&byte));
+    if is_header_safe && !media.iter().any(|known| known == name) {
+        media.push(name.to_owned());
+    }
+}
+
+/// JSON first, then other types, then ranges; the sort is stable.
+fn rank(media: &str) -> u8 {
+    let essence = essence(media);
+    match class(media) {
+        _ if essence.contains('*') => 4,
+        Class::Json if essence == "application/json" => 0,
+        Class::Json => 1,
+        Class::JsonLines => 2,
+        _ => 3,
+    }
+}
+
+/// Collects the property names of a schema.
+fn names<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &FieldCache) -> Vec<String> {
+    let Ok(target) = documents.resolve(schema.clone()) else {
+        return Vec::new();
+    };
+    let address = std::ptr::from_ref(target.value).addr();
+    if let Some(known) = cache.0.borrow().get(&address) {
+        return known.clone();
+    }
+    let mut collector = Collector {
+        documents,
+        visits: MOST_VISITS,
+        found: BTreeSet::new(),
+    };
+    collector.collect(&target, MOST_DEPTH, MOST_NESTING);
+    let names: Vec<String> = collector.found.into_iter().take(MOST_FIELDS).collect();
+    cache.0.borrow_mut().insert(address, names.clone());
+    names
+}
+
+struct Collector<'a> {
+    documents: &'a Documents,
+    visits: usize,
+    found: BTreeSet<String>,
+}
+
+impl<'a> Collector<'a> {
+    fn collect(&mut self, schema: &Node<'a>, depth: usize, nesting: usize) {
+        if self.visits == 0 || nesting == 0 || depth == 0 || self.found.len() >= MOST_FIELDS {
+            return;
+        }
+        self.visits -= 1;
+        let Ok(schema) = self.documents.resolve(schema.clone()) else {
+            return;
+        };
+        for (name, property) in schema
+            .get("properties")
+            .iter()
+            .flat_map(|all| all.members().collect::<Vec<_>>())
+        {
+            if name.len() <= 64 {
+                self.found.insert(name.to_owned());
+            }
+            if property.value.is_object() {
+                self.collect(&property, depth - 1, nesting - 1);
+            }
+        }
+        // A variant is as deep as its whole; `nesting` bounds one that contains itself.
+        for key in ["allOf", "anyOf", "oneOf"] {
+            for part in schema
+                .get(key)
+                .iter()
+                .flat_map(|all| all.elements().collect::<Vec<_>>())
+            {
+                self.collect(&part, depth, nesting - 1);
+            }
+        }
+        if let Some(items) = schema
+            .get("items")
+            .filter(|items| matches!(items.value, Value::Object(_)))
+        {
+            self.collect(&items, depth, nesting - 1);
+        }
+    }
+}

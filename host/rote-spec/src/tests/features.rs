@@ -1,0 +1,504 @@
+//! One feature of the formats each, on fixtures of our own.
+
+use rote_request::{BodyArguments, Location, MediaKind, Style};
+use serde_json::{Value, json};
+
+use super::{fixture, inline, tool};
+use crate::{Api, Outcome, Severity};
+
+fn properties<'a>(api: &'a Api, name: &str) -> &'a Value {
+    &tool(api, name).tool.input_schema["properties"]
+}
+
+fn notes(api: &Api, name: &str) -> Vec<String> {
+    match &tool(api, name).outcome {
+        Outcome::Generated => Vec::new(),
+        Outcome::Repaired { notes } => notes.clone(),
+    }
+}
+
+#[test]
+fn a_name_in_several_locations_keeps_an_argument_in_each() {
+    let api = fixture("parameters.openapi.yaml");
+    let get = tool(&api, "getThing");
+    let arguments: Vec<(&str, &str, Location)> = get
+        .operation
+        .parameters
+        .iter()
+        .map(|one| (one.argument.as_str(), one.name.as_str(), one.location))
+        .collect();
+    assert_eq!(
+        arguments,
+        [
+            ("id", "id", Location::Path),
+            ("verbose", "verbose", Location::Query),
+            ("id_query", "id", Location::Query),
+            ("id_header", "id", Location::Header),
+            ("id_cookie", "id", Location::Cookie),
+        ]
+    );
+    assert_eq!(get.tool.input_schema["required"], json!(["id"]));
+    let verbose = json!({"type": "string", "enum": ["low", "high"], "default": "low"});
+    assert_eq!(
+        properties(&api, "getThing")["verbose"],
+        verbose,
+        "the operation overrides the path item"
+    );
+    assert_eq!(get.operation.accept, "application/json, text/csv");
+    assert_eq!(get.response_fields, ["email"]);
+    assert!(
+        api.diagnostics
+            .iter()
+            .any(|one| { one.message.contains("Accept, Content-Type or Authorization") })
+    );
+    assert!(
+        api.auth.reason.contains("1 take an Authorization header"),
+        "{}",
+        api.auth.reason
+    );
+}
+
+#[test]
+fn every_style_has_its_encoding() {
+    let api = fixture("parameters.openapi.yaml");
+    let styles: Vec<(Style, bool)> = tool(&api, "styles")
+        .operation
+        .parameters
+        .iter()
+        .map(|one| (one.encoding.style, one.encoding.explode))
+        .collect();
+    assert_eq!(
+        styles,
+        [
+            (Style::Label, true),
+            (Style::Matrix, false),
+            (Style::SpaceDelimited, false),
+            (Style::PipeDelimited, false),
+            (Style::DeepObject, true),
+            (Style::Form, false),
+            (Style::Form, true),
+            (Style::Form, true),
+            (Style::Simple, false),
+        ]
+    );
+    let parameters = &tool(&api, "styles").operation.parameters;
+    assert!(parameters[6].encoding.allow_reserved);
+    assert_eq!(parameters[7].encoding.content_type.as_deref(), Some("application/json"));
+}
+
+#[test]
+fn what_cannot_be_read_of_parameters_is_mended_and_said() {
+    let api = fixture("parameters.openapi.yaml");
+    assert_eq!(
+        notes(&api, "broken"),
+        [
+            "parameter left out: `#/components/parameters/Nowhere` leads nowhere: there is no `components` at `/` (at /paths/~1broken~1{missing}/get/parameters/0/$ref)",
+            "parameter without `name` or `in` left out (at /paths/~1broken~1{missing}/get/parameters/3)",
+            "path parameter `elsewhere` is not in the path and was left out (at /paths/~1broken~1{missing}/get/parameters/1)",
+            "style `matrix` is not possible here; the default is used (at /paths/~1broken~1{missing}/get/parameters/2)",
+            "path parameter `missing` is not declared; taken as a string (at /paths/~1broken~1{missing}/get)",
+        ]
+    );
+    assert_eq!(
+        *properties(&api, "broken"),
+        json!({"odd": {"type": "string"}, "missing": {"type": "string"}})
+    );
+}
+
+#[test]
+fn fragments_and_queries_of_paths_are_taken_apart() {
+    let api = fixture("parameters.openapi.yaml");
+    let (share, lock) = (&tool(&api, "share").operation, &tool(&api, "lock").operation);
+    assert_eq!((share.path.as_str(), share.fixed_query.as_str()), ("/files/{id}", ""));
+    assert_eq!(
+        (lock.path.as_str(), lock.fixed_query.as_str()),
+        ("/files/{id}", "action=lock")
+    );
+    let who = &lock.parameters[1];
+    assert_eq!(
+        (who.argument.as_str(), who.name.as_str(), who.location),
+        ("who", "as", Location::Query)
+    );
+}
+
+#[test]
+fn a_body_is_flattened_where_that_is_unambiguous() {
+    let api = fixture("bodies.openapi.yaml");
+    let flat = &tool(&api, "flat").tool.input_schema;
+    assert_eq!(
+        flat["required"],
+        json!(["id", "name", "kind"]),
+        "`id` of the body is read-only"
+    );
+    assert_eq!(
+        flat["properties"],
+        json!({"id": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": {"const": "thing"},
+               "parent": {"$ref": "#/$defs/Node"},
+               "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}})
+    );
+    assert_eq!(
+        flat["$defs"],
+        json!({"Node": {"type": "object", "properties": {"value": {"type": "string"},
+               "next": {"$ref": "#/$defs/Node", "description": "the next one"}}}})
+    );
+    let body = tool(&api, "flat").operation.body.as_ref().unwrap();
+    assert_eq!(
+        (body.content_type.as_str(), &body.kind),
+        ("application/json", &MediaKind::Json { lines: false })
+    );
+    for name in ["clash", "variants"] {
+        let body = tool(&api, name).operation.body.as_ref().unwrap();
+        assert_eq!(
+            body.arguments,
+            BodyArguments::Whole {
+                argument: "__requestBody__".to_owned()
+            },
+            "{name}"
+        );
+    }
+    assert_eq!(
+        properties(&api, "clash")["__requestBody__"]["required"],
+        json!(["name", "kind"])
+    );
+    assert_eq!(
+        tool(&api, "variants").operation.body.as_ref().unwrap().content_type,
+        "application/vnd.example+json"
+    );
+    let optional = &tool(&api, "optional").tool.input_schema;
+    assert_eq!(
+        (&optional["required"], &optional["dependentRequired"]),
+        (&Value::Null, &json!({"b": ["a"]}))
+    );
+}
+
+#[test]
+fn forms_and_uploads_are_encoded_as_the_source_says() {
+    let api = fixture("bodies.openapi.yaml");
+    let Some(MediaKind::Form { default, encodings }) = tool(&api, "form").operation.body.as_ref().map(|b| &b.kind)
+    else {
+        panic!("a form")
+    };
+    assert_eq!((default.style, default.explode), (Style::Form, true));
+    let encodings: Vec<(&str, Style, Option<&str>)> = encodings
+        .iter()
+        .map(|(name, encoding)| (name.as_str(), encoding.style, encoding.content_type.as_deref()))
+        .collect();
+    assert_eq!(
+        encodings,
+        [
+            ("expand", Style::DeepObject, None),
+            ("metadata", Style::DeepObject, None),
+            ("blob", Style::Form, Some("application/json")),
+        ]
+    );
+    let body = tool(&api, "upload").operation.body.as_ref().unwrap();
+    let MediaKind::Multipart { content_types, files } = &body.kind else {
+        panic!("multipart")
+    };
+    assert_eq!(files, &["file", "more"]);
+    assert_eq!(content_types.len(), 2);
+    let file = &properties(&api, "upload")["file"];
+    assert_eq!(
+        (&file["description"], &file["anyOf"][1]["required"]),
+        (&json!("the file"), &json!(["base64"]))
+    );
+    assert!(properties(&api, "upload")["more"]["items"]["anyOf"].is_array());
+}
+
+#[test]
+fn other_bodies_are_one_argument() {
+    let api = fixture("bodies.openapi.yaml");
+    let body = |name: &str| tool(&api, name).operation.body.clone().unwrap();
+    assert_eq!(
+        (body("text").kind, body("binary").kind),
+        (MediaKind::Text, MediaKind::Binary)
+    );
+    assert_eq!(body("lines").kind, MediaKind::Json { lines: true });
+    assert_eq!(properties(&api, "text")["__requestBody__"]["maxLength"], 10);
+    assert_eq!(properties(&api, "lines")["__requestBody__"]["type"], "array");
+    let MediaKind::Xml { root } = body("xml").kind else {
+        panic!("xml")
+    };
+    assert_eq!(
+        (root.name.as_str(), root.namespace.clone()),
+        ("m:marked", Some(("m".into(), "urn:m".into())))
+    );
+    assert!(root.children[0].1.attribute && root.children[1].1.wrapped);
+    assert_eq!(root.children[1].1.items.as_ref().unwrap().name, "tag");
+    assert_eq!(
+        notes(&api, "nothing"),
+        ["request body without `content` taken as JSON (at /paths/~1nothing/post/requestBody)"]
+    );
+    assert!(notes(&api, "gone")[0].starts_with("request body left open: `file:///etc/passwd` cannot be followed"));
+    assert!(tool(&api, "gone").operation.body.is_some());
+}
+
+#[test]
+fn swagger_2_is_upgraded_on_the_way() {
+    let api = fixture("api.swagger.yaml");
+    let bases: Vec<&str> = api.base_urls.iter().map(|base| base.url.as_str()).collect();
+    assert_eq!(bases, ["https://api.example.com/v1", "http://api.example.com/v1"]);
+    assert_eq!(
+        (api.spec_version.as_str(), api.server.version.as_str()),
+        ("2.0", "1.10")
+    );
+    let list = tool(&api, "list");
+    let styles: Vec<(Style, bool)> = list
+        .operation
+        .parameters
+        .iter()
+        .map(|one| (one.encoding.style, one.encoding.explode))
+        .take(4)
+        .collect();
+    assert_eq!(
+        styles,
+        [
+            (Style::Form, false),
+            (Style::Form, true),
+            (Style::PipeDelimited, false),
+            (Style::TabDelimited, false)
+        ]
+    );
+    assert_eq!(
+        properties(&api, "list")["size"],
+        json!({"type": "integer", "exclusiveMaximum": 10, "default": 3})
+    );
+    assert_eq!(
+        (list.operation.accept.as_str(), list.tool.security.as_slice()),
+        ("application/json, application/xml", &[vec!["key".to_owned()]][..])
+    );
+    assert_eq!(
+        *properties(&api, "create"),
+        json!({"name": {"type": ["string", "null"]}})
+    );
+    let form = tool(&api, "form");
+    assert_eq!(form.tool.input_schema["required"], json!(["a"]));
+    assert!(form.tool.security.is_empty());
+    let Some(MediaKind::Form { encodings, .. }) = form.operation.body.as_ref().map(|body| &body.kind) else {
+        panic!("form")
+    };
+    assert_eq!((encodings[0].0.as_str(), encodings[0].1.explode), ("b", false));
+    let Some(MediaKind::Multipart { files, .. }) = tool(&api, "upload").operation.body.as_ref().map(|b| &b.kind) else {
+        panic!("multipart")
+    };
+    assert_eq!(files, &["file"]);
+}
+
+#[test]
+fn security_is_an_or_of_ands() {
+    let api = fixture("security.openapi.yaml");
+    let needs = |name: &str| tool(&api, name).tool.security.clone();
+    let one = |name: &str| vec![name.to_owned()];
+    assert_eq!(needs("default"), [one("bearer")]);
+    assert!(needs("none").is_empty());
+    assert_eq!(
+        needs("optional"),
+        [one("bearer"), vec![]],
+        "anonymous access comes last"
+    );
+    assert_eq!(
+        needs("both"),
+        [vec!["key".to_owned(), "basic".to_owned()], one("oauth")]
+    );
+    assert_eq!(needs("odd"), [one("cookie")]);
+    assert_eq!(notes(&api, "odd").len(), 2);
+    assert_eq!(tool(&api, "both").scopes, ["read", "write"]);
+    assert_eq!(
+        (api.auth.default_scheme.as_deref(), api.auth.token_env.as_deref()),
+        (Some("bearer"), Some("GITHUB_TOKEN"))
+    );
+    assert_eq!(api.auth.reason, "`bearer` alone opens 4 of 7 operations");
+    let variables: Vec<(&str, &str)> = api
+        .auth
+        .schemes
+        .iter()
+        .map(|(name, slot)| (name.as_str(), slot.token_env.as_str()))
+        .collect();
+    assert_eq!(
+        variables,
+        [
+            ("basic", "GITHUB_BASIC_AUTH"),
+            ("bearer", "GITHUB_TOKEN"),
+            ("cookie", "GITHUB_COOKIE_API_KEY"),
+            ("key", "GITHUB_KEY_API_KEY"),
+            ("oauth", "GITHUB_OAUTH_TOKEN"),
+        ]
+    );
+    assert_eq!(api.auth.unsupported.keys().collect::<Vec<_>>(), ["digest", "mtls"]);
+}
+
+#[test]
+fn servers_are_resolved_and_own_ones_replace_the_base() {
+    let api = fixture("security.openapi.yaml");
+    let bases: Vec<&str> = api.base_urls.iter().map(|base| base.url.as_str()).collect();
+    assert_eq!(bases, ["https://eu.example.com:8443/v1", "https://b.example.com/v1"]);
+    assert_eq!(
+        api.diagnostics
+            .iter()
+            .filter(|one| one.severity == Severity::Warning)
+            .count(),
+        4
+    );
+    assert_eq!(
+        tool(&api, "own").operation.base.as_deref(),
+        Some("https://own.example.com")
+    );
+    assert_eq!(
+        tool(&api, "relative").tool.servers,
+        ["https://eu.example.com:8443/other"]
+    );
+    let text = b"{\"openapi\": \"3.0.0\", \"servers\": [{\"url\": \"../v2\"}], \"paths\": {}}";
+    let source = crate::Source {
+        name: "https://h.example/docs/x/api.json",
+        bytes: text,
+    };
+    let api = crate::read(source, &mut crate::NoReferences, &crate::SpecLimits::default()).unwrap();
+    assert_eq!(api.base_urls[0].url, "https://h.example/docs/v2");
+}
+
+#[test]
+fn documents_of_several_files_are_one() {
+    let api = fixture("multifile/openapi.yaml");
+    assert_eq!((api.total, api.tools.len(), api.skipped.len()), (5, 4, 1));
+    assert_eq!(api.base_urls[0].url, "/api");
+    let create = &tool(&api, "createThing").tool.input_schema;
+    assert_eq!(
+        create["properties"],
+        json!({"shared": {"$ref": "#/$defs/Shared"}, "anchored": {"type": "string", "maxLength": 3}})
+    );
+    assert_eq!(
+        create["$defs"]["Shared"]["properties"]["self"],
+        json!({"$ref": "#/$defs/Shared"})
+    );
+    assert!(tool(&api, "deleteMixed").operation.body.is_none());
+    let passwd = &api.skipped[0];
+    assert_eq!(
+        (passwd.path.as_str(), passwd.pointer.as_str()),
+        ("/passwd", "/paths/~1passwd/$ref")
+    );
+    assert_eq!(
+        passwd.reason,
+        "`/etc/passwd` cannot be followed: `/etc/passwd` is outside the directory"
+    );
+    assert!(notes(&api, "metadata")[0].contains("169.254.169.254"));
+    assert_eq!(api.documents.len(), 3);
+}
+
+#[test]
+fn nullable_and_old_bounds_of_3_0_are_translated() {
+    let api = inline(
+        r##"
+openapi: 3.0.0
+info: {title: t, version: "1"}
+paths:
+  /a:
+    post:
+      operationId: a
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema:
+              properties:
+                one: {type: string, nullable: true, enum: [x]}
+                two: {nullable: true, allOf: [{$ref: "#/components/schemas/O"}]}
+                three: {type: number, minimum: 0, exclusiveMinimum: true}
+                four: {$ref: "#/components/schemas/O", description: beside, nullable: true}
+                five: {type: string, pattern: "(?=x)y", minLength: "3", required: true, enum: [1, true]}
+components: {schemas: {O: {type: object, properties: {a: {type: string}}}}}
+"##,
+    );
+    let properties = properties(&api, "a");
+    assert_eq!(
+        properties["one"],
+        json!({"type": ["string", "null"], "enum": ["x", null]})
+    );
+    assert_eq!(properties["two"]["type"], json!(["object", "null"]));
+    assert_eq!(properties["three"], json!({"type": "number", "exclusiveMinimum": 0}));
+    assert_eq!(
+        properties["four"],
+        json!({"description": "beside", "anyOf": [{"$ref": "#/$defs/O"}, {"type": "null"}]})
+    );
+    assert_eq!(
+        properties["five"],
+        json!({"type": "string", "enum": ["1", "true"], "description": "Pattern: `(?=x)y`"})
+    );
+}
+
+#[test]
+fn a_new_operation_renames_no_other() {
+    let before = "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths:\n  /b: {get: {operationId: same}}\n  /c/d: {get: {operationId: same}}\n  /e: {get: {}}\n";
+    let after = before.replace("paths:\n", "paths:\n  /a/long: {get: {operationId: same}, post: {}}\n");
+    let names = |api: &Api, path: &str| {
+        api.tools
+            .iter()
+            .find(|tool| tool.tool.path == path && tool.tool.method.is_read())
+            .unwrap()
+            .tool
+            .name
+            .clone()
+    };
+    let (before, after) = (inline(before), inline(&after));
+    for path in ["/b", "/c/d", "/e"] {
+        assert_eq!(names(&before, path), names(&after, path), "{path}");
+    }
+    assert_eq!(names(&after, "/b"), "same");
+    assert_eq!(
+        tool(&before, &names(&before, "/c/d"))
+            .tool
+            .original_operation_id
+            .as_deref(),
+        Some("same")
+    );
+}
+
+#[test]
+fn broken_operations_are_skipped_and_counted() {
+    let api = inline(
+        "openapi: 3.2.0\ninfo: {title: t, version: '1'}\nwebhooks: {w: {post: {}}}\npaths:\n  /a: {get: 3, query: {}, additionalOperations: {COPY: {}}, post: {callbacks: {c: {}}}}\n  /b: []\n  x-c: {get: {}}\n",
+    );
+    assert_eq!((api.total, api.tools.len()), (5, 1));
+    let reasons: Vec<(&str, &str)> = api
+        .skipped
+        .iter()
+        .map(|one| (one.pointer.as_str(), one.reason.as_str()))
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            ("/paths/~1a/get", "the operation is not an object"),
+            ("/paths/~1a/query", "method QUERY is not supported"),
+            ("/paths/~1a/additionalOperations/COPY", "method `COPY` is not supported"),
+            ("/paths/~1b", "the path item is not an object"),
+        ]
+    );
+    assert!(
+        api.diagnostics
+            .iter()
+            .any(|one| one.message.contains("1 webhooks are ignored"))
+    );
+    assert!(
+        api.diagnostics
+            .iter()
+            .any(|one| one.message.contains("callbacks are ignored"))
+    );
+}
+
+#[test]
+fn schemes_that_no_operation_asks_for_are_offered_to_all() {
+    let api = inline(
+        "openapi: 3.0.0\ninfo: {title: Lax API, version: '1'}\npaths: {/a: {get: {operationId: a}}}\ncomponents: {securitySchemes: {k: {type: apiKey, in: header, name: X-K}}}\n",
+    );
+    assert_eq!(tool(&api, "a").tool.security, [vec!["k".to_owned()], vec![]]);
+    assert_eq!(api.auth.token_env.as_deref(), Some("LAX_API_KEY"));
+}
+
+#[test]
+fn a_body_that_can_only_be_empty_takes_no_argument() {
+    let api = inline(
+        "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths: {/a: {get: {operationId: a, requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {}, additionalProperties: false}}}}}}}\n",
+    );
+    assert_eq!(*properties(&api, "a"), json!({}));
+    let body = tool(&api, "a").operation.body.as_ref().unwrap();
+    assert_eq!(body.arguments, BodyArguments::Fields(Vec::new()));
+}
