@@ -1,0 +1,44 @@
+//! The query engine: jq (jaq) as a component of world `rote:query/query`, which imports nothing.
+//!
+//! Invariants: a program reads its input and nothing else (no environment, clock, files, modules or further
+//! input); every output is one strict JSON text; the outputs together keep to the given size. Time, memory and
+//! stack are bounded by the sandbox around it, so nothing here counts steps.
+
+mod definitions;
+mod evaluate;
+mod message;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+#[cfg_attr(
+    not(any(target_family = "wasm", test)),
+    expect(unused_imports, reason = "a native build is only ever for the tests")
+)]
+use evaluate::{Failure as EvaluateFailure, evaluate};
+
+#[cfg(target_family = "wasm")]
+mod component {
+    use super::{EvaluateFailure, evaluate};
+
+    wit_bindgen::generate!({
+        path: "../../wit/rote-query@0.1.0",
+        world: "rote:query/query",
+    });
+
+    struct Engine;
+
+    export!(Engine);
+
+    impl Guest for Engine {
+        fn run(program: String, input: Vec<u8>, output_bytes: u64) -> Result<Vec<String>, Failure> {
+            evaluate(&program, &input, output_bytes).map_err(|failure| match failure {
+                EvaluateFailure::Syntax(message) => Failure::Syntax(message),
+                EvaluateFailure::Input(message) => Failure::Input(message),
+                EvaluateFailure::Runtime(message) => Failure::Runtime(message),
+                EvaluateFailure::OutputLimit => Failure::OutputLimit,
+            })
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! What can be wrong with a plan, and what can go wrong when it runs.
+//!
+//! Written by hand instead of derived: this crate is compiled into guests and has no dependency but serde.
+
+use std::fmt;
+
+/// A plan that is not well formed. Its author is to blame; running it again does not help.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// The text is not JSON, or not of the plan's shape.
+    Syntax {
+        /// What the reader said, with line and column where there is one.
+        message: String,
+    },
+    /// It was written for another version of the format.
+    Version {
+        /// The version that it names.
+        found: u64,
+    },
+    /// It is larger than a bound allows.
+    TooLarge {
+        /// What is too large, such as `steps`.
+        what: &'static str,
+        /// The bound.
+        limit: usize,
+    },
+    /// A step or a parameter has a name that is not allowed.
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// Two steps have the same id.
+    DuplicateStep {
+        /// The id.
+        step: String,
+    },
+    /// A step refers to one that does not exist.
+    UnknownStep {
+        /// Who refers, a step's id or `result`.
+        by: String,
+        /// The unknown id.
+        step: String,
+    },
+    /// A step refers to a parameter that is not declared.
+    UnknownParameter {
+        /// Who refers, a step's id or `result`.
+        by: String,
+        /// The unknown name.
+        parameter: String,
+    },
+    /// Steps wait for each other.
+    Cycle {
+        /// The steps that can never start.
+        steps: Vec<String>,
+    },
+    /// A step's arguments are not an object.
+    Arguments {
+        /// The step.
+        step: String,
+    },
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Syntax { message } => write!(f, "the plan is not well formed: {message}"),
+            Self::Version { found } => write!(f, "the plan has version {found}; this rote runs version 1"),
+            Self::TooLarge { what, limit } => write!(f, "the plan has too many {what}: at most {limit} are allowed"),
+            Self::Name { name } => {
+                write!(
+                    f,
+                    "`{name}` is not a name: use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`"
+                )
+            }
+            Self::DuplicateStep { step } => write!(f, "the plan has two steps `{step}`"),
+            Self::UnknownStep { by, step } => write!(f, "`{by}` refers to step `{step}`, which does not exist"),
+            Self::UnknownParameter { by, parameter } => {
+                write!(f, "`{by}` refers to parameter `{parameter}`, which is not declared")
+            }
+            Self::Cycle { steps } => write!(f, "steps wait for each other: `{}`", steps.join("`, `")),
+            Self::Arguments { step } => write!(f, "the arguments of step `{step}` are not an object"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+/// Why a run ended without a result. `E` is the host's error.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum RunError<E> {
+    /// The parameters do not fit the plan. The caller is to blame.
+    Parameters {
+        /// Required ones that were not given.
+        missing: Vec<String>,
+        /// Given ones that the plan does not have.
+        unknown: Vec<String>,
+    },
+    /// A step's call failed. What blame and retry mean is in the host's error.
+    Step {
+        /// The step.
+        step: String,
+        /// The host's error.
+        source: E,
+    },
+    /// A value that a step or the result needs is not in the response that should have it.
+    Reference {
+        /// Who needs it, a step's id or `result`.
+        by: String,
+        /// What is missing.
+        message: String,
+    },
+    /// The host answered with something that it must not, such as a task that was never started.
+    Protocol {
+        /// What it did.
+        message: String,
+    },
+    /// Waiting itself failed.
+    Host {
+        /// The host's error.
+        source: E,
+    },
+}
+
+impl<E: fmt::Display> fmt::Display for RunError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parameters { missing, unknown } => {
+                f.write_str("the parameters do not fit")?;
+                if !missing.is_empty() {
+                    write!(f, "; missing: `{}`", missing.join("`, `"))?;
+                }
+                if !unknown.is_empty() {
+                    write!(f, "; unknown: `{}`", unknown.join("`, `"))?;
+                }
+                Ok(())
+            }
+            Self::Step { step, source } => write!(f, "step `{step}` failed: {source}"),
+            Self::Reference { by, message } => write!(f, "`{by}` needs a value that is not there: {message}"),
+            Self::Protocol { message } => write!(f, "the host broke the protocol: {message}"),
+            Self::Host { source } => write!(f, "waiting for a step failed: {source}"),
+        }
+    }
+}
+
+impl<E: fmt::Debug + fmt::Display> std::error::Error for RunError<E> {}

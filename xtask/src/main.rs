@@ -1,0 +1,57 @@
+//! Repository chores, in Rust so that they run wherever cargo does.
+//!
+//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`; `guests` builds the
+//! committed WebAssembly guests and compares them; `walkthrough` runs the README's commands. Nothing here is
+//! part of the product.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a developer's tool: it prints, reads files and starts processes by design"
+)]
+
+mod guests;
+mod layers;
+mod walkthrough;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+#[command(name = "xtask", about = "Repository chores")]
+struct Arguments {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Subcommand)]
+enum Chore {
+    /// Compare the crate table of ARCHITECTURE.md with the real dependency edges.
+    CheckLayers,
+    /// Build the committed guests from source.
+    Guests {
+        /// Compare with what is committed instead of replacing it.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Run the README's walkthrough blocks against a built `rote`.
+    Walkthrough {
+        /// The `rote` binary.
+        #[arg(long, default_value = "target/release/rote")]
+        rote: std::path::PathBuf,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    match Arguments::parse().chore {
+        Chore::CheckLayers => layers::check(),
+        Chore::Guests { check } => guests::run(check),
+        Chore::Walkthrough { rote } => walkthrough::run(&rote),
+    }
+}
+
+/// Returns the repository's root: the folder above this package.
+fn repository() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("..")
+        .canonicalize()
+        .expect("the repository exists")
+}
