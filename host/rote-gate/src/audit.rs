@@ -1,0 +1,92 @@
+//! Reading the journal and making its projections again.
+
+use std::collections::BTreeSet;
+
+use rote_home::{Event, HomeError, VerifyReport};
+use rote_types::AdapterId;
+use serde::Serialize;
+
+use crate::projection::{lock_log, logs_of, write_logs, write_nonces};
+use crate::{Gate, GateError};
+
+/// What a rebuild did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RebuildReport {
+    /// Logs that the journal says there are.
+    pub files: usize,
+    /// Their lines.
+    pub lines: usize,
+    /// Logs that were not what the journal says, and now are.
+    pub changed: Vec<String>,
+}
+
+impl Gate {
+    /// Returns the last `count` events of the journal, oldest first.
+    ///
+    /// # Errors
+    /// [`GateError::Home`] when the journal cannot be read.
+    pub fn tail(&self, count: usize) -> Result<Vec<Event>, GateError> {
+        Ok(self.parts.journal.tail(count)?)
+    }
+
+    /// Checks the journal's chain from the first event on.
+    ///
+    /// # Errors
+    /// [`GateError::Home`] when the journal cannot be read; a broken chain is a report, not an error.
+    pub fn verify(&self) -> Result<VerifyReport, GateError> {
+        Ok(self.parts.journal.verify()?)
+    }
+
+    /// Makes every projection again: the write guard's logs, byte for byte, and the lists of confirm tokens.
+    ///
+    /// # Errors
+    /// [`GateError::Home`] when the journal cannot be read or a file cannot be written; running it again is safe.
+    pub fn rebuild(&self) -> Result<RebuildReport, GateError> {
+        let (home, journal) = (&self.parts.home, &self.parts.journal);
+        let mut adapters: BTreeSet<AdapterId> = logs_of(journal, None)?.into_keys().collect();
+        adapters.extend(self.adapters_with_logs()?);
+        // All locks before the reading that counts, in one order, so that no line is missed or written twice.
+        let dirs: Vec<_> = adapters
+            .iter()
+            .map(|adapter| (adapter, home.adapter_logs_dir(adapter)))
+            .collect();
+        let locks = dirs
+            .iter()
+            .map(|(_, dir)| lock_log(dir))
+            .collect::<Result<Vec<_>, _>>()?;
+        let mut logs = logs_of(journal, None)?;
+        let mut report = RebuildReport {
+            files: 0,
+            lines: 0,
+            changed: Vec::new(),
+        };
+        for (adapter, dir) in &dirs {
+            let own = logs.remove(*adapter).unwrap_or_default();
+            report.files += own.len();
+            report.lines += own.values().map(|text| text.lines().count()).sum::<usize>();
+            let changed = write_logs(dir, &own)?;
+            report
+                .changed
+                .extend(changed.iter().map(|path| path.display().to_string()));
+            write_nonces(home, journal, adapter, self.parts.clock.now())?;
+        }
+        drop(locks);
+        Ok(report)
+    }
+
+    fn adapters_with_logs(&self) -> Result<Vec<AdapterId>, GateError> {
+        let dir = self.parts.home.adapters_dir();
+        let failed = |source| HomeError::Io {
+            action: "list",
+            path: dir.clone(),
+            source,
+        };
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&dir).map_err(failed)? {
+            let name = entry.map_err(failed)?.file_name();
+            let id = name.to_str().and_then(|name| name.parse::<AdapterId>().ok());
+            found.extend(id.filter(|id| self.parts.home.adapter_logs_dir(id).is_dir()));
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,367 @@
+//! The one function through which bytes leave: resolve once, vet every address, dial exactly those.
+//!
+//! Invariants: the client never resolves a name itself, follows no redirect, uses no proxy and keeps no
+//! cookies; a pooled connection is used again only for the same host and the same vetted addresses; every
+//! wait and every size is bounded. Plain HTTP never loads root certificates.
+
+use std::collections::HashMap;
+use std::error::Error as _;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+use reqwest::redirect;
+use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict};
+use rote_types::CallLimits;
+
+use crate::resolver::SystemResolver;
+use crate::{GateError, Resolve, UpstreamFailure};
+
+/// Most clients (each with its own connections) that are kept.
+const MAX_CLIENTS: usize = 64;
+/// How slowly a body may be sent before its bytes count against the first-byte deadline: 128 KiB/s.
+const SLOWEST_UPLOAD: u64 = 128 << 10;
+/// How long an unused connection is kept.
+const IDLE: Duration = Duration::from_secs(30);
+
+/// What came back.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) content_type: String,
+    pub(crate) location: Option<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Why nothing came back.
+#[derive(Debug)]
+pub(crate) enum SendFailure {
+    /// No address of the host may be dialled.
+    Refused(EgressRefusal),
+    /// The remote is to blame.
+    Upstream(UpstreamFailure),
+    /// The client could not be made.
+    Setup(String),
+}
+
+impl From<UpstreamFailure> for SendFailure {
+    fn from(failure: UpstreamFailure) -> Self {
+        Self::Upstream(failure)
+    }
+}
+
+/// One request, complete with credentials.
+pub(crate) struct Wire<'w> {
+    pub(crate) method: Method,
+    pub(crate) target: &'w Target,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Option<Bytes>,
+}
+
+/// Which connections may be shared.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct ClientKey {
+    host: String,
+    port: u16,
+    https: bool,
+    addresses: Vec<IpAddr>,
+    connect: Duration,
+}
+
+/// The resolver and the clients.
+#[derive(Debug)]
+pub(crate) struct Egress {
+    resolver: Arc<dyn Resolve>,
+    clients: Mutex<HashMap<ClientKey, reqwest::Client>>,
+}
+
+impl Egress {
+    pub(crate) fn new(resolver: Option<Arc<dyn Resolve>>) -> Self {
+        let resolver = resolver.unwrap_or_else(|| Arc::new(SystemResolver::default()));
+        Self {
+            resolver,
+            clients: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Sends one request and reads the whole answer.
+    pub(crate) async fn exchange(
+        &self,
+        wire: Wire<'_>,
+        allowed: &[AllowedRange],
+        limits: &CallLimits,
+    ) -> Result<Answer, SendFailure> {
+        let host = authority(wire.target);
+        let work = self.exchange_unbounded(wire, allowed, limits, &host);
+        match tokio::time::timeout(limits.total, work).await {
+            Ok(result) => result,
+            Err(_) => Err(UpstreamFailure::Timeout {
+                host,
+                stage: "total",
+                limit: limits.total,
+            }
+            .into()),
+        }
+    }
+
+    async fn exchange_unbounded(
+        &self,
+        wire: Wire<'_>,
+        allowed: &[AllowedRange],
+        limits: &CallLimits,
+        host: &str,
+    ) -> Result<Answer, SendFailure> {
+        let addresses = self.vetted(wire.target, allowed, limits, host).await?;
+        let client = self.client(wire.target, addresses, limits.connect)?;
+        let mut request = reqwest::Request::new(wire.method, wire.target.url().clone());
+        *request.headers_mut() = wire.headers;
+        let upload = wire
+            .body
+            .as_ref()
+            .map_or(0, |body| u64::try_from(body.len()).unwrap_or(u64::MAX));
+        *request.body_mut() = wire.body.map(reqwest::Body::from);
+
+        let limit = limits.first_byte + Duration::from_secs(upload / SLOWEST_UPLOAD);
+        let head = match tokio::time::timeout(limit, client.execute(request)).await {
+            Ok(result) => result.map_err(|error| failure_of(&error, host, limits))?,
+            Err(_) => {
+                return Err(UpstreamFailure::Timeout {
+                    host: host.into(),
+                    stage: "first byte",
+                    limit,
+                }
+                .into());
+            }
+        };
+        read_answer(head, host, limits).await
+    }
+
+    /// The addresses that may be dialled: looked up once, each one checked.
+    async fn vetted(
+        &self,
+        target: &Target,
+        allowed: &[AllowedRange],
+        limits: &CallLimits,
+        host: &str,
+    ) -> Result<Vec<IpAddr>, SendFailure> {
+        let found = match target.literal() {
+            Some(address) => vec![address],
+            None => {
+                let lookup = tokio::time::timeout(limits.connect, self.resolver.resolve(target.host())).await;
+                let found = lookup.map_err(|_| UpstreamFailure::Timeout {
+                    host: host.to_owned(),
+                    stage: "name lookup",
+                    limit: limits.connect,
+                })?;
+                found.map_err(|error| UpstreamFailure::Unreachable {
+                    host: host.to_owned(),
+                    message: error.0,
+                })?
+            }
+        };
+        let mut vetted = Vec::with_capacity(found.len());
+        let mut refusal = None;
+        for address in found {
+            match address_verdict(address, allowed, target.port()) {
+                Ok(()) => vetted.push(address),
+                Err(refused) => drop(refusal.get_or_insert(refused)),
+            }
+        }
+        match (vetted.is_empty(), refusal) {
+            (false, _) => Ok(vetted),
+            (true, Some(refusal)) => Err(SendFailure::Refused(refusal)),
+            (true, None) => {
+                let message = "the name has no address".to_owned();
+                Err(UpstreamFailure::Unreachable {
+                    host: host.to_owned(),
+                    message,
+                }
+                .into())
+            }
+        }
+    }
+
+    /// A client that can reach these addresses and no other.
+    fn client(
+        &self,
+        target: &Target,
+        addresses: Vec<IpAddr>,
+        connect: Duration,
+    ) -> Result<reqwest::Client, SendFailure> {
+        let dial: Vec<SocketAddr> = addresses
+            .iter()
+            .map(|address| SocketAddr::new(*address, target.port()))
+            .collect();
+        let mut addresses = addresses;
+        addresses.sort_unstable();
+        let key = ClientKey {
+            host: target.host().to_owned(),
+            port: target.port(),
+            https: target.is_https(),
+            addresses,
+            connect,
+        };
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let client = build(&key, &dial).map_err(|error| SendFailure::Setup(error.to_string()))?;
+        if clients.len() >= MAX_CLIENTS {
+            clients.clear();
+        }
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the one place that sends HTTP")]
+fn build(key: &ClientKey, dial: &[SocketAddr]) -> Result<reqwest::Client, reqwest::Error> {
+    let builder = reqwest::Client::builder()
+        .no_proxy()
+        .redirect(redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .connect_timeout(key.connect)
+        .pool_idle_timeout(IDLE)
+        .tcp_nodelay(true)
+        .http2_max_header_list_size(256 << 10)
+        .dns_resolver(NoNames)
+        .resolve_to_addrs(&key.host, dial);
+    match key.https {
+        true => builder
+            .https_only(true)
+            .tls_version_min(reqwest::tls::Version::TLS_1_2)
+            .build(),
+        // No certificate is looked at, so none has to be loaded.
+        false => builder.http1_only().tls_certs_only(std::iter::empty()).build(),
+    }
+}
+
+/// What the client asks when it was given no address: nobody.
+struct NoNames;
+
+impl reqwest::dns::Resolve for NoNames {
+    fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
+        let error = format!("`{}` was not looked up by the gate", name.as_str());
+        Box::pin(std::future::ready(Err(error.into())))
+    }
+}
+
+async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimits) -> Result<Answer, SendFailure> {
+    let size: usize = head
+        .headers()
+        .iter()
+        .map(|(name, value)| name.as_str().len() + value.len() + 4)
+        .sum();
+    let too_large = |what, limit| UpstreamFailure::TooLarge {
+        host: host.to_owned(),
+        what,
+        limit,
+    };
+    if size > limits.header_bytes {
+        return Err(too_large("headers", limits.header_bytes).into());
+    }
+    let text = |name| {
+        head.headers()
+            .get(name)
+            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    let mut answer = Answer {
+        status: head.status().as_u16(),
+        content_type: text(http::header::CONTENT_TYPE).unwrap_or_default(),
+        location: text(http::header::LOCATION),
+        headers: head
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect(),
+        body: Vec::new(),
+    };
+    while let Some(chunk) = head.chunk().await.map_err(|error| failure_of(&error, host, limits))? {
+        if answer.body.len() + chunk.len() > limits.body_bytes {
+            return Err(too_large("body after decompression", limits.body_bytes).into());
+        }
+        answer.body.extend_from_slice(&chunk);
+    }
+    Ok(answer)
+}
+
+/// Names a failure of the client. The text of the innermost cause has neither URL nor header in it.
+fn failure_of(error: &reqwest::Error, host: &str, limits: &CallLimits) -> UpstreamFailure {
+    let host = host.to_owned();
+    let (message, http) = causes(error);
+    if error.is_connect() && error.is_timeout() {
+        return UpstreamFailure::Timeout {
+            host,
+            stage: "connect",
+            limit: limits.connect,
+        };
+    }
+    if error.is_connect() {
+        return UpstreamFailure::Unreachable { host, message };
+    }
+    match http {
+        Some(HttpFailure::HeadTooLarge) => UpstreamFailure::TooLarge {
+            host,
+            what: "headers",
+            limit: limits.header_bytes,
+        },
+        None if error.is_decode() => UpstreamFailure::Encoding { host, message },
+        _ => UpstreamFailure::Protocol { host, message },
+    }
+}
+
+/// What the HTTP layer below the client has to do with a failure.
+enum HttpFailure {
+    HeadTooLarge,
+    Other,
+}
+
+/// The text of the innermost cause, and the HTTP layer's part in it.
+fn causes(error: &reqwest::Error) -> (String, Option<HttpFailure>) {
+    let mut message = "the connection failed".to_owned();
+    let mut http = None;
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        message = source.to_string();
+        let inner = source
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
+        let found = source
+            .downcast_ref::<hyper::Error>()
+            .or(inner.and_then(|inner| inner.downcast_ref()));
+        if let Some(found) = found {
+            let too_large = found.is_parse() && message.contains("too large");
+            http = Some(if too_large {
+                HttpFailure::HeadTooLarge
+            } else {
+                HttpFailure::Other
+            });
+        }
+        cause = source.source();
+    }
+    (message, http)
+}
+
+/// Host and port for messages.
+pub(crate) fn authority(target: &Target) -> String {
+    let host = target.url().host_str().unwrap_or_default();
+    format!("{host}:{}", target.port())
+}
+
+impl SendFailure {
+    /// The same failure as the gate's own error.
+    pub(crate) fn into_error(self, response: Option<rote_types::ResponseId>) -> GateError {
+        match self {
+            Self::Refused(refusal) => GateError::Egress { refusal, adapter: None },
+            Self::Upstream(failure) => GateError::Upstream { response, failure },
+            Self::Setup(message) => GateError::Setup {
+                what: "the HTTP client",
+                message,
+            },
+        }
+    }
+}

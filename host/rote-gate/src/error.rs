@@ -1,0 +1,360 @@
+//! Why a request has no answer, or not the one that was hoped for.
+//!
+//! Invariants: no variant carries a secret; every refusal names its rule and the command that would help;
+//! a variant that holds a response number was recorded under it.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rote_govern::PolicyError;
+use rote_govern::egress::EgressRefusal;
+use rote_home::HomeError;
+use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, ResponseRef};
+use rote_vault::VaultError;
+use rote_workspace::WorkspaceError;
+use serde_json::{Value, json};
+
+/// A call that the gate did not answer with a plain success.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GateError {
+    /// A rule forbids the call. The caller is to blame; a retry does not help.
+    #[error("{message}")]
+    Denied {
+        /// The rule.
+        rule: String,
+        /// What was refused and of which object.
+        message: String,
+        /// The command that would allow it.
+        hint: Option<String>,
+    },
+    /// The adapter's policy cannot be read, so everything is denied.
+    #[error(transparent)]
+    Policy(PolicyError),
+    /// The request may not leave for where it was headed.
+    #[error("{refusal}")]
+    Egress {
+        /// Why.
+        refusal: EgressRefusal,
+        /// The adapter, for the hint.
+        adapter: Option<AdapterId>,
+    },
+    /// The installed adapter is not the pinned one.
+    #[error("adapter `{adapter}` is not the one that was pinned: {subject} is `{installed}`, not `{expected}`")]
+    FingerprintMismatch {
+        /// The adapter.
+        adapter: AdapterId,
+        /// What differs: `fingerprint`, or the tool's digest.
+        subject: String,
+        /// What was pinned.
+        expected: String,
+        /// What is installed.
+        installed: String,
+    },
+    /// A person has to confirm the call first.
+    #[error("`{tool}` of adapter `{adapter}` needs confirmation: it {}", detail.impact)]
+    ConfirmationNeeded {
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+        /// The token that confirms this call once.
+        token: String,
+        /// When the token ends.
+        expires: Timestamp,
+        /// What it is about.
+        detail: Box<Confirmation>,
+    },
+    /// A credential is missing or cannot be used.
+    #[error("adapter `{adapter}` has no usable credential for `{slot}`: {problem}")]
+    Auth {
+        /// The adapter.
+        adapter: AdapterId,
+        /// The slot in the manifest.
+        slot: String,
+        /// The vault entry that would hold it.
+        token: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// The vault cannot be read.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+    /// The remote answered with an error status; the answer is recorded.
+    #[error("`{tool}` of adapter `{adapter}` answered {} (recorded as `{}`)", response.status, response.id)]
+    Http {
+        /// The recorded answer.
+        response: ResponseRef,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// The remote answered with a redirect that is not followed; the answer is recorded.
+    #[error("`{tool}` answered {} to `{location}`, which is not followed: {reason}", response.status)]
+    Redirected {
+        /// The recorded answer.
+        response: ResponseRef,
+        /// The tool, as `adapter/tool`.
+        tool: String,
+        /// Where it points, secrets masked.
+        location: String,
+        /// Why it is not followed.
+        reason: &'static str,
+    },
+    /// The remote could not be reached or broke the protocol; the failure is recorded.
+    #[error("{failure}")]
+    Upstream {
+        /// The number under which it is recorded; `None` for a document that was fetched.
+        response: Option<ResponseId>,
+        /// What happened.
+        failure: UpstreamFailure,
+    },
+    /// A bound of the request was reached before anything was sent.
+    #[error("{what} is over the bound of {limit}")]
+    Limit {
+        /// What is too large or too many.
+        what: String,
+        /// The bound with its unit.
+        limit: String,
+    },
+    /// The request happened, and its outcome could not be recorded. It must not be repeated blindly.
+    #[error("the request was sent and its outcome could not be recorded under `{response}`")]
+    ExecutedUnrecorded {
+        /// The number that has no outcome.
+        response: ResponseId,
+        /// What the remote answered, if it did.
+        status: Option<u16>,
+        /// Why it could not be recorded.
+        #[source]
+        source: RecordError,
+    },
+    /// The dry run is done; its description is in the invocation.
+    #[error("dry run: nothing was sent")]
+    Previewed,
+    /// The journal or another file of the home refused; nothing was sent.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The workspace refused; nothing was sent.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// The HTTP client or the resolver cannot be set up; the host is to blame.
+    #[error("cannot set up {what}: {message}")]
+    Setup {
+        /// Which part.
+        what: &'static str,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// What a person is asked to confirm.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Confirmation {
+    /// What the call would do, in one sentence.
+    pub impact: String,
+    /// Why a token that was presented did not count.
+    pub refused: Option<String>,
+    /// The command that repeats the call with the token.
+    pub command: String,
+}
+
+/// Why an outcome could not be recorded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The journal refused.
+    #[error(transparent)]
+    Journal(#[from] HomeError),
+    /// The workspace refused.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+}
+
+/// What can go wrong between rote and a remote.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UpstreamFailure {
+    /// No connection: nobody listens, no route, no such name, no valid certificate. A retry may help.
+    #[error("cannot reach `{host}`: {message}")]
+    Unreachable {
+        /// Host and port.
+        host: String,
+        /// What the system said.
+        message: String,
+    },
+    /// A deadline passed. A retry may help for reads.
+    #[error("`{host}` took longer than {} ms ({stage})", limit.as_millis())]
+    Timeout {
+        /// Host and port.
+        host: String,
+        /// Which deadline: `connect`, `first byte` or `total`.
+        stage: &'static str,
+        /// The deadline.
+        limit: Duration,
+    },
+    /// The answer is larger than allowed.
+    #[error("the answer of `{host}` has more than {limit} bytes of {what}")]
+    TooLarge {
+        /// Host and port.
+        host: String,
+        /// `headers` or `body after decompression`.
+        what: &'static str,
+        /// The bound in bytes.
+        limit: usize,
+    },
+    /// The body is not what its `Content-Encoding` says.
+    #[error("the answer of `{host}` cannot be decompressed: {message}")]
+    Encoding {
+        /// Host and port.
+        host: String,
+        /// What the reader said.
+        message: String,
+    },
+    /// The connection broke, or what came is no HTTP. A retry may help for reads.
+    #[error("the answer of `{host}` broke off or is no HTTP: {message}")]
+    Protocol {
+        /// Host and port.
+        host: String,
+        /// What the client said.
+        message: String,
+    },
+    /// The call was given up while it ran.
+    #[error("the call to `{host}` was cancelled")]
+    Cancelled {
+        /// Host and port.
+        host: String,
+    },
+}
+
+impl UpstreamFailure {
+    /// Returns the machine name that is recorded.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::Unreachable { .. } => "unreachable",
+            Self::Timeout { .. } => "timeout",
+            Self::TooLarge { .. } => "too_large",
+            Self::Encoding { .. } => "invalid_encoding",
+            Self::Protocol { .. } => "protocol",
+            Self::Cancelled { .. } => "cancelled",
+        }
+    }
+}
+
+impl Classify for UpstreamFailure {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Timeout { .. } | Self::TooLarge { .. } | Self::Cancelled { .. } => ErrorKind::Limit,
+            Self::Unreachable { .. } | Self::Encoding { .. } | Self::Protocol { .. } => ErrorKind::Upstream,
+        }
+    }
+}
+
+impl GateError {
+    /// Returns the recorded answer, for the variants that have one.
+    #[must_use]
+    pub fn recorded(&self) -> Option<&ResponseRef> {
+        match self {
+            Self::Http { response, .. } | Self::Redirected { response, .. } => Some(response),
+            _ => None,
+        }
+    }
+}
+
+impl Classify for GateError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Denied { .. } => ErrorKind::Denied,
+            Self::Policy(error) => error.kind(),
+            Self::Egress { refusal, .. } => refusal.kind(),
+            Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
+            Self::ConfirmationNeeded { .. } => ErrorKind::ConfirmationNeeded,
+            Self::Auth { .. } => ErrorKind::Auth,
+            // RFC 9110 §15.5.2: the credential was missing or refused.
+            Self::Http { response, .. } if response.status == 401 => ErrorKind::Auth,
+            Self::Http { .. } | Self::Redirected { .. } => ErrorKind::Upstream,
+            Self::Upstream { failure, .. } => failure.kind(),
+            Self::Limit { .. } => ErrorKind::Limit,
+            Self::ExecutedUnrecorded { .. } => ErrorKind::Conflict,
+            Self::Vault(error) => error.kind(),
+            Self::Home(error) => error.kind(),
+            Self::Workspace(error) => error.kind(),
+            Self::Previewed | Self::Setup { .. } => ErrorKind::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Denied { hint, .. } => hint.clone(),
+            Self::Policy(error) => error.hint(),
+            Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
+            Self::FingerprintMismatch { adapter, .. } => Some(format!("rote adapter info {adapter}")),
+            Self::ConfirmationNeeded { detail, .. } => Some(detail.command.clone()),
+            Self::Auth { token, .. } => Some(format!("rote token set {token}")),
+            Self::Http { response, .. } | Self::Redirected { response, .. } => {
+                Some(format!("rote {} '.'", response.id))
+            }
+            Self::ExecutedUnrecorded { .. } => {
+                Some("check at the remote whether it happened before you repeat it".to_owned())
+            }
+            Self::Vault(error) => error.hint(),
+            Self::Home(error) => error.hint(),
+            Self::Workspace(error) => error.hint(),
+            _ => None,
+        }
+    }
+
+    fn details(&self) -> Option<Value> {
+        match self {
+            Self::Denied { rule, .. } => Some(json!({ "rule": rule })),
+            Self::Policy(error) => error.details(),
+            Self::Egress { refusal, .. } => refusal.details(),
+            Self::FingerprintMismatch {
+                adapter,
+                subject,
+                expected,
+                installed,
+            } => Some(json!({
+                "adapter": adapter, "subject": subject, "expected": expected, "installed": installed
+            })),
+            Self::ConfirmationNeeded {
+                adapter,
+                tool,
+                token,
+                expires,
+                detail,
+            } => Some(json!({
+                "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,
+                "expires": expires, "refused": detail.refused, "command": detail.command
+            })),
+            Self::Auth { slot, token, .. } => Some(json!({ "slot": slot, "token": token })),
+            Self::Http { response, .. } => Some(json!({ "response": response })),
+            Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
+            Self::Upstream { response, failure } => {
+                Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))
+            }
+            Self::ExecutedUnrecorded { response, status, .. } => {
+                Some(json!({ "response": response.to_string(), "status": status }))
+            }
+            Self::Vault(error) => error.details(),
+            Self::Home(error) => error.details(),
+            Self::Workspace(error) => error.details(),
+            _ => None,
+        }
+    }
+}
+
+fn egress_hint(refusal: &EgressRefusal, adapter: Option<&AdapterId>) -> Option<String> {
+    let adapter = adapter?;
+    match refusal {
+        EgressRefusal::Address { address, port, .. } => {
+            let bits = if address.is_ipv4() { 32 } else { 128 };
+            Some(format!(
+                "rote adapter allow {adapter} --cidr {address}/{bits} --port {port}"
+            ))
+        }
+        EgressRefusal::Base { .. } => Some(format!("rote adapter set {adapter} base_url URL")),
+        _ => Some(format!("rote adapter info {adapter}")),
+    }
+}

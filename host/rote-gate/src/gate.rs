@@ -1,0 +1,376 @@
+//! The gate: admission, start, effect, record, in this order and nowhere else.
+//!
+//! Invariants: `effect.started` is in the journal before the first byte leaves; every call that has a number
+//! ends with something recorded under it; a confirm token is used up only by a call that then starts; a dry
+//! run ends before the start. What each stage decides is in `stage`, what leaves is in `egress`.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use rote_govern::Verdict;
+use rote_govern::audit::{DENIED, PREVIEWED};
+use rote_home::{Home, Journal};
+use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef};
+use rote_vault::Vault;
+use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord};
+
+use crate::credential::{self, Choice, Source};
+use crate::egress::Egress;
+use crate::flight::{Flight, Passage};
+use crate::invocation::{ClaimedRequest, Invocation};
+use crate::journal::{Entry, confirm_scope};
+use crate::redact::Redactor;
+use crate::request::Outgoing;
+use crate::stage::{Admission, rule_of};
+use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve};
+
+/// Most bytes of a body in a preview.
+const PREVIEW_BYTES: usize = 4 << 10;
+
+/// What a gate is made of.
+#[derive(Clone)]
+pub struct GateParts {
+    /// The home.
+    pub home: Home,
+    /// The journal.
+    pub journal: Arc<Journal>,
+    /// The token store.
+    pub vault: Arc<Vault>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub entropy: Arc<dyn Entropy>,
+    /// The environment, for tokens that the vault does not hold.
+    pub env: Environment,
+    /// Another resolver than the system's, for tests.
+    pub resolver: Option<Arc<dyn Resolve>>,
+}
+
+/// The only way out. Shared by reference between calls; calls run at the same time.
+pub struct Gate {
+    pub(crate) parts: GateParts,
+    pub(crate) egress: Egress,
+}
+
+impl fmt::Debug for Gate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gate")
+            .field("home", &self.parts.home)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gate {
+    /// Makes a gate. Nothing is connected, resolved or loaded yet.
+    ///
+    /// # Errors
+    /// None today; the signature leaves room for parts that can fail.
+    pub fn new(parts: GateParts) -> Result<Self, GateError> {
+        let egress = Egress::new(parts.resolver.clone());
+        Ok(Self { parts, egress })
+    }
+
+    /// Passes one request of a call through all stages, sends it and records the answer.
+    ///
+    /// Dropping the future cancels the request; what is then recorded says so. A dry run leaves its
+    /// description in the invocation and ends with [`GateError::Previewed`].
+    ///
+    /// # Errors
+    /// See [`GateError`]: refusals before anything is sent, failures of the remote, and recorded answers
+    /// with an error status or a redirect.
+    pub async fn send(&self, invocation: &Invocation, claimed: ClaimedRequest) -> Result<ResponseRef, GateError> {
+        let response = self.number(invocation)?;
+        let mut admission = Admission::run(invocation, &claimed);
+        let mut entry = Entry::new(&self.parts, &admission, response)?;
+        let prepared = self.prepare(&mut admission, &claimed);
+        if invocation.dry_run {
+            return Err(self.preview(&admission, &entry, prepared));
+        }
+        let (choice, outgoing) = match prepared {
+            Ok(prepared) => prepared,
+            Err(refused) => {
+                let Refused { error, choice } = *refused;
+                if admission.stages.iter().all(|stage| stage.verdict != Verdict::Deny) {
+                    entry.refuse(rule_of(&error), error.to_string());
+                }
+                return Err(self.refuse(&admission, &entry, &choice, error));
+            }
+        };
+        entry.record.credentials = choice.credentials.iter().map(|one| one.token.clone()).collect();
+        if let Err(error) = self.start(&admission, &entry) {
+            return Err(self.unsent(&admission, &entry, &choice, error));
+        }
+        let flight = self.take_off(&admission, entry, &choice, response);
+        let passage = Passage {
+            egress: &self.egress,
+            route: admission.route.as_ref(),
+            plain: admission.outgoing.as_ref(),
+            credentials: &choice.credentials,
+            allowed: invocation
+                .policy
+                .as_ref()
+                .as_ref()
+                .map_or(&[], |policy| policy.allowed_ranges()),
+            limits: &invocation.limits,
+        };
+        let result = passage.run(outgoing).await;
+        flight.land(result)
+    }
+
+    /// The number under which this request is recorded: the call's own for the first, a new one for others.
+    fn number(&self, invocation: &Invocation) -> Result<ResponseId, GateError> {
+        if invocation.dry_run {
+            return Ok(invocation.response);
+        }
+        let sent = invocation.sends.fetch_add(1, Ordering::Relaxed);
+        if sent == 0 {
+            return Ok(invocation.response);
+        }
+        if sent >= invocation.limits.sends {
+            invocation.sends.store(invocation.limits.sends, Ordering::Relaxed);
+            let what = format!("the number of requests of one call of `{}`", invocation.tool.name);
+            return Err(GateError::Limit {
+                what,
+                limit: invocation.limits.sends.to_string(),
+            });
+        }
+        let (_, response) = invocation.workspace.begin_call(&NewCall {
+            adapter: invocation.adapter.id.clone(),
+            tool: invocation.tool.name.clone(),
+            method: invocation.tool.method,
+            raw_arguments: invocation.arguments.clone(),
+            arguments: invocation.arguments.clone(),
+            uses: Vec::new(),
+            flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
+            at: self.parts.clock.now(),
+        })?;
+        Ok(response)
+    }
+
+    /// Chooses the credentials of an admitted request and adds them to a copy of it.
+    fn prepare(
+        &self,
+        admission: &mut Admission<'_>,
+        claimed: &ClaimedRequest,
+    ) -> Result<(Choice, Outgoing), Box<Refused>> {
+        let refused = |error| {
+            Box::new(Refused {
+                error,
+                choice: Choice::default(),
+            })
+        };
+        let (adapter, tool) = (&admission.invocation.adapter, &admission.invocation.tool);
+        let source = Source {
+            vault: &self.parts.vault,
+            env: &self.parts.env,
+        };
+        let chosen = credential::choose(&source, adapter, tool, &claimed.credentials);
+        if let Some(error) = admission.failure.take() {
+            return Err(Box::new(Refused {
+                error,
+                choice: chosen.unwrap_or_default(),
+            }));
+        }
+        let mut choice = chosen.map_err(refused)?;
+        if let Some(error) = choice.missing.take() {
+            return Err(Box::new(Refused { error, choice }));
+        }
+        let (Some(plain), Some(route)) = (&admission.outgoing, &admission.route) else {
+            let error = crate::request::refused("normalise", "the request was not understood".to_owned());
+            return Err(refused(error));
+        };
+        let mut outgoing = plain.clone();
+        match credential::inject(&mut outgoing, &choice.credentials, route) {
+            Ok(()) => Ok((choice, outgoing)),
+            Err(error) => Err(Box::new(Refused { error, choice })),
+        }
+    }
+
+    /// Writes the start, using the confirm token up where one is needed.
+    fn start(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
+        if admission.guard.verdict != Verdict::Confirm {
+            return entry.start(&self.parts);
+        }
+        let scope = confirm_scope(admission.invocation);
+        let refused = match &admission.invocation.confirm {
+            None => None,
+            Some(token) => match entry.start_confirmed(&self.parts, &scope, token)? {
+                None => return Ok(()),
+                refused => refused,
+            },
+        };
+        let mut waiting = entry.clone();
+        waiting.record.decision = rote_govern::audit::Decision::Confirm;
+        let minted = waiting.mint(&self.parts, &scope)?;
+        let invocation = admission.invocation;
+        let detail = Confirmation {
+            impact: admission.impact.clone(),
+            refused,
+            command: repeat(invocation, &minted.token),
+        };
+        Err(GateError::ConfirmationNeeded {
+            adapter: invocation.adapter.id.clone(),
+            tool: invocation.tool.name.clone(),
+            token: minted.token,
+            expires: minted.expires,
+            detail: Box::new(detail),
+        })
+    }
+
+    fn take_off<'g>(
+        &'g self,
+        admission: &Admission<'g>,
+        entry: Entry,
+        choice: &Choice,
+        response: ResponseId,
+    ) -> Flight<'g> {
+        let redactor = Redactor::new(&choice.credentials);
+        let mut request = request_record(admission, choice);
+        request.body = request.body.map(|body| redactor.bytes(body));
+        request.url = redactor.text(request.url);
+        Flight {
+            parts: &self.parts,
+            invocation: admission.invocation,
+            entry,
+            redactor,
+            request,
+            response,
+            started: self.parts.clock.now(),
+            since: Instant::now(),
+            landed: false,
+        }
+    }
+
+    /// Journals and records a refusal; returns it.
+    fn refuse(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
+        if let Err(problem) = entry.note(&self.parts, DENIED) {
+            tracing::warn!(error = %problem, "a refusal could not be journaled");
+        }
+        self.unsent(admission, entry, choice, error)
+    }
+
+    /// Records that nothing was sent, and why; returns the reason.
+    fn unsent(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
+        let recording = Recording {
+            request: request_record(admission, choice),
+            outcome: RecordedOutcome::Failed {
+                kind: error.kind().as_str().to_owned(),
+                message: error.to_string(),
+            },
+            started: self.parts.clock.now(),
+            duration: std::time::Duration::ZERO,
+        };
+        if let Err(problem) = admission.invocation.workspace.record(entry.record.response, recording) {
+            tracing::warn!(error = %problem, "a refusal could not be recorded");
+        }
+        error
+    }
+
+    /// Leaves the description of a dry run in the invocation.
+    fn preview(
+        &self,
+        admission: &Admission<'_>,
+        entry: &Entry,
+        prepared: Result<(Choice, Outgoing), Box<Refused>>,
+    ) -> GateError {
+        let (choice, late) = match prepared {
+            Ok((choice, _)) => (choice, None),
+            Err(refused) => (refused.choice, Some(refused.error)),
+        };
+        let mut stages = admission.stages.clone();
+        let mut verdict = admission.verdict();
+        if let Some(error) = late.filter(|_| verdict != Verdict::Deny) {
+            verdict = Verdict::Deny;
+            stages.push(crate::StageVerdict {
+                stage: "credential",
+                verdict,
+                rule: rule_of(&error).into(),
+                message: error.to_string().into(),
+            });
+        }
+        let record = request_record(admission, &choice);
+        let preview = Preview {
+            method: record.method,
+            url: record.url,
+            headers: record.headers,
+            body: record.body.as_deref().map(body_preview),
+            credentials: choice.previews,
+            stages,
+            verdict,
+            impact: admission.impact.clone(),
+        };
+        if let Err(error) = entry.note(&self.parts, PREVIEWED) {
+            return error;
+        }
+        // A second request of the same call describes nothing new: the guest stops at the first.
+        drop(admission.invocation.preview.set(preview));
+        GateError::Previewed
+    }
+}
+
+/// A refusal, with the credentials that were found by then.
+struct Refused {
+    error: GateError,
+    choice: Choice,
+}
+
+/// The request as it is recorded and shown: every credential by its name.
+fn request_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
+    let invocation = admission.invocation;
+    let endpoint = format!("adapter/{}", invocation.adapter.id);
+    let Some(outgoing) = &admission.outgoing else {
+        let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(2_000).collect::<String>();
+        return RequestRecord {
+            url: clean(&admission.claimed.url),
+            method: clean(&admission.claimed.method),
+            endpoint,
+            headers: Vec::new(),
+            body: None,
+        };
+    };
+    let kinds = credential::kinds(&invocation.adapter, &choice.previews);
+    let (url, mut headers) = credential::masked(outgoing, &kinds);
+    headers.insert(0, ("host".to_owned(), host_header(outgoing)));
+    if let Some(body) = &outgoing.body {
+        headers.push(("content-length".to_owned(), body.len().to_string()));
+    }
+    RequestRecord {
+        url,
+        method: outgoing.method.to_string(),
+        endpoint,
+        headers,
+        body: outgoing.body.as_ref().map(|body| body.to_vec()),
+    }
+}
+
+fn host_header(outgoing: &Outgoing) -> String {
+    let url = outgoing.target.url();
+    let host = url.host_str().unwrap_or_default();
+    url.port()
+        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+fn body_preview(body: &[u8]) -> BodyPreview {
+    let shown = &body[..body.len().min(PREVIEW_BYTES)];
+    BodyPreview {
+        text: String::from_utf8_lossy(shown).into_owned(),
+        bytes: body.len(),
+        truncated: shown.len() < body.len(),
+    }
+}
+
+/// The command that repeats a call with its token.
+fn repeat(invocation: &Invocation, token: &str) -> String {
+    if let Some(flow) = &invocation.flow {
+        return format!("rote run {} … --confirm {token}", flow.name);
+    }
+    let arguments = invocation.arguments.to_string().replace('\'', r"'\''");
+    format!(
+        "rote call {} {} '{arguments}' -w {} --confirm {token}",
+        invocation.adapter.id,
+        invocation.tool.name,
+        invocation.workspace.name()
+    )
+}

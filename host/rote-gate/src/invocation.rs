@@ -1,0 +1,95 @@
+//! What the gate is told of a call: the facts that the host knows and the request that the guest claims.
+//!
+//! Invariants: everything in [`Invocation`] comes from the host (disk, command line, journal) and is
+//! trusted; everything in [`ClaimedRequest`] comes from the guest and is not.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, OnceLock};
+
+use rote_govern::{Policy, PolicyError};
+use rote_types::{AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest};
+use rote_workspace::{CommandId, Workspace};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Preview;
+
+/// The adapter's policy, or why it cannot be read, which denies.
+pub type PolicyState = Result<Policy, PolicyError>;
+
+/// What a flow expects the installed adapter to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pin {
+    /// The whole surface.
+    pub fingerprint: Fingerprint,
+    /// The called tool.
+    pub tool_digest: ToolDigest,
+}
+
+/// One tool that a flow may write with.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ToolPermission {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+}
+
+/// The flow on whose behalf a call is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FlowStamp {
+    /// Its name.
+    pub name: FlowName,
+    /// Its version.
+    pub version: String,
+    /// Its scope: the only tools that it may write with.
+    pub write_permissions: Vec<ToolPermission>,
+}
+
+/// One call: made by the host before the guest starts, shared with it for as long as it runs.
+#[derive(Debug)]
+pub struct Invocation {
+    /// The installed adapter.
+    pub adapter: Arc<Manifest>,
+    /// Its policy.
+    pub policy: Arc<PolicyState>,
+    /// The called tool.
+    pub tool: Arc<Tool>,
+    /// The arguments, checked against the tool's input schema.
+    pub arguments: Value,
+    /// What the caller pinned; `None` for a person at the command line.
+    pub pin: Option<Pin>,
+    /// Where the answer is recorded.
+    pub workspace: Arc<Workspace>,
+    /// The command in the workspace's log.
+    pub command: CommandId,
+    /// The number of the answer to the first request.
+    pub response: ResponseId,
+    /// The flow that calls.
+    pub flow: Option<FlowStamp>,
+    /// The confirm token that was presented.
+    pub confirm: Option<String>,
+    /// Describe the request instead of sending it.
+    pub dry_run: bool,
+    /// The bounds.
+    pub limits: CallLimits,
+    /// Where a dry run leaves its description.
+    pub preview: OnceLock<Preview>,
+    /// How many requests this call has sent; starts at 0.
+    pub sends: AtomicU32,
+}
+
+/// A request as a guest claims it. Nothing in it has been checked.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ClaimedRequest {
+    /// The method.
+    pub method: String,
+    /// Absolute, or starting with `/` and then below the adapter's base URL.
+    pub url: String,
+    /// Headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<Vec<u8>>,
+    /// Ways to authenticate (OR of ANDs of slot names).
+    pub credentials: Vec<Vec<String>>,
+}

@@ -1,0 +1,36 @@
+//! The effect pipeline: every request that leaves rote is admitted, journaled, sent and recorded here.
+//!
+//! Invariants: this is the only crate that sends HTTP; a request passes every stage in order and a stage can
+//! only tighten; nothing is sent before the journal says so; a credential is added after admission and taken
+//! out of everything that comes back. The rules themselves are in `rote-govern`, the bytes in `rote-workspace`.
+
+mod audit;
+mod credential;
+mod egress;
+mod error;
+mod fetch;
+mod flight;
+mod gate;
+mod invocation;
+mod journal;
+mod preview;
+mod projection;
+mod redact;
+mod request;
+mod resolver;
+mod stage;
+
+pub use audit::RebuildReport;
+pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
+pub use fetch::FetchRule;
+pub use gate::{Gate, GateParts};
+pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
+pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
+pub use resolver::{Environment, Resolve, ResolveError};
+
+#[cfg(test)]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "tests look at files, and damage them, from outside"
+)]
+mod tests;

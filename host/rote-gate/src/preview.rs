@@ -1,0 +1,62 @@
+//! What `--dry-run` shows: the exact request with secrets masked, and the verdict of each stage.
+
+use std::borrow::Cow;
+
+use rote_govern::Verdict;
+use serde::Serialize;
+
+/// What one stage of the gate says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StageVerdict {
+    /// The stage.
+    pub stage: &'static str,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// The rule that decided.
+    pub rule: Cow<'static, str>,
+    /// The rule in words.
+    pub message: Cow<'static, str>,
+}
+
+/// The beginning of a request body.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BodyPreview {
+    /// The first 4 KiB as text; bytes that are no text are replaced.
+    pub text: String,
+    /// Size of the whole body in bytes.
+    pub bytes: usize,
+    /// Whether `text` is not all of it.
+    pub truncated: bool,
+}
+
+/// One credential that the request would carry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CredentialPreview {
+    /// The slot in the manifest.
+    pub slot: String,
+    /// The vault entry or environment variable.
+    pub token: String,
+    /// Whether there is a value.
+    pub present: bool,
+}
+
+/// A request that was described instead of sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Preview {
+    /// The method.
+    pub method: String,
+    /// The absolute URL, secrets masked; as claimed when it was refused.
+    pub url: String,
+    /// The headers in order, secrets masked as `<NAME>`.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Option<BodyPreview>,
+    /// The credentials.
+    pub credentials: Vec<CredentialPreview>,
+    /// The stages in order.
+    pub stages: Vec<StageVerdict>,
+    /// The strictest verdict of all stages.
+    pub verdict: Verdict,
+    /// What the call would do, in one sentence.
+    pub impact: String,
+}

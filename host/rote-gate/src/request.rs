@@ -1,0 +1,333 @@
+//! From a guest's claim to a request that can be sent: headers cleaned, method and URL checked.
+//!
+//! Invariants: what decides about identity, length, routing or connection is the host's, never the guest's;
+//! a header that cannot be sent as it is written is refused, not repaired.
+
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, Method};
+use rote_govern::egress::{Route, Target, match_url};
+use rote_types::{CallLimits, Tool};
+
+use crate::GateError;
+use crate::invocation::ClaimedRequest;
+
+/// What rote says of itself.
+pub(crate) const USER_AGENT: &str = concat!("rote/", env!("CARGO_PKG_VERSION"));
+/// The encodings that the client undoes.
+pub(crate) const ACCEPT_ENCODING: &str = "gzip, br, deflate, zstd";
+/// How the request builder names a cookie parameter: the value is `name=value`.
+const COOKIE_PARAMETER: &str = "rote-cookie-parameter";
+
+/// Most headers of one request.
+const MAX_HEADERS: usize = 100;
+/// Most bytes of request headers.
+const MAX_HEADER_BYTES: usize = 64 << 10;
+
+/// Headers that only the host sets: credentials, routing, length, and all that is hop-by-hop (RFC 9110 §7.6.1).
+const HOST_ONLY: [&str; 23] = [
+    "authorization",
+    "cookie",
+    "cookie2",
+    "host",
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "keep-alive",
+    "te",
+    "trailer",
+    "upgrade",
+    "expect",
+    "accept-encoding",
+    "user-agent",
+    "forwarded",
+    "via",
+    "x-real-ip",
+    "x-original-url",
+    "x-rewrite-url",
+    "x-http-method",
+    "x-http-method-override",
+    "x-method-override",
+    "http2-settings",
+];
+const HOST_ONLY_PREFIXES: [&str; 4] = ["proxy-", "x-forwarded-", "sec-", "rote-"];
+
+/// A request that can be sent, still without credentials.
+#[derive(Debug, Clone)]
+pub(crate) struct Outgoing {
+    pub(crate) method: Method,
+    pub(crate) target: Target,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// `name=value` pairs for the `Cookie` header.
+    pub(crate) cookies: Vec<String>,
+    pub(crate) body: Option<Bytes>,
+    /// Names of the guest's headers that were left out.
+    pub(crate) dropped: Vec<String>,
+}
+
+/// Checks a claim against the tool's route.
+pub(crate) fn normalise(
+    claimed: &ClaimedRequest,
+    tool: &Tool,
+    route: &Route,
+    limits: &CallLimits,
+) -> Result<Outgoing, GateError> {
+    let method = check_method(claimed, tool)?;
+    let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
+    if let Some(place) = method_override(claimed, &target, tool) {
+        return Err(refused(
+            "request.method_override",
+            format!("{place} names another method than `{method}`"),
+        ));
+    }
+    let bytes = claimed.body.as_ref().map_or(0, Vec::len);
+    if bytes > limits.request_bytes {
+        let what = format!("a request body of {bytes} bytes");
+        return Err(GateError::Limit {
+            what,
+            limit: format!("{} bytes", limits.request_bytes),
+        });
+    }
+    let mut outgoing = Outgoing {
+        method,
+        target,
+        headers: Vec::with_capacity(claimed.headers.len() + 4),
+        cookies: Vec::new(),
+        body: claimed.body.clone().map(Bytes::from),
+        dropped: Vec::new(),
+    };
+    take_headers(&mut outgoing, &claimed.headers)?;
+    outgoing
+        .headers
+        .push((http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    outgoing
+        .headers
+        .push((http::header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING)));
+    if !outgoing.headers.iter().any(|(name, _)| name == http::header::ACCEPT) {
+        outgoing
+            .headers
+            .push((http::header::ACCEPT, HeaderValue::from_static("*/*")));
+    }
+    Ok(outgoing)
+}
+
+fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateError> {
+    let own = tool.method.as_str();
+    if claimed.method != own {
+        let message = format!(
+            "tool `{}` is `{own}`; a `{}` request is not its own",
+            tool.name,
+            shown(&claimed.method)
+        );
+        return Err(refused("egress.method", message));
+    }
+    if tool.method == rote_types::Method::Mcp {
+        return Err(refused(
+            "egress.method",
+            format!("tool `{}` is not called over plain HTTP", tool.name),
+        ));
+    }
+    Method::from_bytes(own.as_bytes()).map_err(|_| refused("egress.method", format!("`{own}` is not a method")))
+}
+
+/// Finds a `_method` field, by which some servers let a request be another than it looks.
+fn method_override(claimed: &ClaimedRequest, target: &Target, tool: &Tool) -> Option<&'static str> {
+    let other = |value: &str| !value.eq_ignore_ascii_case(tool.method.as_str());
+    if target
+        .url()
+        .query_pairs()
+        .any(|(name, value)| name == "_method" && other(&value))
+    {
+        return Some("the query field `_method`");
+    }
+    let form = claimed.headers.iter().any(|(name, value)| {
+        name.eq_ignore_ascii_case("content-type") && value.starts_with("application/x-www-form-urlencoded")
+    });
+    let body = claimed.body.as_deref().filter(|_| form)?;
+    let found = url::form_urlencoded::parse(body).any(|(name, value)| name == "_method" && other(&value));
+    found.then_some("the form field `_method`")
+}
+
+fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result<(), GateError> {
+    let bytes: usize = claimed.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
+    if claimed.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
+        let what = format!("{} request headers of {bytes} bytes", claimed.len());
+        return Err(GateError::Limit {
+            what,
+            limit: format!("{MAX_HEADERS} headers, {MAX_HEADER_BYTES} bytes"),
+        });
+    }
+    for (name, value) in claimed {
+        let bad = |part: &str| refused("request.header", format!("header `{}` {part}", shown(name)));
+        // Checked for dropped headers too: who tries this is not understood and not helped.
+        let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad("has no valid name"))?;
+        let content = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| bad("holds a control character"))?;
+        let lower = parsed.as_str();
+        if lower == COOKIE_PARAMETER {
+            outgoing
+                .cookies
+                .push(cookie_pair(value).ok_or_else(|| bad("is no cookie pair"))?);
+        } else if HOST_ONLY.contains(&lower) || HOST_ONLY_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
+            outgoing.dropped.push(lower.to_owned());
+        } else {
+            outgoing.headers.push((parsed, content));
+        }
+    }
+    Ok(())
+}
+
+/// A cookie pair that is one pair for every reader (RFC 6265 §4.1.1; blanks and quotes are common and harmless).
+fn cookie_pair(text: &str) -> Option<String> {
+    let (name, value) = text.split_once('=')?;
+    let fits = !name.is_empty()
+        && !name.contains([' ', ',', ';'])
+        && !value.contains(';')
+        && text.bytes().all(|byte| (0x20..0x7f).contains(&byte));
+    fits.then(|| text.to_owned())
+}
+
+pub(crate) fn refused(rule: &str, message: String) -> GateError {
+    GateError::Denied {
+        rule: rule.to_owned(),
+        message,
+        hint: None,
+    }
+}
+
+/// A guest's text for a message.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::ToolHints;
+    use serde_json::json;
+
+    fn tool(method: rote_types::Method) -> Tool {
+        Tool {
+            name: "t".into(),
+            original_operation_id: None,
+            description: String::new(),
+            method,
+            path: "/t".into(),
+            servers: Vec::new(),
+            toolset: String::new(),
+            hints: ToolHints::default(),
+            deprecated: false,
+            security: Vec::new(),
+            input_schema: json!({}),
+        }
+    }
+
+    fn claim(headers: &[(&str, &str)]) -> ClaimedRequest {
+        ClaimedRequest {
+            method: "POST".into(),
+            url: "/t".into(),
+            headers: headers
+                .iter()
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+            ..ClaimedRequest::default()
+        }
+    }
+
+    fn run(claimed: &ClaimedRequest) -> Result<Outgoing, GateError> {
+        let route = Route::new(rote_types::Method::Post, &["https://h.example"], "/t").unwrap();
+        normalise(claimed, &tool(rote_types::Method::Post), &route, &CallLimits::default())
+    }
+
+    #[test]
+    fn headers_that_the_host_decides_about_are_dropped() {
+        let tried = [
+            "Authorization",
+            "COOKIE",
+            "Host",
+            "Proxy-Authorization",
+            "proxy-x",
+            "Connection",
+            "Keep-Alive",
+            "TE",
+            "Trailer",
+            "Transfer-Encoding",
+            "Upgrade",
+            "Content-Length",
+            "X-Forwarded-For",
+            "x-forwarded-host",
+            "Forwarded",
+            "X-HTTP-Method-Override",
+            "X-HTTP-Method",
+            "X-Method-Override",
+            "X-Original-URL",
+            "User-Agent",
+            "Accept-Encoding",
+            "Expect",
+            "rote-anything",
+        ];
+        let mut headers: Vec<(&str, &str)> = tried.iter().map(|name| (*name, "x")).collect();
+        headers.push(("X-Mine", "kept"));
+        let outgoing = run(&claim(&headers)).unwrap();
+        assert_eq!(outgoing.dropped.len(), tried.len());
+        let names: Vec<_> = outgoing.headers.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["x-mine", "user-agent", "accept-encoding", "accept"]);
+    }
+
+    #[test]
+    fn a_header_that_would_make_two_is_refused() {
+        for (name, value) in [
+            ("X", "a\r\nHost: b"),
+            ("X", "a\nb"),
+            ("X\r\nY", "a"),
+            ("X", "a\0"),
+            ("", "a"),
+            ("a b", "c"),
+            ("Cookie", "a\r\n"),
+        ] {
+            assert!(
+                matches!(run(&claim(&[(name, value)])), Err(GateError::Denied { .. })),
+                "{name:?} {value:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn cookie_parameters_become_cookies_and_cannot_smuggle_a_second_one() {
+        let outgoing = run(&claim(&[
+            ("rote-cookie-parameter", "a=1"),
+            ("Rote-Cookie-Parameter", "b=x y"),
+        ]))
+        .unwrap();
+        assert_eq!(outgoing.cookies, ["a=1", "b=x y"]);
+        for bad in ["a=1; session=2", "a", "=1", "a b=1"] {
+            assert!(run(&claim(&[("rote-cookie-parameter", bad)])).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn another_method_is_refused_however_it_is_named() {
+        let mut other = claim(&[]);
+        other.method = "DELETE".into();
+        assert!(run(&other).is_err());
+        other.method = "post".into();
+        assert!(run(&other).is_err());
+        let mut query = claim(&[]);
+        query.url = "/t?_method=DELETE".into();
+        assert!(run(&query).is_err());
+        query.url = "/t?_method=post".into();
+        assert!(run(&query).is_ok());
+        let mut form = claim(&[("content-type", "application/x-www-form-urlencoded")]);
+        form.body = Some(b"a=1&%5Fmethod=PUT".to_vec());
+        assert!(run(&form).is_err());
+    }
+
+    #[test]
+    fn too_much_is_refused_before_anything_is_sent() {
+        let many: Vec<(String, String)> = (0..101).map(|n| (format!("x-{n}"), String::new())).collect();
+        let mut claimed = claim(&[]);
+        claimed.headers = many;
+        assert!(matches!(run(&claimed), Err(GateError::Limit { .. })));
+        let mut claimed = claim(&[]);
+        claimed.body = Some(vec![0; (64 << 20) + 1]);
+        assert!(matches!(run(&claimed), Err(GateError::Limit { .. })));
+    }
+}

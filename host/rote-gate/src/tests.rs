@@ -1,0 +1,9 @@
+//! The gate against real loopback servers: what is sent, what is not, what is recorded, what stays secret.
+
+mod audit;
+mod confirm;
+mod credential;
+mod egress;
+mod policy;
+mod support;
+mod upstream;

@@ -1,0 +1,421 @@
+//! A home, a gate and a server for one test.
+
+use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::{ClaimedRequest, Gate, GateParts, Invocation, Resolve, ResolveError};
+use async_trait::async_trait;
+use jiff::Timestamp;
+use rote_govern::{Policy, fingerprint, tool_digest};
+use rote_home::{Event, Home, Journal};
+use rote_types::{
+    AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method, SensitivityTier,
+    ServerIdentity, SpecType, Tool, ToolHints, sha256,
+};
+use rote_vault::{KeySource, TokenMeta, Vault};
+use rote_workspace::{NewCall, StoredResponse, Workspace};
+use secrecy::SecretString;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+
+/// The value that no test may find anywhere.
+pub(crate) const SECRET: &str = "s3cr3t/Value+0123456789";
+
+#[derive(Debug)]
+pub(crate) struct FakeClock(pub(crate) Mutex<Timestamp>);
+
+impl FakeClock {
+    pub(crate) fn advance(&self, seconds: i64) {
+        let mut now = self.0.lock().unwrap();
+        *now = now.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap();
+    }
+}
+
+impl Clock for FakeClock {
+    fn now(&self) -> Timestamp {
+        *self.0.lock().unwrap()
+    }
+}
+
+/// Different bytes each time, the same in each run.
+#[derive(Debug, Default)]
+struct CountingEntropy(AtomicU64);
+
+impl Entropy for CountingEntropy {
+    fn fill(&self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(32) {
+            let bytes = sha256(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes()).0;
+            chunk.copy_from_slice(&bytes[..chunk.len()]);
+        }
+    }
+}
+
+/// Answers each lookup with the next list, the last one again and again.
+#[derive(Debug)]
+pub(crate) struct FakeResolver {
+    answers: Vec<Vec<IpAddr>>,
+    pub(crate) asked: AtomicUsize,
+}
+
+impl FakeResolver {
+    pub(crate) fn new(answers: &[&[&str]]) -> Arc<Self> {
+        let parse = |list: &&[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
+        Arc::new(Self {
+            answers: answers.iter().map(parse).collect(),
+            asked: AtomicUsize::new(0),
+        })
+    }
+}
+
+#[async_trait]
+impl Resolve for FakeResolver {
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
+        let turn = self.asked.fetch_add(1, Ordering::SeqCst);
+        let answer = self.answers.get(turn).or(self.answers.last());
+        answer
+            .cloned()
+            .ok_or_else(|| ResolveError(format!("no such name `{name}`")))
+    }
+}
+
+/// A server that answers every request on every connection with what `answer` makes of it.
+pub(crate) struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) connections: Arc<AtomicUsize>,
+    pub(crate) requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    pub(crate) async fn start(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = Self {
+            address,
+            connections: Arc::default(),
+            requests: Arc::default(),
+        };
+        let (connections, requests, answer) = (server.connections.clone(), server.requests.clone(), Arc::new(answer));
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Ordering::SeqCst);
+                tokio::spawn(serve(stream, requests.clone(), answer.clone()));
+            }
+        });
+        server
+    }
+
+    /// A server that answers 200 with this JSON.
+    pub(crate) async fn json(body: &'static str) -> Self {
+        Self::start(move |_| ok("application/json", body.as_bytes())).await
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    pub(crate) fn seen(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn request(&self, index: usize) -> String {
+        self.requests.lock().unwrap()[index].clone()
+    }
+}
+
+async fn serve(
+    mut stream: TcpStream,
+    requests: Arc<Mutex<Vec<String>>>,
+    answer: Arc<impl Fn(&str) -> Vec<u8> + Send + Sync>,
+) {
+    let mut buffer = Vec::new();
+    loop {
+        let Some(request) = read_request(&mut stream, &mut buffer).await else {
+            return;
+        };
+        requests.lock().unwrap().push(request.clone());
+        if stream.write_all(&answer(&request)).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Reads one request: the head and as much body as `Content-Length` says.
+pub(crate) async fn read_request(stream: &mut TcpStream, buffer: &mut Vec<u8>) -> Option<String> {
+    loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8_lossy(&buffer[..end]).to_lowercase();
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            let total = end + 4 + length.map_or(0, |length| length.parse::<usize>().unwrap());
+            if buffer.len() >= total {
+                let request: Vec<u8> = buffer.drain(..total).collect();
+                return Some(String::from_utf8_lossy(&request).into_owned());
+            }
+        }
+        let mut chunk = [0; 4096];
+        match stream.read(&mut chunk).await {
+            Ok(0) | Err(_) => return None,
+            Ok(count) => buffer.extend_from_slice(&chunk[..count]),
+        }
+    }
+}
+
+/// A whole answer.
+pub(crate) fn answer(status: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
+    let mut text = format!("HTTP/1.1 {status}\r\ncontent-length: {}\r\n", body.len());
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    let mut bytes = text.into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+pub(crate) fn ok(content_type: &str, body: &[u8]) -> Vec<u8> {
+    answer("200 OK", &[("content-type", content_type)], body)
+}
+
+/// Everything around one gate.
+pub(crate) struct World {
+    pub(crate) home: Home,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) vault: Arc<Vault>,
+    pub(crate) clock: Arc<FakeClock>,
+    pub(crate) gate: Gate,
+    pub(crate) workspace: Arc<Workspace>,
+    _dir: tempfile::TempDir,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        Self::with_resolver(None)
+    }
+
+    pub(crate) fn with_resolver(resolver: Option<Arc<dyn Resolve>>) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path().join("home")).unwrap();
+        let journal = Arc::new(Journal::open(&home).unwrap());
+        let entropy: Arc<dyn Entropy> = Arc::new(CountingEntropy::default());
+        let vault = Arc::new(Vault::open(&home, entropy.clone(), KeySource::File).unwrap());
+        let clock = Arc::new(FakeClock(Mutex::new("2026-03-01T12:00:00.123456789Z".parse().unwrap())));
+        let gate = Gate::new(GateParts {
+            home: home.clone(),
+            journal: journal.clone(),
+            vault: vault.clone(),
+            clock: clock.clone(),
+            entropy,
+            env: Arc::new(|_| None),
+            resolver,
+        })
+        .unwrap();
+        let workspace = Arc::new(Workspace::create(&home, &"w".parse().unwrap(), clock.now()).unwrap());
+        Self {
+            home,
+            journal,
+            vault,
+            clock,
+            gate,
+            workspace,
+            _dir: dir,
+        }
+    }
+
+    pub(crate) fn set_token(&self, name: &str, value: &str) {
+        let meta = TokenMeta {
+            created_at: self.clock.now(),
+            expires_at: None,
+            description: String::new(),
+        };
+        self.vault.set(name, &SecretString::from(value), meta).unwrap();
+    }
+
+    /// A call, with its number allocated as the adapter layer does it.
+    pub(crate) fn call(&self, surface: &Surface, tool: &str, arguments: Value) -> Invocation {
+        self.call_in(&self.workspace, surface, tool, arguments)
+    }
+
+    pub(crate) fn call_in(
+        &self,
+        workspace: &Arc<Workspace>,
+        surface: &Surface,
+        tool: &str,
+        arguments: Value,
+    ) -> Invocation {
+        let tool = surface.tools.iter().find(|one| one.name == tool).unwrap();
+        let (command, response) = workspace
+            .begin_call(&NewCall {
+                adapter: surface.manifest.id.clone(),
+                tool: tool.name.clone(),
+                method: tool.method,
+                raw_arguments: arguments.clone(),
+                arguments: arguments.clone(),
+                uses: Vec::new(),
+                flow: None,
+                at: self.clock.now(),
+            })
+            .unwrap();
+        Invocation {
+            adapter: surface.manifest.clone(),
+            policy: Arc::new(Policy::parse(surface.policy.as_bytes(), "policies.json")),
+            tool: Arc::new(tool.clone()),
+            arguments,
+            pin: None,
+            workspace: workspace.clone(),
+            command,
+            response,
+            flow: None,
+            confirm: None,
+            dry_run: false,
+            limits: CallLimits::default(),
+            preview: OnceLock::new(),
+            sends: AtomicU32::new(0),
+        }
+    }
+
+    pub(crate) fn recorded(&self, invocation: &Invocation) -> StoredResponse {
+        self.workspace.response(invocation.response).unwrap()
+    }
+
+    pub(crate) fn events(&self) -> Vec<Event> {
+        self.journal.read(1, 10_000).unwrap()
+    }
+
+    pub(crate) fn kinds(&self) -> Vec<String> {
+        self.events().into_iter().map(|event| event.kind).collect()
+    }
+
+    /// Fails when the secret, or a recognisable part of its base64, is in any file of the home.
+    pub(crate) fn assert_no_secret_on_disk(&self) {
+        let mut folders = vec![self.home.root().to_owned()];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let bytes = std::fs::read(&path).unwrap();
+                for needle in [SECRET, "czNjcjN0L1ZhbHVl", "s3cr3t%2FValue"] {
+                    let found = bytes.windows(needle.len()).any(|window| window == needle.as_bytes());
+                    assert!(!found, "{needle} is in {}", path.display());
+                }
+            }
+        }
+    }
+}
+
+/// An adapter with one tool per method, `GET /things/{id}` being `get`.
+pub(crate) struct Surface {
+    pub(crate) manifest: Arc<Manifest>,
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) policy: String,
+}
+
+impl Surface {
+    /// An adapter at a base URL; a person has allowed the loopback address.
+    pub(crate) fn at(base: &str) -> Self {
+        Self::with_auth(base, None)
+    }
+
+    pub(crate) fn with_auth(base: &str, kind: Option<AuthKind>) -> Self {
+        let security = if kind.is_some() {
+            vec![vec!["key".to_owned()]]
+        } else {
+            Vec::new()
+        };
+        let methods = [
+            ("get", Method::Get),
+            ("head", Method::Head),
+            ("post", Method::Post),
+            ("patch", Method::Patch),
+            ("put", Method::Put),
+            ("delete", Method::Delete),
+        ];
+        let tools: Vec<Tool> = methods
+            .into_iter()
+            .map(|(name, method)| Tool {
+                name: name.into(),
+                original_operation_id: None,
+                description: String::new(),
+                method,
+                path: "/things/{id}".into(),
+                servers: Vec::new(),
+                toolset: "things".into(),
+                hints: ToolHints::default(),
+                deprecated: false,
+                security: security.clone(),
+                input_schema: json!({"type": "object"}),
+            })
+            .collect();
+        let digests: BTreeMap<_, _> = tools
+            .iter()
+            .map(|tool| (tool.name.clone(), tool_digest(tool).unwrap()))
+            .collect();
+        let slot = |kind| AuthSlot {
+            kind,
+            token_env: "API_TOKEN".into(),
+            evidence: String::new(),
+        };
+        let schemes = kind.map(|kind| ("key".to_owned(), slot(kind))).into_iter().collect();
+        let auth = Authentication {
+            schemes,
+            ..Authentication::default()
+        };
+        let server = ServerIdentity {
+            name: "Things".into(),
+            version: "1".into(),
+        };
+        let manifest = Manifest {
+            schema: 1,
+            id: "things".parse().unwrap(),
+            name: "Things".into(),
+            version: "0.1.0".into(),
+            description: String::new(),
+            spec_type: SpecType::Openapi31,
+            spec_version: "3.1.0".into(),
+            spec_source: "things.json".into(),
+            fingerprint: fingerprint(SpecType::Openapi31, &server, &auth, &digests).unwrap(),
+            server,
+            base_url: Some(base.to_owned()),
+            tool_digests: digests,
+            auth,
+            sensitivity_tier: SensitivityTier::Low,
+            component: ComponentInfo {
+                bytes: 0,
+                sha256: sha256(b""),
+            },
+            created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
+        };
+        let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
+        Self {
+            manifest: Arc::new(manifest),
+            tools,
+            policy: policy.to_owned(),
+        }
+    }
+
+    pub(crate) fn policy(mut self, text: &str) -> Self {
+        self.policy = text.to_owned();
+        self
+    }
+}
+
+/// The request that the shell guest would build.
+pub(crate) fn claim(method: &str, url: &str) -> ClaimedRequest {
+    ClaimedRequest {
+        method: method.into(),
+        url: url.into(),
+        ..ClaimedRequest::default()
+    }
+}
+
+/// The same, with the credential slot `key`.
+pub(crate) fn claim_with_key(method: &str, url: &str) -> ClaimedRequest {
+    ClaimedRequest {
+        credentials: vec![vec!["key".to_owned()]],
+        ..claim(method, url)
+    }
+}

@@ -1,0 +1,290 @@
+//! What the journal says of an effect, and the lines that are projected from it.
+//!
+//! Invariants: a `write_guard_<date>.jsonl` line is a pure function of one journal event, so the files can
+//! be made again byte for byte; no secret, no request body and no query string is part of a record.
+
+use jiff::Timestamp;
+use rote_types::{
+    AdapterId, EffectId, Fingerprint, FlowName, Method, ResponseId, Sha256Digest, ToolDigest, WorkspaceName,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Risk;
+
+/// An effect was refused; nothing was sent.
+pub const DENIED: &str = "effect.denied";
+/// An effect was described to a person; nothing was sent.
+pub const PREVIEWED: &str = "effect.previewed";
+/// An effect is about to happen.
+pub const STARTED: &str = "effect.started";
+/// An effect happened and its answer is recorded.
+pub const FINISHED: &str = "effect.finished";
+/// An effect was tried and has no answer.
+pub const FAILED: &str = "effect.failed";
+/// A person has to confirm first; a token was minted.
+pub const CONFIRMATION_REQUESTED: &str = "approval.requested";
+/// A token was used up, for the start that follows.
+pub const CONFIRMATION_CONSUMED: &str = "approval.consumed";
+/// A write was given up while it ran; whether it happened is not known.
+pub const IN_DOUBT: &str = "effect.in_doubt";
+/// A description is about to be fetched.
+pub const DOCUMENT_REQUESTED: &str = "document.requested";
+
+/// What was decided about a call, as the audit says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Decision {
+    /// It went, unremarked.
+    Allow,
+    /// It went, and the audit says so.
+    Audit,
+    /// It waits for a person.
+    Confirm,
+    /// It went, after a person had confirmed it.
+    Confirmed,
+    /// It did not go.
+    Deny,
+}
+
+/// The body of the events that say what was decided: started, denied, previewed, confirmation requested.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EffectRecord {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The method on the wire.
+    pub method: Method,
+    /// The URL without its query; empty when none was understood.
+    pub url: String,
+    /// What was decided.
+    pub decision: Decision,
+    /// The rule that decided.
+    pub rule: String,
+    /// The rule in words.
+    pub reason: String,
+    /// How much the call can break.
+    pub risk_level: Risk,
+    /// What the call would do, in one sentence.
+    pub impact: String,
+    /// Whether it was only a preview.
+    pub dry_run: bool,
+    /// The flow that makes the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowName>,
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// The response number.
+    pub response: ResponseId,
+    /// The surface that was called.
+    pub fingerprint: Fingerprint,
+    /// The tool's contract.
+    pub tool_digest: ToolDigest,
+    /// Digest of the canonical arguments.
+    pub args_digest: Sha256Digest,
+    /// Names of the vault entries that were added to the request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<String>,
+}
+
+/// The body of the events that close an effect: finished and failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectOutcome {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// The response number.
+    pub response: ResponseId,
+    /// HTTP status, if there was an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Size of the recorded body in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// What went wrong, for a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// A journal event, as far as a projection needs it.
+#[derive(Debug, Clone, Copy)]
+pub struct JournalLine<'e> {
+    /// Its place in the chain.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// What kind.
+    pub kind: &'e str,
+    /// The effect.
+    pub effect: Option<&'e EffectId>,
+    /// The body.
+    pub body: &'e Value,
+}
+
+/// One line of `write_guard_<date>.jsonl` and where it belongs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardLine {
+    /// The adapter whose log it is.
+    pub adapter: AdapterId,
+    /// The UTC date in the file's name, `YYYY-MM-DD`.
+    pub date: String,
+    /// The line, without its newline.
+    pub line: String,
+}
+
+/// The line's members in the order of the file. The first ten are the seed's, in the seed's words.
+#[derive(Serialize)]
+struct Line<'r> {
+    timestamp: Timestamp,
+    tool: &'r str,
+    decision: Decision,
+    method: Method,
+    risk_level: Risk,
+    impact: &'r str,
+    reason: &'r str,
+    dry_run: bool,
+    flow: Option<&'r FlowName>,
+    workspace: &'r WorkspaceName,
+    adapter: &'r AdapterId,
+    rule: &'r str,
+    response: String,
+    effect_id: Option<&'r EffectId>,
+    seq: u64,
+    args_digest: Sha256Digest,
+}
+
+/// Whether an event of this kind with this record has a line: everything that the guard did not let pass
+/// in silence.
+#[must_use]
+pub fn is_guarded(kind: &str, decision: Decision) -> bool {
+    match kind {
+        DENIED | CONFIRMATION_REQUESTED => true,
+        STARTED | PREVIEWED => decision != Decision::Allow,
+        _ => false,
+    }
+}
+
+/// Returns the write guard's line for an event, or `None` for an event that has none.
+#[must_use]
+pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {
+    if !matches!(event.kind, DENIED | CONFIRMATION_REQUESTED | STARTED | PREVIEWED) {
+        return None;
+    }
+    let record = EffectRecord::deserialize(event.body).ok()?;
+    if !is_guarded(event.kind, record.decision) {
+        return None;
+    }
+    let line = Line {
+        timestamp: event.at,
+        tool: &record.tool,
+        decision: record.decision,
+        method: record.method,
+        risk_level: record.risk_level,
+        impact: &record.impact,
+        reason: &record.reason,
+        dry_run: record.dry_run,
+        flow: record.flow.as_ref(),
+        workspace: &record.workspace,
+        adapter: &record.adapter,
+        rule: &record.rule,
+        response: record.response.to_string(),
+        effect_id: event.effect,
+        seq: event.seq,
+        args_digest: record.args_digest,
+    };
+    let text = serde_json::to_string(&line).ok()?;
+    let date = event.at.to_string().chars().take(10).collect();
+    Some(GuardLine {
+        adapter: record.adapter.clone(),
+        date,
+        line: text,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::sha256;
+
+    fn record(decision: Decision) -> EffectRecord {
+        EffectRecord {
+            adapter: "github".parse().unwrap(),
+            tool: "issues/create".into(),
+            method: Method::Post,
+            url: "https://api.github.com/repos/a/b/issues".into(),
+            decision,
+            rule: "write_guard.method".into(),
+            reason: "`POST` is audited".into(),
+            risk_level: Risk::Medium,
+            impact: "creates or acts on `/issues`".into(),
+            dry_run: false,
+            flow: Some("triage".parse().unwrap()),
+            workspace: "w".parse().unwrap(),
+            response: ResponseId(7),
+            fingerprint: Fingerprint("mcp_x".into()),
+            tool_digest: ToolDigest("d".into()),
+            args_digest: sha256(b"{}"),
+            credentials: vec!["GITHUB_TOKEN".into()],
+        }
+    }
+
+    fn line(kind: &str, decision: Decision) -> Option<GuardLine> {
+        let body = serde_json::to_value(record(decision)).unwrap();
+        let effect = EffectId("e".into());
+        let at = "2026-03-01T23:59:59.5Z".parse().unwrap();
+        write_guard_line(JournalLine {
+            seq: 9,
+            at,
+            kind,
+            effect: Some(&effect),
+            body: &body,
+        })
+    }
+
+    #[test]
+    fn a_line_has_every_field_of_the_seed() {
+        let line = line(STARTED, Decision::Audit).unwrap();
+        assert_eq!((line.adapter.as_str(), line.date.as_str()), ("github", "2026-03-01"));
+        let digest = sha256(b"{}");
+        let expected = format!(
+            concat!(
+                r#"{{"timestamp":"2026-03-01T23:59:59.5Z","tool":"issues/create","decision":"audit","method":"POST","#,
+                r#""risk_level":"medium","impact":"creates or acts on `/issues`","reason":"`POST` is audited","#,
+                r#""dry_run":false,"flow":"triage","workspace":"w","adapter":"github","rule":"write_guard.method","#,
+                r#""response":"@7","effect_id":"e","seq":9,"args_digest":"{}"}}"#
+            ),
+            digest
+        );
+        assert_eq!(line.line, expected);
+    }
+
+    #[test]
+    fn an_allowed_read_is_silent_and_a_refused_one_is_not() {
+        assert_eq!(line(STARTED, Decision::Allow), None);
+        assert_eq!(line(FINISHED, Decision::Audit), None);
+        assert!(line(DENIED, Decision::Deny).is_some());
+        assert!(line(CONFIRMATION_REQUESTED, Decision::Confirm).is_some());
+    }
+
+    #[test]
+    fn an_event_that_is_no_record_has_no_line() {
+        let body = serde_json::json!({ "decision": 1 });
+        let at = "2026-03-01T00:00:00Z".parse().unwrap();
+        assert_eq!(
+            write_guard_line(JournalLine {
+                seq: 1,
+                at,
+                kind: STARTED,
+                effect: None,
+                body: &body
+            }),
+            None
+        );
+    }
+}

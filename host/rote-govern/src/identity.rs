@@ -1,0 +1,288 @@
+//! What an adapter is: the digests of its tools and the fingerprint of its surface.
+//!
+//! Identity is meaning, not wording: descriptions, titles and examples are outside it, so that a source's
+//! prose can change without breaking a flow. Both digests are computed from what is on disk after an
+//! installation (a `tools.json` slice, a manifest), so the host can check them again without the source.
+
+use std::collections::BTreeMap;
+
+use rote_types::{
+    Authentication, CanonicalError, Classify, ErrorKind, Fingerprint, ServerIdentity, SpecType, Tool, ToolDigest,
+    canonical_json, sha256,
+};
+use serde_json::{Map, Value, json};
+
+/// A manifest or tool that has no identity. The caller's data is to blame.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum IdentityError {
+    /// The identity cannot be written as canonical JSON.
+    #[error("cannot compute the identity of `{of}`")]
+    NotCanonical {
+        /// The tool or server.
+        of: String,
+        /// Why not.
+        #[source]
+        source: CanonicalError,
+    },
+    /// The schema is nested too deeply to be walked.
+    #[error("the input schema of tool `{tool}` is nested more than {limit} levels deep")]
+    TooDeep {
+        /// The tool.
+        tool: String,
+        /// The bound on depth.
+        limit: usize,
+    },
+}
+
+impl Classify for IdentityError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NotCanonical { .. } => ErrorKind::General,
+            Self::TooDeep { .. } => ErrorKind::Limit,
+        }
+    }
+}
+
+/// Deepest schema that has an identity; serde_json reads no deeper by default either.
+const MAX_DEPTH: usize = 256;
+
+/// Keywords whose value is prose or sample data, never a rule for instances (JSON Schema 2020-12 §9).
+const PROSE: [&str; 4] = ["description", "title", "example", "examples"];
+
+/// Keywords whose value maps names to schemas, so that a key below them is a name and not a keyword.
+const NAME_MAPS: [&str; 5] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+];
+
+/// Keywords whose value is data, to be taken as it stands.
+const DATA: [&str; 4] = ["const", "enum", "default", "required"];
+
+/// Returns the identity of one tool's contract: name, method, path, input schema without prose, hints.
+///
+/// # Errors
+/// [`IdentityError`] when the schema has no canonical form or is nested too deeply.
+pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
+    let Some(schema) = without_prose(&tool.input_schema, 0) else {
+        return Err(IdentityError::TooDeep {
+            tool: tool.name.clone(),
+            limit: MAX_DEPTH,
+        });
+    };
+    let mut identity = json!({
+        "name": tool.name,
+        "method": tool.method,
+        "path": tool.path,
+        "inputSchema": schema,
+        "hints": tool.hints,
+    });
+    if !tool.servers.is_empty() {
+        // A tool that goes elsewhere is another tool; absent for almost all, so that it costs them nothing.
+        identity["servers"] = json!(tool.servers);
+    }
+    digest(&tool.name, &identity).map(ToolDigest::of)
+}
+
+/// Returns the identity of a whole surface from what a manifest holds.
+///
+/// # Errors
+/// [`IdentityError::NotCanonical`], which only a broken serializer can cause.
+pub fn fingerprint(
+    spec_type: SpecType,
+    server: &ServerIdentity,
+    auth: &Authentication,
+    tools: &BTreeMap<String, ToolDigest>,
+) -> Result<Fingerprint, IdentityError> {
+    let mut kinds = Vec::with_capacity(auth.schemes.len());
+    for slot in auth.schemes.values() {
+        let text = canonical_json(&slot.kind).map_err(|source| IdentityError::NotCanonical {
+            of: server.name.clone(),
+            source,
+        })?;
+        kinds.push((text, json!(slot.kind)));
+    }
+    kinds.sort_by(|one, other| one.0.cmp(&other.0));
+    kinds.dedup_by(|one, other| one.0 == other.0);
+    let kinds: Vec<Value> = kinds.into_iter().map(|(_, kind)| kind).collect();
+    let tools: Vec<(&String, &ToolDigest)> = tools.iter().collect();
+    let identity = json!({
+        "spec_type": spec_type,
+        "server": { "name": server.name, "version": server.version },
+        "auth": kinds,
+        "tools": tools,
+    });
+    digest(&server.name, &identity).map(Fingerprint::of)
+}
+
+fn digest(of: &str, identity: &Value) -> Result<rote_types::Sha256Digest, IdentityError> {
+    let bytes = canonical_json(identity).map_err(|source| IdentityError::NotCanonical {
+        of: of.to_owned(),
+        source,
+    })?;
+    Ok(sha256(&bytes))
+}
+
+/// Copies a schema without its prose keywords; `None` when it is too deep.
+fn without_prose(schema: &Value, depth: usize) -> Option<Value> {
+    if depth > MAX_DEPTH {
+        return None;
+    }
+    match schema {
+        Value::Object(keywords) => {
+            let mut kept = Map::with_capacity(keywords.len());
+            for (keyword, value) in keywords {
+                if PROSE.contains(&keyword.as_str()) {
+                    continue;
+                }
+                let value = if DATA.contains(&keyword.as_str()) {
+                    value.clone()
+                } else if NAME_MAPS.contains(&keyword.as_str()) {
+                    named_schemas(value, depth + 1)?
+                } else {
+                    without_prose(value, depth + 1)?
+                };
+                kept.insert(keyword.clone(), value);
+            }
+            Some(Value::Object(kept))
+        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| without_prose(item, depth + 1))
+            .collect::<Option<Vec<_>>>()
+            .map(Value::Array),
+        other => Some(other.clone()),
+    }
+}
+
+fn named_schemas(map: &Value, depth: usize) -> Option<Value> {
+    let Value::Object(schemas) = map else {
+        return without_prose(map, depth);
+    };
+    let mut kept = Map::with_capacity(schemas.len());
+    for (name, schema) in schemas {
+        kept.insert(name.clone(), without_prose(schema, depth)?);
+    }
+    Some(Value::Object(kept))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::{AuthKind, AuthSlot, Method, ToolHints};
+
+    fn tool(schema: Value) -> Tool {
+        Tool {
+            name: "pets/get".into(),
+            original_operation_id: None,
+            description: "Gets a pet".into(),
+            method: Method::Get,
+            path: "/pets/{id}".into(),
+            servers: Vec::new(),
+            toolset: "pets".into(),
+            hints: ToolHints::default(),
+            deprecated: false,
+            security: Vec::new(),
+            input_schema: schema,
+        }
+    }
+
+    #[test]
+    fn prose_is_outside_the_identity_but_a_property_called_description_is_inside() {
+        let plain = tool(json!({"type": "object", "properties": {"id": {"type": "string"}}}));
+        let wordy = tool(json!({
+            "title": "T", "description": "D", "type": "object", "examples": [1],
+            "properties": {"id": {"description": "the id", "example": "7", "type": "string"}}
+        }));
+        let named = tool(json!({
+            "type": "object", "properties": {"id": {"type": "string"}, "description": {"type": "string"}}
+        }));
+        assert_eq!(tool_digest(&plain).unwrap(), tool_digest(&wordy).unwrap());
+        assert_ne!(tool_digest(&plain).unwrap(), tool_digest(&named).unwrap());
+    }
+
+    #[test]
+    fn values_of_const_enum_and_default_keep_their_titles() {
+        let one = tool(json!({"properties": {"x": {"const": {"title": "a"}}}}));
+        let other = tool(json!({"properties": {"x": {"const": {"title": "b"}}}}));
+        assert_ne!(tool_digest(&one).unwrap(), tool_digest(&other).unwrap());
+    }
+
+    #[test]
+    fn each_part_of_a_contract_counts() {
+        let base = tool(json!({}));
+        let digest = tool_digest(&base).unwrap();
+        let changes: [fn(&mut Tool); 5] = [
+            |tool| tool.name.push('x'),
+            |tool| tool.method = Method::Delete,
+            |tool| tool.path.push_str("/x"),
+            |tool| tool.hints.destructive_hint = true,
+            |tool| tool.servers.push("https://elsewhere.example".into()),
+        ];
+        for change in changes {
+            let mut changed = base.clone();
+            change(&mut changed);
+            assert_ne!(tool_digest(&changed).unwrap(), digest, "{changed:?}");
+        }
+        let mut reworded = base.clone();
+        reworded.description = "Fetches a pet".into();
+        reworded.toolset = "other".into();
+        assert_eq!(tool_digest(&reworded).unwrap(), digest);
+    }
+
+    #[test]
+    fn a_schema_without_bottom_is_an_error_and_no_overflow() {
+        let mut schema = json!({});
+        for _ in 0..2_000 {
+            schema = json!({ "items": schema });
+        }
+        assert!(matches!(tool_digest(&tool(schema)), Err(IdentityError::TooDeep { .. })));
+    }
+
+    fn slot(kind: AuthKind, token_env: &str) -> AuthSlot {
+        AuthSlot {
+            kind,
+            token_env: token_env.into(),
+            evidence: "/components".into(),
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_depends_on_how_credentials_travel_and_not_on_their_names() {
+        let server = ServerIdentity {
+            name: "Pets".into(),
+            version: "1".into(),
+        };
+        let tools = BTreeMap::from([("a".to_owned(), ToolDigest("x".into()))]);
+        let print = |auth: &Authentication| fingerprint(SpecType::Openapi31, &server, auth, &tools).unwrap();
+        let with = |name: &str, kind: AuthKind| Authentication {
+            schemes: BTreeMap::from([(name.to_owned(), slot(kind, name))]),
+            ..Authentication::default()
+        };
+        let one = print(&with("one", AuthKind::Bearer));
+        assert_eq!(one, print(&with("two", AuthKind::Bearer)));
+        assert_ne!(one, print(&with("one", AuthKind::Basic)));
+        assert_ne!(one, print(&Authentication::default()));
+    }
+
+    #[test]
+    fn two_surfaces_cannot_be_told_alike_by_moving_text_between_fields() {
+        let tools = BTreeMap::new();
+        let auth = Authentication::default();
+        let one = ServerIdentity {
+            name: "ab".into(),
+            version: "c".into(),
+        };
+        let other = ServerIdentity {
+            name: "a".into(),
+            version: "bc".into(),
+        };
+        assert_ne!(
+            fingerprint(SpecType::Openapi3, &one, &auth, &tools).unwrap(),
+            fingerprint(SpecType::Openapi3, &other, &auth, &tools).unwrap()
+        );
+    }
+}

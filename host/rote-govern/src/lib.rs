@@ -1,0 +1,16 @@
+//! Pure decisions and formats: fingerprints, write guard, policies, URL matching, addresses, audit shapes.
+//!
+//! Invariants: no I/O, no clock, no randomness; a verdict only tightens; what cannot be understood is
+//! refused. This crate decides; `rote-gate` acts on what it decides.
+
+pub mod audit;
+mod confirm;
+pub mod egress;
+mod guard;
+mod identity;
+mod policy;
+
+pub use confirm::{Binding, CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
+pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
+pub use identity::{IdentityError, fingerprint, tool_digest};
+pub use policy::{List, Policy, PolicyError};

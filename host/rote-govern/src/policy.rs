@@ -1,0 +1,553 @@
+//! `config/policies.json`: which tools a person has marked, and which addresses a person has allowed.
+//!
+//! Invariants: a policy is either wholly understood or refused with the line and column of the first
+//! problem; globs are compiled once; `deny` beats everything, and between `confirm` and `safe` the more
+//! specific entry wins, `confirm` on a tie. Looking a tool up allocates nothing.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use ipnet::IpNet;
+use rote_types::{Classify, ErrorKind};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::egress::AllowedRange;
+
+/// The only version of the file's shape.
+const VERSION: u32 = 1;
+
+/// Most entries in one list; enough for every tool of the largest known API several times over.
+const MAX_ENTRIES: usize = 20_000;
+
+/// What marks an entry as the name of a toolset; no tool's name can hold a `:`.
+const TOOLSET: &str = "toolset:";
+
+/// A policy that cannot be understood. Everything that it governs is refused until a person repairs it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("policy `{path}` line {line}, column {column}: {problem}")]
+pub struct PolicyError {
+    /// The file.
+    pub path: String,
+    /// Line from 1; 0 when the file could not be read at all.
+    pub line: usize,
+    /// Column from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl Classify for PolicyError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Denied
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(format!(
+            "repair line {} of {}; until then every call of this adapter is denied",
+            self.line, self.path
+        ))
+    }
+
+    fn details(&self) -> Option<serde_json::Value> {
+        Some(serde_json::json!({ "path": self.path, "line": self.line, "column": self.column }))
+    }
+}
+
+/// The three lists of a policy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum List {
+    /// Never to be called.
+    Deny,
+    /// To be confirmed each time.
+    Confirm,
+    /// To be called without confirmation.
+    Safe,
+}
+
+impl List {
+    /// Returns the key in the file.
+    #[must_use]
+    pub fn key(self) -> &'static str {
+        match self {
+            Self::Deny => "deny_list",
+            Self::Confirm => "confirm_list",
+            Self::Safe => "safe_list",
+        }
+    }
+}
+
+/// How precisely an entry names a tool; greater is more precise (rote.md §8 row 12).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Precision {
+    Toolset,
+    Glob,
+    Exact,
+}
+
+/// A policy, ready to be asked.
+#[derive(Debug, Clone, Default)]
+pub struct Policy {
+    safe: Matcher,
+    confirm: Matcher,
+    deny: Matcher,
+    allow: Vec<AllowedRange>,
+}
+
+impl Policy {
+    /// Reads a policy. `path` stands in messages only.
+    ///
+    /// # Errors
+    /// [`PolicyError`] with the place of the first problem: broken JSON, an unknown or repeated key, an
+    /// entry that is neither a tool's name, a glob nor `toolset:<name>`, a bad address range.
+    pub fn parse(bytes: &[u8], path: &str) -> Result<Self, PolicyError> {
+        let file: PolicyFile = serde_json::from_slice(bytes).map_err(|error| PolicyError {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+            problem: without_position(&error),
+        })?;
+        let build = |list: List, entries: Vec<Entry>| {
+            Matcher::build(entries).map_err(|problem| PolicyError {
+                path: path.to_owned(),
+                line: line_of(bytes, list.key()),
+                column: 1,
+                problem: format!("{}: {problem}", list.key()),
+            })
+        };
+        Ok(Self {
+            safe: build(List::Safe, file.safe_list)?,
+            confirm: build(List::Confirm, file.confirm_list)?,
+            deny: build(List::Deny, file.deny_list)?,
+            allow: file.egress.allow,
+        })
+    }
+
+    /// Returns the file's text, pretty-printed, with a newline at the end.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let file = PolicyFile {
+            version: Version,
+            safe_list: self.safe.entries.clone(),
+            confirm_list: self.confirm.entries.clone(),
+            deny_list: self.deny.entries.clone(),
+            egress: EgressFile {
+                allow: self.allow.clone(),
+            },
+        };
+        let mut text = serde_json::to_string_pretty(&file).expect("a policy has string keys and finite numbers only");
+        text.push('\n');
+        text
+    }
+
+    /// Returns the addresses outside the public internet that a person has allowed for this adapter.
+    #[must_use]
+    pub fn allowed_ranges(&self) -> &[AllowedRange] {
+        &self.allow
+    }
+
+    /// Allows one more range; the same range and port given again replaces the reason.
+    pub fn allow(&mut self, range: AllowedRange) {
+        match self
+            .allow
+            .iter_mut()
+            .find(|known| known.cidr == range.cidr && known.port == range.port)
+        {
+            Some(known) => *known = range,
+            None => self.allow.push(range),
+        }
+    }
+
+    /// Takes a range back, whatever its ports; returns how many grants went.
+    pub fn disallow(&mut self, cidr: IpNet) -> usize {
+        let before = self.allow.len();
+        self.allow.retain(|known| known.cidr != cidr);
+        before - self.allow.len()
+    }
+
+    /// Returns the list that decides about a tool, if any does.
+    #[must_use]
+    pub fn list_of(&self, tool: &str, toolset: &str) -> Option<List> {
+        if self.deny.precision(tool, toolset).is_some() {
+            return Some(List::Deny);
+        }
+        match (
+            self.confirm.precision(tool, toolset),
+            self.safe.precision(tool, toolset),
+        ) {
+            (Some(confirm), Some(safe)) if safe > confirm => Some(List::Safe),
+            (Some(_), _) => Some(List::Confirm),
+            (None, Some(_)) => Some(List::Safe),
+            (None, None) => None,
+        }
+    }
+
+    /// Returns the entry of `list` that names the tool, the most precise first. For messages.
+    #[must_use]
+    pub fn entry(&self, list: List, tool: &str, toolset: &str) -> Option<&str> {
+        self.matcher(list).entry(tool, toolset)
+    }
+
+    /// Returns the exact entries that name none of `tools`: most likely misspelt.
+    pub fn unknown_tools(&self, tools: impl Fn(&str) -> bool) -> Vec<(List, &str)> {
+        let lists = [List::Deny, List::Confirm, List::Safe];
+        let exact = lists
+            .into_iter()
+            .flat_map(|list| self.matcher(list).exact.iter().map(move |name| (list, name)));
+        exact
+            .filter(|(_, name)| !tools(name))
+            .map(|(list, name)| (list, name.as_str()))
+            .collect()
+    }
+
+    fn matcher(&self, list: List) -> &Matcher {
+        match list {
+            List::Deny => &self.deny,
+            List::Confirm => &self.confirm,
+            List::Safe => &self.safe,
+        }
+    }
+}
+
+/// One list, compiled.
+#[derive(Debug, Clone, Default)]
+struct Matcher {
+    exact: BTreeSet<String>,
+    toolsets: BTreeSet<String>,
+    globs: GlobSet,
+    /// As written, for writing back and for messages.
+    entries: Vec<Entry>,
+}
+
+impl Matcher {
+    fn build(entries: Vec<Entry>) -> Result<Self, String> {
+        if entries.len() > MAX_ENTRIES {
+            return Err(format!("{} entries, more than {MAX_ENTRIES}", entries.len()));
+        }
+        let (mut exact, mut toolsets) = (BTreeSet::new(), BTreeSet::new());
+        let mut globs = GlobSetBuilder::new();
+        for entry in &entries {
+            match entry.meaning() {
+                Meaning::Exact => drop(exact.insert(entry.0.clone())),
+                Meaning::Toolset(name) => drop(toolsets.insert(name.to_owned())),
+                Meaning::Glob => drop(globs.add(compile(&entry.0)?)),
+            }
+        }
+        let globs = globs.build().map_err(|error| error.to_string())?;
+        Ok(Self {
+            exact,
+            toolsets,
+            globs,
+            entries,
+        })
+    }
+
+    fn precision(&self, tool: &str, toolset: &str) -> Option<Precision> {
+        if self.exact.contains(tool) {
+            return Some(Precision::Exact);
+        }
+        if !self.globs.is_empty() && self.globs.is_match(tool) {
+            return Some(Precision::Glob);
+        }
+        self.toolsets.contains(toolset).then_some(Precision::Toolset)
+    }
+
+    fn entry(&self, tool: &str, toolset: &str) -> Option<&str> {
+        let names = |entry: &&Entry| match entry.meaning() {
+            Meaning::Exact => entry.0 == tool,
+            Meaning::Glob => compile(&entry.0).is_ok_and(|glob| glob.compile_matcher().is_match(tool)),
+            Meaning::Toolset(name) => name == toolset,
+        };
+        let found = self.entries.iter().filter(names);
+        found
+            .max_by_key(|entry| entry.precision())
+            .map(|entry| entry.0.as_str())
+    }
+}
+
+/// Compiles a glob: `*` stands for any characters, `/` included, since a list of names has no folders.
+fn compile(text: &str) -> Result<Glob, String> {
+    GlobBuilder::new(text)
+        .literal_separator(false)
+        .backslash_escape(false)
+        .build()
+        .map_err(|e| e.kind().to_string())
+}
+
+/// One line of a list, checked when it is read so that an error has its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+struct Entry(String);
+
+enum Meaning<'e> {
+    Exact,
+    Glob,
+    Toolset(&'e str),
+}
+
+impl Entry {
+    fn meaning(&self) -> Meaning<'_> {
+        match self.0.strip_prefix(TOOLSET) {
+            Some(name) => Meaning::Toolset(name),
+            None if self.0.contains(['*', '?', '[', '{']) => Meaning::Glob,
+            None => Meaning::Exact,
+        }
+    }
+
+    fn precision(&self) -> Precision {
+        match self.meaning() {
+            Meaning::Exact => Precision::Exact,
+            Meaning::Glob => Precision::Glob,
+            Meaning::Toolset(_) => Precision::Toolset,
+        }
+    }
+
+    fn check(text: &str) -> Result<(), String> {
+        // A look-alike letter or a stray blank would make an entry that silently names nothing.
+        let strange = |c: &char| !(c.is_ascii_alphanumeric() || "._/-*?[]{}!,:".contains(*c));
+        if text.is_empty() {
+            return Err("an empty entry names no tool".into());
+        }
+        match text.strip_prefix(TOOLSET) {
+            // A toolset's name is the source's own word and may hold anything but a control character.
+            Some(name) if name.is_empty() || name.contains(char::is_control) => Err("a toolset needs a name".into()),
+            Some(_) => Ok(()),
+            None => match text.chars().find(strange) {
+                Some(c) => Err(format!("`{text}` holds {c:?}, which no tool's name has")),
+                None if text.contains(':') => Err(format!("`{text}` is neither a tool, a glob nor `toolset:<name>`")),
+                None => compile(text)
+                    .map(|_| ())
+                    .map_err(|problem| format!("bad glob `{text}`: {problem}")),
+            },
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Entry {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::check(&text).map_err(serde::de::Error::custom)?;
+        Ok(Self(text))
+    }
+}
+
+/// The file's version, which must be there and be [`VERSION`].
+#[derive(Debug, Clone, Copy)]
+struct Version;
+
+impl Serialize for Version {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(VERSION)
+    }
+}
+
+impl<'de> Deserialize<'de> for Version {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match u32::deserialize(deserializer)? {
+            VERSION => Ok(Self),
+            other => Err(serde::de::Error::custom(format!(
+                "version {other} is not {VERSION}, the only one known"
+            ))),
+        }
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PolicyFile {
+    version: Version,
+    #[serde(default)]
+    safe_list: Vec<Entry>,
+    #[serde(default)]
+    confirm_list: Vec<Entry>,
+    #[serde(default)]
+    deny_list: Vec<Entry>,
+    #[serde(default)]
+    egress: EgressFile,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EgressFile {
+    #[serde(default)]
+    allow: Vec<AllowedRange>,
+}
+
+/// The message without serde_json's own ` at line … column …`, which [`PolicyError`] carries as numbers.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(end) => text[..end].to_owned(),
+        None => text,
+    }
+}
+
+/// The line of a key, for the rare problem that only a whole list has.
+fn line_of(bytes: &[u8], key: &str) -> usize {
+    let quoted = format!("\"{key}\"");
+    let at = bytes
+        .windows(quoted.len())
+        .position(|window| window == quoted.as_bytes())
+        .unwrap_or(0);
+    1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count()
+}
+
+impl fmt::Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn parse(text: &str) -> Result<Policy, PolicyError> {
+        Policy::parse(text.as_bytes(), "policies.json")
+    }
+
+    fn lists(deny: &str, confirm: &str, safe: &str) -> Policy {
+        let text = format!(r#"{{"version":1,"deny_list":{deny},"confirm_list":{confirm},"safe_list":{safe}}}"#);
+        parse(&text).unwrap()
+    }
+
+    #[test]
+    fn every_typo_is_refused_with_its_line_and_column() {
+        let cases = [
+            ("{\"version\":1,\n\"denylist\":[]}", 2, "unknown field `denylist`"),
+            (
+                "{\"version\":1,\n\"deny_list\":[],\n\"deny_list\":[]}",
+                3,
+                "duplicate field `deny_list`",
+            ),
+            ("{\"version\":1,\n\"deny_list\":[\"a\" \"b\"]}", 2, "expected `,`"),
+            ("{\"version\":1,\n\n\"deny_list\":[\"[\"]}", 3, "bad glob"),
+            ("{\"version\":1,\"deny_list\":\"a\"}", 1, "invalid type: string"),
+            ("{\"version\":1,\"deny_list\":[1]}", 1, "invalid type: integer"),
+            ("{\"version\":2}", 1, "version 2"),
+            ("{\"version\":1} x", 1, "trailing characters"),
+            ("{}", 1, "missing field `version`"),
+            ("", 1, "EOF"),
+            ("{\"version\":1,\"deny_list\":[\"dеlete\"]}", 1, "holds 'е'"),
+            ("{\"version\":1,\"deny_list\":[\"a \"]}", 1, "holds ' '"),
+            (
+                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/99\",\"reason\":\"\"}]}}",
+                1,
+                "cidr",
+            ),
+            (
+                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.1/8\",\"reason\":\"\"}]}}",
+                1,
+                "10.0.0.0/8",
+            ),
+            (
+                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/8\",\"prot\":1}]}}",
+                1,
+                "unknown field `prot`",
+            ),
+            (
+                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/8\",\"port\":0}]}}",
+                1,
+                "port",
+            ),
+        ];
+        for (text, line, problem) in cases {
+            let error = parse(text).expect_err(text);
+            assert!(error.problem.contains(problem), "{text}: {error}");
+            assert_eq!(error.line, line, "{text}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Denied);
+        }
+    }
+
+    #[test]
+    fn the_column_of_a_typo_is_where_the_reader_stopped() {
+        let error = parse("{\"version\": 1,\n  \"deny_lst\": []}").unwrap_err();
+        assert_eq!((error.line, error.column), (2, 12));
+        assert!(
+            error
+                .to_string()
+                .starts_with("policy `policies.json` line 2, column 12: unknown field"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn deny_beats_every_other_list_whatever_its_precision() {
+        let policy = lists(r#"["toolset:admin"]"#, r#"["a"]"#, r#"["a"]"#);
+        assert_eq!(policy.list_of("a", "admin"), Some(List::Deny));
+        assert_eq!(policy.list_of("a", "other"), Some(List::Confirm));
+    }
+
+    #[test]
+    fn between_confirm_and_safe_the_more_precise_entry_wins() {
+        let policy = lists("[]", r#"["delete_*","exact"]"#, r#"["delete_draft","*","toolset:t"]"#);
+        assert_eq!(policy.list_of("delete_draft", ""), Some(List::Safe));
+        assert_eq!(policy.list_of("delete_all", ""), Some(List::Confirm));
+        assert_eq!(policy.list_of("exact", ""), Some(List::Confirm));
+        assert_eq!(policy.list_of("anything/else", "t"), Some(List::Safe));
+        assert_eq!(lists("[]", "[]", "[]").list_of("a", "t"), None);
+    }
+
+    #[test]
+    fn names_are_compared_case_by_case() {
+        let policy = lists(r#"["Delete"]"#, "[]", "[]");
+        assert_eq!(policy.list_of("Delete", ""), Some(List::Deny));
+        assert_eq!(policy.list_of("delete", ""), None);
+    }
+
+    #[test]
+    fn a_message_can_name_the_entry_that_decided() {
+        let policy = lists(r#"["toolset:t","x*","xy"]"#, "[]", "[]");
+        assert_eq!(policy.entry(List::Deny, "xy", "t"), Some("xy"));
+        assert_eq!(policy.entry(List::Deny, "xz", "t"), Some("x*"));
+        assert_eq!(policy.entry(List::Deny, "z", "t"), Some("toolset:t"));
+        assert_eq!(policy.unknown_tools(|name| name != "xy"), [(List::Deny, "xy")]);
+    }
+
+    #[test]
+    fn a_policy_is_written_as_it_was_read() {
+        let text = r#"{"version":1,"safe_list":["a*"],"confirm_list":[],"deny_list":["b","toolset:c d"],
+            "egress":{"allow":[{"cidr":"127.0.0.1/32","port":8741,"reason":"typed"},{"cidr":"fd00::/8","reason":"lab"}]}}"#;
+        let policy = parse(text).unwrap();
+        let again = parse(&policy.to_json()).unwrap();
+        assert_eq!(policy.to_json(), again.to_json());
+        let (one, two): (serde_json::Value, serde_json::Value) = (
+            serde_json::from_str(text).unwrap(),
+            serde_json::from_str(&policy.to_json()).unwrap(),
+        );
+        assert_eq!(one, two);
+    }
+
+    #[test]
+    fn allowing_twice_keeps_one_grant_and_disallowing_takes_it_back() {
+        let mut policy = Policy::default();
+        let range = |reason: &str, port| AllowedRange {
+            cidr: "10.0.0.0/8".parse().unwrap(),
+            port,
+            reason: reason.into(),
+        };
+        policy.allow(range("one", None));
+        policy.allow(range("two", None));
+        policy.allow(range("three", Some(80)));
+        assert_eq!(policy.allowed_ranges(), [range("two", None), range("three", Some(80))]);
+        assert_eq!(policy.disallow("10.0.0.0/8".parse().unwrap()), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_make_the_parser_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = Policy::parse(&bytes, "p");
+        }
+
+        #[test]
+        fn what_parses_parses_again_from_its_own_text(
+            deny in proptest::collection::vec("[a-z*?\\[\\]{},/:._-]{0,8}", 0..4)
+        ) {
+            let text = serde_json::json!({"version": 1, "deny_list": deny}).to_string();
+            if let Ok(policy) = parse(&text) {
+                prop_assert!(parse(&policy.to_json()).is_ok());
+            }
+        }
+    }
+}
