@@ -1,0 +1,313 @@
+//! Bodies: JSON kept byte for byte, text as a string, everything else as an artifact by digest.
+//!
+//! What a body is depends on its bytes and its declared media type only. Nothing is repaired: a body that is
+//! declared as JSON and is not stays the text that it is, with a note.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
+use rote_types::Sha256Digest;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+/// How a body is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BodyKind {
+    /// There was none.
+    Empty,
+    /// JSON, verbatim.
+    Json,
+    /// Text, decoded to UTF-8.
+    Text,
+    /// Bytes in `artifacts/`.
+    Binary,
+}
+
+/// A recorded body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// There was none.
+    Empty,
+    /// A JSON text exactly as received, less white space around it.
+    Json(String),
+    /// A text, with why it is not JSON when it was declared as that.
+    Text {
+        /// The text.
+        text: String,
+        /// A note for people, such as `declared as JSON, but is not: …`.
+        note: Option<String>,
+    },
+    /// Bytes kept in a file of their own.
+    Binary {
+        /// Digest of the bytes.
+        sha256: Sha256Digest,
+        /// Their number.
+        bytes: u64,
+        /// Where they are, below the workspace folder.
+        path: PathBuf,
+    },
+}
+
+impl Body {
+    /// Returns how it is kept.
+    #[must_use]
+    pub fn kind(&self) -> BodyKind {
+        match self {
+            Self::Empty => BodyKind::Empty,
+            Self::Json(_) => BodyKind::Json,
+            Self::Text { .. } => BodyKind::Text,
+            Self::Binary { .. } => BodyKind::Binary,
+        }
+    }
+
+    /// Returns the body as one JSON text, which is what queries read: JSON as it is, a text as a string, nothing
+    /// as `null`, bytes as `{"artifact": {sha256, bytes, path}}`.
+    #[must_use]
+    pub fn as_json(&self) -> Cow<'_, str> {
+        match self {
+            Self::Empty => Cow::Borrowed("null"),
+            Self::Json(text) => Cow::Borrowed(text),
+            Self::Text { text, .. } => Cow::Owned(Value::String(text.clone()).to_string()),
+            Self::Binary { sha256, bytes, path } => Cow::Owned(
+                json!({"artifact": {"sha256": sha256.hex(), "bytes": bytes, "path": path.to_string_lossy()}})
+                    .to_string(),
+            ),
+        }
+    }
+}
+
+/// What the bytes of a body turned out to be.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    Empty,
+    Json(String),
+    Text { text: String, note: Option<String> },
+    Binary(Vec<u8>),
+}
+
+/// Decides what `bytes` are, given the declared `Content-Type` (with parameters, or empty).
+pub(crate) fn read(content_type: &str, bytes: Vec<u8>) -> Read {
+    if bytes.is_empty() {
+        return Read::Empty;
+    }
+    let media_type = media_type(content_type);
+    match declared(&media_type) {
+        Declared::Json => read_json(content_type, bytes),
+        Declared::Text => match decode(content_type, bytes) {
+            Ok((text, note)) => Read::Text { text, note },
+            Err(bytes) => Read::Binary(bytes),
+        },
+        Declared::Binary => Read::Binary(bytes),
+        Declared::Unknown => sniff(bytes),
+    }
+}
+
+/// Returns the media type in lower case, without parameters.
+pub(crate) fn media_type(content_type: &str) -> String {
+    content_type
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim()
+        .to_ascii_lowercase()
+}
+
+enum Declared {
+    Json,
+    Text,
+    Binary,
+    Unknown,
+}
+
+fn declared(media_type: &str) -> Declared {
+    const TEXTS: &[&str] = &[
+        "application/xml",
+        "application/javascript",
+        "application/ecmascript",
+        "application/x-www-form-urlencoded",
+        "application/x-ndjson",
+        "application/jsonl",
+        "application/json-seq",
+        "application/yaml",
+        "application/x-yaml",
+        "application/graphql",
+        "application/toml",
+        "application/sql",
+        "application/x-sh",
+    ];
+    let subtype = media_type.split_once('/').map_or("", |(_, subtype)| subtype);
+    if matches!(subtype, "json" | "x-json" | "geo+json") || subtype.ends_with("+json") {
+        Declared::Json
+    } else if media_type.starts_with("text/")
+        || subtype.ends_with("+xml")
+        || subtype.ends_with("+yaml")
+        || TEXTS.contains(&media_type)
+    {
+        Declared::Text
+    } else if ["image/", "audio/", "video/", "font/", "model/"]
+        .iter()
+        .any(|start| media_type.starts_with(start))
+        || matches!(subtype, "octet-stream" | "zip" | "gzip" | "pdf" | "wasm" | "x-tar")
+    {
+        Declared::Binary
+    } else {
+        Declared::Unknown
+    }
+}
+
+fn read_json(content_type: &str, bytes: Vec<u8>) -> Read {
+    let (text, note) = match decode(content_type, bytes) {
+        Ok(decoded) => decoded,
+        Err(bytes) => return Read::Binary(bytes),
+    };
+    match json_text(text) {
+        Ok(text) => Read::Json(text),
+        Err((text, error)) => {
+            let broken = format!("declared as JSON, but is not: {error}");
+            let note = note.map_or(broken.clone(), |note| format!("{broken}; {note}"));
+            Read::Text { text, note: Some(note) }
+        }
+    }
+}
+
+/// Checks that `text` is one JSON value and takes white space off around it, copying only when there is some.
+pub(crate) fn json_text(text: String) -> Result<String, (String, serde_json::Error)> {
+    let trimmed = match serde_json::from_str::<&RawValue>(&text) {
+        Ok(raw) => (raw.get().len() < text.len()).then(|| raw.get().to_owned()),
+        Err(error) => return Err((text, error)),
+    };
+    Ok(trimmed.unwrap_or(text))
+}
+
+/// A body without a telling type: JSON if it looks and parses like a document, text if it is one, else bytes.
+fn sniff(bytes: Vec<u8>) -> Read {
+    let text = match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => text,
+        Ok(text) => return Read::Binary(text.into_bytes()),
+        Err(error) => return Read::Binary(error.into_bytes()),
+    };
+    if !text.trim_start().starts_with(['{', '[']) {
+        return Read::Text { text, note: None };
+    }
+    match json_text(text) {
+        Ok(text) => Read::Json(text),
+        Err((text, _)) => Read::Text { text, note: None },
+    }
+}
+
+/// Decodes by byte-order mark, else by the declared character set, else as UTF-8, else as Windows-1252, which is
+/// what the WHATWG Encoding Standard makes of undeclared text. Gives the bytes back when they are no text.
+fn decode(content_type: &str, bytes: Vec<u8>) -> Result<(String, Option<String>), Vec<u8>> {
+    let declared = charset(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
+    let marked = Encoding::for_bom(&bytes).map(|(encoding, _)| encoding);
+    if marked.is_none() && declared.is_none_or(|encoding| encoding == UTF_8) {
+        return match String::from_utf8(bytes) {
+            Ok(text) => Ok((text, None)),
+            Err(error) if error.as_bytes().contains(&0) => Err(error.into_bytes()),
+            Err(error) => {
+                let (text, _) = WINDOWS_1252.decode_without_bom_handling(error.as_bytes());
+                Ok((text.into_owned(), Some("not UTF-8; read as windows-1252".to_owned())))
+            }
+        };
+    }
+    let encoding = marked.or(declared).unwrap_or(UTF_8);
+    let (text, used, broken) = encoding.decode(&bytes);
+    let note = match (used == UTF_8, broken) {
+        (_, true) => Some(format!("some bytes are not {}; they are shown as U+FFFD", used.name())),
+        (true, false) => None,
+        (false, false) => Some(format!("decoded from {}", used.name())),
+    };
+    Ok((text.into_owned(), note))
+}
+
+fn charset(content_type: &str) -> Option<&str> {
+    content_type.split(';').skip(1).find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        name.trim()
+            .eq_ignore_ascii_case("charset")
+            .then(|| value.trim().trim_matches('"'))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> Read {
+        Read::Json(text.to_owned())
+    }
+
+    fn text(text: &str) -> Read {
+        Read::Text {
+            text: text.to_owned(),
+            note: None,
+        }
+    }
+
+    #[test]
+    fn a_body_is_what_its_type_and_its_bytes_say() {
+        let rows: Vec<(&str, &[u8], Read)> = vec![
+            ("application/json", b"", Read::Empty),
+            (
+                "application/json",
+                b"{\"b\": 1.10, \"a\":10000000000000000000001}",
+                json("{\"b\": 1.10, \"a\":10000000000000000000001}"),
+            ),
+            ("application/json", b" [1]\n", json("[1]")),
+            ("application/problem+json; charset=utf-8", b"{}", json("{}")),
+            ("text/plain", b"{}", text("{}")),
+            ("", b"{}", json("{}")),
+            ("", b"hello", text("hello")),
+            ("", b"a\0b", Read::Binary(b"a\0b".to_vec())),
+            ("image/png", b"{}", Read::Binary(b"{}".to_vec())),
+            ("application/octet-stream", b"abc", Read::Binary(b"abc".to_vec())),
+            ("application/vnd.custom", b"{\"a\":1}", json("{\"a\":1}")),
+            ("application/json", b"\xef\xbb\xbf{}", json("{}")),
+        ];
+        for (content_type, bytes, expected) in rows {
+            assert_eq!(read(content_type, bytes.to_vec()), expected, "{content_type} {bytes:?}");
+        }
+    }
+
+    #[test]
+    fn broken_json_stays_text_with_a_note() {
+        match read("application/json", b"{\"a\":".to_vec()) {
+            Read::Text { text, note } => {
+                assert_eq!(text, "{\"a\":");
+                assert!(note.unwrap().starts_with("declared as JSON, but is not: EOF"));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn character_sets_are_honoured() {
+        let note = Some("decoded from windows-1252".to_owned());
+        let expected = Read::Text {
+            text: "Größe".to_owned(),
+            note,
+        };
+        assert_eq!(
+            read("text/plain; charset=ISO-8859-1", b"Gr\xf6\xdfe".to_vec()),
+            expected
+        );
+        let note = Some("not UTF-8; read as windows-1252".to_owned());
+        assert_eq!(
+            read("text/plain", b"Gr\xf6\xdfe".to_vec()),
+            Read::Text {
+                text: "Größe".to_owned(),
+                note
+            }
+        );
+        assert_eq!(read("application/json", b"\xff\xfe{\0}\0".to_vec()), json("{}"));
+    }
+
+    #[test]
+    fn deep_json_is_checked_without_recursion() {
+        let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
+        assert_eq!(read("application/json", deep.clone().into_bytes()), Read::Json(deep));
+    }
+}

@@ -1,0 +1,399 @@
+//! The condition commands: pure questions about stored responses, true or false (rote.md §2.5).
+//!
+//! An unknown response or a broken query is an error, never `false`. Nothing here is logged.
+
+use std::cmp::Ordering;
+use std::str::FromStr;
+
+use rote_types::{QueryEngine, ResponseId};
+use serde_json::Value;
+
+use crate::{ResponseState, Result, Workspace, WorkspaceError};
+
+/// How `compare` compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// `-eq`: equal as JSON, or as text when the wanted value is no JSON.
+    Equal,
+    /// `-gt`: greater number, or later text.
+    Greater,
+    /// `-lt`: less number, or earlier text.
+    Less,
+    /// `-match`: the regular expression matches the text.
+    Matches,
+    /// `-contains`: substring of a text, or element of an array, or key of an object.
+    Contains,
+}
+
+impl FromStr for Comparison {
+    type Err = WorkspaceError;
+
+    fn from_str(word: &str) -> Result<Self> {
+        match word.trim_start_matches('-') {
+            "eq" => Ok(Self::Equal),
+            "gt" => Ok(Self::Greater),
+            "lt" => Ok(Self::Less),
+            "match" => Ok(Self::Matches),
+            "contains" => Ok(Self::Contains),
+            _ => Err(bad(format!(
+                "`{word}` is no comparison; use -eq, -gt, -lt, -match or -contains"
+            ))),
+        }
+    }
+}
+
+/// The types that `is-type` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonType {
+    /// `null`
+    Null,
+    /// `boolean`
+    Boolean,
+    /// `number`
+    Number,
+    /// `string`
+    String,
+    /// `array`
+    Array,
+    /// `object`
+    Object,
+}
+
+impl JsonType {
+    /// Returns the type of `value`.
+    #[must_use]
+    pub fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Bool(_) => Self::Boolean,
+            Value::Number(_) => Self::Number,
+            Value::String(_) => Self::String,
+            Value::Array(_) => Self::Array,
+            Value::Object(_) => Self::Object,
+        }
+    }
+
+    /// Returns the name that jq's `type` gives.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Boolean => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+impl FromStr for JsonType {
+    type Err = WorkspaceError;
+
+    fn from_str(word: &str) -> Result<Self> {
+        const ALL: [JsonType; 6] = [
+            JsonType::Null,
+            JsonType::Boolean,
+            JsonType::Number,
+            JsonType::String,
+            JsonType::Array,
+            JsonType::Object,
+        ];
+        let known = ALL
+            .into_iter()
+            .find(|kind| kind.as_str() == word || (*kind == Self::Boolean && word == "bool"));
+        known.ok_or_else(|| {
+            bad(format!(
+                "`{word}` is no type; use null, boolean, number, string, array or object"
+            ))
+        })
+    }
+}
+
+impl Workspace {
+    /// Whether the response is an error (status ≥ 400, no answer, or an MCP error envelope).
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn is_error(&self, id: ResponseId) -> Result<bool> {
+        Ok(self.recorded(id)?.state == ResponseState::Error)
+    }
+
+    /// Whether the response says that a credential is missing or refused (401, 403, 407).
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn is_auth_error(&self, id: ResponseId) -> Result<bool> {
+        let summary = self.recorded(id)?;
+        // MCP servers wrap the remote's answer into their own 200: "HTTP 401 …" is what they say.
+        let wrapped = || {
+            summary.error.as_deref().is_some_and(|error| {
+                ["HTTP 401", "HTTP 403", "HTTP 407", "401 Unauthorized", "403 Forbidden"]
+                    .iter()
+                    .any(|words| error.contains(words))
+            })
+        };
+        Ok(matches!(summary.status, Some(401 | 403 | 407)) || (summary.state == ResponseState::Error && wrapped()))
+    }
+
+    /// Whether any of the responses is an authentication error.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn any_auth_error(&self, ids: &[ResponseId]) -> Result<bool> {
+        self.any(ids, Self::is_auth_error)
+    }
+
+    /// Whether any of the responses is an error.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn any_error(&self, ids: &[ResponseId]) -> Result<bool> {
+        self.any(ids, Self::is_error)
+    }
+
+    /// Whether none of the responses is an error.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn all_success(&self, ids: &[ResponseId]) -> Result<bool> {
+        Ok(!self.any_error(ids)?)
+    }
+
+    /// Asks all of them, so that an unknown one is an error wherever it stands.
+    fn any(&self, ids: &[ResponseId], ask: impl Fn(&Self, ResponseId) -> Result<bool>) -> Result<bool> {
+        if ids.is_empty() {
+            return Err(bad("name at least one response, such as `@1`".to_owned()));
+        }
+        ids.iter().try_fold(false, |known, id| Ok(ask(self, *id)? || known))
+    }
+
+    /// Whether the query gives at least one value that is not null.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, or the query failed.
+    pub fn exists(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<bool> {
+        Ok(self.values(engine, id, program)?.iter().any(|value| !value.is_null()))
+    }
+
+    /// Whether the query gives nothing, or only null, `""`, `[]` or `{}`.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, or the query failed.
+    pub fn is_empty(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<bool> {
+        Ok(self.values(engine, id, program)?.iter().all(|value| match value {
+            Value::Null => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            Value::Bool(_) | Value::Number(_) => false,
+        }))
+    }
+
+    /// Whether the one value of the query compares to `wanted`.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, the query failed or gave not one value, a bad pattern.
+    pub fn compare(
+        &self,
+        engine: &dyn QueryEngine,
+        id: ResponseId,
+        program: &str,
+        comparison: Comparison,
+        wanted: &str,
+    ) -> Result<bool> {
+        compare(&self.one_value(engine, id, program)?, comparison, wanted)
+    }
+
+    /// Whether the one value of the query has the type.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, or the query failed or gave not one value.
+    pub fn is_type(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str, wanted: JsonType) -> Result<bool> {
+        Ok(JsonType::of(&self.one_value(engine, id, program)?) == wanted)
+    }
+
+    /// Whether the query gives different values on the two responses.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, or the query failed.
+    pub fn changed(&self, engine: &dyn QueryEngine, a: ResponseId, b: ResponseId, program: &str) -> Result<bool> {
+        Ok(self.values(engine, a, program)? != self.values(engine, b, program)?)
+    }
+
+    /// Whether every one of the programs gives only true-ish values (neither `false` nor `null`, at least one).
+    ///
+    /// # Errors
+    /// Unknown or unfinished response, or a query failed.
+    pub fn expect(&self, engine: &dyn QueryEngine, id: ResponseId, programs: &[String]) -> Result<bool> {
+        if programs.is_empty() {
+            return Err(bad("name at least one expectation, such as `.id != null`".to_owned()));
+        }
+        programs.iter().try_fold(true, |holds, program| {
+            let values = self.values(engine, id, program)?;
+            let fits = !values.is_empty()
+                && values
+                    .iter()
+                    .all(|value| !matches!(value, Value::Null | Value::Bool(false)));
+            Ok(holds && fits)
+        })
+    }
+
+    /// Whether a session with `endpoint` exists.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn has_session(&self, endpoint: &str) -> Result<bool> {
+        Ok(self.sessions()?.iter().any(|session| session.endpoint == endpoint))
+    }
+
+    /// Whether variable `name` is set.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn has_var(&self, name: &str) -> Result<bool> {
+        Ok(self.var_text(name)?.is_some())
+    }
+
+    /// Runs a program, unlogged, and reads its outputs.
+    pub(crate) fn values(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<Vec<Value>> {
+        self.ask(engine, id, program)?
+            .iter()
+            .map(|text| serde_json::from_str(text))
+            .collect::<serde_json::Result<_>>()
+            .map_err(|source| WorkspaceError::Encode {
+                what: "the result of a query",
+                source,
+            })
+    }
+
+    fn one_value(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<Value> {
+        let mut values = self.values(engine, id, program)?;
+        match (values.pop(), values.len()) {
+            (Some(value), 0) => Ok(value),
+            (last, rest) => {
+                let count = rest + usize::from(last.is_some());
+                Err(WorkspaceError::NotOneValue {
+                    program: program.to_owned(),
+                    count,
+                })
+            }
+        }
+    }
+}
+
+fn compare(value: &Value, comparison: Comparison, wanted: &str) -> Result<bool> {
+    match comparison {
+        Comparison::Equal => Ok(equal(value, wanted)),
+        Comparison::Greater => Ok(order(value, wanted)? == Ordering::Greater),
+        Comparison::Less => Ok(order(value, wanted)? == Ordering::Less),
+        Comparison::Matches => {
+            let pattern = regex::RegexBuilder::new(wanted).size_limit(1 << 20).build();
+            let pattern = pattern.map_err(|error| bad(format!("`{wanted}` is no regular expression: {error}")))?;
+            Ok(pattern.is_match(&text_of(value)))
+        }
+        Comparison::Contains => Ok(match value {
+            Value::Array(items) => items.iter().any(|item| equal(item, wanted)),
+            Value::Object(fields) => fields.contains_key(wanted),
+            _ => text_of(value).contains(wanted),
+        }),
+    }
+}
+
+fn equal(value: &Value, wanted: &str) -> bool {
+    if value.as_str() == Some(wanted) {
+        return true;
+    }
+    let Ok(wanted) = serde_json::from_str::<Value>(wanted) else {
+        return false;
+    };
+    match (value.as_f64(), wanted.as_f64()) {
+        // `1` and `1.0` are the same number; two integers beyond 2^53 must not be compared as floats.
+        (Some(left), Some(right)) if value.is_f64() || wanted.is_f64() => left == right,
+        _ => value == &wanted,
+    }
+}
+
+fn order(value: &Value, wanted: &str) -> Result<Ordering> {
+    let unordered = || {
+        bad(format!(
+            "cannot order {} against `{wanted}`",
+            JsonType::of(value).as_str()
+        ))
+    };
+    match value {
+        Value::Number(_) => {
+            let wanted_number: f64 = wanted.trim().parse().map_err(|_not_a_number| unordered())?;
+            value
+                .as_f64()
+                .and_then(|left| left.partial_cmp(&wanted_number))
+                .ok_or_else(unordered)
+        }
+        Value::String(text) => Ok(text.as_str().cmp(wanted)),
+        _ => Err(unordered()),
+    }
+}
+
+fn text_of(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn bad(message: String) -> WorkspaceError {
+    WorkspaceError::BadCondition { message }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn comparisons_follow_the_table() {
+        use Comparison::{Contains, Equal, Greater, Less, Matches};
+        let rows = [
+            (json!("open"), Equal, "open", true),
+            (json!("open"), Equal, "\"open\"", true),
+            (json!(3), Equal, "3", true),
+            (json!(3), Equal, "3.0", true),
+            (json!("3"), Equal, "3", true),
+            (json!(true), Equal, "true", true),
+            (json!(null), Equal, "null", true),
+            (json!({"a": 1}), Equal, "{\"a\": 1}", true),
+            (json!(3), Equal, "4", false),
+            (json!(9_007_199_254_740_993_u64), Equal, "9007199254740993", true),
+            (json!(9_007_199_254_740_993_u64), Equal, "9007199254740992", false),
+            (json!(3), Greater, "2.5", true),
+            (json!(3), Greater, "3", false),
+            (json!("2026-02-01"), Greater, "2026-01-31", true),
+            (json!(3), Less, "10", true),
+            (json!("abc"), Matches, "^a.c$", true),
+            (json!(42), Matches, "^4", true),
+            (json!("abc"), Matches, "^b", false),
+            (json!("abc"), Contains, "bc", true),
+            (json!(["a", "b"]), Contains, "b", true),
+            (json!([1, 2]), Contains, "2", true),
+            (json!(["ab"]), Contains, "b", false),
+            (json!({"id": 1}), Contains, "id", true),
+        ];
+        for (value, comparison, wanted, expected) in rows {
+            assert_eq!(
+                compare(&value, comparison, wanted).unwrap(),
+                expected,
+                "{value} {comparison:?} {wanted}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_judged_is_an_error() {
+        assert!(compare(&json!(null), Comparison::Greater, "1").is_err());
+        assert!(compare(&json!(3), Comparison::Less, "soon").is_err());
+        assert!(compare(&json!("a"), Comparison::Matches, "(").is_err());
+        assert!("-ge".parse::<Comparison>().is_err());
+        assert!("integer".parse::<JsonType>().is_err());
+    }
+}

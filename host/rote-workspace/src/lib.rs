@@ -1,0 +1,52 @@
+//! Workspaces: command log, `@N` responses, variables, templates, queries and dependencies.
+//!
+//! Invariants: a response number is allocated before the call it names, never reset and never reused; a
+//! recorded response does not change; a JSON body is kept byte for byte. This crate sends nothing and
+//! decides nothing: the gate performs calls and hands the outcome in, jq runs behind
+//! [`rote_types::QueryEngine`], and time comes in with each record.
+
+mod body;
+mod clean;
+mod condition;
+mod diff;
+mod error;
+mod inject;
+mod model;
+mod owner;
+mod query;
+mod query_log;
+mod read;
+mod record;
+mod render;
+mod response_file;
+mod schema;
+mod store;
+mod sugar;
+mod template;
+mod tokens;
+mod variable;
+
+#[cfg(test)]
+mod tests;
+
+pub use body::{Body, BodyKind};
+pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces};
+pub use condition::{Comparison, JsonType};
+pub use diff::{Change, ChangeKind, diff_values};
+pub use error::{TemplateProblem, WorkspaceError};
+pub use model::{
+    CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
+    RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, StoredResponse,
+};
+pub use query::{QueryRequest, QueryResult, QuerySource};
+pub use query_log::{QueryRecord, WorkspaceStats};
+pub use render::Rendered;
+pub use schema::{Overview, overview_of, schema_of};
+pub use store::Workspace;
+pub use sugar::desugar;
+pub use template::{Piece, Reference as TemplateReference, has_template, parse as parse_template};
+pub use tokens::Tokenizer;
+pub use variable::Variable;
+
+/// What every operation of this crate returns.
+pub type Result<T, E = WorkspaceError> = std::result::Result<T, E>;

@@ -1,0 +1,315 @@
+//! The plain data of a workspace: what goes into the log and what readers get back.
+//!
+//! Nothing here touches disk. The columns of `workspace.db` follow these types one to one.
+
+use std::fmt;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rote_types::{AdapterId, FlowName, Method, ResponseId, ResponseRef};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Body;
+
+/// The sequence number of a command in the log of one workspace, from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CommandId(pub u64);
+
+impl fmt::Display for CommandId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a command in the log did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CommandKind {
+    /// Called a tool of an adapter.
+    Call,
+    /// Ran a query and showed the result.
+    Query,
+    /// Ran a query and saved the result in a variable.
+    Extract,
+    /// Set a variable by hand.
+    SetVariable,
+    /// Put a document of the user's own in as a response.
+    Inject,
+    /// Removed responses.
+    Clear,
+}
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum CommandStatus {
+    /// Started, outcome not recorded (yet).
+    Started,
+    /// It did what it was asked.
+    Succeeded,
+    /// It failed, or the remote answered with an error status.
+    Failed,
+}
+
+/// How firmly a dependency is known (rote.md §8 row 45).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum DependencyType {
+    /// A whole response body was substituted (`@2`).
+    Response,
+    /// A query over a response was substituted (`@2{.id}`, or a variable saved from one).
+    QueryReadResult,
+    /// A variable without a response behind it was substituted.
+    Variable,
+    /// Values merely match; a suggestion, never recorded by a template.
+    Inferred,
+}
+
+/// Where one substituted argument came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dependency {
+    /// JSON pointer into the call's arguments; empty when they were substituted as a whole.
+    pub target_field_path: String,
+    /// The response that the value was read from.
+    pub source_response: Option<ResponseId>,
+    /// The jq program that read it.
+    pub source_query: Option<String>,
+    /// The variable that carried it.
+    pub variable_name: Option<String>,
+    /// How it is known.
+    pub dependency_type: DependencyType,
+}
+
+/// A dependency as stored, with the command that has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DependencyRecord {
+    /// The command whose arguments depend.
+    pub command_sequence: CommandId,
+    /// On what.
+    #[serde(flatten)]
+    pub dependency: Dependency,
+}
+
+/// A call about to be made: what the log knows before the outcome.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewCall {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool's name.
+    pub tool: String,
+    /// The tool's method; decides whether an unfinished call is `lost` (read) or `in_doubt` (write).
+    pub method: Method,
+    /// The arguments as typed, templates unresolved.
+    pub raw_arguments: Value,
+    /// The arguments as sent.
+    pub arguments: Value,
+    /// Where substituted arguments came from.
+    pub uses: Vec<Dependency>,
+    /// The flow that makes the call, if any.
+    pub flow: Option<FlowName>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// The request as sent. Secrets must have been masked by the caller.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RequestRecord {
+    /// The absolute URL.
+    pub url: String,
+    /// The method on the wire.
+    pub method: String,
+    /// What was called, such as `adapter/github`.
+    pub endpoint: String,
+    /// Headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body, and its media type for reading it as JSON or text.
+    pub body: Option<Vec<u8>>,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedOutcome {
+    /// The remote answered.
+    Http {
+        /// 100–599.
+        status: u16,
+        /// Headers in order, secrets masked.
+        headers: Vec<(String, String)>,
+        /// The `Content-Type` header as received, with parameters; empty when there was none.
+        content_type: String,
+        /// The decoded (decompressed) body.
+        body: Vec<u8>,
+        /// The remote's own transfer was cut off at a bound; what is here is a prefix.
+        truncated: bool,
+    },
+    /// No answer: refused by policy, unreachable, cut off.
+    Failed {
+        /// The machine name of the failure, as `ErrorKind::as_str` or finer.
+        kind: String,
+        /// What happened, for a person; no secret in it.
+        message: String,
+    },
+}
+
+/// Everything that [`crate::Workspace::record`] writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recording {
+    /// The request.
+    pub request: RequestRecord,
+    /// The outcome.
+    pub outcome: RecordedOutcome,
+    /// When the effect started.
+    pub started: Timestamp,
+    /// How long it took.
+    pub duration: Duration,
+}
+
+/// The state of a response number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ResponseState {
+    /// Allocated; the process that will record it is alive.
+    Pending,
+    /// Recorded, status below 400.
+    Ok,
+    /// Recorded, status 400 or above, or an MCP error envelope, or a failure without an answer.
+    Error,
+    /// The process that allocated it for a write is gone without an outcome: the write may have happened.
+    InDoubt,
+    /// The process that allocated it for a read is gone without an outcome.
+    Lost,
+    /// Removed by `clear`; the number is never used again.
+    Cleared,
+}
+
+impl ResponseState {
+    /// Returns the name as it stands in listings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Ok => "ok",
+            Self::Error => "error",
+            Self::InDoubt => "in_doubt",
+            Self::Lost => "lost",
+            Self::Cleared => "cleared",
+        }
+    }
+}
+
+/// One line of `rote ls`: what the database knows of a response, without reading its file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ResponseSummary {
+    /// Its number.
+    pub id: ResponseId,
+    /// The command that made it.
+    pub command: CommandId,
+    /// The adapter, absent for injected documents.
+    pub adapter: Option<AdapterId>,
+    /// The tool, absent for injected documents.
+    pub tool: Option<String>,
+    /// The method on the wire.
+    pub method: String,
+    /// The URL without its query, once known.
+    pub url: String,
+    /// Its state now.
+    pub state: ResponseState,
+    /// HTTP status; `None` before the answer and for failures without one.
+    pub status: Option<u16>,
+    /// Media type without parameters.
+    pub content_type: String,
+    /// Size of the decoded body in bytes.
+    pub bytes: u64,
+    /// When the call was made.
+    pub at: Timestamp,
+    /// Duration in milliseconds.
+    pub duration_ms: Option<u64>,
+    /// What went wrong, for states that have an error.
+    pub error: Option<String>,
+    /// Tokens of request and response, once counted.
+    pub request_tokens: Option<u64>,
+    /// See `request_tokens`.
+    pub response_tokens: Option<u64>,
+    /// The flow that made the call.
+    pub flow: Option<FlowName>,
+}
+
+/// A recorded response with its body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredResponse {
+    /// What the database knows.
+    pub summary: ResponseSummary,
+    /// The request.
+    pub request: RequestRecord,
+    /// Response headers in order.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Body,
+    /// The answer was cut off at a bound.
+    pub truncated: bool,
+}
+
+impl StoredResponse {
+    /// Returns the reference that guests and callers get. The status of a failure without an answer is 0.
+    #[must_use]
+    pub fn reference(&self) -> ResponseRef {
+        ResponseRef {
+            id: self.summary.id,
+            status: self.summary.status.unwrap_or(0),
+            content_type: self.summary.content_type.clone(),
+            bytes: self.summary.bytes,
+        }
+    }
+}
+
+/// One command of the log, as crystallize reads it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CommandRecord {
+    /// Its place in the log.
+    pub sequence: CommandId,
+    /// What it did.
+    pub kind: CommandKind,
+    /// The adapter, for calls.
+    pub adapter: Option<AdapterId>,
+    /// The tool, for calls.
+    pub tool: Option<String>,
+    /// The tool's method, for calls.
+    pub method: Option<Method>,
+    /// What was typed: the arguments with templates unresolved, or the command's own parameters.
+    pub raw_arguments: Value,
+    /// What was used after substitution.
+    pub arguments: Value,
+    /// The responses that it made.
+    pub response_ids: Vec<ResponseId>,
+    /// How it ended.
+    pub status: CommandStatus,
+    /// The flow that ran it.
+    pub flow: Option<FlowName>,
+    /// When.
+    pub timestamp: Timestamp,
+}
+
+/// The binding of an adapter to a workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionRecord {
+    /// What is bound, such as `adapter/github`.
+    pub endpoint: String,
+    /// The adapter's fingerprint when bound.
+    pub fingerprint: Option<String>,
+    /// Where the credential came from: `vault`, `environment`, `none`.
+    pub auth_source: Option<String>,
+    /// The remote's own session id, for MCP.
+    pub session_id: Option<String>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was last used.
+    pub last_used_at: Timestamp,
+    /// When it ends, if it does.
+    pub expires_at: Option<Timestamp>,
+}

@@ -1,0 +1,459 @@
+//! Writing a call: numbers before the effect, outcome after it.
+//!
+//! Order on disk: the row with the number, then the effect, then the file (in one step), then the outcome in the
+//! row. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or a complete file
+//! that the next reader adopts.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rote_home::{FileMode, write_atomic};
+use rote_types::{ResponseId, sha256};
+use rusqlite::Connection;
+use serde::Deserialize;
+
+use crate::body::{self, Read, media_type};
+use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens};
+use crate::store::{allocate, from_i64, to_i64, word};
+use crate::{
+    Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, Result,
+    StoredResponse, Workspace, WorkspaceError, owner,
+};
+
+/// Longest error text that a listing keeps, in characters.
+const MAX_ERROR_CHARS: usize = 300;
+
+impl Workspace {
+    /// Logs one call and allocates its response number, in one transaction.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn begin_call(&self, call: &NewCall) -> Result<(CommandId, ResponseId)> {
+        let begun = self.begin_calls(std::slice::from_ref(call))?;
+        begun.first().copied().ok_or_else(|| WorkspaceError::DamagedDatabase {
+            message: "no number given".to_owned(),
+        })
+    }
+
+    /// Logs several calls; their numbers are consecutive and in order, whatever other processes do.
+    ///
+    /// # Errors
+    /// The database refused; then no number was allocated.
+    pub fn begin_calls(&self, calls: &[NewCall]) -> Result<Vec<(CommandId, ResponseId)>> {
+        let count = u64::try_from(calls.len()).unwrap_or(u64::MAX);
+        if count == 0 {
+            return Ok(Vec::new());
+        }
+        self.transact("log the call", |transaction| {
+            let command = allocate(transaction, "command", count)?;
+            let response = allocate(transaction, "response", count)?;
+            let mut begun = Vec::with_capacity(calls.len());
+            for (offset, call) in (0..count).zip(calls) {
+                let ids = (CommandId(command + offset), ResponseId(response + offset));
+                insert_call(transaction, ids, call)?;
+                begun.push(ids);
+            }
+            Ok(begun)
+        })
+    }
+
+    /// Records the outcome of an allocated number: the file first, then the row.
+    ///
+    /// # Errors
+    /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
+    pub fn record(&self, id: ResponseId, recording: Recording) -> Result<StoredResponse> {
+        let (adapter, tool) = self.expect_pending(id)?;
+        let Recording {
+            mut request,
+            outcome,
+            started,
+            duration,
+        } = recording;
+        let outcome = self.keep(outcome)?;
+        let request_body = response_file::request_body(&mut request)?;
+        let file = ResponseFile {
+            id: id.0,
+            adapter: adapter.as_deref().map(Into::into),
+            tool: tool.as_deref().map(Into::into),
+            request: RequestPart {
+                url: request.url.as_str().into(),
+                method: request.method.as_str().into(),
+                endpoint: request.endpoint.as_str().into(),
+                headers: request.headers.clone(),
+                body: request_body,
+            },
+            response: ResponsePart {
+                status: outcome.status,
+                headers: outcome.headers,
+                content_type: outcome.content_type.into(),
+                body_kind: outcome.body.kind(),
+                body: Raw::new(outcome.body.as_json().into_owned())?,
+                note: outcome.note,
+                truncated: outcome.truncated,
+                duration_ms: milliseconds(duration),
+                error: outcome.error,
+            },
+            started_at: started.to_string().into(),
+            tokens: Tokens::default(),
+        };
+        let path = self.response_file(id);
+        file.write(&path)?;
+        let row = Row {
+            bytes: outcome.bytes,
+            sha256: outcome.sha256,
+            file: &file,
+        };
+        if self.complete(id, &row)? == 0 {
+            return Err(WorkspaceError::AlreadyRecorded { id });
+        }
+        let summary = self.summary(id)?;
+        let request = file.request();
+        let truncated = file.response.truncated;
+        Ok(StoredResponse {
+            summary,
+            request,
+            headers: file.response.headers,
+            body: outcome.body,
+            truncated,
+        })
+    }
+
+    /// Checks that `id` waits for an outcome and returns its adapter and tool.
+    fn expect_pending(&self, id: ResponseId) -> Result<(Option<String>, Option<String>)> {
+        let sql = "SELECT r.state, c.adapter, c.tool FROM responses r JOIN commands c ON c.sequence = r.command \
+                   WHERE r.id = ?1";
+        let found = self.with("read the response", |connection| {
+            connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| {
+                Ok((
+                    row.get::<_, String>(0)?,
+                    row.get::<_, Option<String>>(1)?,
+                    row.get::<_, Option<String>>(2)?,
+                ))
+            })
+        });
+        match found {
+            Ok((state, adapter, tool)) if state == "pending" => Ok((adapter, tool)),
+            Ok(_) => Err(WorkspaceError::AlreadyRecorded { id }),
+            Err(WorkspaceError::Database {
+                source: rusqlite::Error::QueryReturnedNoRows,
+                ..
+            }) => Err(self.no_response(id)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Turns an outcome into what is stored; binary bodies go to `artifacts/`.
+    fn keep(&self, outcome: RecordedOutcome) -> Result<Kept> {
+        let (status, headers, content_type, bytes, truncated) = match outcome {
+            RecordedOutcome::Failed { kind, message } => return Ok(Kept::failed(kind, message)),
+            RecordedOutcome::Http {
+                status,
+                headers,
+                content_type,
+                body,
+                truncated,
+            } => (status, headers, content_type, body, truncated),
+        };
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let digest = sha256(&bytes);
+        let (body, note) = match body::read(&content_type, bytes) {
+            Read::Empty => (Body::Empty, None),
+            Read::Json(text) => (Body::Json(text), None),
+            Read::Text { text, note } => (
+                Body::Text {
+                    text,
+                    note: note.clone(),
+                },
+                note,
+            ),
+            Read::Binary(bytes) => {
+                let path = self.artifacts_dir().join(digest.hex());
+                // Named by content: a file of that name has these bytes, unless a crash cut it, hence the size.
+                if path.metadata().map_or(true, |known| known.len() != size) {
+                    write_atomic(&path, &bytes, FileMode::Private)?;
+                }
+                (
+                    Body::Binary {
+                        sha256: digest,
+                        bytes: size,
+                        path: artifact_path(&digest),
+                    },
+                    None,
+                )
+            }
+        };
+        let error = answer_error(status, &body);
+        let sha256 = digest.hex();
+        Ok(Kept {
+            status: Some(status),
+            headers,
+            content_type,
+            body,
+            note,
+            truncated,
+            error,
+            bytes: size,
+            sha256,
+        })
+    }
+
+    /// Writes the outcome into the row and the command's status; returns how many rows were pending.
+    pub(crate) fn complete(&self, id: ResponseId, row: &Row<'_>) -> Result<usize> {
+        let response = &row.file.response;
+        let status = if response.error.is_some() {
+            CommandStatus::Failed
+        } else {
+            CommandStatus::Succeeded
+        };
+        self.transact("record the response", |transaction| {
+            let sql = "UPDATE responses SET state = 'recorded', is_error = ?2, method = ?3, url = ?4, status = ?5, \
+                       content_type = ?6, body_kind = ?7, bytes = ?8, sha256 = ?9, started_at = ?10, \
+                       duration_ms = ?11, error = ?12 WHERE id = ?1 AND state = 'pending'";
+            let changed = transaction.prepare_cached(sql)?.execute(rusqlite::params![
+                to_i64(id.0),
+                response.error.is_some(),
+                row.file.request.method,
+                row.file.request.url,
+                response.status,
+                media_type(&response.content_type),
+                word(response.body_kind),
+                to_i64(row.bytes),
+                row.sha256,
+                row.file.started_at,
+                to_i64(response.duration_ms),
+                response.error.as_ref().map(|error| &error.message),
+            ])?;
+            let sql = "UPDATE commands SET status = ?2 WHERE status = 'started' \
+                       AND sequence = (SELECT command FROM responses WHERE id = ?1)";
+            transaction.prepare_cached(sql)?.execute((to_i64(id.0), word(status)))?;
+            Ok(changed)
+        })
+    }
+}
+
+/// What the row of a recorded response holds beyond its file.
+pub(crate) struct Row<'a> {
+    pub(crate) bytes: u64,
+    pub(crate) sha256: String,
+    pub(crate) file: &'a ResponseFile<'a>,
+}
+
+/// An outcome in stored form.
+struct Kept {
+    status: Option<u16>,
+    headers: Vec<(String, String)>,
+    content_type: String,
+    body: Body,
+    note: Option<String>,
+    truncated: bool,
+    error: Option<Failure>,
+    bytes: u64,
+    sha256: String,
+}
+
+impl Kept {
+    /// A failed call keeps its number with an error body.
+    fn failed(kind: String, message: String) -> Self {
+        let error = Failure { kind, message };
+        let text = serde_json::json!({ "error": &error }).to_string();
+        let bytes = u64::try_from(text.len()).unwrap_or(u64::MAX);
+        let sha256 = sha256(text.as_bytes()).hex();
+        let body = Body::Json(text);
+        Self {
+            status: None,
+            headers: Vec::new(),
+            content_type: String::new(),
+            body,
+            note: None,
+            truncated: false,
+            error: Some(error),
+            bytes,
+            sha256,
+        }
+    }
+}
+
+/// Where an artifact is, below the workspace folder.
+pub(crate) fn artifact_path(digest: &rote_types::Sha256Digest) -> std::path::PathBuf {
+    std::path::Path::new("artifacts").join(digest.hex())
+}
+
+/// Returns what an answer says is wrong: an error status, or the error flag of an MCP result.
+fn answer_error(status: u16, body: &Body) -> Option<Failure> {
+    let said = || match body {
+        Body::Json(text) => error_message(text),
+        Body::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
+        Body::Empty | Body::Binary { .. } => None,
+    };
+    let (kind, head) = match (status, body) {
+        (400.., _) => ("http", format!("HTTP {status}")),
+        (_, Body::Json(text)) if is_mcp_error(text) => ("tool", "the tool reported an error".to_owned()),
+        _ => return None,
+    };
+    let message = match said() {
+        Some(said) => format!("{head}: {}", said.chars().take(MAX_ERROR_CHARS).collect::<String>()),
+        None => head,
+    };
+    Some(Failure {
+        kind: kind.to_owned(),
+        message,
+    })
+}
+
+fn is_mcp_error(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct Envelope {
+        #[serde(default, alias = "isError")]
+        is_error: Option<serde_json::Value>,
+    }
+    // A cheap look first: almost no body has the word.
+    (text.contains("\"is_error\"") || text.contains("\"isError\""))
+        && serde_json::from_str::<Envelope>(text)
+            .is_ok_and(|envelope| envelope.is_error == Some(serde_json::Value::Bool(true)))
+}
+
+/// Finds the sentence in the usual shapes of error bodies (RFC 9457, OAuth, JSON:API, MCP).
+fn error_message(text: &str) -> Option<String> {
+    const POINTERS: &[&str] = &[
+        "/error/message",
+        "/message",
+        "/detail",
+        "/error_description",
+        "/errors/0/message",
+        "/errors/0/detail",
+        "/title",
+        "/error",
+        "/content/0/text",
+        "/reason",
+        "/description",
+    ];
+    // An error body is small; a large one is data, and is not worth reading twice.
+    if text.len() > 64 << 10 {
+        return None;
+    }
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    POINTERS
+        .iter()
+        .find_map(|pointer| value.pointer(pointer)?.as_str().map(str::to_owned))
+}
+
+fn milliseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn insert_call(connection: &Connection, ids: (CommandId, ResponseId), call: &NewCall) -> rusqlite::Result<()> {
+    let command = NewCommand {
+        kind: CommandKind::Call,
+        adapter: Some(call.adapter.as_str()),
+        tool: Some(&call.tool),
+        method: Some(call.method.as_str()),
+        params: call.raw_arguments.to_string(),
+        arguments: call.arguments.to_string(),
+        status: CommandStatus::Started,
+        flow: call.flow.as_ref().map(rote_types::FlowName::as_str),
+        at: call.at,
+    };
+    command.insert(connection, ids.0)?;
+    insert_pending(connection, ids, call.method.as_str(), call.method.is_read(), call.at)?;
+    insert_dependencies(connection, ids.0, &call.uses)
+}
+
+/// Takes the row of a number; its outcome comes later.
+pub(crate) fn insert_pending(
+    connection: &Connection,
+    ids: (CommandId, ResponseId),
+    method: &str,
+    is_read: bool,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO responses (id, command, state, owner, is_read, method, started_at) \
+               VALUES (?1, ?2, 'pending', ?3, ?4, ?5, ?6)";
+    connection.prepare_cached(sql)?.execute(rusqlite::params![
+        to_i64(ids.1.0),
+        to_i64(ids.0.0),
+        owner::this_process(),
+        is_read,
+        method,
+        at.to_string()
+    ])?;
+    Ok(())
+}
+
+fn insert_dependencies(connection: &Connection, command: CommandId, uses: &[Dependency]) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO dependencies (command_sequence, position, dependency_type, source_response, source_query, \
+               target_field_path, variable_name) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    for (position, dependency) in (0_i64..).zip(uses) {
+        connection.prepare_cached(sql)?.execute(rusqlite::params![
+            to_i64(command.0),
+            position,
+            word(dependency.dependency_type),
+            dependency.source_response.map(|id| to_i64(id.0)),
+            dependency.source_query,
+            dependency.target_field_path,
+            dependency.variable_name,
+        ])?;
+    }
+    Ok(())
+}
+
+/// A row of the command log before it has a number.
+pub(crate) struct NewCommand<'a> {
+    pub(crate) kind: CommandKind,
+    pub(crate) adapter: Option<&'a str>,
+    pub(crate) tool: Option<&'a str>,
+    pub(crate) method: Option<&'a str>,
+    pub(crate) params: String,
+    pub(crate) arguments: String,
+    pub(crate) status: CommandStatus,
+    pub(crate) flow: Option<&'a str>,
+    pub(crate) at: Timestamp,
+}
+
+impl<'a> NewCommand<'a> {
+    /// A finished command that is no call.
+    pub(crate) fn local(kind: CommandKind, params: String, at: Timestamp, flow: Option<&'a str>) -> Self {
+        let arguments = params.clone();
+        let status = CommandStatus::Succeeded;
+        Self {
+            kind,
+            adapter: None,
+            tool: None,
+            method: None,
+            params,
+            arguments,
+            status,
+            flow,
+            at,
+        }
+    }
+
+    /// Gives it the next number and writes it.
+    pub(crate) fn append(&self, connection: &Connection) -> rusqlite::Result<CommandId> {
+        let id = CommandId(allocate(connection, "command", 1)?);
+        self.insert(connection, id)?;
+        Ok(id)
+    }
+
+    fn insert(&self, connection: &Connection, id: CommandId) -> rusqlite::Result<()> {
+        let sql = "INSERT INTO commands (sequence, command_type, adapter, tool, method, params, arguments, status, \
+                   flow, timestamp) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        connection.prepare_cached(sql)?.execute(rusqlite::params![
+            to_i64(id.0),
+            word(self.kind),
+            self.adapter,
+            self.tool,
+            self.method,
+            self.params,
+            self.arguments,
+            word(self.status),
+            self.flow,
+            self.at.to_string(),
+        ])?;
+        Ok(())
+    }
+}
+
+/// Reads a response number column.
+pub(crate) fn response_id(number: Option<i64>) -> Option<ResponseId> {
+    number.map(|number| ResponseId(from_i64(number)))
+}

@@ -1,0 +1,352 @@
+//! The shape of a body: types, optional keys, lengths, capped examples; and its short overview.
+
+use indexmap::IndexMap;
+use rote_types::ResponseId;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::{Body, Result, Workspace};
+
+/// Deepest level described; below it only the type is named.
+const MAX_DEPTH: usize = 16;
+/// Most keys described of one object.
+const MAX_KEYS: usize = 300;
+/// Most example values of one place.
+const MAX_EXAMPLES: usize = 3;
+/// Longest example, in characters.
+const MAX_EXAMPLE_CHARS: usize = 60;
+/// Keys named in the one-line shape.
+const SHAPE_KEYS: usize = 8;
+/// Longest row of an overview, in characters.
+const ROW_CHARS: usize = 110;
+
+/// What the short human line of a call shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Overview {
+    /// The shape in one line, such as `array[30] of {id, name, owner{…}, …}`.
+    pub shape: String,
+    /// The first rows, each one line.
+    pub rows: Vec<String>,
+}
+
+/// Returns the shape of a value as data: `{"type": "object", "keys": {…}}`, `{"type": "array", "length": 3,
+/// "items": …}`, `{"type": "string", "examples": […]}`; a key that not all objects have is `"optional": true`,
+/// and a place with several types has a list of them.
+#[must_use]
+pub fn schema_of(value: &Value) -> Value {
+    let mut shape = Shape::default();
+    shape.observe(value, MAX_DEPTH);
+    shape.describe()
+}
+
+/// Returns the overview of a value with at most `rows` rows.
+#[must_use]
+pub fn overview_of(value: &Value, rows: usize) -> Overview {
+    let list = match value {
+        Value::Array(items) => Some(items),
+        Value::Object(fields) => main_list(fields),
+        _ => None,
+    };
+    let rows = match (list, value) {
+        (Some(items), _) => items.iter().take(rows).map(row).collect(),
+        (None, Value::Object(_)) if rows > 0 => vec![row(value)],
+        _ => Vec::new(),
+    };
+    Overview {
+        shape: shape_line(value, 2),
+        rows,
+    }
+}
+
+impl Workspace {
+    /// Returns the shape of a recorded body.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn schema(&self, id: ResponseId) -> Result<Value> {
+        Ok(match self.response(id)?.body {
+            Body::Json(text) => match serde_json::from_str(&text) {
+                Ok(value) => schema_of(&value),
+                Err(_checked_when_recorded) => json!({"type": "text", "bytes": text.len()}),
+            },
+            Body::Text { text, .. } => {
+                json!({"type": "text", "bytes": text.len(), "lines": text.lines().count()})
+            }
+            Body::Binary { sha256, bytes, .. } => {
+                json!({"type": "binary", "bytes": bytes, "sha256": sha256.hex()})
+            }
+            Body::Empty => json!({"type": "empty"}),
+        })
+    }
+
+    /// Returns the overview of a recorded body with at most `rows` rows.
+    ///
+    /// # Errors
+    /// Unknown or unfinished response.
+    pub fn overview(&self, id: ResponseId, rows: usize) -> Result<Overview> {
+        Ok(match self.response(id)?.body {
+            Body::Json(text) => match serde_json::from_str(&text) {
+                Ok(value) => overview_of(&value, rows),
+                Err(_checked_when_recorded) => text_overview(&text, rows),
+            },
+            Body::Text { text, .. } => text_overview(&text, rows),
+            Body::Binary { sha256, bytes, .. } => Overview {
+                shape: format!("{bytes} bytes, sha256 {}…", &sha256.hex()[..12]),
+                rows: Vec::new(),
+            },
+            Body::Empty => Overview {
+                shape: "empty".to_owned(),
+                rows: Vec::new(),
+            },
+        })
+    }
+}
+
+#[derive(Default)]
+struct Shape {
+    types: Vec<&'static str>,
+    keys: IndexMap<String, (Shape, usize)>,
+    objects: usize,
+    more_keys: bool,
+    items: Option<Box<Shape>>,
+    lengths: Option<(usize, usize)>,
+    examples: Vec<Value>,
+}
+
+impl Shape {
+    fn observe(&mut self, value: &Value, depth: usize) {
+        let name = crate::JsonType::of(value).as_str();
+        if !self.types.contains(&name) {
+            self.types.push(name);
+        }
+        let below = depth.checked_sub(1);
+        match (value, below) {
+            (Value::Object(fields), Some(below)) => self.observe_fields(fields, below),
+            (Value::Array(items), _) => {
+                let (least, most) = self.lengths.unwrap_or((items.len(), items.len()));
+                self.lengths = Some((least.min(items.len()), most.max(items.len())));
+                if let Some(below) = below {
+                    let shape = self.items.get_or_insert_default();
+                    items.iter().for_each(|item| shape.observe(item, below));
+                }
+            }
+            (Value::Object(_) | Value::Null, _) => {}
+            (Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {
+                let example = shorten(value);
+                if self.examples.len() < MAX_EXAMPLES && !self.examples.contains(&example) {
+                    self.examples.push(example);
+                }
+            }
+        }
+    }
+
+    fn observe_fields(&mut self, fields: &Map<String, Value>, depth: usize) {
+        self.objects += 1;
+        for (key, value) in fields {
+            if !self.keys.contains_key(key) && self.keys.len() >= MAX_KEYS {
+                self.more_keys = true;
+                continue;
+            }
+            let (shape, seen) = self.keys.entry(key.clone()).or_default();
+            *seen += 1;
+            shape.observe(value, depth);
+        }
+    }
+
+    fn describe(&self) -> Value {
+        let mut out = Map::new();
+        let kind = match self.types.as_slice() {
+            [] => json!("unknown"),
+            [one] => json!(one),
+            several => json!(several),
+        };
+        out.insert("type".to_owned(), kind);
+        if self.objects > 0 {
+            out.insert("keys".to_owned(), Value::Object(self.describe_keys()));
+        }
+        if self.more_keys {
+            out.insert("more_keys".to_owned(), json!(true));
+        }
+        if let Some((least, most)) = self.lengths {
+            out.insert(
+                "length".to_owned(),
+                if least == most {
+                    json!(least)
+                } else {
+                    json!({"min": least, "max": most})
+                },
+            );
+        }
+        if let Some(items) = self.items.as_ref().filter(|items| !items.types.is_empty()) {
+            out.insert("items".to_owned(), items.describe());
+        }
+        if !self.examples.is_empty() {
+            out.insert("examples".to_owned(), Value::Array(self.examples.clone()));
+        }
+        Value::Object(out)
+    }
+
+    fn describe_keys(&self) -> Map<String, Value> {
+        let describe = |(key, (shape, seen)): (&String, &(Shape, usize))| {
+            let mut description = shape.describe();
+            if *seen < self.objects
+                && let Some(fields) = description.as_object_mut()
+            {
+                fields.insert("optional".to_owned(), json!(true));
+            }
+            (key.clone(), description)
+        };
+        self.keys.iter().map(describe).collect()
+    }
+}
+
+fn shorten(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(text, MAX_EXAMPLE_CHARS)),
+        other => other.clone(),
+    }
+}
+
+/// The array that a list response is about: the only one, or the longest of several.
+fn main_list(fields: &Map<String, Value>) -> Option<&Vec<Value>> {
+    fields
+        .values()
+        .filter_map(Value::as_array)
+        .filter(|items| !items.is_empty())
+        .max_by_key(|items| items.len())
+}
+
+fn shape_line(value: &Value, depth: usize) -> String {
+    match value {
+        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+        Value::Object(_) if depth == 0 => "{…}".to_owned(),
+        Value::Object(fields) => {
+            let mut keys: Vec<String> = fields
+                .iter()
+                .take(SHAPE_KEYS)
+                .map(|(key, value)| key_shape(key, value, depth))
+                .collect();
+            if fields.len() > SHAPE_KEYS {
+                keys.push(format!("… {} more", fields.len() - SHAPE_KEYS));
+            }
+            format!("{{{}}}", keys.join(", "))
+        }
+        Value::Array(items) => match items.first() {
+            Some(first) if depth > 0 => {
+                format!("array[{}] of {}", items.len(), shape_line(first, depth - 1))
+            }
+            _ => format!("array[{}]", items.len()),
+        },
+        scalar => crate::JsonType::of(scalar).as_str().to_owned(),
+    }
+}
+
+fn key_shape(key: &str, value: &Value, depth: usize) -> String {
+    let key = cut(&plain(key), 40);
+    match value {
+        Value::Object(_) => format!("{key}{{…}}"),
+        Value::Array(items) => match items.first() {
+            Some(first @ Value::Object(_)) if depth > 1 => {
+                format!("{key}[{}] of {}", items.len(), shape_line(first, depth - 1))
+            }
+            _ => format!("{key}[{}]", items.len()),
+        },
+        _ => key,
+    }
+}
+
+/// One element as one line: its scalar fields, or the value itself.
+fn row(value: &Value) -> String {
+    let text = match value {
+        Value::Object(fields) => {
+            let scalar = |(key, value): (&String, &Value)| match value {
+                Value::Object(_) | Value::Array(_) | Value::Null => None,
+                Value::String(text) => Some(format!("{key}={}", cut(text, 40))),
+                other => Some(format!("{key}={other}")),
+            };
+            fields
+                .iter()
+                .filter_map(scalar)
+                .take(SHAPE_KEYS)
+                .collect::<Vec<_>>()
+                .join("  ")
+        }
+        Value::String(text) => text.clone(),
+        Value::Array(items) => format!("array[{}]", items.len()),
+        other => other.to_string(),
+    };
+    cut(&plain(&text), ROW_CHARS)
+}
+
+fn text_overview(text: &str, rows: usize) -> Overview {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    Overview {
+        shape: format!("text, {} lines", text.lines().count()),
+        rows: lines.take(rows).map(|line| cut(&plain(line), ROW_CHARS)).collect(),
+    }
+}
+
+/// Takes line breaks, terminal escapes and other control characters out: a remote's text goes to a terminal.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+fn cut(text: &str, characters: usize) -> String {
+    match text.char_indices().nth(characters) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schema_names_types_optional_keys_lengths_and_examples() {
+        let value = json!([
+            {"id": 1, "name": "a", "tags": ["x"]},
+            {"id": 2, "name": null, "tags": [], "extra": true},
+        ]);
+        let expected = json!({
+            "type": "array", "length": 2,
+            "items": {"type": "object", "keys": {
+                "id": {"type": "number", "examples": [1, 2]},
+                "name": {"type": ["string", "null"], "examples": ["a"]},
+                "tags": {"type": "array", "length": {"min": 0, "max": 1}, "items": {"type": "string", "examples": ["x"]}},
+                "extra": {"type": "boolean", "examples": [true], "optional": true},
+            }},
+        });
+        assert_eq!(schema_of(&value), expected);
+    }
+
+    #[test]
+    fn a_schema_is_bounded() {
+        let wide: Map<String, Value> = (0..1_000).map(|n| (format!("k{n}"), json!("x".repeat(500)))).collect();
+        let schema = schema_of(&Value::Object(wide));
+        assert_eq!(schema["keys"].as_object().unwrap().len(), MAX_KEYS);
+        assert_eq!(schema["more_keys"], json!(true));
+        assert!(schema["keys"]["k0"]["examples"][0].as_str().unwrap().chars().count() <= MAX_EXAMPLE_CHARS + 1);
+        let mut deep = json!(1);
+        for _ in 0..100 {
+            deep = json!([deep]);
+        }
+        assert!(schema_of(&deep).to_string().len() < 2_000);
+    }
+
+    #[test]
+    fn an_overview_shows_shape_and_first_rows() {
+        let value = json!({"total": 2, "items": [{"id": 1, "name": "a\u{1b}[31m", "owner": {"x": 1}}, {"id": 2}]});
+        let overview = overview_of(&value, 1);
+        assert_eq!(overview.shape, "{total, items[2] of {id, name, owner{…}}}");
+        assert_eq!(overview.rows, ["id=1  name=a [31m"]);
+        assert_eq!(
+            overview_of(&json!([1, 2, 3]), 2),
+            Overview {
+                shape: "array[3] of number".to_owned(),
+                rows: vec!["1".to_owned(), "2".to_owned()]
+            }
+        );
+        assert_eq!(overview_of(&json!("x"), 2).shape, "string");
+    }
+}

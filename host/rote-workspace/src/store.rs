@@ -1,0 +1,196 @@
+//! One workspace on disk: `workspace.db`, `responses/`, `artifacts/`.
+//!
+//! Every write is one `BEGIN IMMEDIATE` transaction, so several processes can work in one workspace; waiting for
+//! each other is SQLite's busy timeout, set by `rote-home`.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use rote_home::{Home, open_database};
+use rote_types::{ResponseId, WorkspaceName};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::{Result, WorkspaceError};
+
+/// The schema, one entry per version.
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql")];
+
+/// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
+#[derive(Debug)]
+pub struct Workspace {
+    name: WorkspaceName,
+    folder: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl Workspace {
+    /// Opens workspace `name`, made first when it does not exist.
+    ///
+    /// # Errors
+    /// A folder or the database refused.
+    pub fn create(home: &Home, name: &WorkspaceName, now: Timestamp) -> Result<Self> {
+        let workspace = Self::at(home, name)?;
+        workspace.with("store the creation time", |connection| {
+            let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1)";
+            connection.prepare_cached(sql)?.execute([now.to_string()])
+        })?;
+        Ok(workspace)
+    }
+
+    /// Opens an existing workspace.
+    ///
+    /// # Errors
+    /// [`crate::WorkspaceError::NoWorkspace`], or the database refused.
+    pub fn open(home: &Home, name: &WorkspaceName) -> Result<Self> {
+        match database_file(&home.workspace_dir(name)).is_file() {
+            true => Self::at(home, name),
+            false => Err(WorkspaceError::NoWorkspace { name: name.clone() }),
+        }
+    }
+
+    fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
+        let folder = home.workspace_dir(name);
+        let connection = open_database(&database_file(&folder), MIGRATIONS)?;
+        Ok(Self {
+            name: name.clone(),
+            folder,
+            connection: Mutex::new(connection),
+        })
+    }
+
+    /// Returns its name.
+    #[must_use]
+    pub fn name(&self) -> &WorkspaceName {
+        &self.name
+    }
+
+    /// Returns its folder (`…/workspaces/<name>/.rote`).
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Returns the file of one response.
+    #[must_use]
+    pub fn response_file(&self, id: ResponseId) -> PathBuf {
+        self.folder.join("responses").join(format!("{id}.json"))
+    }
+
+    /// Returns the folder of binary bodies.
+    #[must_use]
+    pub fn artifacts_dir(&self) -> PathBuf {
+        self.folder.join("artifacts")
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // A panic elsewhere cannot leave the connection half-used: an open transaction rolls back when dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs single statements; `action` names them in an error.
+    pub(crate) fn with<T>(
+        &self,
+        action: &'static str,
+        run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        run(&self.connection()).map_err(|source| self.refused(action, source))
+    }
+
+    /// Runs statements that must stand or fall together and see no other writer in between.
+    pub(crate) fn transact<T>(
+        &self,
+        action: &'static str,
+        run: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        let connection = self.connection();
+        let result = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate).and_then(|transaction| {
+            let value = run(&transaction)?;
+            transaction.commit()?;
+            Ok(value)
+        });
+        result.map_err(|source| self.refused(action, source))
+    }
+
+    fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
+        WorkspaceError::Database {
+            action,
+            workspace: self.name.clone(),
+            source,
+        }
+    }
+
+    /// Returns the highest response number given out.
+    pub(crate) fn highest(&self) -> Result<u64> {
+        let sql = "SELECT value FROM counter WHERE name = 'response'";
+        let value: Option<i64> = self.with("read the counter", |connection| {
+            connection.query_row(sql, [], |row| row.get(0)).optional()
+        })?;
+        Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
+    }
+
+    /// Says that `id` does not exist.
+    pub(crate) fn no_response(&self, id: ResponseId) -> WorkspaceError {
+        match self.highest() {
+            Ok(highest) => WorkspaceError::NoResponse {
+                workspace: self.name.clone(),
+                id,
+                highest,
+            },
+            Err(error) => error,
+        }
+    }
+}
+
+pub(crate) fn database_file(folder: &Path) -> PathBuf {
+    folder.join("workspace.db")
+}
+
+/// Raises a counter by `count` and returns the first of the new numbers.
+pub(crate) fn allocate(connection: &Connection, counter: &str, count: u64) -> rusqlite::Result<u64> {
+    let sql = "UPDATE counter SET value = value + ?2 WHERE name = ?1 RETURNING value";
+    let last: i64 = connection
+        .prepare_cached(sql)?
+        .query_row((counter, to_i64(count)), |row| row.get(0))?;
+    Ok(from_i64(last).saturating_sub(count).saturating_add(1))
+}
+
+/// Returns a number as SQLite has it. Nothing here comes near 2^63.
+pub(crate) fn to_i64(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Returns a stored number; a negative one was not written by this crate and reads as 0.
+pub(crate) fn from_i64(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// Writes a unit-like enum as the word that serde gives it.
+pub(crate) fn word<T: Serialize>(value: T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+/// Reads a word back, or says which column is damaged.
+pub(crate) fn from_word<T: DeserializeOwned>(column: usize, word: String) -> rusqlite::Result<T> {
+    serde_json::from_value(serde_json::Value::String(word)).map_err(|error| damaged(column, error))
+}
+
+/// Reads a timestamp column.
+pub(crate) fn from_time(column: usize, text: &str) -> rusqlite::Result<Timestamp> {
+    text.parse().map_err(|error: jiff::Error| damaged(column, error))
+}
+
+/// Reads a JSON column.
+pub(crate) fn from_json(column: usize, text: &str) -> rusqlite::Result<serde_json::Value> {
+    serde_json::from_str(text).map_err(|error| damaged(column, error))
+}
+
+fn damaged(column: usize, error: impl std::error::Error + Send + Sync + 'static) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+}

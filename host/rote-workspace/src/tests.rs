@@ -1,0 +1,391 @@
+//! A workspace end to end on a real folder: numbers, recording, queries, templates, conditions, cleaning.
+
+mod bench;
+mod queries;
+mod support;
+mod templates;
+mod writers;
+
+use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
+
+use rote_types::{Classify, ErrorKind, ResponseId};
+use serde_json::{Value, json};
+
+use self::support::{Setup, at, call, failed, http, json_body};
+use crate::{
+    Body, ChangeKind, CleanFilter, CommandKind, CommandStatus, Comparison, JsonType, ResponseState, SessionRecord,
+    Workspace, WorkspaceError, clean_workspaces, list_workspaces,
+};
+
+#[test]
+fn init_is_idempotent_and_open_wants_an_existing_workspace() {
+    let setup = Setup::new();
+    setup.record(json_body("{}"));
+    let again = Workspace::create(&setup.home, setup.workspace.name(), at(9)).unwrap();
+    assert_eq!(again.ls().unwrap().len(), 1);
+    assert_eq!(again.overall().unwrap().created_at, Some(at(0)));
+    let error = Workspace::open(&setup.home, &"nope".parse().unwrap()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.hint()),
+        (ErrorKind::NotFound, Some("rote init nope".to_owned()))
+    );
+}
+
+#[test]
+fn a_recorded_json_body_comes_back_byte_for_byte() {
+    let setup = Setup::new();
+    let text = "{\"z\": 1.10,\n \"a\": 12345678901234567890123, \"e\": 1E400, \"a\": \"\\u00e9\\/\"}";
+    let id = setup.record(json_body(text));
+    let stored = setup.workspace.response(id).unwrap();
+    assert_eq!(stored.body, Body::Json(text.to_owned()));
+    assert_eq!(stored.summary.bytes, u64::try_from(text.len()).unwrap());
+    assert_eq!(stored.headers, [("x-a".to_owned(), "1".to_owned())]);
+    assert_eq!(stored.request.body.as_deref(), Some(&b"{\"q\":1}"[..]));
+    let mode = setup
+        .workspace
+        .response_file(id)
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn the_response_file_has_the_published_shape() {
+    let setup = Setup::new();
+    let id = setup.record(json_body("[1]"));
+    let file: Value =
+        serde_json::from_slice(&rote_home::read_capped(&setup.workspace.response_file(id), 1 << 20).unwrap()).unwrap();
+    for pointer in [
+        "/request/url",
+        "/request/method",
+        "/request/endpoint",
+        "/request/headers",
+        "/request/body",
+        "/response/status",
+        "/response/headers",
+        "/response/content_type",
+        "/response/body",
+        "/response/duration_ms",
+        "/response/error",
+        "/response/truncated",
+        "/tokens/request_tokens",
+        "/tokens/response_tokens",
+        "/tokens/total_tokens",
+    ] {
+        assert!(file.pointer(pointer).is_some(), "{pointer} in {file}");
+    }
+    assert_eq!(file["response"]["body"], json!([1]));
+}
+
+#[test]
+fn text_binary_and_empty_bodies_are_kept_as_what_they_are() {
+    let setup = Setup::new();
+    let text = setup.record(http(200, "text/plain", b"h\xc3\xa9"));
+    let broken = setup.record(http(200, "application/json", b"{\"a\":"));
+    let bytes = setup.record(http(200, "image/png", b"\x89PNG\0"));
+    let empty = setup.record(http(204, "", b""));
+    assert_eq!(
+        setup.body(text),
+        Body::Text {
+            text: "hé".to_owned(),
+            note: None
+        }
+    );
+    match setup.body(broken) {
+        Body::Text { text, note: Some(note) } => assert!(text == "{\"a\":" && note.contains("not")),
+        other => panic!("{other:?}"),
+    }
+    match setup.body(bytes) {
+        Body::Binary { sha256, bytes: 5, path } => {
+            assert_eq!(sha256, rote_types::sha256(b"\x89PNG\0"));
+            let file = setup.workspace.folder().join(path);
+            assert_eq!(rote_home::read_capped(&file, 100).unwrap(), b"\x89PNG\0");
+            assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(setup.body(empty), Body::Empty);
+}
+
+#[test]
+fn a_failed_call_keeps_its_number_with_an_error_body() {
+    let setup = Setup::new();
+    let id = setup.record(failed("upstream", "connection refused"));
+    let stored = setup.workspace.response(id).unwrap();
+    assert_eq!(stored.summary.state, ResponseState::Error);
+    assert_eq!((stored.summary.status, stored.reference().status), (None, 0));
+    assert_eq!(stored.summary.error.as_deref(), Some("connection refused"));
+    assert_eq!(
+        stored.body.as_json(),
+        "{\"error\":{\"kind\":\"upstream\",\"message\":\"connection refused\"}}"
+    );
+    assert_eq!(setup.workspace.commands().unwrap()[0].status, CommandStatus::Failed);
+}
+
+#[test]
+fn error_answers_say_what_the_remote_said() {
+    let rows = [
+        (404, "{\"message\":\"Not Found\"}", Some("HTTP 404: Not Found")),
+        (422, "{\"error\":{\"message\":\"bad\"}}", Some("HTTP 422: bad")),
+        (500, "[]", Some("HTTP 500")),
+        (
+            200,
+            "{\"is_error\":true,\"content\":[{\"type\":\"text\",\"text\":\"HTTP 401 no\"}]}",
+            Some("the tool reported an error: HTTP 401 no"),
+        ),
+        (200, "{\"isError\":false}", None),
+        (200, "{\"nested\":{\"is_error\":true}}", None),
+        (302, "{}", None),
+    ];
+    let setup = Setup::new();
+    for (status, body, expected) in rows {
+        let id = setup.record(http(status, "application/json", body.as_bytes()));
+        assert_eq!(
+            setup.workspace.summary(id).unwrap().error.as_deref(),
+            expected,
+            "{status} {body}"
+        );
+        assert_eq!(setup.workspace.is_error(id).unwrap(), expected.is_some());
+    }
+}
+
+#[test]
+fn responses_are_immutable_and_unknown_numbers_are_not_found() {
+    let setup = Setup::new();
+    let id = setup.record(json_body("1"));
+    assert!(matches!(
+        setup.workspace.record(id, json_body("2")),
+        Err(WorkspaceError::AlreadyRecorded { .. })
+    ));
+    assert_eq!(setup.body(id), Body::Json("1".to_owned()));
+    let error = setup.workspace.response(ResponseId(9)).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(
+        error.to_string(),
+        "workspace `w` has no response `@9` (there is only `@1`)"
+    );
+    assert!(matches!(
+        setup.workspace.record(ResponseId(9), json_body("1")),
+        Err(WorkspaceError::NoResponse { .. })
+    ));
+}
+
+#[test]
+fn a_call_under_way_is_pending() {
+    let setup = Setup::new();
+    let (_, id) = setup.workspace.begin_call(&call("list")).unwrap();
+    assert_eq!(setup.workspace.summary(id).unwrap().state, ResponseState::Pending);
+    let error = setup.workspace.response(id).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(setup.workspace.clear(&[], at(3)).unwrap(), 0);
+}
+
+#[test]
+fn clearing_keeps_the_counter_and_removes_files_and_unused_artifacts() {
+    let setup = Setup::new();
+    let first = setup.record(http(200, "image/png", b"\x01"));
+    let second = setup.record(http(200, "image/png", b"\x01"));
+    let artifacts = || setup.workspace.artifacts_dir().read_dir().unwrap().count();
+    assert_eq!(setup.workspace.clear(&[first], at(5)).unwrap(), 1);
+    assert_eq!(artifacts(), 1);
+    assert!(!setup.workspace.response_file(first).exists());
+    assert!(matches!(
+        setup.workspace.response(first),
+        Err(WorkspaceError::Cleared { .. })
+    ));
+    assert_eq!(setup.workspace.clear(&[], at(6)).unwrap(), 1);
+    assert_eq!(artifacts(), 0);
+    assert!(setup.workspace.ls().unwrap().is_empty());
+    assert!(matches!(
+        setup.workspace.response(second),
+        Err(WorkspaceError::Cleared { .. })
+    ));
+    assert_eq!(setup.record(json_body("1")), ResponseId(3));
+    assert!(setup.workspace.clear(&[ResponseId(77)], at(7)).is_err());
+}
+
+#[test]
+fn the_log_reads_back_in_order_for_crystallize() {
+    let setup = Setup::new();
+    let id = setup.record(json_body("{\"id\": 5}"));
+    setup.workspace.set_var("owner", json!("me"), at(2)).unwrap();
+    setup.query(id, ".id", Some("five"));
+    let injected = setup.workspace.inject("notes.yaml", b"a: 1\n", at(3)).unwrap();
+    let commands = setup.workspace.commands().unwrap();
+    let kinds: Vec<CommandKind> = commands.iter().map(|command| command.kind).collect();
+    assert_eq!(
+        kinds,
+        [
+            CommandKind::Call,
+            CommandKind::SetVariable,
+            CommandKind::Extract,
+            CommandKind::Inject
+        ]
+    );
+    assert!(
+        commands
+            .iter()
+            .all(|command| command.status == CommandStatus::Succeeded)
+    );
+    assert_eq!(commands[0].response_ids, [id]);
+    assert_eq!(commands[0].raw_arguments, json!({"page": "$page"}));
+    assert_eq!(commands[0].arguments, json!({"page": 1}));
+    assert_eq!(commands[3].response_ids, [injected.summary.id]);
+    assert_eq!(injected.body, Body::Json("{\"a\":1}".to_owned()));
+}
+
+#[test]
+fn conditions_answer_and_unknown_responses_are_errors() {
+    let setup = Setup::new();
+    let (engine, workspace) = (&setup.engine, &setup.workspace);
+    let good = setup.record(json_body(
+        "{\"n\":3,\"items\":[],\"name\":\"abc\",\"ok\":true,\"none\":null}",
+    ));
+    let denied = setup.record(http(401, "application/json", b"{}"));
+    let other = setup.record(json_body("{\"n\":4,\"items\":[],\"name\":\"abc\"}"));
+    assert!(!workspace.is_error(good).unwrap() && workspace.is_error(denied).unwrap());
+    assert!(workspace.is_auth_error(denied).unwrap() && !workspace.is_auth_error(good).unwrap());
+    assert!(workspace.any_auth_error(&[good, denied]).unwrap());
+    assert!(workspace.any_error(&[good, denied]).unwrap() && !workspace.all_success(&[good, denied]).unwrap());
+    assert!(workspace.all_success(&[good, other]).unwrap());
+    assert!(workspace.exists(engine, good, ".n").unwrap() && !workspace.exists(engine, good, ".none").unwrap());
+    assert!(!workspace.exists(engine, good, ".nothing").unwrap());
+    assert!(workspace.is_empty(engine, good, ".items").unwrap() && !workspace.is_empty(engine, good, ".n").unwrap());
+    assert!(workspace.compare(engine, good, ".n", Comparison::Greater, "2").unwrap());
+    assert!(workspace.is_type(engine, good, ".items", JsonType::Array).unwrap());
+    assert!(workspace.changed(engine, good, other, ".n").unwrap());
+    assert!(!workspace.changed(engine, good, other, ".name").unwrap());
+    assert!(
+        workspace
+            .expect(engine, good, &[".ok".to_owned(), ".n == 3".to_owned()])
+            .unwrap()
+    );
+    assert!(
+        !workspace
+            .expect(engine, good, &[".ok".to_owned(), ".none".to_owned()])
+            .unwrap()
+    );
+    let unknown = ResponseId(99);
+    assert_eq!(workspace.is_error(unknown).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(
+        workspace.any_error(&[denied, unknown]).unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    assert_eq!(
+        workspace.exists(engine, unknown, ".").unwrap_err().kind(),
+        ErrorKind::NotFound
+    );
+    assert_eq!(
+        workspace
+            .compare(engine, good, ".[]", Comparison::Equal, "1")
+            .unwrap_err()
+            .kind(),
+        ErrorKind::Usage
+    );
+}
+
+#[test]
+fn sessions_and_variables_can_be_asked_for() {
+    let setup = Setup::new();
+    let session = SessionRecord {
+        endpoint: "adapter/github".to_owned(),
+        fingerprint: None,
+        auth_source: Some("vault".to_owned()),
+        session_id: None,
+        created_at: at(0),
+        last_used_at: at(1),
+        expires_at: None,
+    };
+    setup.workspace.put_session(&session).unwrap();
+    assert_eq!(setup.workspace.sessions().unwrap(), [session]);
+    assert!(setup.workspace.has_session("adapter/github").unwrap());
+    assert!(!setup.workspace.has_session("adapter/x").unwrap());
+    setup.workspace.set_var("a", json!(null), at(0)).unwrap();
+    assert!(setup.workspace.has_var("a").unwrap() && !setup.workspace.has_var("b").unwrap());
+    assert!(matches!(
+        setup.workspace.set_var("a-b", json!(1), at(0)),
+        Err(WorkspaceError::BadVariableName { .. })
+    ));
+}
+
+#[test]
+fn differences_schema_and_overview_read_stored_bodies() {
+    let setup = Setup::new();
+    let a = setup.record(json_body("{\"items\":[{\"id\":1}],\"n\":1}"));
+    let b = setup.record(json_body("{\"items\":[{\"id\":2}],\"n\":1}"));
+    let changes = setup.workspace.diff(&setup.engine, a, b, None).unwrap();
+    assert_eq!(
+        (changes.len(), changes[0].kind, changes[0].pointer.as_str()),
+        (1, ChangeKind::Changed, "/items/0/id")
+    );
+    assert!(
+        setup
+            .workspace
+            .diff(&setup.engine, a, b, Some(".n"))
+            .unwrap()
+            .is_empty()
+    );
+    assert_eq!(setup.workspace.schema(a).unwrap()["keys"]["items"]["length"], json!(1));
+    assert_eq!(setup.workspace.overview(a, 3).unwrap().rows, ["id=1"]);
+}
+
+#[test]
+fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
+    let setup = Setup::new();
+    setup.record(json_body("1"));
+    for name in ["run-1", "run-2", "other"] {
+        Workspace::create(&setup.home, &name.parse().unwrap(), at(0)).unwrap();
+    }
+    let states: Vec<(String, String)> = list_workspaces(&setup.home)
+        .unwrap()
+        .into_iter()
+        .map(|row| (row.name.to_string(), row.state))
+        .collect();
+    let empty = |name: &str| (name.to_owned(), "empty".to_owned());
+    assert_eq!(
+        states,
+        [
+            empty("other"),
+            empty("run-1"),
+            empty("run-2"),
+            ("w".to_owned(), "active".to_owned())
+        ]
+    );
+    let clean = |filter: CleanFilter, dry_run| {
+        let names = clean_workspaces(&setup.home, &filter, at(100), dry_run).unwrap();
+        names.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let runs = CleanFilter {
+        pattern: Some("run-*".to_owned()),
+        ..CleanFilter::default()
+    };
+    assert_eq!(clean(runs.clone(), true), ["run-1", "run-2"]);
+    assert_eq!(clean(runs, false), ["run-1", "run-2"]);
+    assert_eq!(
+        clean(
+            CleanFilter {
+                empty: true,
+                ..CleanFilter::default()
+            },
+            false
+        ),
+        ["other"]
+    );
+    let old = |seconds| CleanFilter {
+        older_than: Some(Duration::from_secs(seconds)),
+        ..CleanFilter::default()
+    };
+    assert!(clean(old(1_000), false).is_empty());
+    assert_eq!(clean(old(50), false), ["w"]);
+    assert!(list_workspaces(&setup.home).unwrap().is_empty());
+    let nothing = clean_workspaces(&setup.home, &CleanFilter::default(), at(1), false);
+    assert_eq!(nothing.unwrap_err().kind(), ErrorKind::Usage);
+}
+
+#[test]
+fn errors_are_small_enough_to_return_by_value() {
+    assert!(size_of::<WorkspaceError>() <= 128, "{}", size_of::<WorkspaceError>());
+}
