@@ -1,0 +1,426 @@
+//! Arguments against a tool's input schema, before a response number is spent on them.
+//!
+//! Only what was supplied is checked, each argument against its own subschema. A subschema that is no valid JSON
+//! Schema checks nothing: the description is to blame then, and the server still decides.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jsonschema::{Draft, Validator};
+use rote_types::Tool;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::package::nearest;
+
+/// Most problems that are listed.
+const MAX_PROBLEMS: usize = 16;
+
+/// Longest text of one problem: a validator may quote a whole argument.
+const MAX_MESSAGE_CHARS: usize = 300;
+
+/// One thing that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ArgumentProblem {
+    /// The argument; empty for the arguments as a whole.
+    pub argument: String,
+    /// What is wrong with it.
+    pub problem: String,
+    /// Names that are close to an unknown one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nearest: Vec<String>,
+}
+
+impl fmt::Display for ArgumentProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.argument.as_str() {
+            "" => f.write_str(&self.problem)?,
+            argument => write!(f, "`{argument}` {}", self.problem)?,
+        }
+        match self.nearest.as_slice() {
+            [] => Ok(()),
+            names => write!(f, " (did you mean {}?)", list(names.iter().map(String::as_str))),
+        }
+    }
+}
+
+/// The compiled subschemas of one tool; `None` for one that does not compile.
+#[derive(Debug, Default)]
+pub(crate) struct Validators(Mutex<HashMap<String, Option<Arc<Validator>>>>);
+
+impl Validators {
+    /// Checks `arguments`; the empty list means that they fit.
+    pub(crate) fn check(&self, tool: &Tool, arguments: &Value) -> Vec<ArgumentProblem> {
+        let Value::Object(arguments) = arguments else {
+            return vec![problem(
+                "",
+                format!("arguments are an object, this is {}", type_name(arguments)),
+            )];
+        };
+        let empty = Map::new();
+        let properties = tool.input_schema["properties"].as_object().unwrap_or(&empty);
+        let mut problems = Vec::new();
+        for name in required(&tool.input_schema).filter(|name| !arguments.contains_key(*name)) {
+            problems.push(problem(name, format!("is missing{}", described(properties.get(name)))));
+        }
+        for (name, value) in arguments {
+            match properties.get(name) {
+                Some(schema) => problems.extend(self.check_one(tool, name, schema, value)),
+                None if takes_more(&tool.input_schema) => {}
+                None => problems.push(unknown(name, properties)),
+            }
+        }
+        problems.truncate(MAX_PROBLEMS);
+        problems
+    }
+
+    fn check_one(&self, tool: &Tool, name: &str, schema: &Value, value: &Value) -> Option<ArgumentProblem> {
+        if let Some(fits) = plain_check(schema, value) {
+            return (!fits).then(|| problem(name, wrong_type(schema, value)));
+        }
+        let validator = self.validator(tool, name, schema)?;
+        let error = validator.validate(value).err()?;
+        let place = error.instance_path().to_string();
+        let place = if place.is_empty() {
+            String::new()
+        } else {
+            format!(" at `{place}`")
+        };
+        Some(problem(name, shorten(&format!("does not fit{place}: {error}"))))
+    }
+
+    fn validator(&self, tool: &Tool, name: &str, schema: &Value) -> Option<Arc<Validator>> {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(validator) = known.get(name) {
+            return validator.clone();
+        }
+        let validator = compile(&tool.input_schema, schema).map(Arc::new);
+        if validator.is_none() {
+            tracing::debug!(
+                tool = tool.name,
+                argument = name,
+                "the argument's schema is not usable: not checked"
+            );
+        }
+        known.insert(name.to_owned(), validator.clone());
+        validator
+    }
+}
+
+/// Compiles one argument's schema; references lead into the definitions of the whole one.
+fn compile(root: &Value, schema: &Value) -> Option<Validator> {
+    let mut document = json!({ "allOf": [schema] });
+    for definitions in ["$defs", "definitions", "components"] {
+        if let Some(value) = root.get(definitions) {
+            document[definitions] = value.clone();
+        }
+    }
+    // Offline is the default here: the crate is built without a retriever, so a foreign reference fails.
+    jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .build(&document)
+        .ok()
+}
+
+/// Decides schemas that are a type and prose, which most are; `None` when the schema says more.
+fn plain_check(schema: &Value, value: &Value) -> Option<bool> {
+    let keywords = match schema {
+        Value::Bool(allowed) => return Some(*allowed),
+        Value::Object(keywords) => keywords,
+        _ => return None,
+    };
+    let mut types = None;
+    for (keyword, constraint) in keywords {
+        match keyword.as_str() {
+            "type" => types = Some(constraint),
+            "description" | "title" | "default" | "example" | "examples" | "deprecated" | "format" | "readOnly"
+            | "writeOnly" | "$comment" => {}
+            extension if extension.starts_with("x-") => {}
+            _ => return None,
+        }
+    }
+    match types {
+        None => Some(true),
+        Some(Value::String(name)) => is_type(name, value),
+        Some(Value::Array(names)) => {
+            let verdicts: Option<Vec<bool>> = names.iter().map(|name| is_type(name.as_str()?, value)).collect();
+            verdicts.map(|verdicts| verdicts.contains(&true))
+        }
+        Some(_) => None,
+    }
+}
+
+fn is_type(name: &str, value: &Value) -> Option<bool> {
+    Some(match name {
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "number" => value.is_number(),
+        // JSON Schema 2020-12: 3.0 is an integer.
+        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "null" => value.is_null(),
+        _ => return None,
+    })
+}
+
+fn required(schema: &Value) -> impl Iterator<Item = &str> {
+    schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+}
+
+/// Whether a tool takes arguments that its schema does not name. It has to say so: an unknown name is nearly
+/// always a misspelt one.
+fn takes_more(schema: &Value) -> bool {
+    let open = schema
+        .get("additionalProperties")
+        .is_some_and(|more| *more == Value::Bool(true) || more.is_object());
+    open || schema.get("patternProperties").is_some_and(Value::is_object)
+}
+
+fn unknown(name: &str, properties: &Map<String, Value>) -> ArgumentProblem {
+    let close = nearest(name, properties.keys().map(String::as_str));
+    let text = match (close.is_empty(), properties.len()) {
+        (_, 0) => "is unknown: the tool takes no arguments".to_owned(),
+        (true, 1..=12) => format!(
+            "is unknown: the tool takes {}",
+            list(properties.keys().map(String::as_str))
+        ),
+        _ => "is unknown".to_owned(),
+    };
+    ArgumentProblem {
+        argument: name.to_owned(),
+        problem: text,
+        nearest: close,
+    }
+}
+
+fn problem(argument: &str, problem: String) -> ArgumentProblem {
+    ArgumentProblem {
+        argument: argument.to_owned(),
+        problem,
+        nearest: Vec::new(),
+    }
+}
+
+fn wrong_type(schema: &Value, value: &Value) -> String {
+    let wanted = match &schema["type"] {
+        Value::String(name) => format!("`{name}`"),
+        Value::Array(names) => list(names.iter().filter_map(Value::as_str)),
+        _ => return "is not accepted".to_owned(),
+    };
+    format!("is {}, expected {wanted}", type_name(value))
+}
+
+/// What a missing argument is, in a few words.
+fn described(schema: Option<&Value>) -> String {
+    match schema.and_then(|schema| schema["type"].as_str()) {
+        Some(name) => format!(" ({name})"),
+        None => String::new(),
+    }
+}
+
+fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    }
+}
+
+fn list<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn shorten(text: &str) -> String {
+    match text.char_indices().nth(MAX_MESSAGE_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Reads the text of `--param name=text` as the tool's schema wants it: `007` stays a text for a string
+/// parameter and is a number for an integer one. Where the schema does not say, JSON is read as JSON and all else
+/// is text.
+#[must_use]
+pub fn parameter_value(tool: &Tool, name: &str, text: &str) -> Value {
+    let schema = &tool.input_schema["properties"][name];
+    let takes = |wanted: &str| match &schema["type"] {
+        Value::String(name) => name == wanted,
+        Value::Array(names) => names.iter().any(|name| name == wanted),
+        _ => false,
+    };
+    let as_text = || Value::String(text.to_owned());
+    let parsed: Option<Value> = serde_json::from_str(text).ok();
+    match parsed {
+        None => as_text(),
+        Some(Value::String(_)) if takes("string") => as_text(),
+        Some(value) if takes("string") => {
+            let other = ["integer", "number", "boolean", "null", "array", "object"];
+            let fits = other
+                .into_iter()
+                .any(|name| takes(name) && is_type(name, &value) == Some(true));
+            if fits { value } else { as_text() }
+        }
+        Some(value) => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::{Method, ToolHints};
+
+    fn tool(schema: Value) -> Tool {
+        Tool {
+            name: "t".to_owned(),
+            original_operation_id: None,
+            description: String::new(),
+            method: Method::Get,
+            path: "/".to_owned(),
+            servers: Vec::new(),
+            toolset: "t".to_owned(),
+            hints: ToolHints::default(),
+            deprecated: false,
+            security: Vec::new(),
+            input_schema: schema,
+        }
+    }
+
+    fn issue() -> Tool {
+        tool(json!({
+            "type": "object",
+            "required": ["owner", "title"],
+            "properties": {
+                "owner": {"type": "string", "description": "who"},
+                "title": {"type": ["string", "integer"]},
+                "per_page": {"type": "integer", "maximum": 100},
+                "page": {"type": "integer"},
+                "state": {"enum": ["open", "closed"]},
+                "labels": {"type": "array", "items": {"$ref": "#/$defs/Label"}},
+                "broken": {"type": "string", "pattern": "(("}
+            },
+            "$defs": {"Label": {"type": "object", "required": ["name"]}}
+        }))
+    }
+
+    fn problems(tool: &Tool, arguments: Value) -> Vec<String> {
+        Validators::default()
+            .check(tool, &arguments)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn fitting_arguments_pass() {
+        let good = [
+            json!({"owner": "a", "title": "b"}),
+            json!({"owner": "a", "title": 7, "page": 2.0, "per_page": 100}),
+            json!({"owner": "a", "title": "b", "state": "open", "labels": [{"name": "x"}], "broken": "anything"}),
+        ];
+        for arguments in good {
+            assert_eq!(
+                problems(&issue(), arguments.clone()),
+                Vec::<String>::new(),
+                "{arguments}"
+            );
+        }
+    }
+
+    #[test]
+    fn each_problem_is_said_with_its_argument() {
+        let cases = [
+            (json!({"title": "b"}), "`owner` is missing (string)"),
+            (
+                json!({"owner": 1, "title": "b"}),
+                "`owner` is a number, expected `string`",
+            ),
+            (
+                json!({"owner": "a", "title": null}),
+                "`title` is null, expected `string`, `integer`",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "per_page": 101}),
+                "`per_page` does not fit: 101 is greater",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "page": 1.5}),
+                "`page` is a number, expected `integer`",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "state": "opne"}),
+                "`state` does not fit: \"opne\" is not one of",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "labels": [{}]}),
+                "`labels` does not fit at `/0`: \"name\"",
+            ),
+            (
+                json!({"owner": "a", "title": "b", "perpage": 1}),
+                "`perpage` is unknown (did you mean `per_page`",
+            ),
+            (json!([]), "arguments are an object, this is an array"),
+        ];
+        for (arguments, expected) in cases {
+            let found = problems(&issue(), arguments.clone());
+            assert_eq!(found.len(), 1, "{arguments}: {found:?}");
+            assert!(found[0].starts_with(expected), "{arguments}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn all_problems_are_said_at_once_and_bounded() {
+        assert_eq!(problems(&issue(), json!({"x1": 1, "zz": 2})).len(), 4);
+        let many: Map<String, Value> = (0..1_000).map(|number| (format!("zz{number}"), json!(1))).collect();
+        assert_eq!(problems(&issue(), Value::Object(many)).len(), MAX_PROBLEMS);
+        let long = problems(
+            &issue(),
+            json!({"owner": "a", "title": "b", "state": "x".repeat(100_000)}),
+        );
+        assert!(long[0].chars().count() < 400);
+    }
+
+    #[test]
+    fn a_tool_that_says_so_takes_other_arguments() {
+        for open in [
+            json!({"additionalProperties": true}),
+            json!({"additionalProperties": {"type": "string"}}),
+        ] {
+            assert!(problems(&tool(open), json!({"any": "x"})).is_empty());
+        }
+        for closed in [json!({}), json!({"additionalProperties": false})] {
+            assert_eq!(problems(&tool(closed), json!({"any": "x"})).len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_parameter_is_read_as_its_schema_wants_it() {
+        let tool = tool(json!({"properties": {
+            "text": {"type": "string"}, "number": {"type": "integer"}, "either": {"type": ["string", "null"]},
+            "list": {"type": "array"}
+        }}));
+        let cases = [
+            ("text", "007", json!("007")),
+            ("text", "true", json!("true")),
+            ("text", "\"q\"", json!("\"q\"")),
+            ("number", "7", json!(7)),
+            ("number", "seven", json!("seven")),
+            ("either", "null", json!(null)),
+            ("either", "7", json!("7")),
+            ("list", "[1]", json!([1])),
+            ("unknown", "7", json!(7)),
+            ("unknown", "a b", json!("a b")),
+        ];
+        for (name, text, expected) in cases {
+            assert_eq!(parameter_value(&tool, name, text), expected, "{name}={text}");
+        }
+    }
+}

@@ -1,0 +1,534 @@
+//! Calling tools: templates filled, arguments checked, a number allocated, the component run.
+//!
+//! Nothing is decided here; every call ends in `Runtime::call_adapter` and so in the gate. A call that fails before
+//! the gate saw it is recorded as failed, so that no number is left open.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use futures::StreamExt;
+use jiff::Timestamp;
+use rote_gate::{Environment, FlowStamp, Invocation, Pin};
+use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
+use rote_types::{
+    AdapterId, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
+};
+use rote_vault::Vault;
+use rote_workspace::{
+    CommandId, Dependency, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, SessionRecord, Workspace,
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::session::{self, Credential};
+use crate::{Adapter, AdapterError, Adapters, CallFailure};
+
+/// Most calls of one batch.
+const MAX_BATCH: usize = 1_000;
+
+/// Most calls of one batch at a time.
+const MAX_PARALLEL: usize = 32;
+
+/// What a caller is made of.
+#[derive(Clone)]
+pub struct CallerParts {
+    /// The installed adapters.
+    pub adapters: Arc<Adapters>,
+    /// Runs the components.
+    pub runtime: Arc<Runtime>,
+    /// Fills templates in.
+    pub queries: Arc<dyn QueryEngine>,
+    /// Says whether a credential is there, for the session file.
+    pub vault: Arc<Vault>,
+    /// The environment, for the same.
+    pub env: Environment,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// How calls are to be made.
+#[derive(Debug, Clone, Default)]
+pub struct CallOptions {
+    /// What the caller expects the adapter to be.
+    pub pin: Option<Pin>,
+    /// The flow that calls.
+    pub flow: Option<FlowStamp>,
+    /// The confirm token that a person presented.
+    pub confirm: Option<String>,
+    /// Describe the request instead of sending it; no number is spent.
+    pub dry_run: bool,
+    /// Take the arguments as they stand: `$name` and `@2{.id}` are text, not references.
+    pub literal: bool,
+    /// The bounds.
+    pub limits: CallLimits,
+}
+
+/// One call of a batch, as people write it: `{"tool_name": …, "arguments": …}`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BatchItem {
+    /// The tool.
+    #[serde(alias = "tool", alias = "name")]
+    pub tool_name: String,
+    /// Its arguments, templates allowed.
+    #[serde(default = "no_arguments")]
+    pub arguments: Value,
+    /// The confirm token for this call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<String>,
+}
+
+fn no_arguments() -> Value {
+    Value::Object(serde_json::Map::new())
+}
+
+/// How one call of a batch ended.
+#[derive(Debug)]
+pub struct BatchResult {
+    /// The tool.
+    pub tool: String,
+    /// Its number; none for a dry run.
+    pub response: Option<ResponseId>,
+    /// The outcome.
+    pub outcome: Result<CallOutcome, AdapterError>,
+}
+
+/// A call whose tool and arguments were checked and that has no number yet.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    adapter: Arc<Adapter>,
+    tool: Arc<Tool>,
+    raw_arguments: Value,
+    arguments: Value,
+    uses: Vec<Dependency>,
+}
+
+impl Checked {
+    /// Returns the tool.
+    #[must_use]
+    pub fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    /// Returns the adapter.
+    #[must_use]
+    pub fn adapter(&self) -> &Arc<Adapter> {
+        &self.adapter
+    }
+
+    /// Returns the arguments as they will be sent.
+    #[must_use]
+    pub fn arguments(&self) -> &Value {
+        &self.arguments
+    }
+}
+
+/// The place of a call in the log of its workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reservation {
+    /// The command.
+    pub command: CommandId,
+    /// The number of the answer.
+    pub response: ResponseId,
+}
+
+/// Calls tools of installed adapters. Shared by reference between threads.
+pub struct Caller {
+    parts: CallerParts,
+    prepared: Mutex<HashMap<Sha256Digest, Arc<Prepared>>>,
+    sessions: Mutex<HashSet<(AdapterId, WorkspaceName)>>,
+}
+
+impl std::fmt::Debug for Caller {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Caller")
+            .field("adapters", &self.parts.adapters)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Caller {
+    /// Makes a caller. No component is loaded yet.
+    #[must_use]
+    pub fn new(parts: CallerParts) -> Self {
+        Self {
+            parts,
+            prepared: Mutex::new(HashMap::new()),
+            sessions: Mutex::new(HashSet::new()),
+        }
+    }
+
+    /// Makes one call. References in the arguments (`$name`, `@2{.id}`) are filled in from the workspace, unless
+    /// the arguments are literal.
+    ///
+    /// # Errors
+    /// [`AdapterError::UnknownTool`], [`AdapterError::Arguments`] and other problems of the words: no number was
+    /// spent. [`AdapterError::Call`]: the call was refused or failed; it has a number.
+    pub async fn call(
+        &self,
+        workspace: &Arc<Workspace>,
+        call: &ToolCall,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, AdapterError> {
+        let checked = self.check_templates(workspace, call, options)?;
+        let place = self.place(workspace, std::slice::from_ref(&checked), options)?;
+        self.run(workspace, &checked, place[0], options).await
+    }
+
+    /// Makes several calls of one adapter, at most `parallel` at a time. Numbers are allocated in order before the
+    /// first is sent; results come in order, each for itself.
+    ///
+    /// # Errors
+    /// [`AdapterError::BatchItem`] when one of them cannot be made at all, [`AdapterError::BatchTooLarge`]; nothing
+    /// was sent then.
+    pub async fn batch(
+        &self,
+        workspace: &Arc<Workspace>,
+        adapter: &AdapterId,
+        items: &[BatchItem],
+        parallel: usize,
+        options: &CallOptions,
+    ) -> Result<Vec<BatchResult>, AdapterError> {
+        if items.len() > MAX_BATCH {
+            return Err(AdapterError::BatchTooLarge {
+                count: items.len(),
+                max: MAX_BATCH,
+            });
+        }
+        let mut checked = Vec::with_capacity(items.len());
+        for (index, item) in items.iter().enumerate() {
+            let call = ToolCall {
+                adapter: adapter.clone(),
+                tool: item.tool_name.clone(),
+                arguments: item.arguments.clone(),
+            };
+            checked.push(
+                self.check_templates(workspace, &call, options)
+                    .map_err(|error| AdapterError::BatchItem {
+                        index,
+                        source: Box::new(error),
+                    })?,
+            );
+        }
+        let places = self.place(workspace, &checked, options)?;
+        let calls = items
+            .iter()
+            .zip(&checked)
+            .zip(places)
+            .map(|((item, checked), place)| async move {
+                let confirm = item.confirm.clone().or_else(|| options.confirm.clone());
+                let options = CallOptions {
+                    confirm,
+                    ..options.clone()
+                };
+                BatchResult {
+                    tool: item.tool_name.clone(),
+                    response: place.map(|place| place.response),
+                    outcome: self.run(workspace, checked, place, &options).await,
+                }
+            });
+        let calls: Vec<_> = calls.collect();
+        Ok(futures::stream::iter(calls)
+            .buffered(parallel.clamp(1, MAX_PARALLEL))
+            .collect()
+            .await)
+    }
+
+    /// Checks a call whose arguments are final: references in them are plain text. Nothing is allocated.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`], [`Adapter::tool`] and [`Adapter::check_arguments`].
+    pub fn check(&self, call: &ToolCall) -> Result<Checked, AdapterError> {
+        self.check_rendered(call, call.arguments.clone(), Vec::new())
+    }
+
+    /// Allocates consecutive numbers for checked calls, in order; all of them or none.
+    ///
+    /// # Errors
+    /// [`AdapterError::Workspace`].
+    pub fn reserve(
+        &self,
+        workspace: &Workspace,
+        calls: &[Checked],
+        options: &CallOptions,
+    ) -> Result<Vec<Reservation>, AdapterError> {
+        let at = self.parts.clock.now();
+        let new: Vec<NewCall> = calls.iter().map(|call| new_call(call, options, at)).collect();
+        let places = workspace.begin_calls(&new)?;
+        Ok(places
+            .into_iter()
+            .map(|(command, response)| Reservation { command, response })
+            .collect())
+    }
+
+    /// Makes a call that has its number.
+    ///
+    /// # Errors
+    /// [`AdapterError::Call`].
+    pub async fn perform(
+        &self,
+        workspace: &Arc<Workspace>,
+        call: &Checked,
+        place: Reservation,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, AdapterError> {
+        self.run(workspace, call, Some(place), options).await
+    }
+
+    /// Binds the adapter to the workspace: writes `runtime/sessions/workspace_<name>.json` and the workspace's own
+    /// record. The first call of a process does it anyway.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`]; [`AdapterError::Home`] and [`AdapterError::Workspace`].
+    pub fn init_session(&self, workspace: &Workspace, adapter: &AdapterId) -> Result<(), AdapterError> {
+        let adapter = self.parts.adapters.open(adapter)?;
+        self.bind(workspace, &adapter)
+    }
+
+    fn check_templates(
+        &self,
+        workspace: &Workspace,
+        call: &ToolCall,
+        options: &CallOptions,
+    ) -> Result<Checked, AdapterError> {
+        if options.literal || !rote_workspace::has_template(&call.arguments) {
+            return self.check(call);
+        }
+        let rendered = workspace.render(&*self.parts.queries, &call.arguments)?;
+        self.check_rendered(call, rendered.value, rendered.uses)
+    }
+
+    fn check_rendered(
+        &self,
+        call: &ToolCall,
+        arguments: Value,
+        uses: Vec<Dependency>,
+    ) -> Result<Checked, AdapterError> {
+        let adapter = self.parts.adapters.open(&call.adapter)?;
+        let tool = adapter.tool(&call.tool)?;
+        adapter.check_arguments(&call.tool, &arguments)?;
+        Ok(Checked {
+            adapter,
+            tool,
+            raw_arguments: call.arguments.clone(),
+            arguments,
+            uses,
+        })
+    }
+
+    /// Numbers for the calls; none for a dry run.
+    fn place(
+        &self,
+        workspace: &Workspace,
+        calls: &[Checked],
+        options: &CallOptions,
+    ) -> Result<Vec<Option<Reservation>>, AdapterError> {
+        match options.dry_run {
+            true => Ok(vec![None; calls.len()]),
+            false => Ok(self.reserve(workspace, calls, options)?.into_iter().map(Some).collect()),
+        }
+    }
+
+    async fn run(
+        &self,
+        workspace: &Arc<Workspace>,
+        call: &Checked,
+        place: Option<Reservation>,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, AdapterError> {
+        let started = self.parts.clock.now();
+        let result = match self.prepare(&call.adapter) {
+            Ok(prepared) => {
+                if place.is_some() {
+                    self.bind_once(workspace, &call.adapter);
+                }
+                let invocation = Arc::new(invocation(workspace, call, place, options));
+                let failed = |cause| {
+                    AdapterError::Call(Box::new(CallFailure {
+                        response: place.map(|place| place.response),
+                        cause,
+                    }))
+                };
+                self.parts
+                    .runtime
+                    .call_adapter(&prepared, invocation)
+                    .await
+                    .map_err(failed)
+            }
+            Err(error) => Err(error),
+        };
+        if let (Err(error), Some(place)) = (&result, place) {
+            self.close(workspace, call, place, started, error);
+        }
+        result
+    }
+
+    /// Records a call as failed that ended before the gate recorded anything.
+    fn close(
+        &self,
+        workspace: &Workspace,
+        call: &Checked,
+        place: Reservation,
+        started: Timestamp,
+        error: &AdapterError,
+    ) {
+        let open = workspace
+            .summary(place.response)
+            .is_ok_and(|summary| summary.state == ResponseState::Pending);
+        if !open {
+            return;
+        }
+        let elapsed = self.parts.clock.now().duration_since(started);
+        let recording = Recording {
+            request: RequestRecord {
+                method: call.tool.method.as_str().to_owned(),
+                endpoint: format!("adapter/{}", call.adapter.id()),
+                ..RequestRecord::default()
+            },
+            outcome: RecordedOutcome::Failed {
+                kind: error.kind().as_str().to_owned(),
+                message: error.to_string(),
+            },
+            started,
+            duration: Duration::try_from(elapsed).unwrap_or_default(),
+        };
+        if let Err(problem) = workspace.record(place.response, recording) {
+            tracing::warn!(response = %place.response, error = %problem, "the failure of a call was not recorded");
+        }
+    }
+
+    /// Loads the component, or takes the loaded one; never one with another digest than the manifest's.
+    fn prepare(&self, adapter: &Adapter) -> Result<Arc<Prepared>, AdapterError> {
+        let manifest = adapter.manifest();
+        let pin = manifest.component.sha256;
+        if let Some(prepared) = self.prepared().get(&pin) {
+            return Ok(Arc::clone(prepared));
+        }
+        let bytes = adapter.component()?;
+        let refused = |source| match source {
+            LoadError::Digest { expected, actual } => AdapterError::Changed {
+                id: manifest.id.clone(),
+                subject: "its component".to_owned(),
+                recorded: expected.to_string(),
+                actual: actual.to_string(),
+            },
+            source => AdapterError::Load {
+                id: manifest.id.clone(),
+                source,
+            },
+        };
+        let prepared = self
+            .parts
+            .runtime
+            .prepare_pinned(World::Adapter, &bytes, pin)
+            .map_err(refused)?;
+        self.prepared().insert(pin, Arc::clone(&prepared));
+        Ok(prepared)
+    }
+
+    fn prepared(&self) -> std::sync::MutexGuard<'_, HashMap<Sha256Digest, Arc<Prepared>>> {
+        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes the session once per process; a call does not fail for it.
+    fn bind_once(&self, workspace: &Workspace, adapter: &Adapter) {
+        let key = (adapter.id().clone(), workspace.name().clone());
+        if !self.sessions.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+            return;
+        }
+        if let Err(error) = self.bind(workspace, adapter) {
+            tracing::warn!(adapter = %adapter.id(), %error, "the session was not written");
+        }
+    }
+
+    fn bind(&self, workspace: &Workspace, adapter: &Adapter) -> Result<(), AdapterError> {
+        let manifest = adapter.manifest();
+        let credential = self.credential(manifest.auth.token_env.as_deref());
+        let now = self.parts.clock.now();
+        let session = session::touch(adapter.dir(), manifest, workspace.name(), credential, now)?;
+        workspace.put_session(&SessionRecord {
+            endpoint: session.endpoint,
+            fingerprint: Some(session.fingerprint.to_string()),
+            auth_source: Some(session.auth_source),
+            session_id: None,
+            created_at: session.created_at,
+            last_used_at: session.last_used_at,
+            expires_at: session.token_expires_at,
+        })?;
+        Ok(())
+    }
+
+    /// Where the credential would come from; its value is not looked at.
+    fn credential(&self, token: Option<&str>) -> Credential {
+        let none = |source: &str| Credential {
+            source: source.to_owned(),
+            expires_at: None,
+        };
+        let Some(token) = token else { return none("none") };
+        let listed = self.parts.vault.list().unwrap_or_default();
+        match listed.into_iter().find(|info| info.name == token) {
+            Some(info) => Credential {
+                source: "vault".to_owned(),
+                expires_at: info.expires_at,
+            },
+            None if (self.parts.env)(token).is_some() => none("environment"),
+            None => none("missing"),
+        }
+    }
+}
+
+fn new_call(call: &Checked, options: &CallOptions, at: Timestamp) -> NewCall {
+    NewCall {
+        adapter: call.adapter.id().clone(),
+        tool: call.tool.name.clone(),
+        method: call.tool.method,
+        raw_arguments: call.raw_arguments.clone(),
+        arguments: call.arguments.clone(),
+        uses: call.uses.clone(),
+        flow: options.flow.as_ref().map(|flow| flow.name.clone()),
+        at,
+    }
+}
+
+fn invocation(
+    workspace: &Arc<Workspace>,
+    call: &Checked,
+    place: Option<Reservation>,
+    options: &CallOptions,
+) -> Invocation {
+    // A dry run has no place in the log; numbers start at 1, so 0 names none.
+    let place = place.unwrap_or(Reservation {
+        command: CommandId(0),
+        response: ResponseId(0),
+    });
+    Invocation {
+        adapter: Arc::clone(call.adapter.manifest()),
+        policy: Arc::clone(call.adapter.policy()),
+        tool: Arc::clone(&call.tool),
+        arguments: call.arguments.clone(),
+        pin: options.pin.clone(),
+        workspace: Arc::clone(workspace),
+        command: place.command,
+        response: place.response,
+        flow: options.flow.clone(),
+        confirm: options.confirm.clone(),
+        dry_run: options.dry_run,
+        limits: options.limits,
+        preview: OnceLock::new(),
+        sends: AtomicU32::new(0),
+    }
+}
+
+/// Turns a failed call into what a flow's host reports.
+impl From<AdapterError> for RunError {
+    fn from(error: AdapterError) -> Self {
+        match error {
+            AdapterError::Call(failure) => failure.cause,
+            other => RunError::nested(&other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,326 @@
+//! What can go wrong with adapters, and which command helps.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use rote_gate::GateError;
+use rote_govern::{IdentityError, PolicyError};
+use rote_home::HomeError;
+use rote_runtime::{LoadError, RunError};
+use rote_spec::SpecError;
+use rote_types::{AdapterId, Classify, ErrorKind, ResponseId};
+use rote_workspace::WorkspaceError;
+use serde_json::{Value, json};
+
+use crate::{ArgumentProblem, GenerateError};
+
+/// A failed operation on an adapter.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AdapterError {
+    /// The file system or the home refused.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The description could not be read.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// No component could be made.
+    #[error("cannot generate the component of adapter `{id}`")]
+    Generate {
+        /// The adapter.
+        id: AdapterId,
+        /// Why.
+        #[source]
+        source: GenerateError,
+    },
+    /// An identity could not be computed.
+    #[error(transparent)]
+    Identity(#[from] IdentityError),
+    /// The description has no operation that became a tool.
+    #[error("`{name}` has no operation that can be called ({skipped} skipped)")]
+    NoTools {
+        /// The document.
+        name: String,
+        /// How many operations were left out.
+        skipped: usize,
+    },
+    /// There is an adapter of that name.
+    #[error("adapter `{id}` is installed already")]
+    Exists {
+        /// Its name.
+        id: AdapterId,
+    },
+    /// There is no adapter of that name.
+    #[error("adapter `{id}` is not installed{}", nearest_text(nearest))]
+    NotInstalled {
+        /// The name asked for.
+        id: AdapterId,
+        /// Names that are close.
+        nearest: Vec<String>,
+    },
+    /// A file of the package is not what was installed.
+    #[error("adapter `{id}` is damaged: `{}` {problem}", file.display())]
+    Damaged {
+        /// The adapter.
+        id: AdapterId,
+        /// The file.
+        file: PathBuf,
+        /// What does not fit.
+        problem: String,
+    },
+    /// The manifest or a tool does not have the identity that it claims.
+    #[error("adapter `{id}` was changed after its installation: {subject} is `{actual}`, recorded is `{recorded}`")]
+    Changed {
+        /// The adapter.
+        id: AdapterId,
+        /// What was changed: its fingerprint, a tool or the component.
+        subject: String,
+        /// What the manifest records.
+        recorded: String,
+        /// What is there.
+        actual: String,
+    },
+    /// The adapter has no tool of that name.
+    #[error("adapter `{id}` has no tool `{tool}`{}", nearest_text(nearest))]
+    UnknownTool {
+        /// The adapter.
+        id: AdapterId,
+        /// The name asked for.
+        tool: String,
+        /// Names that are close.
+        nearest: Vec<String>,
+    },
+    /// The arguments do not fit the tool's input schema.
+    #[error("arguments do not fit tool `{tool}` of adapter `{id}`: {}", problems_text(problems))]
+    Arguments {
+        /// The adapter.
+        id: AdapterId,
+        /// The tool.
+        tool: String,
+        /// Everything that does not fit.
+        problems: Vec<ArgumentProblem>,
+    },
+    /// The policy file has to be changed and cannot be understood.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// A base URL that requests cannot be sent to.
+    #[error("`{url}` is not a base URL: {reason}")]
+    BaseUrl {
+        /// What was typed.
+        url: String,
+        /// Why not.
+        reason: String,
+    },
+    /// An address range that cannot be granted.
+    #[error("`{text}` is not an address range: {reason}")]
+    Range {
+        /// What was typed.
+        text: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The place of a description leads to none.
+    #[error("there is no API description at `{location}`: {reason}")]
+    NoDescription {
+        /// The file, directory or URL.
+        location: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The document could not be fetched.
+    #[error("cannot fetch `{url}`")]
+    Fetch {
+        /// Its URL.
+        url: String,
+        /// What the gate said.
+        #[source]
+        source: Box<GateError>,
+    },
+    /// The search index failed.
+    #[error("cannot {action} the search index of adapter `{id}`")]
+    Index {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The adapter.
+        id: AdapterId,
+        /// What the index said.
+        #[source]
+        source: tantivy::TantivyError,
+    },
+    /// A batch that is larger than one may be.
+    #[error("a batch has at most {max} calls, this one has {count}")]
+    BatchTooLarge {
+        /// How many there are.
+        count: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// One call of a batch cannot be made; none was.
+    #[error("call {index} of the batch cannot be made")]
+    BatchItem {
+        /// Its place, from 0.
+        index: usize,
+        /// Why.
+        #[source]
+        source: Box<AdapterError>,
+    },
+    /// The workspace failed.
+    #[error(transparent)]
+    Workspace(Box<WorkspaceError>),
+    /// The component was refused.
+    #[error("the component of adapter `{id}` is refused")]
+    Load {
+        /// The adapter.
+        id: AdapterId,
+        /// Why.
+        #[source]
+        source: LoadError,
+    },
+    /// The call ended without success. It keeps its response number.
+    #[error(transparent)]
+    Call(Box<CallFailure>),
+    /// A thread of the host broke off.
+    #[error("the host failed while it was to {task}")]
+    Host {
+        /// What it was doing.
+        task: &'static str,
+    },
+}
+
+/// A call that was made and ended without success; reads like its cause.
+#[derive(Debug)]
+pub struct CallFailure {
+    /// Its number; none for a dry run.
+    pub response: Option<ResponseId>,
+    /// What happened.
+    pub cause: RunError,
+}
+
+impl fmt::Display for CallFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.cause.fmt(f)
+    }
+}
+
+impl std::error::Error for CallFailure {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.cause.source()
+    }
+}
+
+impl From<WorkspaceError> for AdapterError {
+    fn from(error: WorkspaceError) -> Self {
+        Self::Workspace(Box::new(error))
+    }
+}
+
+impl Classify for AdapterError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Home(source) => source.kind(),
+            Self::Spec(source) => source.kind(),
+            Self::Generate { source, .. } => source.kind(),
+            Self::Identity(source) => source.kind(),
+            Self::Policy(source) => source.kind(),
+            Self::Fetch { source, .. } => source.kind(),
+            Self::Workspace(source) => source.kind(),
+            Self::Load { source, .. } => source.kind(),
+            Self::Call(failure) => failure.cause.kind(),
+            Self::BatchItem { source, .. } => source.kind(),
+            Self::NotInstalled { .. } | Self::UnknownTool { .. } | Self::NoDescription { .. } => ErrorKind::NotFound,
+            Self::Exists { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
+            Self::Changed { .. } => ErrorKind::FingerprintMismatch,
+            Self::Arguments { .. }
+            | Self::BaseUrl { .. }
+            | Self::Range { .. }
+            | Self::NoTools { .. }
+            | Self::BatchTooLarge { .. } => ErrorKind::Usage,
+            Self::Index { .. } | Self::Host { .. } => ErrorKind::General,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Home(source) => source.hint(),
+            Self::Spec(source) => source.hint(),
+            Self::Generate { source, .. } => source.hint(),
+            Self::Identity(source) => source.hint(),
+            Self::Policy(source) => source.hint(),
+            Self::Fetch { source, .. } => source.hint(),
+            Self::Workspace(source) => source.hint(),
+            Self::Load { source, .. } => source.hint(),
+            Self::Call(failure) => failure.cause.hint(),
+            Self::BatchItem { source, .. } => source.hint(),
+            Self::NotInstalled { .. } => Some("rote adapter list".to_owned()),
+            Self::Exists { id } => Some(format!("rote adapter new {id} --spec … --yes (replaces it)")),
+            Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Index { id, .. } => {
+                Some(format!("rote adapter new {id} --spec … --yes (installs it again)"))
+            }
+            Self::UnknownTool { id, tool, .. } => Some(format!("rote probe {id} {}", quoted(tool))),
+            Self::Arguments { id, tool, .. } => {
+                Some(format!("rote probe {id} {} (shows its parameters)", quoted(tool)))
+            }
+            Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
+            Self::Range { .. } => Some("write it like 127.0.0.1/32 or 10.0.0.0/8".to_owned()),
+            Self::NoTools { .. } | Self::NoDescription { .. } | Self::BatchTooLarge { .. } | Self::Host { .. } => None,
+        }
+    }
+
+    fn details(&self) -> Option<Value> {
+        match self {
+            Self::Spec(source) => source.details(),
+            Self::Policy(source) => source.details(),
+            Self::Fetch { source, .. } => source.details(),
+            Self::Workspace(source) => source.details(),
+            Self::Load { source, .. } => source.details(),
+            Self::Call(failure) => with_response(failure.cause.details(), failure.response),
+            Self::BatchItem { index, source } => Some(json!({ "index": index, "problem": source.details() })),
+            Self::NotInstalled { nearest, .. } | Self::UnknownTool { nearest, .. } => {
+                Some(json!({ "nearest": nearest }))
+            }
+            Self::Arguments { problems, .. } => Some(json!({ "problems": problems })),
+            Self::Changed {
+                subject,
+                recorded,
+                actual,
+                ..
+            } => Some(json!({ "subject": subject, "expected": recorded, "actual": actual })),
+            _ => None,
+        }
+    }
+}
+
+/// Adds the number under which a failed call is recorded.
+fn with_response(details: Option<Value>, response: Option<ResponseId>) -> Option<Value> {
+    let Some(response) = response else { return details };
+    let mut details = details.unwrap_or_else(|| json!({}));
+    if let Value::Object(fields) = &mut details {
+        fields
+            .entry("response_id")
+            .or_insert_with(|| json!(response.to_string()));
+    }
+    Some(details)
+}
+
+/// A word for a shell, in double quotes, without what a shell would act on.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace(['"', '\\', '$', '`', '\n'], " "))
+}
+
+fn nearest_text(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        names => format!(
+            " (nearest: {})",
+            names
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        ),
+    }
+}
+
+fn problems_text(problems: &[ArgumentProblem]) -> String {
+    problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

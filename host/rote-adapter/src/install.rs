@@ -1,0 +1,311 @@
+//! From a description to a package on disk, in one step that either happens or leaves nothing.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::Timestamp;
+use rote_govern::{Policy, fingerprint, tool_digest};
+use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
+use rote_request::Operation;
+use rote_spec::{Api, SpecLimits};
+use rote_types::{AdapterId, ComponentInfo, Manifest, Tool, sha256};
+
+use crate::package::{self, ToolsFile, pretty};
+use crate::registry::base::{BaseUrl, grant};
+use crate::sensitivity::{self, Sensitivity};
+use crate::source::{Document, Loader};
+use crate::{AdapterError, AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, generate, index};
+
+/// Version of the manifest's shape.
+pub(crate) const MANIFEST_SCHEMA: u32 = 1;
+
+/// Version that a new package starts with.
+const PACKAGE_VERSION: &str = "0.1.0";
+
+/// How an adapter is to be installed.
+#[derive(Debug, Clone, Default)]
+pub struct InstallOptions {
+    /// Display name; the server's own otherwise.
+    pub name: Option<String>,
+    /// Where requests go, typed by a person; a literal loopback address in it is a grant.
+    pub base_url: Option<String>,
+    /// Replace an adapter of the same name.
+    pub replace: bool,
+    /// Make the report and write nothing.
+    pub dry_run: bool,
+}
+
+/// A package in memory, with all that the report needs.
+struct Package {
+    manifest: Manifest,
+    tools: Vec<u8>,
+    offsets: Vec<u8>,
+    listed: Vec<Tool>,
+    component: Vec<u8>,
+    sensitivity: Sensitivity,
+    capabilities: Capabilities,
+    policy: Policy,
+    report: InstallReport,
+}
+
+/// Reads `document`, makes the package and, unless it is a dry run, installs it.
+pub(crate) fn install(
+    home: &Home,
+    id: &AdapterId,
+    document: &Document,
+    mut loader: Loader,
+    options: &InstallOptions,
+    now: Timestamp,
+) -> Result<InstallReport, AdapterError> {
+    let installed = home.adapter_dir(id).symlink_metadata().is_ok();
+    if installed && !options.replace && !options.dry_run {
+        return Err(AdapterError::Exists { id: id.clone() });
+    }
+    let source = rote_spec::Source {
+        name: &document.name,
+        bytes: &document.bytes,
+    };
+    let api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
+    let mut package = Package::new(id, document, api, options, now)?;
+    package.report.replaced = installed;
+    if !options.dry_run {
+        package.write(home, document, loader, options)?;
+    }
+    Ok(package.report)
+}
+
+impl Package {
+    fn new(
+        id: &AdapterId,
+        document: &Document,
+        api: Api,
+        options: &InstallOptions,
+        now: Timestamp,
+    ) -> Result<Self, AdapterError> {
+        if api.tools.is_empty() {
+            return Err(AdapterError::NoTools {
+                name: document.source.clone(),
+                skipped: api.skipped.len(),
+            });
+        }
+        let base = base_url(&api, options)?;
+        let sensitivity = sensitivity::classify(&api.tools);
+        let operations = OperationCounts::of(&api);
+        let repaired = api.tools.iter().filter_map(Repair::of).collect();
+        let (listed, requests): (Vec<Tool>, Vec<Operation>) =
+            api.tools.into_iter().map(|tool| (tool.tool, tool.operation)).unzip();
+        let component = generate(&requests).map_err(|source| AdapterError::Generate { id: id.clone(), source })?;
+        drop(requests);
+        let (file, digests) = describe(id, &listed)?;
+        let (tools, offsets) = file.finish();
+        let manifest = Manifest {
+            schema: MANIFEST_SCHEMA,
+            id: id.clone(),
+            name: options.name.clone().unwrap_or_else(|| api.server.name.clone()),
+            version: PACKAGE_VERSION.to_owned(),
+            description: api.description,
+            spec_type: api.spec_type,
+            spec_version: api.spec_version,
+            spec_source: document.source.clone(),
+            fingerprint: fingerprint(api.spec_type, &api.server, &api.auth, &digests)?,
+            server: api.server,
+            base_url: base.as_ref().map(|base| base.url.clone()),
+            tool_digests: digests,
+            auth: api.auth,
+            sensitivity_tier: sensitivity.tier,
+            component: ComponentInfo {
+                bytes: component.len() as u64,
+                sha256: sha256(&component),
+            },
+            created_at: now,
+        };
+        let mut policy = Policy::default();
+        let granted = base
+            .filter(|_| options.base_url.is_some())
+            .and_then(|base| grant(&base));
+        let report = InstallReport {
+            adapter: AdapterLine::of(&manifest),
+            operations,
+            skipped: api.skipped,
+            repaired,
+            diagnostics: api.diagnostics,
+            component: manifest.component.clone(),
+            auth: manifest.auth.clone(),
+            sensitivity_tier: manifest.sensitivity_tier,
+            servers: api.base_urls,
+            documents: api.documents,
+            granted: granted
+                .iter()
+                .map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0)))
+                .collect(),
+            replaced: false,
+            dry_run: options.dry_run,
+            next: next_steps(&manifest),
+        };
+        granted.into_iter().for_each(|range| policy.allow(range));
+        let capabilities = Capabilities::of(listed.iter());
+        Ok(Self {
+            manifest,
+            tools,
+            offsets,
+            listed,
+            component,
+            sensitivity,
+            capabilities,
+            policy,
+            report,
+        })
+    }
+
+    fn write(
+        &self,
+        home: &Home,
+        document: &Document,
+        loader: Loader,
+        options: &InstallOptions,
+    ) -> Result<(), AdapterError> {
+        let id = &self.manifest.id;
+        let destination = home.adapter_dir(id);
+        let _guard = super::registry::lock_package(home, id)?;
+        // Leftovers of killed installations, of this adapter or another, go with the next one.
+        rote_home::sweep_staging(&home.adapters_dir())?;
+        let staged = Staged::new(&destination)?;
+        let root = staged.path();
+        let put = |name: &str, bytes: &[u8]| write_atomic(&root.join(name), bytes, FileMode::Private);
+        for dir in [package::SESSIONS, package::LOGS, package::INDEX] {
+            create_private_dir(&root.join(dir))?;
+        }
+        index::write(id, &root.join(package::INDEX), self.listed.iter())?;
+        put(package::OFFSETS, &self.offsets)?;
+        put(package::TOOLS, &self.tools)?;
+        put(package::COMPONENT, &self.component)?;
+        put(package::SPEC, &bundle(document, loader)?)?;
+        put(package::CAPABILITIES, &pretty(&self.capabilities))?;
+        put(package::SENSITIVITY, &pretty(&self.sensitivity))?;
+        put(package::POLICIES, &self.policy_bytes(&destination)?)?;
+        put(package::MANIFEST, &pretty(&self.manifest))?;
+        if options.replace {
+            keep_logs(&destination, root)?;
+            Ok(staged.commit()?)
+        } else {
+            staged.commit_new().map_err(|error| match error {
+                rote_home::HomeError::Exists { .. } => AdapterError::Exists { id: id.clone() },
+                other => other.into(),
+            })
+        }
+    }
+
+    /// The policy file: a person's marks survive a new installation; a grant of the typed base URL is added.
+    fn policy_bytes(&self, destination: &Path) -> Result<Vec<u8>, AdapterError> {
+        let path = destination.join(package::POLICIES);
+        let kept = match read_capped(&path, package::MAX_POLICY_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.is_not_found() => return Ok(self.policy.to_json().into_bytes()),
+            Err(error) => return Err(error.into()),
+        };
+        if self.policy.allowed_ranges().is_empty() {
+            return Ok(kept);
+        }
+        let mut policy = Policy::parse(&kept, &path.display().to_string())?;
+        self.policy
+            .allowed_ranges()
+            .iter()
+            .for_each(|range| policy.allow(range.clone()));
+        Ok(policy.to_json().into_bytes())
+    }
+}
+
+/// Where requests go: what a person typed, else the first absolute server of the description.
+fn base_url(api: &Api, options: &InstallOptions) -> Result<Option<BaseUrl>, AdapterError> {
+    match &options.base_url {
+        Some(typed) => BaseUrl::parse(typed).map(Some),
+        None => Ok(api.base_urls.iter().find_map(|choice| BaseUrl::parse(&choice.url).ok())),
+    }
+}
+
+/// Writes `tools.json` and computes each tool's digest from what is written.
+fn describe(
+    id: &AdapterId,
+    tools: &[Tool],
+) -> Result<(ToolsFile, BTreeMap<String, rote_types::ToolDigest>), AdapterError> {
+    let mut file = ToolsFile::new();
+    let mut digests = BTreeMap::new();
+    for tool in tools {
+        let written = file.push(tool).map_err(|error| AdapterError::Damaged {
+            id: id.clone(),
+            file: package::TOOLS.into(),
+            problem: format!("cannot hold tool `{}`: {error}", tool.name),
+        })?;
+        digests.insert(tool.name.clone(), tool_digest(&written)?);
+    }
+    Ok((file, digests))
+}
+
+/// `spec.json`: the description as JSON; other documents that it pulled in stand in `x-rote-documents`.
+fn bundle(document: &Document, loader: Loader) -> Result<Vec<u8>, AdapterError> {
+    let root = as_json(&document.name, &document.bytes)?;
+    let loaded = loader.into_loaded();
+    if loaded.is_empty() {
+        return Ok(root);
+    }
+    let mut documents = Vec::from(*b"{\"x-rote-documents\":{");
+    for (index, (name, bytes)) in loaded.iter().enumerate() {
+        if index > 0 {
+            documents.push(b',');
+        }
+        documents.extend(serde_json::to_vec(name).expect("a text is JSON"));
+        documents.push(b':');
+        // What was loaded and is no JSON or YAML is kept as text: it is evidence, not input.
+        match as_json(name, bytes) {
+            Ok(json) => documents.extend(json),
+            Err(_) => documents.extend(serde_json::to_vec(&String::from_utf8_lossy(bytes)).expect("a text is JSON")),
+        }
+    }
+    documents.push(b'}');
+    let rest = root.trim_ascii_start().strip_prefix(b"{").unwrap_or(b"}");
+    if rest.trim_ascii_start() != b"}" {
+        documents.push(b',');
+    }
+    documents.extend_from_slice(rest);
+    Ok(documents)
+}
+
+/// JSON stays as it is written; YAML is turned into JSON.
+fn as_json(name: &str, bytes: &[u8]) -> Result<Vec<u8>, AdapterError> {
+    let trimmed = bytes.trim_ascii_start();
+    if trimmed.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(trimmed).is_ok() {
+        return Ok(bytes.to_owned());
+    }
+    Ok(rote_spec::document_json(
+        rote_spec::Source { name, bytes },
+        &SpecLimits::default(),
+    )?)
+}
+
+/// Takes the logs of a replaced package over. Links, so that a line appended meanwhile is in both.
+fn keep_logs(destination: &Path, root: &Path) -> Result<(), AdapterError> {
+    let Ok(entries) = destination.join(package::LOGS).read_dir() else {
+        return Ok(());
+    };
+    for entry in entries.flatten() {
+        let target = root.join(package::LOGS).join(entry.file_name());
+        if let Err(error) = std::fs::hard_link(entry.path(), target) {
+            // They are projections of the journal: `rote audit rebuild` makes them again.
+            tracing::warn!(file = %entry.path().display(), %error, "a log file was not taken over");
+        }
+    }
+    Ok(())
+}
+
+fn next_steps(manifest: &Manifest) -> Vec<String> {
+    let id = &manifest.id;
+    let mut next = Vec::new();
+    if manifest.base_url.is_none() {
+        next.push(format!("rote adapter set {id} base_url <URL>"));
+    }
+    if let Some(token) = &manifest.auth.token_env {
+        next.push(format!("rote token set {token} --stdin"));
+    }
+    next.push(format!("rote probe {id} \"<what you want to do>\""));
+    next
+}

@@ -1,0 +1,31 @@
+//! Adapter packages: made from a description, kept on disk, opened, searched and called.
+//!
+//! Invariants: a package appears as a whole or not at all; what is opened has the identity that its manifest
+//! claims, and no component runs whose bytes are not the manifest's; arguments are checked before a response
+//! number is spent; every call goes through `rote-runtime` and so through the gate. Reading descriptions is the
+//! business of `rote-spec`, deciding about calls that of `rote-govern` and `rote-gate`.
+
+mod arguments;
+mod call;
+mod error;
+mod generate;
+mod index;
+mod install;
+mod opened;
+mod package;
+mod registry;
+mod report;
+mod sensitivity;
+mod session;
+mod source;
+
+pub use arguments::{ArgumentProblem, parameter_value};
+pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Reservation};
+pub use error::{AdapterError, CallFailure};
+pub use generate::{GenerateError, generate};
+pub use install::InstallOptions;
+pub use opened::Adapter;
+pub use registry::{AdapterEntry, AdapterProblem, Adapters, Hit};
+pub use report::{AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, ToolsetCount};
+pub use sensitivity::{Evidence, Sensitivity, ToolSensitivity};
+pub use source::{Document, Loader, SpecLocation, read_source};

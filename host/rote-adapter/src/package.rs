@@ -1,0 +1,215 @@
+//! The files of a package, and how one tool is read without reading all of them.
+//!
+//! `tools.json` is an array with one tool per line; `index/offsets.json` says where each line is. A call reads one
+//! slice; the digest of what it reads is compared with the manifest by its reader.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use rote_types::Tool;
+use serde::Serialize;
+
+/// Names of files and directories in a package, as the seed "rote architecture" lists them.
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const TOOLS: &str = "tools.json";
+pub(crate) const SPEC: &str = "spec.json";
+pub(crate) const CAPABILITIES: &str = "capabilities.json";
+pub(crate) const SENSITIVITY: &str = "sensitivity.json";
+pub(crate) const POLICIES: &str = "config/policies.json";
+pub(crate) const SESSIONS: &str = "runtime/sessions";
+pub(crate) const LOGS: &str = "logs";
+pub(crate) const INDEX: &str = "index";
+pub(crate) const OFFSETS: &str = "index/offsets.json";
+pub(crate) const COMPONENT: &str = "adapter.wasm";
+
+/// Bounds on what is read back; each is far above what an installation writes.
+pub(crate) const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_POLICY_BYTES: u64 = 8 << 20;
+pub(crate) const MAX_OFFSETS_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_SMALL_BYTES: u64 = 64 << 20;
+pub(crate) const MAX_COMPONENT_BYTES: u64 = 256 << 20;
+const MAX_TOOL_BYTES: u32 = 8 << 20;
+
+/// Where each tool is in `tools.json`: offset and length in bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Offsets(HashMap<String, (u64, u32)>);
+
+impl Offsets {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        serde_json::from_slice(bytes)
+            .map(Self)
+            .map_err(|error| format!("is not a table of offsets: {error}"))
+    }
+
+    /// Reads the bytes of one tool; `None` when there is no such tool.
+    pub(crate) fn read(&self, tools: &File, tool: &str) -> Option<std::io::Result<Vec<u8>>> {
+        let &(offset, length) = self.0.get(tool)?;
+        let too_large = || std::io::Error::new(std::io::ErrorKind::InvalidData, "the tool is too large");
+        if length > MAX_TOOL_BYTES {
+            return Some(Err(too_large()));
+        }
+        let mut bytes = vec![0; usize::try_from(length).ok()?];
+        Some(tools.read_exact_at(&mut bytes, offset).map(|()| bytes))
+    }
+}
+
+/// `tools.json` in the making.
+pub(crate) struct ToolsFile {
+    pub(crate) bytes: Vec<u8>,
+    offsets: BTreeMap<String, (u64, u32)>,
+}
+
+impl ToolsFile {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: b"[".to_vec(),
+            offsets: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a tool and returns it as a reader will see it: numbers lose digits on the way through text, and the
+    /// digest must be that of what is read.
+    pub(crate) fn push(&mut self, tool: &Tool) -> Result<Tool, serde_json::Error> {
+        self.bytes
+            .extend_from_slice(if self.offsets.is_empty() { b"\n" } else { b",\n" });
+        let start = self.bytes.len();
+        serde_json::to_writer(&mut self.bytes, tool)?;
+        let slice = &self.bytes[start..];
+        // A tool is bounded by the reader's schema limit, far below 4 GiB.
+        let length = u32::try_from(slice.len()).unwrap_or(u32::MAX);
+        self.offsets.insert(tool.name.clone(), (start as u64, length));
+        serde_json::from_slice(slice)
+    }
+
+    /// Returns the finished file and its offsets file.
+    pub(crate) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
+        self.bytes.extend_from_slice(b"\n]\n");
+        (self.bytes, compact(&self.offsets))
+    }
+}
+
+/// Compact JSON of data whose keys are texts.
+pub(crate) fn compact<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec(value).expect("plain data with text keys is always JSON");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Indented JSON of data whose keys are texts.
+pub(crate) fn pretty<T: Serialize>(value: &T) -> Vec<u8> {
+    let mut bytes = serde_json::to_vec_pretty(value).expect("plain data with text keys is always JSON");
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Identity of a file on disk, to notice that it was replaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    /// The stamp of the file at `path`, or `None` when it cannot be looked at.
+    pub(crate) fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = path.metadata().ok()?;
+        let modified = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Self {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified,
+        })
+    }
+}
+
+/// The names closest to `wanted`, best first, at most three, none that is far off.
+pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let fold = |text: &str| text.to_lowercase().replace(['_', '-', '.', '/', ' '], "");
+    let target = fold(wanted);
+    let mut scored: Vec<(f64, &str)> = names
+        .map(|name| {
+            let folded = fold(name);
+            let part = !target.is_empty() && (folded.contains(&target) || target.contains(&folded));
+            (
+                strsim::jaro_winkler(&target, &folded) + if part { 0.1 } else { 0.0 },
+                name,
+            )
+        })
+        .filter(|(score, _)| *score >= 0.78)
+        .collect();
+    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1)));
+    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::{Method, ToolHints};
+    use serde_json::json;
+
+    fn tool(name: &str) -> Tool {
+        Tool {
+            name: name.to_owned(),
+            original_operation_id: None,
+            description: "Ünicode text, one line each".to_owned(),
+            method: Method::Get,
+            path: "/x".to_owned(),
+            servers: Vec::new(),
+            toolset: "x".to_owned(),
+            hints: ToolHints::default(),
+            deprecated: false,
+            security: Vec::new(),
+            input_schema: json!({"type": "object", "properties": {"n": {"maximum": 3.402_823_466_385_288_6e38}}}),
+        }
+    }
+
+    #[test]
+    fn each_tool_is_read_from_its_own_slice() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut file = ToolsFile::new();
+        let written: Vec<_> = ["a", "b/c", "d"]
+            .iter()
+            .map(|name| file.push(&tool(name)).unwrap())
+            .collect();
+        let (tools, offsets) = file.finish();
+        let all: Vec<Tool> = serde_json::from_slice(&tools).unwrap();
+        assert_eq!(all, written);
+        let path = dir.path().join("tools.json");
+        rote_home::write_atomic(&path, &tools, rote_home::FileMode::Private).unwrap();
+        let (offsets, file) = (Offsets::parse(&offsets).unwrap(), File::open(path).unwrap());
+        let read: Tool = serde_json::from_slice(&offsets.read(&file, "b/c").unwrap().unwrap()).unwrap();
+        assert_eq!(read, written[1]);
+        assert!(offsets.read(&file, "e").is_none());
+    }
+
+    #[test]
+    fn an_offset_beyond_the_file_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("tools.json");
+        rote_home::write_atomic(&path, b"[]", rote_home::FileMode::Private).unwrap();
+        let file = File::open(path).unwrap();
+        for text in [
+            r#"{"a":[0,100]}"#,
+            r#"{"a":[18446744073709551615,1]}"#,
+            r#"{"a":[0,4294967295]}"#,
+        ] {
+            let offsets = Offsets::parse(text.as_bytes()).unwrap();
+            assert!(offsets.read(&file, "a").unwrap().is_err(), "{text}");
+        }
+        for text in ["", "[]", r#"{"a":[-1,1]}"#, r#"{"a":[1]}"#] {
+            assert!(Offsets::parse(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn near_names_are_offered_and_far_ones_are_not() {
+        let names = ["issues/list", "issues/create", "pulls/list", "getPetById"];
+        assert_eq!(nearest("issues_list", names.into_iter())[0], "issues/list");
+        assert_eq!(nearest("get_pet", names.into_iter()), ["getPetById"]);
+        assert!(nearest("zzz", names.into_iter()).is_empty());
+    }
+}

@@ -1,0 +1,397 @@
+//! The installed adapters of one home: install, list, open, change, remove, search.
+//!
+//! Changes to one package are serialised by a lock file beside it; readers need no lock, because every file is
+//! replaced in one step. An opened adapter is kept until its manifest or its policy changes on disk.
+
+pub(crate) mod base;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use rote_gate::Gate;
+use rote_govern::Policy;
+use rote_govern::egress::AllowedRange;
+use rote_home::{FileMode, Home, LockGuard, read_capped, remove_dir, write_durable};
+use rote_types::{AdapterId, Clock, Manifest, SensitivityTier, Tool};
+use serde::Serialize;
+
+use crate::opened::{Adapter, read_manifest};
+use crate::package::{self, nearest};
+use crate::source::{Document, Loader, SpecLocation, read_source};
+use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, index, install};
+use base::{BaseUrl, grant, parse_range};
+
+/// How long a change waits for another change of the same package.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Most hits of one search.
+const MAX_HITS: usize = 50;
+
+/// One installed adapter in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AdapterEntry {
+    /// What it is.
+    #[serde(flatten)]
+    pub line: AdapterLine,
+    /// The credential that it asks for first.
+    pub token_env: Option<String>,
+    /// How sensitive its data is.
+    pub sensitivity_tier: SensitivityTier,
+}
+
+/// A package that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AdapterProblem {
+    /// Its name.
+    pub id: AdapterId,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// A tool that fits an intent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// Whose tool it is.
+    pub adapter: AdapterId,
+    /// The tool with its input schema.
+    pub tool: Tool,
+    /// How well it fits; higher is better, comparable within one adapter.
+    pub score: f32,
+}
+
+/// The installed adapters of one home. Shared by reference between threads.
+#[derive(Debug)]
+pub struct Adapters {
+    home: Home,
+    clock: Arc<dyn Clock>,
+    opened: Mutex<HashMap<AdapterId, Arc<Adapter>>>,
+}
+
+impl Adapters {
+    /// Looks at the adapters of `home`. Nothing is read yet.
+    #[must_use]
+    pub fn new(home: &Home, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            home: home.clone(),
+            clock,
+            opened: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// Installs the description that a person named by path or URL.
+    ///
+    /// # Errors
+    /// As [`Adapters::install`], and when the document cannot be read or fetched.
+    pub async fn install_from(
+        self: &Arc<Self>,
+        gate: &Arc<Gate>,
+        id: &AdapterId,
+        location: &SpecLocation,
+        options: InstallOptions,
+    ) -> Result<InstallReport, AdapterError> {
+        self.refuse_installed(id, &options)?;
+        let document = read_source(gate, location).await?;
+        let (adapters, gate, id) = (Arc::clone(self), Arc::clone(gate), id.clone());
+        let executor = tokio::runtime::Handle::current();
+        // Reading blocks: on the processor for a second, and on the network when the document has references.
+        let work = tokio::task::spawn_blocking(move || {
+            let loader = Loader::with_gate(&document, gate, executor);
+            adapters.install(&id, &document, loader, &options)
+        });
+        work.await.map_err(|_| AdapterError::Host {
+            task: "install the adapter",
+        })?
+    }
+
+    /// Makes and installs an adapter; with `dry_run` it only says what it would make.
+    ///
+    /// # Errors
+    /// [`AdapterError::Exists`] unless `replace` is set; [`AdapterError::Spec`] and [`AdapterError::NoTools`] for a
+    /// description that is none; [`AdapterError::BaseUrl`]; [`AdapterError::Home`] when the disk refuses. The
+    /// package of before, or none, is then in place.
+    pub fn install(
+        &self,
+        id: &AdapterId,
+        document: &Document,
+        loader: Loader,
+        options: &InstallOptions,
+    ) -> Result<InstallReport, AdapterError> {
+        install::install(&self.home, id, document, loader, options, self.clock.now())
+    }
+
+    /// Returns the installed adapters by name, and the packages that cannot be read.
+    ///
+    /// # Errors
+    /// [`AdapterError::Home`] when the directory cannot be listed.
+    pub fn list(&self) -> Result<(Vec<AdapterEntry>, Vec<AdapterProblem>), AdapterError> {
+        let (mut entries, mut problems) = (Vec::new(), Vec::new());
+        for id in self.ids()? {
+            match read_manifest(&self.home.adapter_dir(&id), &id) {
+                Ok(manifest) => entries.push(AdapterEntry {
+                    line: AdapterLine::of(&manifest),
+                    token_env: manifest.auth.token_env.clone(),
+                    sensitivity_tier: manifest.sensitivity_tier,
+                }),
+                Err(error) => problems.push(AdapterProblem {
+                    id,
+                    problem: error.to_string(),
+                }),
+            }
+        }
+        Ok((entries, problems))
+    }
+
+    /// Returns the names of the installed adapters, sorted.
+    ///
+    /// # Errors
+    /// [`AdapterError::Home`] when the directory cannot be listed.
+    pub fn ids(&self) -> Result<Vec<AdapterId>, AdapterError> {
+        let dir = self.home.adapters_dir();
+        let fail = |source| rote_home::HomeError::Io {
+            action: "list",
+            path: dir.clone(),
+            source,
+        };
+        let mut ids = Vec::new();
+        for entry in dir.read_dir().map_err(fail)? {
+            // Names that are no adapter ids are not ours: staging directories, locks, other people's files.
+            let name = entry.map_err(fail)?.file_name();
+            if let Some(id) = name.to_str().and_then(|name| name.parse::<AdapterId>().ok())
+                && dir.join(id.as_str()).is_dir()
+            {
+                ids.push(id);
+            }
+        }
+        ids.sort();
+        Ok(ids)
+    }
+
+    /// Opens an adapter: its manifest has the fingerprint that it claims; its policy is read, or why it cannot be.
+    ///
+    /// # Errors
+    /// [`AdapterError::NotInstalled`], [`AdapterError::Damaged`] or [`AdapterError::Changed`].
+    pub fn open(&self, id: &AdapterId) -> Result<Arc<Adapter>, AdapterError> {
+        let known = self.opened().get(id).cloned();
+        if let Some(adapter) = known.filter(|adapter| adapter.is_current()) {
+            return Ok(adapter);
+        }
+        let dir = self.home.adapter_dir(id);
+        if !dir.join(package::MANIFEST).is_file() {
+            let names = self.ids().unwrap_or_default();
+            let nearest = nearest(id.as_str(), names.iter().map(AdapterId::as_str));
+            return Err(AdapterError::NotInstalled {
+                id: id.clone(),
+                nearest,
+            });
+        }
+        let adapter = Arc::new(Adapter::open(&dir, id)?);
+        self.opened().insert(id.clone(), Arc::clone(&adapter));
+        Ok(adapter)
+    }
+
+    /// Returns `capabilities.json` of an adapter.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`].
+    pub fn capabilities(&self, id: &AdapterId) -> Result<Capabilities, AdapterError> {
+        self.open(id)?.read_json(package::CAPABILITIES)
+    }
+
+    /// Returns `sensitivity.json` of an adapter.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`].
+    pub fn sensitivity(&self, id: &AdapterId) -> Result<Sensitivity, AdapterError> {
+        self.open(id)?.read_json(package::SENSITIVITY)
+    }
+
+    /// Sets where requests go; the fingerprint stays. A literal loopback address grants just that address and port.
+    ///
+    /// # Errors
+    /// [`AdapterError::BaseUrl`]; [`AdapterError::Policy`] when the policy would need a grant and cannot be
+    /// understood; as [`Adapters::open`].
+    pub fn set_base_url(&self, id: &AdapterId, url: &str) -> Result<AdapterLine, AdapterError> {
+        let base = BaseUrl::parse(url)?;
+        self.open(id)?;
+        let _guard = lock_package(&self.home, id)?;
+        let dir = self.home.adapter_dir(id);
+        let mut manifest: Manifest = read_manifest(&dir, id)?;
+        if let Some(range) = grant(&base) {
+            self.edit_policy(id, |policy| policy.allow(range))?;
+        }
+        manifest.base_url = Some(base.url);
+        write_durable(
+            &dir.join(package::MANIFEST),
+            &package::pretty(&manifest),
+            FileMode::Private,
+        )?;
+        Ok(AdapterLine::of(&manifest))
+    }
+
+    /// Allows an address range outside of the public internet for one adapter, on one port or on all.
+    ///
+    /// # Errors
+    /// [`AdapterError::Range`]; [`AdapterError::Policy`] when the policy cannot be understood; as
+    /// [`Adapters::open`].
+    pub fn allow_cidr(
+        &self,
+        id: &AdapterId,
+        cidr: &str,
+        port: Option<u16>,
+        reason: &str,
+    ) -> Result<AllowedRange, AdapterError> {
+        let range = AllowedRange {
+            cidr: parse_range(cidr)?,
+            port,
+            reason: reason.to_owned(),
+        };
+        self.open(id)?;
+        let _guard = lock_package(&self.home, id)?;
+        self.edit_policy(id, |policy| policy.allow(range.clone()))?;
+        Ok(range)
+    }
+
+    /// Takes a range back and returns how many grants went.
+    ///
+    /// # Errors
+    /// As [`Adapters::allow_cidr`].
+    pub fn disallow_cidr(&self, id: &AdapterId, cidr: &str) -> Result<usize, AdapterError> {
+        let range: IpNet = parse_range(cidr)?;
+        self.open(id)?;
+        let _guard = lock_package(&self.home, id)?;
+        let mut removed = 0;
+        self.edit_policy(id, |policy| removed = policy.disallow(range))?;
+        Ok(removed)
+    }
+
+    /// Removes an adapter, damaged or not, with everything in its package.
+    ///
+    /// # Errors
+    /// [`AdapterError::NotInstalled`] or [`AdapterError::Home`].
+    pub fn remove(&self, id: &AdapterId) -> Result<(), AdapterError> {
+        let _guard = lock_package(&self.home, id)?;
+        let dir = self.home.adapter_dir(id);
+        if dir.symlink_metadata().is_err() {
+            let names = self.ids()?;
+            let nearest = nearest(id.as_str(), names.iter().map(AdapterId::as_str));
+            return Err(AdapterError::NotInstalled {
+                id: id.clone(),
+                nearest,
+            });
+        }
+        self.opened().remove(id);
+        // The manifest goes first: what a kill leaves is then no adapter.
+        rote_home::remove_file(&dir.join(package::MANIFEST))?;
+        Ok(remove_dir(&dir)?)
+    }
+
+    /// Returns the tools of an adapter that fit `intent`, best first.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`], [`Adapter::tool`], and [`AdapterError::Index`].
+    pub fn probe(&self, id: &AdapterId, intent: &str, limit: usize) -> Result<Vec<Hit>, AdapterError> {
+        let adapter = self.open(id)?;
+        let dir = self.home.adapter_dir(id).join(package::INDEX);
+        let found = index::search(id, &dir, intent, limit.clamp(1, MAX_HITS))?;
+        found
+            .into_iter()
+            .map(|found| {
+                let tool = Tool::clone(&*adapter.tool(&found.tool)?);
+                Ok(Hit {
+                    adapter: id.clone(),
+                    tool,
+                    score: found.score,
+                })
+            })
+            .collect()
+    }
+
+    /// Returns the tools of all adapters that fit `intent`: those first in which most of its words stand. Packages
+    /// that cannot be read are left out and named.
+    ///
+    /// # Errors
+    /// [`AdapterError::Home`] when the adapters cannot be listed.
+    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AdapterError> {
+        let limit = limit.clamp(1, MAX_HITS);
+        let (mut hits, mut problems) = (Vec::new(), Vec::new());
+        for id in self.ids()? {
+            match self.probe(&id, intent, limit) {
+                Ok(found) => hits.extend(found),
+                Err(error) => problems.push(AdapterProblem {
+                    id,
+                    problem: error.to_string(),
+                }),
+            }
+        }
+        // Scores of different indexes are not comparable, the share of words that a tool knows is.
+        let words = index::meaningful_words(intent);
+        let mut ranked: Vec<(usize, Hit)> = hits.into_iter().map(|hit| (coverage(&hit, &words), hit)).collect();
+        ranked.sort_by(|(covers, hit), (other_covers, other)| {
+            other_covers
+                .cmp(covers)
+                .then_with(|| other.score.total_cmp(&hit.score))
+                .then_with(|| (&hit.adapter, &hit.tool.name).cmp(&(&other.adapter, &other.tool.name)))
+        });
+        ranked.truncate(limit);
+        Ok((ranked.into_iter().map(|(_, hit)| hit).collect(), problems))
+    }
+
+    /// Returns the file of an adapter's policy.
+    #[must_use]
+    pub fn policy_file(&self, id: &AdapterId) -> PathBuf {
+        self.home.adapter_policy_file(id)
+    }
+
+    /// Returns the home.
+    #[must_use]
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
+    fn opened(&self) -> std::sync::MutexGuard<'_, HashMap<AdapterId, Arc<Adapter>>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn refuse_installed(&self, id: &AdapterId, options: &InstallOptions) -> Result<(), AdapterError> {
+        let installed = self.home.adapter_dir(id).symlink_metadata().is_ok();
+        match installed && !options.replace && !options.dry_run {
+            true => Err(AdapterError::Exists { id: id.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    /// Changes the policy file. The caller holds the package's lock.
+    fn edit_policy(&self, id: &AdapterId, edit: impl FnOnce(&mut Policy)) -> Result<(), AdapterError> {
+        let path = self.policy_file(id);
+        let bytes = read_capped(&path, package::MAX_POLICY_BYTES)?;
+        let mut policy = Policy::parse(&bytes, &path.display().to_string())?;
+        edit(&mut policy);
+        Ok(write_durable(&path, policy.to_json().as_bytes(), FileMode::Private)?)
+    }
+}
+
+/// How many of `words` begin a word of the tool's name, path or description.
+fn coverage(hit: &Hit, words: &[String]) -> usize {
+    let text = format!("{} {} {}", hit.tool.name, hit.tool.path, hit.tool.description);
+    let known = crate::sensitivity::split_words(&text);
+    // Four letters stand for a stem: `merging` is covered by `merge`.
+    let stem = |word: &str| word.chars().take(4).collect::<String>();
+    words
+        .iter()
+        .filter(|word| known.iter().any(|known| known.starts_with(&stem(word))))
+        .count()
+}
+
+/// Serialises changes of one package between processes.
+pub(crate) fn lock_package(home: &Home, id: &AdapterId) -> Result<LockGuard, AdapterError> {
+    Ok(rote_home::lock(
+        &home.adapters_dir().join(format!(".lock-{id}")),
+        LOCK_TIMEOUT,
+    )?)
+}
+
+#[cfg(test)]
+mod tests;

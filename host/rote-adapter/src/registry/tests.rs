@@ -1,0 +1,494 @@
+//! Tests of installation and of the registry, on a real disk with small descriptions of our own.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use rote_types::Method;
+
+use super::*;
+use crate::source::Reach;
+
+/// A shop with reads, writes, a secret field and a server of its own.
+const SHOP: &str = r##"{
+  "openapi": "3.1.0",
+  "info": {"title": "Shop", "version": "2.0"},
+  "servers": [{"url": "https://shop.example/v2/"}],
+  "paths": {
+    "/orders": {
+      "get": {"operationId": "orders/list", "tags": ["orders"], "summary": "List the orders of a customer.",
+        "parameters": [{"name": "email", "in": "query", "schema": {"type": "string"}},
+                       {"name": "limit", "in": "query", "schema": {"type": "integer", "maximum": 100}}],
+        "responses": {"200": {"description": "ok"}}},
+      "post": {"operationId": "orders/create", "tags": ["orders"], "summary": "Place an order.",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object",
+          "required": ["item"], "properties": {"item": {"type": "string"}, "cardNumber": {"type": "string"}}}}}},
+        "responses": {"201": {"description": "created"}}}
+    },
+    "/orders/{id}": {
+      "delete": {"operationId": "orders/cancel", "tags": ["orders"], "summary": "Cancel an order.",
+        "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "string"}}],
+        "responses": {"204": {"description": "gone"}}}
+    }
+  }
+}"##;
+
+#[derive(Debug)]
+struct Fixed;
+
+impl Clock for Fixed {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+struct Fixture {
+    _dir: tempfile::TempDir,
+    adapters: Adapters,
+}
+
+impl Fixture {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path().join("home")).unwrap();
+        Self {
+            _dir: dir,
+            adapters: Adapters::new(&home, Arc::new(Fixed)),
+        }
+    }
+
+    fn installed() -> Self {
+        let fixture = Self::new();
+        fixture.install("shop", SHOP, &InstallOptions::default()).unwrap();
+        fixture
+    }
+
+    fn install(&self, name: &str, text: &str, options: &InstallOptions) -> Result<InstallReport, AdapterError> {
+        let document = Document::embedded("shop.json", text.as_bytes());
+        self.adapters
+            .install(&id(name), &document, Loader::new(&document), options)
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.adapters.home().adapter_dir(&id("shop")).join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        String::from_utf8(read_capped(&self.file(name), 1 << 24).unwrap()).unwrap()
+    }
+
+    fn rewrite(&self, name: &str, from: &str, to: &str) {
+        let text = self.text(name);
+        assert!(text.contains(from), "{name} holds no {from}");
+        write_durable(&self.file(name), text.replace(from, to).as_bytes(), FileMode::Private).unwrap();
+    }
+}
+
+fn id(name: &str) -> AdapterId {
+    name.parse().unwrap()
+}
+
+fn names(dir: &Path) -> Vec<String> {
+    let mut names: Vec<String> = dir
+        .read_dir()
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_package_has_the_files_that_the_layout_lists() {
+    let fixture = Fixture::installed();
+    assert_eq!(
+        names(&fixture.file("")),
+        [
+            "adapter.wasm",
+            "capabilities.json",
+            "config",
+            "index",
+            "logs",
+            "manifest.json",
+            "runtime",
+            "sensitivity.json",
+            "spec.json",
+            "tools.json"
+        ]
+    );
+    assert_eq!(names(&fixture.file("runtime")), ["sessions"]);
+    assert_eq!(names(&fixture.file("config")), ["policies.json"]);
+    assert!(names(&fixture.file("index")).contains(&"offsets.json".to_owned()));
+    assert_eq!(fixture.text("spec.json"), SHOP);
+}
+
+#[test]
+fn the_report_says_what_was_made_and_a_dry_run_makes_nothing() {
+    let fixture = Fixture::new();
+    let dry = InstallOptions {
+        dry_run: true,
+        ..InstallOptions::default()
+    };
+    let planned = fixture.install("shop", SHOP, &dry).unwrap();
+    assert!(fixture.adapters.ids().unwrap().is_empty());
+    let made = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap();
+    assert_eq!(
+        InstallReport {
+            dry_run: false,
+            ..planned
+        },
+        made
+    );
+    let counts = made.operations;
+    assert_eq!(counts.total, 3);
+    assert_eq!(counts.generated + counts.repaired + counts.skipped, counts.total);
+    assert_eq!(
+        (made.adapter.tools, made.adapter.base_url.as_deref()),
+        (3, Some("https://shop.example/v2"))
+    );
+    assert_eq!(
+        made.component.bytes,
+        fixture.file("adapter.wasm").metadata().unwrap().len()
+    );
+    assert_eq!(
+        made.sensitivity_tier,
+        SensitivityTier::High,
+        "a card number is asked for"
+    );
+}
+
+#[test]
+fn what_is_opened_is_what_was_installed() {
+    let fixture = Fixture::installed();
+    let adapter = fixture.adapters.open(&id("shop")).unwrap();
+    assert_eq!(
+        adapter.tool_names().collect::<Vec<_>>(),
+        ["orders/cancel", "orders/create", "orders/list"]
+    );
+    let tool = adapter.tool("orders/cancel").unwrap();
+    assert_eq!((tool.method, tool.path.as_str()), (Method::Delete, "/orders/{id}"));
+    assert!(adapter.policy().is_ok());
+    assert!(
+        adapter
+            .check_arguments("orders/cancel", &serde_json::json!({"id": "7"}))
+            .is_ok()
+    );
+    let error = adapter
+        .check_arguments("orders/list", &serde_json::json!({"limt": 7}))
+        .unwrap_err();
+    assert!(error.to_string().contains("did you mean `limit`"), "{error}");
+    let error = adapter.tool("order_list").unwrap_err();
+    assert!(
+        matches!(&error, AdapterError::UnknownTool { nearest, .. } if nearest[0] == "orders/list"),
+        "{error}"
+    );
+    let capabilities = fixture.adapters.capabilities(&id("shop")).unwrap();
+    assert_eq!(
+        (
+            capabilities.tool_count,
+            capabilities.read_operations,
+            capabilities.write_operations
+        ),
+        (3, 1, 2)
+    );
+}
+
+#[test]
+fn the_fingerprint_is_the_surface_and_nothing_else() {
+    let fixture = Fixture::new();
+    let print = |name: &str, text: &str, options: InstallOptions| {
+        fixture.install(name, text, &options).unwrap().adapter.fingerprint
+    };
+    let base = |url: &str| InstallOptions {
+        base_url: Some(url.to_owned()),
+        ..InstallOptions::default()
+    };
+    let one = print("a", SHOP, InstallOptions::default());
+    assert_eq!(
+        one,
+        print("b", SHOP, base("https://other.example")),
+        "ids and base URLs are outside of it"
+    );
+    let reworded = SHOP.replace("Place an order.", "Puts an order in.");
+    assert_eq!(
+        one,
+        print("c", &reworded, InstallOptions::default()),
+        "prose is outside of it"
+    );
+    let changed = SHOP.replace("\"maximum\": 100", "\"maximum\": 50");
+    assert_ne!(one, print("d", &changed, InstallOptions::default()));
+}
+
+#[test]
+fn an_installed_adapter_is_replaced_only_when_asked_and_a_persons_marks_survive() {
+    let fixture = Fixture::installed();
+    let error = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap_err();
+    assert!(matches!(error, AdapterError::Exists { .. }), "{error}");
+    fixture.rewrite(
+        "config/policies.json",
+        "\"deny_list\": []",
+        "\"deny_list\": [\"orders/cancel\"]",
+    );
+    rote_home::append_line(
+        &fixture.file("logs/write_guard_2026-01-01.jsonl"),
+        "{}",
+        FileMode::Private,
+    )
+    .unwrap();
+    let before = fixture.adapters.open(&id("shop")).unwrap();
+    let changed = SHOP.replace("\"maximum\": 100", "\"maximum\": 50");
+    let replace = InstallOptions {
+        replace: true,
+        ..InstallOptions::default()
+    };
+    let report = fixture.install("shop", &changed, &replace).unwrap();
+    assert!(report.replaced);
+    let after = fixture.adapters.open(&id("shop")).unwrap();
+    assert_ne!(before.manifest().fingerprint, after.manifest().fingerprint);
+    assert!(fixture.text("config/policies.json").contains("orders/cancel"));
+    assert_eq!(fixture.text("logs/write_guard_2026-01-01.jsonl"), "{}\n");
+    // Who opened the old one still reads the old one's tools.
+    assert_eq!(
+        before.tool("orders/list").unwrap().input_schema["properties"]["limit"]["maximum"],
+        100
+    );
+    assert_eq!(names(&fixture.adapters.home().adapters_dir()), [".lock-shop", "shop"]);
+}
+
+#[test]
+fn an_installation_that_fails_or_was_killed_leaves_nothing() {
+    let fixture = Fixture::new();
+    let adapters_dir = fixture.adapters.home().adapters_dir();
+    for broken in [
+        "",
+        "{",
+        "<html></html>",
+        r#"{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{}}"#,
+    ] {
+        assert!(
+            fixture.install("shop", broken, &InstallOptions::default()).is_err(),
+            "{broken}"
+        );
+        assert!(names(&adapters_dir).is_empty(), "{broken}: {:?}", names(&adapters_dir));
+    }
+    // A kill leaves the staging directory without its lock; the next installation sweeps it.
+    let leftover = adapters_dir.join(".staging-4000000-0");
+    write_durable(&leftover.join("manifest.json"), b"{}", FileMode::Private).unwrap();
+    assert!(fixture.adapters.ids().unwrap().is_empty());
+    fixture.install("shop", SHOP, &InstallOptions::default()).unwrap();
+    assert!(!leftover.exists());
+}
+
+#[test]
+fn every_edit_of_an_installed_package_is_noticed() {
+    let fixture = Fixture::installed();
+    let cases = [
+        ("manifest.json", "\"version\": \"2.0\"", "\"version\": \"2.1\""),
+        (
+            "manifest.json",
+            "\"spec_type\": \"openapi31\"",
+            "\"spec_type\": \"openapi3\"",
+        ),
+    ];
+    for (file, from, to) in cases {
+        fixture.rewrite(file, from, to);
+        let error = fixture.adapters.open(&id("shop")).unwrap_err();
+        assert!(matches!(error, AdapterError::Changed { .. }), "{from}: {error}");
+        fixture.rewrite(file, to, from);
+        fixture.adapters.open(&id("shop")).unwrap();
+    }
+    fixture.rewrite("tools.json", "/orders/{id}", "/admins/{id}");
+    let fresh = Adapters::new(fixture.adapters.home(), Arc::new(Fixed));
+    let adapter = fresh.open(&id("shop")).unwrap();
+    assert!(matches!(
+        adapter.tool("orders/cancel").unwrap_err(),
+        AdapterError::Changed { .. }
+    ));
+    assert!(adapter.tool("orders/list").is_ok(), "the others are as they were");
+}
+
+#[test]
+fn a_package_that_cannot_be_read_is_named_and_spoils_nothing() {
+    let fixture = Fixture::installed();
+    fixture.install("other", SHOP, &InstallOptions::default()).unwrap();
+    for content in ["", "{", "{}", "[1]"] {
+        write_durable(&fixture.file("manifest.json"), content.as_bytes(), FileMode::Private).unwrap();
+        let (entries, problems) = fixture.adapters.list().unwrap();
+        assert_eq!((entries.len(), problems.len()), (1, 1), "{content}");
+        assert!(
+            matches!(fixture.adapters.open(&id("shop")), Err(AdapterError::Damaged { .. })),
+            "{content}"
+        );
+        let (hits, problems) = fixture.adapters.explore("cancel order", 5).unwrap();
+        assert_eq!((hits[0].tool.name.as_str(), problems.len()), ("orders/cancel", 1));
+    }
+    fixture.adapters.remove(&id("shop")).unwrap();
+    assert_eq!(fixture.adapters.ids().unwrap(), [id("other")]);
+}
+
+#[test]
+fn a_manifest_of_another_adapter_is_refused() {
+    let fixture = Fixture::installed();
+    fixture.rewrite("manifest.json", "\"id\": \"shop\"", "\"id\": \"bank\"");
+    assert!(matches!(
+        fixture.adapters.open(&id("shop")),
+        Err(AdapterError::Damaged { .. })
+    ));
+}
+
+#[test]
+fn an_unknown_adapter_is_answered_with_near_names() {
+    let fixture = Fixture::installed();
+    let error = fixture.adapters.open(&id("shp")).unwrap_err();
+    assert!(
+        matches!(&error, AdapterError::NotInstalled { nearest, .. } if nearest == &["shop"]),
+        "{error}"
+    );
+    assert!(matches!(
+        fixture.adapters.remove(&id("shp")),
+        Err(AdapterError::NotInstalled { .. })
+    ));
+}
+
+#[test]
+fn a_policy_that_cannot_be_read_denies_and_is_read_again_when_it_is_mended() {
+    let fixture = Fixture::installed();
+    let good = fixture.text("config/policies.json");
+    write_durable(
+        &fixture.file("config/policies.json"),
+        b"{\n\"saef_list\": []}",
+        FileMode::Private,
+    )
+    .unwrap();
+    let adapter = fixture.adapters.open(&id("shop")).unwrap();
+    let error = adapter.policy().as_ref().as_ref().unwrap_err();
+    assert_eq!(error.line, 2, "{error}");
+    rote_home::remove_file(&fixture.file("config/policies.json")).unwrap();
+    assert!(fixture.adapters.open(&id("shop")).unwrap().policy().is_err());
+    write_durable(
+        &fixture.file("config/policies.json"),
+        good.as_bytes(),
+        FileMode::Private,
+    )
+    .unwrap();
+    assert!(fixture.adapters.open(&id("shop")).unwrap().policy().is_ok());
+}
+
+#[test]
+fn only_a_typed_loopback_address_is_a_grant() {
+    let fixture = Fixture::new();
+    let local = SHOP.replace("https://shop.example/v2/", "http://127.0.0.1:8741/v2");
+    let report = fixture.install("shop", &local, &InstallOptions::default()).unwrap();
+    assert_eq!(report.adapter.base_url.as_deref(), Some("http://127.0.0.1:8741/v2"));
+    assert!(report.granted.is_empty(), "the description's own words grant nothing");
+    let ranges = || {
+        let adapter = fixture.adapters.open(&id("shop")).unwrap();
+        let policy = Result::as_ref(adapter.policy()).unwrap();
+        policy
+            .allowed_ranges()
+            .iter()
+            .map(|r| (r.cidr.to_string(), r.port))
+            .collect::<Vec<_>>()
+    };
+    assert!(ranges().is_empty());
+    let fingerprint = report.adapter.fingerprint;
+    let line = fixture
+        .adapters
+        .set_base_url(&id("shop"), "http://127.0.0.1:9000/")
+        .unwrap();
+    assert_eq!(
+        (line.base_url.as_deref(), &line.fingerprint),
+        (Some("http://127.0.0.1:9000"), &fingerprint)
+    );
+    assert_eq!(ranges(), [("127.0.0.1/32".to_owned(), Some(9000))]);
+    fixture.adapters.set_base_url(&id("shop"), "http://10.0.0.7/").unwrap();
+    assert_eq!(ranges().len(), 1);
+    fixture
+        .adapters
+        .allow_cidr(&id("shop"), "10.0.0.7", Some(80), "test box")
+        .unwrap();
+    assert_eq!(ranges()[1], ("10.0.0.7/32".to_owned(), Some(80)));
+    assert_eq!(fixture.adapters.disallow_cidr(&id("shop"), "10.0.0.7").unwrap(), 1);
+    assert!(matches!(
+        fixture.adapters.allow_cidr(&id("shop"), "10.0.0.7/8", None, ""),
+        Err(AdapterError::Range { .. })
+    ));
+}
+
+#[test]
+fn a_new_grant_joins_the_marks_of_a_replaced_adapter() {
+    let fixture = Fixture::installed();
+    fixture.rewrite(
+        "config/policies.json",
+        "\"confirm_list\": []",
+        "\"confirm_list\": [\"orders/*\"]",
+    );
+    let base_url = Some("http://127.0.0.1:1234".to_owned());
+    let options = InstallOptions {
+        replace: true,
+        base_url,
+        ..InstallOptions::default()
+    };
+    assert_eq!(
+        fixture.install("shop", SHOP, &options).unwrap().granted,
+        ["127.0.0.1/32 port 1234"]
+    );
+    let text = fixture.text("config/policies.json");
+    assert!(text.contains("orders/*") && text.contains("127.0.0.1/32"), "{text}");
+    write_durable(&fixture.file("config/policies.json"), b"{", FileMode::Private).unwrap();
+    assert!(matches!(
+        fixture.install("shop", SHOP, &options),
+        Err(AdapterError::Policy(_))
+    ));
+}
+
+#[test]
+fn an_intent_finds_its_tool_with_the_parameters() {
+    let fixture = Fixture::installed();
+    let hits = fixture.adapters.probe(&id("shop"), "cancel an order", 10).unwrap();
+    assert_eq!(hits[0].tool.name, "orders/cancel");
+    assert_eq!(hits[0].tool.input_schema["required"][0], "id");
+    assert_eq!(fixture.adapters.probe(&id("shop"), "order", 1).unwrap().len(), 1);
+    let (all, problems) = fixture.adapters.explore("place an order", 0).unwrap();
+    assert_eq!((all[0].tool.name.as_str(), problems.len()), ("orders/create", 0));
+}
+
+#[test]
+fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
+    let fixture = Fixture::new();
+    let dir = tempfile::tempdir().unwrap();
+    let yaml = "openapi: 3.0.3\ninfo: {title: T, version: '1'}\npaths:\n  /x:\n    get:\n      operationId: x\n      \
+                parameters:\n        - $ref: 'parts/p.yaml'\n      responses: {'200': {description: ok}}\n";
+    let put = |name: &str, text: &str| write_durable(&dir.path().join(name), text.as_bytes(), FileMode::Private);
+    put("openapi.yaml", yaml).unwrap();
+    put("parts/p.yaml", "{name: q, in: query, schema: {type: string}}").unwrap();
+    let document = Document::read(&dir.path().join("openapi.yaml")).unwrap();
+    assert!(matches!(document.reach, Reach::Directory(_)));
+    let loader = Loader::new(&document);
+    let report = fixture
+        .adapters
+        .install(&id("shop"), &document, loader, &InstallOptions::default())
+        .unwrap();
+    assert_eq!(report.adapter.base_url, None);
+    assert!(report.next[0].contains("set shop base_url"), "{:?}", report.next);
+    let spec: serde_json::Value = serde_json::from_str(&fixture.text("spec.json")).unwrap();
+    assert_eq!(spec["openapi"], "3.0.3");
+    let documents = spec["x-rote-documents"].as_object().unwrap();
+    assert_eq!(documents.len(), 1);
+    assert_eq!(documents.values().next().unwrap()["name"], "q");
+}
+
+#[test]
+fn racing_installations_make_one_adapter() {
+    let fixture = Fixture::new();
+    let made = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| scope.spawn(|| fixture.install("shop", SHOP, &InstallOptions::default()).is_ok()))
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| usize::from(thread.join().unwrap()))
+            .sum::<usize>()
+    });
+    assert_eq!(made, 1);
+    fixture.adapters.open(&id("shop")).unwrap().all_tools().unwrap();
+}

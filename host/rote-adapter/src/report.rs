@@ -1,0 +1,203 @@
+//! What an installation says: plain data for people and for `--json`.
+
+use std::collections::BTreeMap;
+
+use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
+use rote_types::{
+    AdapterId, Authentication, ComponentInfo, Fingerprint, Manifest, Method, SensitivityTier, SpecType, Tool,
+};
+use serde::{Deserialize, Serialize};
+
+/// An adapter in one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct AdapterLine {
+    /// Local name.
+    pub id: AdapterId,
+    /// Display name.
+    pub name: String,
+    /// Version of the described server.
+    pub version: String,
+    /// Identity of the surface.
+    pub fingerprint: Fingerprint,
+    /// Source format.
+    pub spec_type: SpecType,
+    /// Where requests go; `None` until a person sets it.
+    pub base_url: Option<String>,
+    /// Number of tools.
+    pub tools: usize,
+}
+
+impl AdapterLine {
+    pub(crate) fn of(manifest: &Manifest) -> Self {
+        Self {
+            id: manifest.id.clone(),
+            name: manifest.name.clone(),
+            version: manifest.server.version.clone(),
+            fingerprint: manifest.fingerprint.clone(),
+            spec_type: manifest.spec_type,
+            base_url: manifest.base_url.clone(),
+            tools: manifest.tool_digests.len(),
+        }
+    }
+}
+
+/// How the operations of a description ended; the last three add up to the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct OperationCounts {
+    /// In the document.
+    pub total: usize,
+    /// Turned into tools as described.
+    pub generated: usize,
+    /// Turned into tools with something mended.
+    pub repaired: usize,
+    /// Left out, each with a reason.
+    pub skipped: usize,
+}
+
+impl OperationCounts {
+    pub(crate) fn of(api: &Api) -> Self {
+        let generated = api.generated();
+        Self {
+            total: api.total,
+            generated,
+            repaired: api.tools.len() - generated,
+            skipped: api.skipped.len(),
+        }
+    }
+}
+
+/// A mended operation and how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Repair {
+    /// The tool.
+    pub tool: String,
+    /// JSON pointer of the operation.
+    pub pointer: String,
+    /// What was done.
+    pub notes: Vec<String>,
+}
+
+impl Repair {
+    pub(crate) fn of(tool: &GeneratedTool) -> Option<Self> {
+        match &tool.outcome {
+            Outcome::Generated => None,
+            Outcome::Repaired { notes } => Some(Self {
+                tool: tool.tool.name.clone(),
+                pointer: tool.pointer.clone(),
+                notes: notes.clone(),
+            }),
+        }
+    }
+}
+
+/// What an installation made, or would make.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InstallReport {
+    /// The adapter.
+    pub adapter: AdapterLine,
+    /// Its operations.
+    pub operations: OperationCounts,
+    /// What was left out.
+    pub skipped: Vec<Skipped>,
+    /// What was mended.
+    pub repaired: Vec<Repair>,
+    /// What else was noticed.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The component.
+    pub component: ComponentInfo,
+    /// Credentials.
+    pub auth: Authentication,
+    /// How sensitive the data is.
+    pub sensitivity_tier: SensitivityTier,
+    /// Servers that the description names.
+    pub servers: Vec<ServerChoice>,
+    /// Documents that were read.
+    pub documents: Vec<String>,
+    /// Address ranges that the typed base URL granted, as CIDR and port.
+    pub granted: Vec<String>,
+    /// An adapter of that name was replaced.
+    pub replaced: bool,
+    /// Nothing was written.
+    pub dry_run: bool,
+    /// Commands that make sense now.
+    pub next: Vec<String>,
+}
+
+/// `capabilities.json`: what kinds of things the adapter offers, and how many tools of which sort.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capabilities {
+    /// Version of the file's shape: 1.
+    pub version: u32,
+    /// It has tools.
+    pub tools: bool,
+    /// It has MCP resources.
+    pub resources: bool,
+    /// It has MCP prompts.
+    pub prompts: bool,
+    /// It sends MCP log messages.
+    pub logging: bool,
+    /// Tools in all.
+    pub tool_count: usize,
+    /// Tools that only read.
+    pub read_operations: usize,
+    /// The others.
+    pub write_operations: usize,
+    /// Tools that the source marks as deprecated.
+    pub deprecated: usize,
+    /// Tools by method.
+    pub methods: BTreeMap<String, usize>,
+    /// Tools by toolset, by name.
+    pub toolsets: Vec<ToolsetCount>,
+}
+
+/// The size of one toolset.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolsetCount {
+    /// Its name.
+    pub name: String,
+    /// Tools in it.
+    pub tool_count: usize,
+    /// Tools in it that only read.
+    pub read_operations: usize,
+}
+
+impl Capabilities {
+    pub(crate) fn of<'t>(tools: impl Iterator<Item = &'t Tool>) -> Self {
+        let mut methods: BTreeMap<String, usize> = BTreeMap::new();
+        let mut toolsets: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+        let (mut count, mut reads, mut deprecated) = (0, 0, 0);
+        for tool in tools {
+            let read = usize::from(only_reads(tool));
+            count += 1;
+            reads += read;
+            deprecated += usize::from(tool.deprecated);
+            *methods.entry(tool.method.as_str().to_owned()).or_default() += 1;
+            let toolset = toolsets.entry(tool.toolset.clone()).or_default();
+            *toolset = (toolset.0 + 1, toolset.1 + read);
+        }
+        let toolsets = toolsets.into_iter();
+        Self {
+            version: 1,
+            tools: count > 0,
+            resources: false,
+            prompts: false,
+            logging: false,
+            tool_count: count,
+            read_operations: reads,
+            write_operations: count - reads,
+            deprecated,
+            methods,
+            toolsets: toolsets
+                .map(|(name, (tool_count, read_operations))| ToolsetCount {
+                    name,
+                    tool_count,
+                    read_operations,
+                })
+                .collect(),
+        }
+    }
+}
+
+fn only_reads(tool: &Tool) -> bool {
+    tool.method.is_read() || (tool.method == Method::Mcp && tool.hints.read_only_hint)
+}

@@ -1,0 +1,378 @@
+//! Where a description comes from, and which other documents it may pull in.
+//!
+//! A file may refer to files below its own directory (or below the directory that a person named), a URL to URLs
+//! of its own origin through the gate. Nothing else is opened: a description is foreign text, and `$ref` is how it
+//! would ask for `/etc/passwd` or a metadata service.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rote_gate::{FetchRule, Gate};
+use rote_home::read_capped;
+use rote_spec::{DocumentLoader, SpecLimits};
+use rote_types::CallLimits;
+use url::Url;
+
+use crate::AdapterError;
+
+/// Names under which a directory holds its description, most telling first.
+const STEMS: [&str; 6] = ["openapi", "swagger", "api", "spec", "index", "circular"];
+const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
+
+/// What a person named as the description.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SpecLocation {
+    /// A file, or a directory that holds one.
+    Path(PathBuf),
+    /// A document on the web.
+    Url(Url),
+}
+
+impl SpecLocation {
+    /// Reads what was typed: `http://` and `https://` begin a URL, all else is a path.
+    ///
+    /// # Errors
+    /// [`AdapterError::NoDescription`] for a URL that is none.
+    pub fn parse(text: &str) -> Result<Self, AdapterError> {
+        let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+        if !lower.starts_with("http://") && !lower.starts_with("https://") {
+            return Ok(Self::Path(PathBuf::from(text)));
+        }
+        Url::parse(text)
+            .map(Self::Url)
+            .map_err(|error| AdapterError::NoDescription {
+                location: text.to_owned(),
+                reason: format!("not a URL: {error}"),
+            })
+    }
+}
+
+/// A description with its bytes.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Absolute path or URL, against which references are resolved.
+    pub name: String,
+    /// What the manifest records as its source; no credentials.
+    pub source: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Where its references may lead.
+    pub reach: Reach,
+}
+
+/// Where the references of a document may lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// Files below this directory.
+    Directory(PathBuf),
+    /// The same origin.
+    Origin(Url),
+    /// Nowhere.
+    Nowhere,
+}
+
+impl Document {
+    /// Takes a description that is in memory; it must stand alone.
+    #[must_use]
+    pub fn embedded(name: &str, bytes: &[u8]) -> Self {
+        Self {
+            name: name.to_owned(),
+            source: name.to_owned(),
+            bytes: bytes.to_owned(),
+            reach: Reach::Nowhere,
+        }
+    }
+
+    /// Reads a file, or the description that a directory holds.
+    ///
+    /// # Errors
+    /// [`AdapterError::NoDescription`] when there is none, [`AdapterError::Home`] when it cannot be read.
+    pub fn read(path: &Path) -> Result<Self, AdapterError> {
+        let missing = |reason: String| AdapterError::NoDescription {
+            location: path.display().to_string(),
+            reason,
+        };
+        let full = path.canonicalize().map_err(|error| missing(error.to_string()))?;
+        let (file, root) = if full.is_dir() {
+            let file = find_description(&full).ok_or_else(|| {
+                missing(format!(
+                    "the directory holds none of {}.{{yaml,yml,json}}",
+                    STEMS[..5].join(", ")
+                ))
+            })?;
+            (file, full)
+        } else {
+            let root = full.parent().map(Path::to_owned).unwrap_or_else(|| full.clone());
+            (full, root)
+        };
+        let bytes = read_capped(&file, SpecLimits::default().document_bytes as u64)?;
+        let name = file
+            .to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| missing("its path is not UTF-8".to_owned()))?;
+        Ok(Self {
+            source: name.clone(),
+            name,
+            bytes,
+            reach: Reach::Directory(root),
+        })
+    }
+
+    /// Fetches a document through the gate. The URL counts as typed by a person.
+    ///
+    /// # Errors
+    /// [`AdapterError::Fetch`].
+    pub async fn fetch(gate: &Gate, url: &Url) -> Result<Self, AdapterError> {
+        let bytes = gate.fetch(url.as_str(), &FetchRule::Typed, &limits()).await;
+        let source = without_credentials(url);
+        let bytes = bytes.map_err(|error| AdapterError::Fetch {
+            url: source.clone(),
+            source: Box::new(error),
+        })?;
+        Ok(Self {
+            name: url.to_string(),
+            source,
+            bytes,
+            reach: Reach::Origin(url.clone()),
+        })
+    }
+}
+
+/// Reads or fetches what a person named.
+///
+/// # Errors
+/// As [`Document::read`] and [`Document::fetch`].
+pub async fn read_source(gate: &Gate, location: &SpecLocation) -> Result<Document, AdapterError> {
+    match location {
+        SpecLocation::Path(path) => Document::read(path),
+        SpecLocation::Url(url) => Document::fetch(gate, url).await,
+    }
+}
+
+fn limits() -> CallLimits {
+    CallLimits {
+        body_bytes: SpecLimits::default().document_bytes,
+        ..CallLimits::default()
+    }
+}
+
+/// A URL as it may stand in a manifest: a query can hold a token as well as the user part.
+fn without_credentials(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    // These two fail only for URLs without a host, which hold no credentials.
+    url.set_username("").ok();
+    url.set_password(None).ok();
+    url.to_string()
+}
+
+/// The description in a directory, or in one of its direct subdirectories.
+fn find_description(dir: &Path) -> Option<PathBuf> {
+    let in_dir = |dir: &Path| {
+        let names = STEMS
+            .iter()
+            .flat_map(|stem| EXTENSIONS.iter().map(move |ext| format!("{stem}.{ext}")));
+        names.map(|name| dir.join(name)).find(|path| path.is_file())
+    };
+    if let Some(found) = in_dir(dir) {
+        return Some(found);
+    }
+    let mut below: Vec<PathBuf> = dir
+        .read_dir()
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .collect();
+    below.sort();
+    below.iter().filter(|path| path.is_dir()).find_map(|path| in_dir(path))
+}
+
+/// Loads the documents that a description refers to, within its reach, and keeps what it loaded.
+pub struct Loader {
+    reach: Reach,
+    fetch: Option<Fetch>,
+    loaded: BTreeMap<String, Vec<u8>>,
+}
+
+type Fetch = Box<dyn FnMut(&Url, &Url) -> Result<Vec<u8>, String> + Send>;
+
+impl Loader {
+    /// Makes a loader for `document` that reads files only.
+    #[must_use]
+    pub fn new(document: &Document) -> Self {
+        Self {
+            reach: document.reach.clone(),
+            fetch: None,
+            loaded: BTreeMap::new(),
+        }
+    }
+
+    /// Makes a loader for `document` that also fetches from the document's own origin. It blocks: use it off the
+    /// executor's threads.
+    #[must_use]
+    pub fn with_gate(document: &Document, gate: Arc<Gate>, executor: tokio::runtime::Handle) -> Self {
+        let fetch = move |url: &Url, origin: &Url| {
+            let rule = FetchRule::SameOrigin(origin.clone());
+            executor
+                .block_on(gate.fetch(url.as_str(), &rule, &limits()))
+                .map_err(|error| error.to_string())
+        };
+        Self {
+            fetch: Some(Box::new(fetch)),
+            ..Self::new(document)
+        }
+    }
+
+    /// Returns what was loaded, by name.
+    pub(crate) fn into_loaded(self) -> BTreeMap<String, Vec<u8>> {
+        self.loaded
+    }
+
+    fn from_file(root: &Path, reference: &str) -> Result<Vec<u8>, String> {
+        if reference.contains("://") {
+            return Err(format!("a description in a file may not refer to `{reference}`"));
+        }
+        let path = Path::new(reference)
+            .canonicalize()
+            .map_err(|error| format!("`{reference}`: {error}"))?;
+        if !path.starts_with(root) {
+            return Err(format!(
+                "`{reference}` is outside of `{}` (give the directory as --spec to allow its files)",
+                root.display()
+            ));
+        }
+        read_capped(&path, SpecLimits::default().document_bytes as u64).map_err(|error| error.to_string())
+    }
+
+    fn from_origin(&mut self, origin: &Url, reference: &str) -> Result<Vec<u8>, String> {
+        let url = Url::parse(reference).map_err(|error| format!("`{reference}` is no URL: {error}"))?;
+        if url.origin() != origin.origin() {
+            return Err(format!("`{reference}` is not of the document's own origin"));
+        }
+        match &mut self.fetch {
+            Some(fetch) => fetch(&url, origin),
+            None => Err(format!("`{reference}` cannot be fetched here")),
+        }
+    }
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loader")
+            .field("reach", &self.reach)
+            .finish_non_exhaustive()
+    }
+}
+
+impl DocumentLoader for Loader {
+    fn load(&mut self, reference: &str) -> Result<Vec<u8>, String> {
+        let bytes = match self.reach.clone() {
+            Reach::Nowhere => Err(format!("the description must stand alone, it refers to `{reference}`")),
+            Reach::Directory(root) => Self::from_file(&root, reference),
+            Reach::Origin(origin) => self.from_origin(&origin, reference),
+        }?;
+        self.loaded.insert(reference.to_owned(), bytes.clone());
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_home::{FileMode, write_atomic};
+
+    fn file(path: &Path, text: &str) {
+        write_atomic(path, text.as_bytes(), FileMode::Private).unwrap();
+    }
+
+    #[test]
+    fn references_stay_below_the_directory_of_the_document() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        file(&root.join("spec/openapi.yaml"), "x");
+        file(&root.join("spec/parts/pet.yaml"), "pet");
+        file(&root.join("secret.yaml"), "secret");
+        std::os::unix::fs::symlink(root.join("secret.yaml"), root.join("spec/link.yaml")).unwrap();
+        let document = Document::read(&root.join("spec/openapi.yaml")).unwrap();
+        let mut loader = Loader::new(&document);
+        let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+        assert_eq!(loader.load(&path("spec/parts/pet.yaml")).unwrap(), b"pet");
+        let refused = [
+            path("secret.yaml"),
+            path("spec/../secret.yaml"),
+            path("spec/link.yaml"),
+            "/etc/passwd".to_owned(),
+            "http://169.254.169.254/latest/meta-data".to_owned(),
+            "file:///etc/passwd".to_owned(),
+            path("spec/none.yaml"),
+        ];
+        for reference in refused {
+            assert!(loader.load(&reference).is_err(), "{reference}");
+        }
+        assert_eq!(loader.into_loaded().len(), 1);
+    }
+
+    #[test]
+    fn a_directory_that_a_person_names_is_the_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        file(&root.join("spec/swagger.json"), "{}");
+        file(&root.join("common/Error.json"), "error");
+        let document = Document::read(&root).unwrap();
+        assert!(document.name.ends_with("spec/swagger.json"), "{}", document.name);
+        let shared = root.join("common/Error.json");
+        assert_eq!(Loader::new(&document).load(shared.to_str().unwrap()).unwrap(), b"error");
+        assert!(matches!(
+            Document::read(&root.join("common")),
+            Err(AdapterError::NoDescription { .. })
+        ));
+        assert!(matches!(
+            Document::read(&root.join("nowhere")),
+            Err(AdapterError::NoDescription { .. })
+        ));
+    }
+
+    #[test]
+    fn a_url_reaches_its_own_origin_only() {
+        let origin = Url::parse("https://api.example.com/v1/openapi.yaml").unwrap();
+        let document = Document {
+            reach: Reach::Origin(origin),
+            ..Document::embedded("x", b"")
+        };
+        let fetch = |url: &Url, _: &Url| Ok(url.path().as_bytes().to_owned());
+        let mut loader = Loader {
+            fetch: Some(Box::new(fetch)),
+            ..Loader::new(&document)
+        };
+        assert_eq!(
+            loader.load("https://api.example.com/v1/pet.yaml").unwrap(),
+            b"/v1/pet.yaml"
+        );
+        let refused = [
+            "https://evil.example/pet.yaml",
+            "http://api.example.com/pet.yaml",
+            "https://api.example.com:8443/pet.yaml",
+            "/etc/passwd",
+            "file:///etc/passwd",
+        ];
+        for reference in refused {
+            assert!(loader.load(reference).is_err(), "{reference}");
+        }
+    }
+
+    #[test]
+    fn a_location_is_a_url_only_with_its_scheme() {
+        assert!(matches!(
+            SpecLocation::parse("HTTPS://x.example/a").unwrap(),
+            SpecLocation::Url(_)
+        ));
+        assert!(matches!(
+            SpecLocation::parse("./http/openapi.yaml").unwrap(),
+            SpecLocation::Path(_)
+        ));
+        assert!(SpecLocation::parse("http://").is_err());
+        let url = Url::parse("https://user:pass@x.example/a?token=s#f").unwrap();
+        assert_eq!(without_credentials(&url), "https://x.example/a");
+    }
+}

@@ -1,0 +1,253 @@
+//! Adapters: made from a description, listed, shown, changed, removed, searched.
+
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, Hit, InstallOptions, InstallReport, SpecLocation};
+use rote_govern::egress::AllowedRange;
+use rote_types::{AdapterId, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::name;
+use crate::{App, AppError};
+
+/// A wish for an adapter.
+#[derive(Debug, Clone)]
+pub struct AdapterNew {
+    /// The local name it gets.
+    pub id: String,
+    /// A file, a directory or a URL.
+    pub spec: String,
+    /// Where requests go, as a person typed it; a loopback or private address here is a grant.
+    pub base_url: Option<String>,
+    /// A display name instead of the description's own.
+    pub name: Option<String>,
+    /// Read and count, install nothing.
+    pub dry_run: bool,
+    /// Replace an adapter of the same id.
+    pub replace: bool,
+    /// Refuse when an operation was skipped.
+    pub strict: bool,
+}
+
+/// The installed adapters.
+#[derive(Debug, Clone, Serialize)]
+pub struct AdapterList {
+    /// Those that can be read, by name.
+    pub adapters: Vec<AdapterEntry>,
+    /// Packages that cannot be read, and why.
+    pub unreadable: Vec<AdapterProblem>,
+}
+
+/// An installed adapter with what a person wants to know of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct AdapterDetail {
+    /// The adapter.
+    pub adapter: AdapterLine,
+    /// Where it came from.
+    pub spec_source: String,
+    /// What it is about.
+    pub description: String,
+    /// The component.
+    pub component: ComponentInfo,
+    /// Credential slots.
+    pub auth: Authentication,
+    /// Where the recommended credential is: `vault`, `environment` or `missing`; none when none is needed.
+    pub credential: Option<&'static str>,
+    /// How sensitive the data is.
+    pub sensitivity_tier: SensitivityTier,
+    /// Its tools, by name.
+    pub tools: Vec<ToolLine>,
+    /// Its policy file.
+    pub policy: PathBuf,
+    /// Why the policy denies everything, when it cannot be read.
+    pub policy_problem: Option<String>,
+    /// Addresses that a person allowed.
+    pub allowed: Vec<String>,
+    /// When it was installed.
+    pub created_at: Timestamp,
+}
+
+/// A tool in a line.
+#[derive(Debug, Clone, Serialize)]
+pub struct ToolLine {
+    /// Its name.
+    pub name: String,
+    /// The request method.
+    pub method: Method,
+    /// The path template.
+    pub path: String,
+    /// Its group.
+    pub toolset: String,
+    /// What it does.
+    pub description: String,
+}
+
+impl App {
+    /// Makes an adapter from a description and installs it.
+    ///
+    /// # Errors
+    /// Usage for a description that is none, Conflict for a name that is taken and for gaps when `strict`.
+    pub async fn adapter_new(&self, wish: AdapterNew) -> Result<InstallReport, AppError> {
+        let id: AdapterId = name(&wish.id)?;
+        let location = match SpecLocation::parse(&wish.spec)? {
+            SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
+            url => url,
+        };
+        let options = |dry_run| InstallOptions {
+            name: wish.name.clone(),
+            base_url: wish.base_url.clone(),
+            replace: wish.replace,
+            dry_run,
+        };
+        let (adapters, gate) = (self.adapters_of_home()?, self.gate()?);
+        if wish.strict {
+            let rehearsed = adapters.install_from(&gate, &id, &location, options(true)).await?;
+            refuse_gaps(&rehearsed)?;
+        }
+        Ok(adapters
+            .install_from(&gate, &id, &location, options(wish.dry_run))
+            .await?)
+    }
+
+    /// Returns the installed adapters.
+    ///
+    /// # Errors
+    /// General when the home cannot be read.
+    pub fn adapters(&self) -> Result<AdapterList, AppError> {
+        let (adapters, unreadable) = self.adapters_of_home()?.list()?;
+        Ok(AdapterList { adapters, unreadable })
+    }
+
+    /// Returns all about one adapter.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed.
+    pub fn adapter_info(&self, text: &str) -> Result<AdapterDetail, AppError> {
+        let adapters = self.adapters_of_home()?;
+        let id = self.adapter_id(text)?;
+        let adapter = adapters.open(&id)?;
+        let manifest = adapter.manifest();
+        let tools = adapter.all_tools()?.into_iter().map(|tool| ToolLine {
+            name: tool.name.clone(),
+            method: tool.method,
+            path: tool.path.clone(),
+            toolset: tool.toolset.clone(),
+            description: tool.description.clone(),
+        });
+        let (allowed, policy_problem) = match &**adapter.policy() {
+            Ok(policy) => (policy.allowed_ranges().iter().map(range_text).collect(), None),
+            Err(problem) => (Vec::new(), Some(problem.to_string())),
+        };
+        let (list, _) = adapters.list()?;
+        let line = list
+            .into_iter()
+            .find(|entry| entry.line.id == id)
+            .map(|entry| entry.line);
+        Ok(AdapterDetail {
+            adapter: line
+                .ok_or_else(|| AppError::new(ErrorKind::Conflict, format!("adapter `{id}` is just being removed")))?,
+            spec_source: manifest.spec_source.clone(),
+            description: manifest.description.clone(),
+            component: manifest.component.clone(),
+            credential: self.credential_place(&manifest.auth)?,
+            auth: manifest.auth.clone(),
+            sensitivity_tier: manifest.sensitivity_tier,
+            tools: tools.collect(),
+            policy: adapters.policy_file(&id),
+            policy_problem,
+            allowed,
+            created_at: manifest.created_at,
+        })
+    }
+
+    /// Sets where an adapter's requests go; a loopback or private address typed here is a grant.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Usage for a bad URL.
+    pub fn set_base_url(&self, text: &str, url: &str) -> Result<AdapterLine, AppError> {
+        Ok(self.adapters_of_home()?.set_base_url(&self.adapter_id(text)?, url)?)
+    }
+
+    /// Lets an adapter reach a private address range.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Usage for a bad range.
+    pub fn allow(&self, text: &str, cidr: &str, port: Option<u16>, reason: &str) -> Result<String, AppError> {
+        let range = self
+            .adapters_of_home()?
+            .allow_cidr(&self.adapter_id(text)?, cidr, port, reason)?;
+        Ok(range_text(&range))
+    }
+
+    /// Uninstalls an adapter.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed.
+    pub fn adapter_remove(&self, text: &str) -> Result<AdapterId, AppError> {
+        let id = self.adapter_id(text)?;
+        self.adapters_of_home()?.remove(&id)?;
+        Ok(id)
+    }
+
+    /// Returns the tools of an adapter that fit an intent, best first.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed.
+    pub fn probe(&self, text: &str, intent: &str, limit: usize) -> Result<Vec<Hit>, AppError> {
+        Ok(self.adapters_of_home()?.probe(&self.adapter_id(text)?, intent, limit)?)
+    }
+
+    /// Returns the tools of all adapters that fit an intent, best first, and the adapters that cannot be read.
+    ///
+    /// # Errors
+    /// General when the home cannot be read.
+    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AppError> {
+        Ok(self.adapters_of_home()?.explore(intent, limit)?)
+    }
+
+    /// Returns the id that a person means: an installed one, or the one whose shorthand it is.
+    pub(crate) fn adapter_id(&self, text: &str) -> Result<AdapterId, AppError> {
+        let exact: AdapterId = name(text)?;
+        let installed = self.adapters_of_home()?.ids()?;
+        let meant = installed
+            .iter()
+            .find(|id| **id == exact)
+            .or_else(|| installed.iter().find(|id| id.shorthand() == text));
+        Ok(meant.cloned().unwrap_or(exact))
+    }
+
+    fn credential_place(&self, auth: &Authentication) -> Result<Option<&'static str>, AppError> {
+        let Some(token) = &auth.token_env else { return Ok(None) };
+        if self.vault()?.list()?.iter().any(|info| info.name == *token) {
+            return Ok(Some("vault"));
+        }
+        let outside = self
+            .config()
+            .environment
+            .get(token)
+            .is_some_and(|value| !value.is_empty());
+        Ok(Some(if outside { "environment" } else { "missing" }))
+    }
+}
+
+fn range_text(range: &AllowedRange) -> String {
+    match range.port {
+        Some(port) => format!("{} port {port}", range.cidr),
+        None => range.cidr.to_string(),
+    }
+}
+
+fn refuse_gaps(report: &InstallReport) -> Result<(), AppError> {
+    if report.skipped.is_empty() {
+        return Ok(());
+    }
+    let (skipped, total) = (report.operations.skipped, report.operations.total);
+    let message = format!("{skipped} of {total} operations had to be skipped; nothing was installed");
+    let mut error = AppError::new(ErrorKind::Conflict, message).with_hint("leave out --strict to install the others");
+    for one in report.skipped.iter().take(5) {
+        error = error.with_cause(format!("`{}`: {} ({})", one.name, one.reason, one.pointer));
+    }
+    Err(error.with_details(json!({ "operations": report.operations, "skipped": report.skipped })))
+}

@@ -1,0 +1,184 @@
+//! The application: the parts, each built when first needed, and what all use cases share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use rote_adapter::{Adapters, Caller, CallerParts};
+use rote_flow::Flows;
+use rote_gate::{Environment, Gate, GateParts};
+use rote_home::{Home, Journal, read_capped};
+use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
+use rote_types::{Clock, Entropy};
+use rote_vault::{KeySource, Vault};
+use rote_workspace::Workspace;
+
+use crate::lazy::Lazy;
+use crate::system::{SystemClock, SystemEntropy};
+use crate::{AppConfig, AppError};
+
+/// Everything that rote can do, on one home.
+pub struct App {
+    config: AppConfig,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    home: std::sync::OnceLock<Home>,
+    journal: Lazy<Journal>,
+    vault: Lazy<Vault>,
+    gate: Lazy<Gate>,
+    sandbox: Lazy<Sandbox>,
+    jq: Lazy<SandboxedJq>,
+    runtime: Lazy<Runtime>,
+    adapters: Lazy<Adapters>,
+    caller: Lazy<Caller>,
+    pub(crate) flows: Lazy<Flows>,
+    pub(crate) open_workspace: Lazy<Workspace>,
+}
+
+impl std::fmt::Debug for App {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("App")
+            .field("home", &self.config.home)
+            .finish_non_exhaustive()
+    }
+}
+
+impl App {
+    /// Returns an application that has opened nothing yet.
+    #[must_use]
+    pub fn new(config: AppConfig) -> Self {
+        Self {
+            config,
+            clock: Arc::new(SystemClock),
+            entropy: Arc::new(SystemEntropy),
+            home: std::sync::OnceLock::new(),
+            journal: Lazy::new(),
+            vault: Lazy::new(),
+            gate: Lazy::new(),
+            sandbox: Lazy::new(),
+            jq: Lazy::new(),
+            runtime: Lazy::new(),
+            adapters: Lazy::new(),
+            caller: Lazy::new(),
+            flows: Lazy::new(),
+            open_workspace: Lazy::new(),
+        }
+    }
+
+    /// Reads a file of the caller's, relative to the caller's directory.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, Limit when it is longer than `most` bytes.
+    pub fn read_file(&self, path: &Path, most: u64) -> Result<Vec<u8>, AppError> {
+        Ok(read_capped(&self.absolute(path), most)?)
+    }
+
+    /// Returns a caller's path as an absolute one.
+    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
+        match &self.config.directory {
+            Some(directory) => directory.join(path),
+            None => path.to_owned(),
+        }
+    }
+
+    pub(crate) fn config(&self) -> &AppConfig {
+        &self.config
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    pub(crate) fn entropy(&self) -> &Arc<dyn Entropy> {
+        &self.entropy
+    }
+
+    /// Returns a look-up in the caller's environment.
+    pub(crate) fn environment(&self) -> Environment {
+        let variables = Arc::clone(&self.config.environment);
+        Arc::new(move |name| variables.get(name).cloned())
+    }
+
+    pub(crate) fn home(&self) -> Result<&Home, AppError> {
+        if let Some(home) = self.home.get() {
+            return Ok(home);
+        }
+        let home = Home::open(self.absolute(&self.config.home))?;
+        Ok(self.home.get_or_init(|| home))
+    }
+
+    pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
+        let source = if self.config.keyring {
+            KeySource::Keyring
+        } else {
+            KeySource::File
+        };
+        self.vault
+            .get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
+    }
+
+    pub(crate) fn journal(&self) -> Result<Arc<Journal>, AppError> {
+        self.journal.get(|| Ok(Journal::open(self.home()?)?))
+    }
+
+    pub(crate) fn gate(&self) -> Result<Arc<Gate>, AppError> {
+        self.gate.get(|| {
+            let parts = GateParts {
+                journal: self.journal()?,
+                home: self.home()?.clone(),
+                vault: self.vault()?,
+                clock: Arc::clone(&self.clock),
+                entropy: Arc::clone(&self.entropy),
+                env: self.environment(),
+                resolver: None,
+            };
+            Ok(Gate::new(parts)?)
+        })
+    }
+
+    /// Returns the jq engine, which needs neither the gate nor the journal.
+    pub(crate) fn jq(&self) -> Result<Arc<SandboxedJq>, AppError> {
+        self.jq.get(|| {
+            let sandbox = self
+                .sandbox
+                .get(|| Ok::<_, AppError>(Sandbox::new(self.home()?, &*self.entropy)))?;
+            Ok(SandboxedJq::new(sandbox))
+        })
+    }
+
+    pub(crate) fn runtime(&self) -> Result<Arc<Runtime>, AppError> {
+        self.runtime.get(|| {
+            let parts = RuntimeParts {
+                home: self.home()?.clone(),
+                gate: self.gate()?,
+                entropy: Arc::clone(&self.entropy),
+                clock: Arc::clone(&self.clock),
+            };
+            Ok(Runtime::new(parts))
+        })
+    }
+
+    pub(crate) fn adapters_of_home(&self) -> Result<Arc<Adapters>, AppError> {
+        self.adapters
+            .get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock))))
+    }
+
+    pub(crate) fn caller(&self) -> Result<Arc<Caller>, AppError> {
+        self.caller.get(|| {
+            let runtime = self.runtime()?;
+            let parts = CallerParts {
+                adapters: self.adapters_of_home()?,
+                queries: runtime.query_engine(),
+                runtime,
+                vault: self.vault()?,
+                env: self.environment(),
+                clock: Arc::clone(&self.clock),
+            };
+            Ok(Caller::new(parts))
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! Calls: one, several, described; arguments filled in from earlier answers.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rote_adapter::{BatchItem, BatchResult, CallOptions};
+use rote_gate::Preview;
+use rote_runtime::CallOutcome;
+use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName};
+use rote_workspace::{Variable, has_template};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::query::{Query, ResponseView};
+use crate::{App, AppError, parameters};
+
+/// Rows of a body that are shown after a call.
+pub(crate) const SHOWN_ROWS: usize = 3;
+/// Most bytes of a file that becomes an argument.
+const MAX_FILE: u64 = 48 << 20;
+
+/// A wish to call a tool.
+#[derive(Debug, Clone)]
+pub struct CallRequest {
+    /// The adapter, or its shorthand.
+    pub adapter: String,
+    /// The tool.
+    pub tool: String,
+    /// Arguments as JSON.
+    pub arguments: Map<String, Value>,
+    /// Arguments as words, typed by the tool's schema; a value that is no text is taken as it is.
+    pub parameters: Vec<(String, Value)>,
+    /// The token that confirms the call.
+    pub confirm: Option<String>,
+    /// Describe, send nothing.
+    pub dry_run: bool,
+    /// Keep the body in this variable.
+    pub save_as: Option<String>,
+    /// Fill in `$var` and `@N{.path}`.
+    pub templates: bool,
+}
+
+/// What came of a call.
+#[derive(Debug, Clone)]
+pub enum Called {
+    /// It was described.
+    Preview {
+        /// The description.
+        preview: Box<Preview>,
+        /// The workspace that was made for it.
+        created_workspace: Option<WorkspaceName>,
+    },
+    /// It was made, and the API answered with a success.
+    Done(Box<CallDone>),
+}
+
+/// An answered call.
+#[derive(Debug, Clone, Serialize)]
+pub struct CallDone {
+    /// The answer.
+    pub view: ResponseView,
+    /// The variable that keeps the body.
+    pub saved: Option<Variable>,
+    /// The workspace that was made for it.
+    pub created_workspace: Option<WorkspaceName>,
+}
+
+/// How several calls are made.
+#[derive(Debug, Clone, Copy)]
+pub struct BatchPlan {
+    /// Most at once.
+    pub parallel: usize,
+    /// Fill in `$var` and `@N{.path}`.
+    pub templates: bool,
+}
+
+/// What came of several calls.
+#[derive(Debug, Clone, Serialize)]
+pub struct Batched {
+    /// How many there were.
+    pub total: usize,
+    /// How many got a success.
+    pub succeeded: usize,
+    /// How many did not.
+    pub failed: usize,
+    /// Each, in the order given.
+    pub results: Vec<BatchLine>,
+    /// The workspace that was made for them.
+    pub created_workspace: Option<WorkspaceName>,
+}
+
+/// What came of one of several calls.
+#[derive(Debug, Clone, Serialize)]
+pub struct BatchLine {
+    /// Its place in the list, from 0.
+    pub index: usize,
+    /// The tool.
+    pub tool_name: String,
+    /// It got a success.
+    pub success: bool,
+    /// The number of its answer.
+    pub response: Option<ResponseId>,
+    /// The status of its answer.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub error: Option<BatchError>,
+}
+
+/// Why one of several calls failed.
+#[derive(Debug, Clone, Serialize)]
+pub struct BatchError {
+    /// Which kind.
+    pub kind: ErrorKind,
+    /// What failed.
+    pub message: String,
+    /// What to do next.
+    pub hint: Option<String>,
+}
+
+impl App {
+    /// Makes one call.
+    ///
+    /// # Errors
+    /// Usage and `NotFound` before anything was recorded; `ConfirmationNeeded`, Denied, Auth, Upstream and Limit
+    /// with the number of the recorded failure in the details.
+    pub async fn call(&self, request: CallRequest) -> Result<Called, AppError> {
+        let adapter = self.adapter_id(&request.adapter)?;
+        let tool = self.adapters_of_home()?.open(&adapter)?.tool(&request.tool)?;
+        let mut arguments = request.arguments;
+        let is_reference = |value: &Value| request.templates && has_template(value);
+        parameters::add(&mut arguments, &tool.input_schema, &request.parameters, &is_reference)
+            .map_err(|error| error.with_hint(format!("rote probe {adapter} \"{}\" --schema", request.tool)))?;
+        let (workspace, created_workspace) = self.workspace_or_default()?;
+        let call = ToolCall {
+            adapter,
+            tool: request.tool,
+            arguments: Value::Object(arguments),
+        };
+        let options = CallOptions {
+            confirm: request.confirm,
+            dry_run: request.dry_run,
+            literal: !request.templates,
+            ..CallOptions::default()
+        };
+        match self.caller()?.call(&workspace, &call, &options).await? {
+            CallOutcome::Preview(preview) => Ok(Called::Preview {
+                preview: Box::new(preview),
+                created_workspace,
+            }),
+            CallOutcome::Response(reference) => {
+                let saved = match request.save_as {
+                    Some(name) => Some(self.save_body(reference.id, &name)?),
+                    None => None,
+                };
+                let view = self.view(reference.id, SHOWN_ROWS)?;
+                Ok(Called::Done(Box::new(CallDone {
+                    view,
+                    saved,
+                    created_workspace,
+                })))
+            }
+        }
+    }
+
+    /// Makes several calls of one adapter, at most `parallel` at once, each with a number of its own, in order.
+    ///
+    /// # Errors
+    /// Usage when one of them cannot be made at all; nothing was sent then. Calls that fail are in the outcome.
+    pub async fn batch(&self, adapter: &str, items: &[BatchItem], plan: BatchPlan) -> Result<Batched, AppError> {
+        let adapter = self.adapter_id(adapter)?;
+        let (workspace, created_workspace) = self.workspace_or_default()?;
+        let options = CallOptions {
+            literal: !plan.templates,
+            ..CallOptions::default()
+        };
+        let results = self
+            .caller()?
+            .batch(&workspace, &adapter, items, plan.parallel, &options)
+            .await?;
+        let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
+        for line in results.iter_mut().filter(|line| line.status.is_none()) {
+            if let Some(id) = line.response {
+                line.status = workspace.summary(id)?.status;
+            }
+        }
+        let succeeded = results.iter().filter(|one| one.success).count();
+        Ok(Batched {
+            total: results.len(),
+            succeeded,
+            failed: results.len() - succeeded,
+            results,
+            created_workspace,
+        })
+    }
+
+    /// Keeps a whole body in a variable.
+    fn save_body(&self, response: ResponseId, name: &str) -> Result<Variable, AppError> {
+        let query = Query {
+            response,
+            program: ".".to_owned(),
+            unwrap_mcp: false,
+            save_as: Some(name.to_owned()),
+        };
+        let saved = self.query(&query)?.saved;
+        saved.ok_or_else(|| AppError::new(ErrorKind::General, format!("variable `{name}` was not saved")))
+    }
+
+    /// Reads a file as an argument: its name and its bytes in base64, as file parameters take it.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, Limit when it is too large.
+    pub fn file_argument(&self, path: &Path) -> Result<Value, AppError> {
+        let bytes = self.read_file(path, MAX_FILE)?;
+        let filename = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
+        Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }))
+    }
+}
+
+fn batch_line((index, result): (usize, BatchResult)) -> BatchLine {
+    let (status, error) = match result.outcome {
+        Ok(CallOutcome::Response(reference)) => (Some(reference.status), None),
+        Ok(CallOutcome::Preview(_)) => (None, None),
+        Err(error) => {
+            let error = AppError::from(error);
+            (
+                None,
+                Some(BatchError {
+                    kind: error.kind,
+                    message: error.message,
+                    hint: error.hint,
+                }),
+            )
+        }
+    };
+    let success = error.is_none();
+    BatchLine {
+        index,
+        tool_name: result.tool,
+        success,
+        response: result.response,
+        status,
+        error,
+    }
+}

@@ -1,0 +1,65 @@
+//! Conditions over recorded responses: each is a question with yes or no as the answer.
+
+use rote_types::ResponseId;
+use rote_workspace::{Comparison, JsonType};
+
+use crate::{App, AppError};
+
+/// A question about the workspace in use.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// The response is an error.
+    IsError(ResponseId),
+    /// The response says that the credential was refused.
+    IsAuthError(ResponseId),
+    /// At least one is a refused credential.
+    AnyAuthError(Vec<ResponseId>),
+    /// At least one is an error.
+    AnyError(Vec<ResponseId>),
+    /// None is an error.
+    AllSuccess(Vec<ResponseId>),
+    /// The program gives something other than null or nothing.
+    Exists(ResponseId, String),
+    /// The program gives nothing, null, or something empty.
+    IsEmpty(ResponseId, String),
+    /// The program's value compares so with the wanted one.
+    Compare(ResponseId, String, Comparison, String),
+    /// The program's value has that type.
+    IsType(ResponseId, String, JsonType),
+    /// The program's values differ between the two responses.
+    Changed(ResponseId, ResponseId, String),
+    /// Every program gives a true value.
+    Expect(ResponseId, Vec<String>),
+    /// The workspace has a session with that endpoint.
+    HasSession(String),
+    /// The variable is set.
+    HasVariable(String),
+}
+
+impl App {
+    /// Answers a condition.
+    ///
+    /// # Errors
+    /// `NotFound` for a response that is not there, Usage for a program that does not parse. A condition that
+    /// is false is no error.
+    pub fn holds(&self, condition: &Condition) -> Result<bool, AppError> {
+        let workspace = self.workspace()?;
+        Ok(match condition {
+            Condition::IsError(id) => workspace.is_error(*id)?,
+            Condition::IsAuthError(id) => workspace.is_auth_error(*id)?,
+            Condition::AnyAuthError(ids) => workspace.any_auth_error(ids)?,
+            Condition::AnyError(ids) => workspace.any_error(ids)?,
+            Condition::AllSuccess(ids) => workspace.all_success(ids)?,
+            Condition::Exists(id, program) => workspace.exists(&*self.jq()?, *id, program)?,
+            Condition::IsEmpty(id, program) => workspace.is_empty(&*self.jq()?, *id, program)?,
+            Condition::Compare(id, program, comparison, wanted) => {
+                workspace.compare(&*self.jq()?, *id, program, *comparison, wanted)?
+            }
+            Condition::IsType(id, program, wanted) => workspace.is_type(&*self.jq()?, *id, program, *wanted)?,
+            Condition::Changed(a, b, program) => workspace.changed(&*self.jq()?, *a, *b, program)?,
+            Condition::Expect(id, programs) => workspace.expect(&*self.jq()?, *id, programs)?,
+            Condition::HasSession(endpoint) => workspace.has_session(endpoint)?,
+            Condition::HasVariable(name) => workspace.has_var(name)?,
+        })
+    }
+}

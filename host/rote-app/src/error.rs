@@ -1,0 +1,145 @@
+//! The one error that leaves this crate: what failed, why, of which kind, and what to do next.
+
+use std::error::Error as StdError;
+
+use rote_types::{Classify, ErrorKind, IdError};
+use serde_json::{Value, json};
+
+/// Most links of a chain of causes that are kept.
+const MAX_CAUSES: usize = 16;
+
+/// A failed use case, as plain data.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AppError {
+    /// Which kind; the edge turns it into an exit code or a protocol code.
+    pub kind: ErrorKind,
+    /// What failed, for which object.
+    pub message: String,
+    /// Why, from the nearest cause to the first.
+    pub causes: Vec<String>,
+    /// What to do next, as a command where there is one.
+    pub hint: Option<String>,
+    /// Data for a machine; never a secret.
+    pub details: Option<Value>,
+}
+
+impl AppError {
+    /// Returns an error without causes, hint or details.
+    #[must_use]
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+            details: None,
+        }
+    }
+
+    /// Adds a cause behind those that are there.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<String>) -> Self {
+        self.causes.push(cause.into());
+        self
+    }
+
+    /// Sets what to do next.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Sets the data for a machine.
+    #[must_use]
+    pub fn with_details(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// Returns the details with the causes among them, or none when there is neither.
+    #[must_use]
+    pub fn details_with_causes(&self) -> Option<Value> {
+        if self.causes.is_empty() {
+            return self.details.clone();
+        }
+        let mut details = match &self.details {
+            None => serde_json::Map::new(),
+            Some(Value::Object(fields)) => fields.clone(),
+            Some(other) => serde_json::Map::from_iter([("value".to_owned(), other.clone())]),
+        };
+        details.entry("causes").or_insert_with(|| json!(self.causes));
+        Some(Value::Object(details))
+    }
+
+    /// Keeps a library error with everything that it knows.
+    fn of(error: &dyn Classify) -> Self {
+        let message = error.to_string();
+        let mut causes: Vec<String> = Vec::new();
+        let mut next: Option<&(dyn StdError + 'static)> = error.source();
+        while let Some(cause) = next.filter(|_| causes.len() < MAX_CAUSES) {
+            let text = cause.to_string();
+            // A wrapper that repeats its cause's text says nothing new.
+            if causes.last().unwrap_or(&message) != &text {
+                causes.push(text);
+            }
+            next = cause.source();
+        }
+        Self {
+            kind: error.kind(),
+            message,
+            causes,
+            hint: error.hint(),
+            details: error.details(),
+        }
+    }
+}
+
+impl<E: Classify + 'static> From<E> for AppError {
+    fn from(error: E) -> Self {
+        Self::of(&error)
+    }
+}
+
+/// Reads a name that a person typed.
+pub(crate) fn name<T>(text: &str) -> Result<T, AppError>
+where
+    T: std::str::FromStr<Err = IdError>,
+{
+    text.parse()
+        .map_err(|error: IdError| AppError::new(ErrorKind::Usage, error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot do it")]
+    struct Outer(#[source] Inner);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("it is broken")]
+    struct Inner;
+
+    impl Classify for Outer {
+        fn kind(&self) -> ErrorKind {
+            ErrorKind::Denied
+        }
+        fn hint(&self) -> Option<String> {
+            Some("rote fix".to_owned())
+        }
+    }
+
+    #[test]
+    fn a_library_error_keeps_its_causes_and_its_hint() {
+        let error = AppError::from(Outer(Inner));
+        assert_eq!(error.message, "cannot do it");
+        assert_eq!(error.causes, ["it is broken"]);
+        assert_eq!(
+            (error.kind, error.hint.as_deref()),
+            (ErrorKind::Denied, Some("rote fix"))
+        );
+        assert_eq!(error.details_with_causes(), Some(json!({ "causes": ["it is broken"] })));
+    }
+}

@@ -1,0 +1,42 @@
+//! Composition root: builds everything once; one method per use case.
+//!
+//! Invariants: plain data in, plain data out (every outcome serializes); nothing here renders, reads the
+//! environment or decides an exit code, so that a command line and a server can share it; nothing is opened
+//! before a use case needs it, so that a cheap command stays cheap.
+
+mod adapter;
+mod app;
+mod audit;
+mod call;
+mod condition;
+mod config;
+mod error;
+mod flow;
+mod lazy;
+mod parameters;
+mod query;
+mod system;
+mod token;
+mod workspace;
+
+pub use adapter::{AdapterDetail, AdapterList, AdapterNew, ToolLine};
+pub use app::App;
+pub use audit::{AuditEvent, Rebuilt, Verified};
+pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called};
+pub use condition::Condition;
+pub use config::AppConfig;
+pub use error::AppError;
+pub use flow::{Crystallize, FlowRan, RunFlow};
+pub use query::{BodyView, Query, ResponseView};
+pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
+
+// Plain data of the layers below that outcomes are made of.
+pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport};
+pub use rote_flow::{Crystallized, DryRun, FlowEntry, FlowInfo, Frontmatter, Report as CrystallizeReport, RunReport};
+pub use rote_gate::Preview;
+pub use rote_types::{AuthKind, Authentication};
+pub use rote_vault::{TokenInfo, TokenSource};
+pub use rote_workspace::{
+    Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseSummary, Variable, WorkspaceStats,
+    WorkspaceSummary,
+};

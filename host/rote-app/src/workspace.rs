@@ -1,0 +1,243 @@
+//! Workspaces: which one is meant, and the commands about workspaces as wholes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rote_home::{FileMode, read_capped, write_atomic};
+use rote_types::{ErrorKind, ResponseId, WorkspaceName};
+use rote_workspace::{
+    CleanFilter, ResponseSummary, Tokenizer, Workspace, WorkspaceStats, WorkspaceSummary, clean_workspaces,
+    list_workspaces,
+};
+use serde::Serialize;
+
+use crate::error::name;
+use crate::{App, AppError};
+
+/// A file of this name holds the name of the workspace for its directory and everything below.
+const MARKER: &str = ".rote-workspace";
+/// The workspace that a call makes when there is none.
+const DEFAULT: &str = "default";
+/// Most bytes of a file that holds a workspace's name.
+const MAX_NAME_FILE: u64 = 256;
+
+/// How it was decided which workspace is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceOrigin {
+    /// By `-w` or `ROTE_WORKSPACE`.
+    Asked,
+    /// The current directory belongs to it.
+    Directory,
+    /// It is the one of the last `rote init`.
+    LastInit,
+    /// It was made for this call.
+    Created,
+}
+
+/// The workspace in use.
+#[derive(Debug, Clone, Serialize)]
+pub struct Where {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its folder.
+    pub path: PathBuf,
+    /// How it was found.
+    pub origin: WorkspaceOrigin,
+}
+
+/// What `rote init` did.
+#[derive(Debug, Clone, Serialize)]
+pub struct Initialised {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Its folder.
+    pub path: PathBuf,
+    /// It was not there before.
+    pub created: bool,
+}
+
+/// What is in a workspace.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listing {
+    /// The workspace in use.
+    pub workspace: Where,
+    /// Its responses, oldest first.
+    pub responses: Vec<ResponseSummary>,
+    /// Figures over all of it.
+    pub stats: WorkspaceStats,
+}
+
+/// Which workspaces `rote clean` removes.
+#[derive(Debug, Clone, Default)]
+pub struct Clean {
+    /// Only those not used for that long.
+    pub older_than: Option<Duration>,
+    /// Only those without a response.
+    pub empty: bool,
+    /// Only those whose name matches this glob.
+    pub pattern: Option<String>,
+    /// All of them.
+    pub all: bool,
+    /// Say which, remove nothing.
+    pub dry_run: bool,
+}
+
+/// What `rote clean` removed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Cleaned {
+    /// The names.
+    pub workspaces: Vec<WorkspaceName>,
+    /// Nothing was removed.
+    pub dry_run: bool,
+}
+
+impl App {
+    /// Makes a workspace, or finds it, and makes it the one in use.
+    ///
+    /// # Errors
+    /// Usage for a bad name; General when it cannot be written.
+    pub fn init(&self, text: &str) -> Result<Initialised, AppError> {
+        let name: WorkspaceName = name(text)?;
+        let created = !self.home()?.workspace_dir(&name).exists();
+        let workspace = Workspace::create(self.home()?, &name, self.now())?;
+        let line = format!("{name}\n");
+        write_atomic(&self.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
+        Ok(Initialised {
+            path: workspace.folder().to_owned(),
+            name,
+            created,
+        })
+    }
+
+    /// Returns which workspace is in use.
+    ///
+    /// # Errors
+    /// `NotFound` when none is, or when the one asked for does not exist.
+    pub fn locate(&self) -> Result<Where, AppError> {
+        let (name, origin) = self.resolve()?.ok_or_else(no_workspace)?;
+        let workspace = Workspace::open(self.home()?, &name)?;
+        Ok(Where {
+            path: workspace.folder().to_owned(),
+            name,
+            origin,
+        })
+    }
+
+    /// Returns all workspaces.
+    ///
+    /// # Errors
+    /// General when the home cannot be read.
+    pub fn workspaces(&self) -> Result<Vec<WorkspaceSummary>, AppError> {
+        Ok(list_workspaces(self.home()?)?)
+    }
+
+    /// Returns the responses of the workspace in use.
+    ///
+    /// # Errors
+    /// As for [`App::locate`].
+    pub fn ls(&self) -> Result<Listing, AppError> {
+        let workspace = self.workspace()?;
+        // Counts are made when somebody wants to see them: the vocabulary is too slow to load for a call.
+        workspace.count_tokens(Tokenizer)?;
+        let stats = workspace.stats()?;
+        Ok(Listing {
+            workspace: self.locate()?,
+            responses: workspace.ls()?,
+            stats,
+        })
+    }
+
+    /// Removes responses, all of them when none are named; numbers go on counting.
+    ///
+    /// # Errors
+    /// `NotFound` when a number was never given.
+    pub fn clear(&self, ids: &[ResponseId]) -> Result<u64, AppError> {
+        Ok(self.workspace()?.clear(ids, self.now())?)
+    }
+
+    /// Removes whole workspaces.
+    ///
+    /// # Errors
+    /// Usage when no filter is given.
+    pub fn clean(&self, clean: &Clean) -> Result<Cleaned, AppError> {
+        let filter = CleanFilter {
+            older_than: clean.older_than,
+            empty: clean.empty,
+            pattern: clean.pattern.clone(),
+            all: clean.all,
+        };
+        let workspaces = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run)?;
+        Ok(Cleaned {
+            workspaces,
+            dry_run: clean.dry_run,
+        })
+    }
+
+    /// Opens the workspace in use.
+    pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, AppError> {
+        self.open_workspace.get(|| {
+            let (name, _) = self.resolve()?.ok_or_else(no_workspace)?;
+            Ok(Workspace::open(self.home()?, &name)?)
+        })
+    }
+
+    /// Opens the workspace in use; when none is, makes the default one and says so.
+    pub(crate) fn workspace_or_default(&self) -> Result<(Arc<Workspace>, Option<WorkspaceName>), AppError> {
+        if self.resolve()?.is_some() {
+            return Ok((self.workspace()?, None));
+        }
+        let made = self.init(DEFAULT)?;
+        Ok((self.workspace()?, Some(made.name)))
+    }
+
+    /// Finds out which workspace is meant, in the order flag or variable, directory, last init.
+    fn resolve(&self) -> Result<Option<(WorkspaceName, WorkspaceOrigin)>, AppError> {
+        if let Some(asked) = &self.config().workspace {
+            return Ok(Some((name(asked)?, WorkspaceOrigin::Asked)));
+        }
+        if let Some(found) = self.workspace_of_directory()? {
+            return Ok(Some((found, WorkspaceOrigin::Directory)));
+        }
+        let last = read_name(&self.home()?.last_workspace_file())?;
+        // The file may name a workspace that has been cleaned away since.
+        let last = last.filter(|name| self.home().is_ok_and(|home| home.workspace_dir(name).exists()));
+        Ok(last.map(|name| (name, WorkspaceOrigin::LastInit)))
+    }
+
+    fn workspace_of_directory(&self) -> Result<Option<WorkspaceName>, AppError> {
+        let Some(directory) = &self.config().directory else {
+            return Ok(None);
+        };
+        let workspaces = self.home()?.workspaces_dir();
+        for ancestor in directory.ancestors() {
+            if ancestor.parent() == Some(workspaces.as_path())
+                && let Some(text) = ancestor.file_name().and_then(|name| name.to_str())
+            {
+                return name(text).map(Some);
+            }
+            if let Some(name) = read_name(&ancestor.join(MARKER))? {
+                return Ok(Some(name));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Reads a file with a workspace's name in it; a file that is not there names none.
+fn read_name(path: &Path) -> Result<Option<WorkspaceName>, AppError> {
+    if !path.is_file() {
+        return Ok(None);
+    }
+    let bytes = read_capped(path, MAX_NAME_FILE)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let named: Result<WorkspaceName, AppError> = name(text.trim());
+    named
+        .map(Some)
+        .map_err(|error| error.with_cause(format!("it stands in `{}`", path.display())))
+}
+
+fn no_workspace() -> AppError {
+    AppError::new(ErrorKind::NotFound, "no workspace is in use").with_hint("rote init NAME")
+}

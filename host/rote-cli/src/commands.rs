@@ -1,0 +1,211 @@
+//! All commands: one module per verb, each with an `Args` struct whose documentation is the help text.
+
+mod adapter;
+mod audit;
+mod batch;
+mod call;
+mod clean;
+mod clear;
+mod completion;
+mod condition;
+mod demo;
+mod diff;
+mod explore;
+mod flow;
+mod init;
+mod inject;
+mod locate;
+mod ls;
+mod post;
+mod probe;
+mod query;
+mod query_stdin;
+mod run;
+mod set;
+mod token;
+mod vars;
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
+use clap::{Args, Parser, Subcommand};
+
+use crate::context::Context;
+use crate::error::{CliError, Result, usage};
+use crate::ui::{Report, Ui};
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default())
+    .placeholder(AnsiColor::Cyan.on_default().dimmed());
+
+const AFTER_HELP: &str = "\
+Short forms:
+  rote @2 '.items[0]'              rote query @2 '.items[0]'
+  rote github_probe 'open issues'  rote probe github 'open issues'
+  rote github_call TOOL ARGS       rote call github TOOL ARGS
+  rote github_batch_call CALLS     rote batch github CALLS
+
+Exit codes:
+  0 done or true   1 false or failed   2 usage            3 not found        4 credential
+  5 confirm first  6 denied            7 adapter changed  8 upstream error   9 limit   10 conflict
+
+Start with `rote demo`.";
+
+/// Governed, recorded, replayable tool calls: adapters in, flows out
+#[derive(Debug, Parser)]
+#[command(name = "rote", bin_name = "rote", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(propagate_version = false, subcommand_required = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Global {
+    /// Where everything is kept [env: ROTE_HOME] [default: ~/.rote]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub home: Option<PathBuf>,
+    /// The workspace to use [env: ROTE_WORKSPACE] [default: the directory's, else the last `rote init`]
+    #[arg(short, long, global = true, value_name = "NAME")]
+    pub workspace: Option<String>,
+    /// Answer with one JSON envelope on stdout, errors included
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Never use colour [env: NO_COLOR]
+    #[arg(long, global = true)]
+    pub no_color: bool,
+    /// Log to stderr; more with -vv [env: ROTE_LOG]
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The commands, in the order in which one meets them.
+#[derive(Debug, Subcommand)]
+#[expect(
+    missing_docs,
+    reason = "text here would replace the help text, which stands at each command's `Args`"
+)]
+pub enum Command {
+    Demo(demo::Demo),
+    #[command(subcommand)]
+    Adapter(adapter::Adapter),
+    Probe(probe::Probe),
+    Explore(explore::Explore),
+    Call(call::Call),
+    Batch(batch::Batch),
+    #[command(name = "POST")]
+    Post(post::Post),
+    #[command(subcommand)]
+    Token(token::Token),
+    Init(init::Init),
+    Ls(ls::Ls),
+    #[command(name = "where")]
+    Locate(locate::Locate),
+    Clear(clear::Clear),
+    Clean(clean::Clean),
+    Query(query::Query),
+    QueryStdin(query_stdin::QueryStdin),
+    Set(set::Set),
+    Vars(vars::Vars),
+    Inject(inject::Inject),
+    Diff(diff::Diff),
+    #[command(subcommand)]
+    Flow(flow::Flow),
+    Run(run::Run),
+    #[command(subcommand)]
+    Audit(audit::Audit),
+    #[command(flatten)]
+    Condition(condition::Condition),
+    Completion(completion::Completion),
+}
+
+impl Command {
+    /// Runs the command.
+    ///
+    /// # Errors
+    /// Whatever the use case says.
+    pub fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        match self {
+            Self::Demo(command) => command.run(context, ui),
+            Self::Adapter(command) => command.run(context),
+            Self::Probe(command) => command.run(context),
+            Self::Explore(command) => command.run(context),
+            Self::Call(command) => command.run(context, ui),
+            Self::Batch(command) => command.run(context, ui),
+            Self::Post(command) => command.run(context, ui),
+            Self::Token(command) => command.run(context, ui),
+            Self::Init(command) => command.run(context),
+            Self::Ls(command) => command.run(context),
+            Self::Locate(command) => command.run(context),
+            Self::Clear(command) => command.run(context),
+            Self::Clean(command) => command.run(context),
+            Self::Query(command) => command.run(context),
+            Self::QueryStdin(command) => command.run(context),
+            Self::Set(command) => command.run(context),
+            Self::Vars(command) => command.run(context),
+            Self::Inject(command) => command.run(context),
+            Self::Diff(command) => command.run(context),
+            Self::Flow(command) => command.run(context),
+            Self::Run(command) => command.run(context, ui),
+            Self::Audit(command) => command.run(context),
+            Self::Condition(command) => command.run(context),
+            Self::Completion(command) => command.run(),
+        }
+    }
+}
+
+/// Gives an unknown command our own error with the nearest names; clap's text is kept for the rest.
+pub fn words_error(error: clap::Error) -> CliError {
+    if error.kind() != ClapKind::InvalidSubcommand {
+        return CliError::Words(Box::new(error));
+    }
+    let word = match error.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(word)) => word.clone(),
+        _ => String::new(),
+    };
+    let near = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::String(one)) => vec![one.clone()],
+        // The parser lists the nearest one last.
+        Some(ContextValue::Strings(several)) => several.iter().rev().cloned().collect(),
+        _ => Vec::new(),
+    };
+    let hint = match near.as_slice() {
+        [] => "rote --help".to_owned(),
+        names => format!(
+            "did you mean {}?",
+            names
+                .iter()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(" or ")
+        ),
+    };
+    usage(format!("there is no command `{word}`"), hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn an_unknown_command_names_the_nearest_one() {
+        let error = words_error(Cli::try_parse_from(["rote", "adaptr"]).unwrap_err());
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.text().contains("did you mean `adapter`"), "{}", error.text());
+    }
+}

@@ -1,0 +1,38 @@
+//! `rote adapter …`.
+
+mod allow;
+mod info;
+mod list;
+mod new;
+mod remove;
+mod set;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Report;
+
+/// Make adapters from API descriptions and manage them
+#[derive(Debug, Subcommand)]
+pub enum Adapter {
+    New(new::New),
+    List(list::List),
+    Info(info::Info),
+    Set(set::Set),
+    Allow(allow::Allow),
+    Remove(remove::Remove),
+}
+
+impl Adapter {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        match self {
+            Self::New(command) => command.run(context),
+            Self::List(command) => command.run(context),
+            Self::Info(command) => command.run(context),
+            Self::Set(command) => command.run(context),
+            Self::Allow(command) => command.run(context),
+            Self::Remove(command) => command.run(context),
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `rote adapter info`.
+
+use clap::Args;
+use rote_app::AdapterDetail;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::adapter::{auth_line, base_url};
+use crate::render::table::{facts, table};
+use crate::render::units::{clip, plural, size};
+use crate::ui::Report;
+
+/// Most tools that are listed to a person unless all are asked for.
+const MAX_TOOLS: usize = 30;
+
+/// Show an adapter: identity, credential, policy and tools
+#[derive(Debug, Args)]
+pub struct Info {
+    /// The adapter
+    id: String,
+    /// List every tool, however many there are
+    #[arg(long)]
+    all: bool,
+}
+
+impl Info {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let detail = context.app()?.adapter_info(&self.id)?;
+        let most = if self.all { usize::MAX } else { MAX_TOOLS };
+        let text = text(&detail, most);
+        Ok(Report::new(&detail, text))
+    }
+}
+
+fn text(detail: &AdapterDetail, most: usize) -> String {
+    let adapter = &detail.adapter;
+    let credential = match detail.credential {
+        Some(place) => format!("{} — {place}", auth_line(&detail.auth)),
+        None => auth_line(&detail.auth),
+    };
+    let rows = [
+        ("fingerprint", adapter.fingerprint.to_string()),
+        ("from", detail.spec_source.clone()),
+        ("base url", base_url(adapter.base_url.as_deref())),
+        ("credential", credential),
+        (
+            "component",
+            format!("{} · {}", size(detail.component.bytes), detail.component.sha256),
+        ),
+        ("policy", detail.policy.display().to_string()),
+        ("denies all", detail.policy_problem.clone().unwrap_or_default()),
+        ("allowed", detail.allowed.join(", ")),
+        ("installed", detail.created_at.to_string()),
+    ];
+    let mut lines = vec![
+        format!(
+            "{}: {} {} ({})",
+            adapter.id,
+            adapter.name,
+            adapter.version,
+            adapter.spec_type.as_str()
+        ),
+        facts(&rows),
+        String::new(),
+    ];
+    let tools = detail.tools.iter().take(most).map(|tool| {
+        vec![
+            tool.name.clone(),
+            tool.method.to_string(),
+            tool.path.clone(),
+            clip(tool.description.lines().next().unwrap_or_default(), 60),
+        ]
+    });
+    lines.push(table(&["tool", "method", "path", "about"], &tools.collect::<Vec<_>>()));
+    if detail.tools.len() > most {
+        lines.push(format!(
+            "… {} more; --all lists them",
+            plural(detail.tools.len() - most, "tool")
+        ));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,129 @@
+//! `rote adapter new`.
+
+use clap::Args;
+use rote_app::{AdapterNew, InstallReport};
+
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::adapter::{auth_line, base_url};
+use crate::render::table::facts;
+use crate::render::units::{clip, plural, size};
+use crate::ui::Report;
+
+/// Most lines of one list of findings.
+const MAX_FINDINGS: usize = 10;
+/// Most characters of a finding.
+const MAX_LINE: usize = 140;
+
+/// Make an adapter from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description
+#[derive(Debug, Args)]
+pub struct New {
+    /// The name that it gets here
+    id: String,
+    /// The description: a file, a directory or a URL
+    #[arg(value_name = "SPEC", conflicts_with = "spec")]
+    source: Option<String>,
+    /// The description, as a flag
+    #[arg(long, value_name = "SPEC")]
+    spec: Option<String>,
+    /// Where requests go, instead of the description's own server; typing a loopback or private address here
+    /// allows it
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// A display name instead of the description's own
+    #[arg(long)]
+    name: Option<String>,
+    /// Read and count, install nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Replace an adapter of the same name
+    #[arg(short, long)]
+    yes: bool,
+    /// Refuse (exit 10) when an operation had to be skipped
+    #[arg(long)]
+    strict: bool,
+}
+
+impl New {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let spec = self.source.or(self.spec);
+        let spec = spec.ok_or_else(|| {
+            usage(
+                "no API description was named",
+                format!("rote adapter new {} openapi.yaml", self.id),
+            )
+        })?;
+        let wish = AdapterNew {
+            id: self.id,
+            spec,
+            base_url: self.base_url,
+            name: self.name,
+            dry_run: self.dry_run,
+            replace: self.yes,
+            strict: self.strict,
+        };
+        let made = context.block_on(context.app()?.adapter_new(wish))??;
+        let report = Report::new(&made, text(&made));
+        Ok(made.next.iter().fold(report, |report, command| report.next(command)))
+    }
+}
+
+fn text(made: &InstallReport) -> String {
+    let (adapter, operations) = (&made.adapter, made.operations);
+    let verb = if made.dry_run { "would install" } else { "installed" };
+    let counts = format!(
+        "{} of {} generated, {} repaired, {} skipped",
+        operations.generated, operations.total, operations.repaired, operations.skipped
+    );
+    let digest = made.component.sha256.to_string();
+    let rows = [
+        ("operations", counts),
+        ("fingerprint", adapter.fingerprint.to_string()),
+        (
+            "component",
+            format!("{} · {}…", size(made.component.bytes), &digest[..digest.len().min(19)]),
+        ),
+        ("base url", base_url(adapter.base_url.as_deref())),
+        ("credential", auth_line(&made.auth)),
+        ("allowed", made.granted.join(", ")),
+    ];
+    let title = format!(
+        "{verb} {}: {} {} ({})",
+        adapter.id,
+        adapter.name,
+        adapter.version,
+        adapter.spec_type.as_str()
+    );
+    let mut lines = vec![title, facts(&rows)];
+    let skipped = made
+        .skipped
+        .iter()
+        .map(|one| format!("{}: {} ({})", one.name, one.reason, one.pointer));
+    lines.extend(findings("skipped", &skipped.collect::<Vec<_>>()));
+    let repaired = made
+        .repaired
+        .iter()
+        .map(|one| format!("{}: {}", one.tool, one.notes.join("; ")));
+    lines.extend(findings("repaired", &repaired.collect::<Vec<_>>()));
+    let noticed = made
+        .diagnostics
+        .iter()
+        .map(|one| format!("{} ({})", one.message, one.pointer));
+    lines.extend(findings("noticed", &noticed.collect::<Vec<_>>()));
+    lines.join("\n")
+}
+
+fn findings(label: &str, all: &[String]) -> Vec<String> {
+    let mut lines: Vec<String> = all
+        .iter()
+        .take(MAX_FINDINGS)
+        .map(|text| format!("  {label}: {}", clip(text, MAX_LINE)))
+        .collect();
+    if all.len() > MAX_FINDINGS {
+        lines.push(format!(
+            "  {label}: {} more; --json lists all",
+            plural(all.len() - MAX_FINDINGS, "operation")
+        ));
+    }
+    lines
+}

@@ -1,0 +1,29 @@
+//! `rote audit …`.
+
+mod rebuild;
+mod tail;
+mod verify;
+
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Report;
+
+/// Read and check the journal of everything that was done
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    Tail(tail::Tail),
+    Verify(verify::Verify),
+    Rebuild(rebuild::Rebuild),
+}
+
+impl Audit {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        match self {
+            Self::Tail(command) => command.run(context),
+            Self::Verify(command) => command.run(context),
+            Self::Rebuild(command) => command.run(context),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `rote audit rebuild`.
+
+use clap::Args;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::units::plural;
+use crate::ui::Report;
+
+/// Write the audit files below `adapters/*/logs/` again from the journal
+#[derive(Debug, Args)]
+pub struct Rebuild {}
+
+impl Rebuild {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let done = context.app()?.audit_rebuild()?;
+        let changed: Vec<String> = done
+            .changed
+            .iter()
+            .map(|file| format!("  did not say the same: {file}"))
+            .collect();
+        let head = format!(
+            "rebuilt {} with {}",
+            plural(done.files, "file"),
+            plural(done.lines, "line")
+        );
+        Ok(Report::new(&done, [vec![head], changed].concat().join("\n")))
+    }
+}

@@ -1,0 +1,66 @@
+//! `rote batch`.
+
+use clap::Args;
+use rote_app::{BatchItem, BatchPlan, Batched};
+
+use crate::commands::call::{note_created, text_of};
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::table::table;
+use crate::ui::{Report, Ui};
+
+/// Call several tools of an adapter; each answer gets its own `@N`, in order
+#[derive(Debug, Args)]
+pub struct Batch {
+    /// The adapter
+    id: String,
+    /// `[{"tool_name": …, "arguments": {…}}, …]`, `@FILE`, or `-` for standard input
+    calls: String,
+    /// Most calls at once
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32))]
+    parallel: u16,
+    /// Fill in `$var` and `@N{.path}` in the arguments
+    #[arg(short, long)]
+    templates: bool,
+}
+
+impl Batch {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let text = text_of(context, &self.calls)?;
+        let calls: Vec<BatchItem> = serde_json::from_str(&text).map_err(|error| {
+            let message = format!("the calls are not a list of tool calls: {error}");
+            usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
+        })?;
+        let app = context.app()?;
+        let plan = BatchPlan {
+            parallel: usize::from(self.parallel),
+            templates: self.templates,
+        };
+        let done = context.block_on(app.batch(&self.id, &calls, plan))??;
+        note_created(ui, done.created_workspace.as_ref());
+        let exit = u8::from(done.failed > 0);
+        Ok(Report {
+            exit,
+            ..Report::new(&done, text_of_batch(&done))
+        })
+    }
+}
+
+fn text_of_batch(done: &Batched) -> String {
+    let rows: Vec<Vec<String>> = done
+        .results
+        .iter()
+        .map(|one| {
+            let id = one.response.map(|id| id.to_string()).unwrap_or_default();
+            let status = one.status.map(|status| status.to_string()).unwrap_or_default();
+            let error = one
+                .error
+                .as_ref()
+                .map(|error| error.message.clone())
+                .unwrap_or_default();
+            vec![id, one.tool_name.clone(), status, error]
+        })
+        .collect();
+    let summary = format!("{} of {} succeeded", done.succeeded, done.total);
+    format!("{}\n{summary}", table(&["id", "tool", "status", "error"], &rows))
+}

@@ -1,0 +1,189 @@
+//! `rote call`.
+
+use std::path::Path;
+
+use clap::Args;
+use rote_app::{CallRequest, Called};
+use rote_types::WorkspaceName;
+use serde_json::{Map, Value, json};
+
+use crate::context::Context;
+use crate::error::{Result, io, usage};
+use crate::render::preview::preview;
+use crate::render::response;
+use crate::ui::{Report, Ui};
+
+/// Most bytes of arguments from a file or standard input.
+const MAX_ARGUMENTS: u64 = 64 << 20;
+
+/// Call one tool; the answer is recorded as `@N`
+#[derive(Debug, Args)]
+pub struct Call {
+    /// The adapter
+    id: String,
+    /// The tool
+    tool: String,
+    #[command(flatten)]
+    arguments: Arguments,
+    #[command(flatten)]
+    options: Options,
+}
+
+/// Where the arguments come from.
+#[derive(Debug, Args)]
+pub(super) struct Arguments {
+    /// The arguments: a JSON object, `@FILE`, or `-` for standard input
+    #[arg(value_name = "ARGUMENTS")]
+    object: Option<String>,
+    /// One argument, typed by the tool's schema; repeat it for more. `name=@FILE` reads a file.
+    #[arg(short, long = "param", value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+}
+
+/// How the call is made.
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// The token that a refusal gave, to confirm exactly this call
+    #[arg(long, value_name = "TOKEN")]
+    confirm: Option<String>,
+    /// Show the request and the verdict of every stage, send nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Keep the body in a variable
+    #[arg(short, long, value_name = "VAR")]
+    save: Option<String>,
+    /// Fill in `$var` and `@N{.path}` in the arguments
+    #[arg(short, long)]
+    templates: bool,
+    /// Print the whole body
+    #[arg(long)]
+    body: bool,
+}
+
+/// Single arguments with their names.
+type Parameters = Vec<(String, Value)>;
+
+/// What is to be called with what.
+pub(super) struct Wish {
+    pub(super) id: String,
+    pub(super) tool: String,
+    pub(super) arguments: Map<String, Value>,
+    pub(super) parameters: Parameters,
+}
+
+impl Call {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let (arguments, parameters) = self.arguments.read(context)?;
+        let wish = Wish {
+            id: self.id,
+            tool: self.tool,
+            arguments,
+            parameters,
+        };
+        self.options.call(context, ui, wish)
+    }
+}
+
+impl Arguments {
+    /// Reads the JSON arguments and the single ones.
+    fn read(self, context: &Context) -> Result<(Map<String, Value>, Parameters)> {
+        let arguments = match self.object.as_deref() {
+            None => Map::new(),
+            Some(text) => object(&text_of(context, text)?)?,
+        };
+        let parameters = self.parameters.iter().map(|word| parameter(context, word));
+        Ok((arguments, parameters.collect::<Result<_>>()?))
+    }
+}
+
+impl Options {
+    /// Makes the call and renders what came of it.
+    pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
+        let request = CallRequest {
+            adapter: wish.id,
+            tool: wish.tool,
+            arguments: wish.arguments,
+            parameters: wish.parameters,
+            confirm: self.confirm,
+            dry_run: self.dry_run,
+            save_as: self.save,
+            templates: self.templates,
+        };
+        let app = context.app()?;
+        match context.block_on(app.call(request))?? {
+            Called::Preview {
+                preview: shown,
+                created_workspace,
+            } => {
+                note_created(ui, created_workspace.as_ref());
+                let text = preview(&shown);
+                Ok(Report::new(json!({ "dry_run": shown }), text))
+            }
+            Called::Done(done) => {
+                note_created(ui, done.created_workspace.as_ref());
+                let mut text = response::block(&done.view);
+                if self.body {
+                    text = super::query::body_text(&app.body(done.view.response.id)?);
+                }
+                if let Some(variable) = &done.saved {
+                    text.push_str(&format!("\nsaved as ${}", variable.name));
+                }
+                Ok(Report::new(&done, text))
+            }
+        }
+    }
+}
+
+/// Says that a workspace was made, which nobody asked for in so many words.
+pub(super) fn note_created(ui: &mut Ui<'_>, created: Option<&WorkspaceName>) {
+    if let Some(name) = created {
+        ui.talk(&format!("note: no workspace was in use; made `{name}`"));
+    }
+}
+
+/// Reads a text that is written on the command line, in a file or on standard input.
+pub(super) fn text_of(context: &Context, word: &str) -> Result<String> {
+    let bytes = match word.strip_prefix('@') {
+        _ if word == "-" => {
+            let read = context.environment.read_input(MAX_ARGUMENTS);
+            read.map_err(|error| io("cannot read standard input", &error))?
+        }
+        Some(path) => context.app()?.read_file(Path::new(path), MAX_ARGUMENTS)?,
+        None => return Ok(word.to_owned()),
+    };
+    String::from_utf8(bytes).map_err(|_| usage("the arguments are not UTF-8", "rote call --help"))
+}
+
+fn object(text: &str) -> Result<Map<String, Value>> {
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        let message = format!("the arguments are not JSON: {error}");
+        usage(
+            message,
+            r#"rote call ID TOOL '{"name": "value"}', or --param name=value"#,
+        )
+    })?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(usage(
+            "the arguments are not a JSON object",
+            r#"rote call ID TOOL '{"name": "value"}'"#,
+        )),
+    }
+}
+
+/// Splits `name=value`; a value `@FILE` becomes the file's bytes, `@@x` the text `@x`. `@7{.id}` is left for
+/// templates.
+fn parameter(context: &Context, word: &str) -> Result<(String, Value)> {
+    let Some((name, text)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+        return Err(usage(format!("`{word}` is no argument"), "--param name=value"));
+    };
+    let file = text
+        .strip_prefix('@')
+        .filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let value = match file {
+        Some(escaped) if escaped.starts_with('@') => Value::String(escaped.to_owned()),
+        Some(path) => context.app()?.file_argument(Path::new(path))?,
+        None => Value::String(text.to_owned()),
+    };
+    Ok((name.to_owned(), value))
+}

@@ -1,0 +1,34 @@
+//! `rote explore`.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::adapter::hits;
+use crate::ui::Report;
+
+/// Find tools of all adapters that fit an intent
+#[derive(Debug, Args)]
+pub struct Explore {
+    /// What you want to do, in your own words
+    intent: String,
+    /// Most tools to show
+    #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=50))]
+    limit: u16,
+}
+
+impl Explore {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let (found, unreadable) = context.app()?.explore(&self.intent, usize::from(self.limit))?;
+        let text = if found.is_empty() {
+            "no tool fits; try other words".to_owned()
+        } else {
+            hits(&found, true)
+        };
+        Ok(Report::new(
+            json!({ "intent": self.intent, "tools": found, "unreadable": unreadable }),
+            text,
+        ))
+    }
+}

@@ -1,0 +1,188 @@
+//! `rote flow template …`.
+
+use clap::{Args, Subcommand};
+use rote_app::{Crystallize, Crystallized};
+use serde_json::Value;
+
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::table::facts;
+use crate::render::units::{clip, count, plural, size};
+use crate::ui::Report;
+
+/// Most characters of a line.
+const MAX_LINE: usize = 110;
+
+/// Make a flow from what a workspace recorded
+#[derive(Debug, Subcommand)]
+pub enum Template {
+    Create(Create),
+}
+
+/// Turn a workspace's calls into one flow.wasm
+///
+/// Failed and repeated attempts and reads that nothing used are left out; values that came from earlier answers
+/// become dependencies. The flow is accepted only when it gives the recorded result again from the recorded
+/// answers.
+#[derive(Debug, Args)]
+pub struct Create {
+    /// The flow's name
+    #[arg(long)]
+    name: String,
+    /// A parameter and the recorded value that it stands for: every such value becomes the parameter. A name
+    /// alone means the argument of that name.
+    #[arg(short, long = "param", value_name = "NAME[=VALUE]")]
+    parameters: Vec<String>,
+    /// What the flow does [default: a sentence made from its steps]
+    #[arg(short, long)]
+    description: Option<String>,
+    /// The result: `@3`, or `@3{.jq}` [default: the last query or answer]
+    #[arg(long, value_name = "@N{JQ}")]
+    result: Option<String>,
+    /// Leave this call out; repeat it for more
+    #[arg(long, value_name = "@N")]
+    skip: Vec<rote_types::ResponseId>,
+    /// A word to find it by; repeat it for more
+    #[arg(long = "tag", value_name = "WORD")]
+    tags: Vec<String>,
+    /// Replace a draft of the same name
+    #[arg(short, long)]
+    force: bool,
+}
+
+impl Template {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let Self::Create(create) = self;
+        create.run(context)
+    }
+}
+
+impl Create {
+    fn run(self, context: &Context) -> Result<Report> {
+        let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
+            Some(("", _)) => Err(usage(
+                format!("`{word}` has no name"),
+                "--param NAME=VALUE, the recorded value",
+            )),
+            Some((name, value)) => Ok((name.to_owned(), Some(value.to_owned()))),
+            None => Ok((word.clone(), None)),
+        });
+        let wish = Crystallize {
+            name: self.name,
+            parameters: parameters.collect::<Result<_>>()?,
+            description: self.description,
+            result: self.result,
+            skip: self.skip,
+            tags: self.tags,
+            force: self.force,
+        };
+        let made = context.block_on(context.app()?.crystallize(wish))??;
+        let text = text(&made);
+        let run = format!("rote run {}{}", made.frontmatter.name, parameter_words(&made));
+        Ok(Report::new(&made, text).next(run))
+    }
+}
+
+/// Returns the parameters as `run` takes them, with their recorded values.
+fn parameter_words(made: &Crystallized) -> String {
+    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let words = made
+        .report
+        .parameters
+        .iter()
+        .map(|one| format!(" {}='{}'", one.name, word(&one.example)));
+    words.collect()
+}
+
+fn text(made: &Crystallized) -> String {
+    let (front, report) = (&made.frontmatter, &made.report);
+    let writes: Vec<String> = front
+        .write_permissions
+        .iter()
+        .map(|one| format!("{}/{}", one.adapter, one.tool))
+        .collect();
+    let parameters: Vec<&str> = report.parameters.iter().map(|one| one.name.as_str()).collect();
+    let rows = [
+        (
+            "file",
+            format!(
+                "{} · {}",
+                made.path.display(),
+                size(u64::try_from(made.bytes).unwrap_or(u64::MAX))
+            ),
+        ),
+        (
+            "parameters",
+            if parameters.is_empty() {
+                "none".to_owned()
+            } else {
+                parameters.join(", ")
+            },
+        ),
+        (
+            "may write",
+            if writes.is_empty() {
+                "nothing".to_owned()
+            } else {
+                writes.join(", ")
+            },
+        ),
+        (
+            "replayed",
+            format!("{}, same result as recorded", plural(report.replayed_calls, "call")),
+        ),
+        (
+            "baseline",
+            format!(
+                "{} tokens, {} ms",
+                count(front.baseline.tokens),
+                count(front.baseline.duration_ms)
+            ),
+        ),
+    ];
+    let mut lines = vec![format!(
+        "made flow {} {} ({})",
+        front.name,
+        front.version,
+        plural(report.steps.len(), "step")
+    )];
+    lines.extend(report.steps.iter().map(|step| {
+        let needs = if step.needs.is_empty() {
+            String::new()
+        } else {
+            format!("  after {}", step.needs.join(", "))
+        };
+        clip(
+            &format!("  {} {} from {}{needs}", step.step, step.call, step.response),
+            MAX_LINE,
+        )
+    }));
+    lines.push(facts(&rows));
+    lines.extend(remarks(&made.report));
+    lines.join("\n")
+}
+
+/// What was left out, what could be a parameter, and what else is worth knowing.
+fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
+    let mut lines = Vec::new();
+    let dropped = report
+        .dropped
+        .iter()
+        .map(|one| format!("  left out: {} {} ({})", one.response, one.call, one.reason));
+    lines.extend(dropped.map(|line| clip(&line, MAX_LINE)));
+    let proposed = report.proposals.iter().map(|one| {
+        let line = format!(
+            "  could be a parameter: --param {}={} ({})",
+            one.name, one.value, one.reason
+        );
+        clip(&line, MAX_LINE)
+    });
+    lines.extend(proposed);
+    lines.extend(
+        report
+            .notes
+            .iter()
+            .map(|note| clip(&format!("  note: {note}"), MAX_LINE)),
+    );
+    lines
+}

@@ -1,0 +1,85 @@
+//! `rote ls`.
+
+use clap::Args;
+use rote_app::{Listing, WorkspaceSummary};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::table::table;
+use crate::render::units::{count, milliseconds, plural, size};
+use crate::ui::Report;
+
+/// List the responses of the workspace in use, or all workspaces
+#[derive(Debug, Args)]
+pub struct Ls {
+    /// List the workspaces instead
+    #[arg(short, long)]
+    all: bool,
+}
+
+impl Ls {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let app = context.app()?;
+        if self.all {
+            let all = app.workspaces()?;
+            let text = workspaces(&all);
+            return Ok(Report::new(&all, text));
+        }
+        let listing = app.ls()?;
+        let text = responses(&listing);
+        Ok(Report::new(&listing, text))
+    }
+}
+
+fn workspaces(all: &[WorkspaceSummary]) -> String {
+    if all.is_empty() {
+        return "no workspaces yet".to_owned();
+    }
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|one| {
+            let used = one.last_used_at.map(|at| at.to_string()).unwrap_or_default();
+            vec![one.name.to_string(), one.state.clone(), one.responses.to_string(), used]
+        })
+        .collect();
+    table(&["name", "state", "responses", "last used"], &rows)
+}
+
+fn responses(listing: &Listing) -> String {
+    let (name, stats) = (&listing.workspace.name, &listing.stats);
+    if listing.responses.is_empty() {
+        return format!("workspace {name} has no responses yet");
+    }
+    let rows: Vec<Vec<String>> = listing
+        .responses
+        .iter()
+        .map(|one| {
+            let source = match (&one.adapter, &one.tool) {
+                (Some(adapter), Some(tool)) => format!("{adapter} {tool}"),
+                _ => "injected".to_owned(),
+            };
+            let status = one
+                .status
+                .map_or_else(|| one.state.as_str().to_owned(), |status| status.to_string());
+            let time = one.duration_ms.map(milliseconds).unwrap_or_default();
+            vec![one.id.to_string(), source, status, size(one.bytes), time]
+        })
+        .collect();
+    let head = format!("workspace {name}: {}", plural(listing.responses.len(), "response"));
+    let saved = match stats.tokens_saved {
+        0 => String::new(),
+        saved => format!(", {} tokens saved by {}", count(saved), queries(stats.queries)),
+    };
+    format!(
+        "{head}{saved}\n{}",
+        table(&["id", "call", "status", "size", "time"], &rows)
+    )
+}
+
+fn queries(number: u64) -> String {
+    if number == 1 {
+        "1 query".to_owned()
+    } else {
+        format!("{} queries", count(number))
+    }
+}

@@ -1,0 +1,64 @@
+//! `rote probe`.
+
+use clap::Args;
+use rote_app::Hit;
+use serde_json::{Value, json};
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::adapter::hits;
+use crate::ui::Report;
+
+/// Find the tools of an adapter that fit an intent
+#[derive(Debug, Args)]
+pub struct Probe {
+    /// The adapter
+    id: String,
+    /// What you want to do, in your own words
+    intent: String,
+    /// Most tools to show
+    #[arg(short, long, default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=50))]
+    limit: u16,
+    /// Show each tool's parameters as a JSON Schema
+    #[arg(short, long)]
+    schema: bool,
+}
+
+impl Probe {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let found = context.app()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
+        let text = match (found.as_slice(), self.schema) {
+            ([], _) => "no tool fits; try other words".to_owned(),
+            (found, false) => hits(found, false),
+            (found, true) => {
+                let schemas = found.iter().map(|hit| {
+                    format!(
+                        "{}\n{}",
+                        hit.tool.name,
+                        serde_json::to_string_pretty(&hit.tool.input_schema).unwrap_or_default()
+                    )
+                });
+                schemas.collect::<Vec<_>>().join("\n")
+            }
+        };
+        let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
+        Ok(match found.first() {
+            Some(first) => report.next(format!(
+                "rote call {} {}{}",
+                first.adapter,
+                first.tool.name,
+                needed(first)
+            )),
+            None => report,
+        })
+    }
+}
+
+/// Returns the arguments that a tool needs, to be filled in.
+fn needed(hit: &Hit) -> String {
+    let required = hit.tool.input_schema["required"].as_array().into_iter().flatten();
+    required
+        .filter_map(Value::as_str)
+        .map(|name| format!(" -p {name}=…"))
+        .collect()
+}

@@ -1,0 +1,109 @@
+//! `rote query @N`, also written `rote @N`.
+
+use clap::{Args, Subcommand};
+use rote_app::BodyView;
+use rote_types::ResponseId;
+use serde_json::{Value, json};
+
+use crate::commands::condition;
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::response;
+use crate::ui::Report;
+
+/// Rows of a body that are shown when a response is looked at without a program.
+const ROWS: usize = 5;
+
+/// Look at a recorded response: its shape, its body, or what a jq program makes of it
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Query {
+    #[command(subcommand)]
+    about: Option<About>,
+    /// The response, such as `@7`
+    #[arg(value_name = "@N", required = true)]
+    response: Option<ResponseId>,
+    /// The jq program; without one, the shape and the first rows are shown
+    program: Option<String>,
+    /// Print texts without quotes
+    #[arg(short, long)]
+    raw: bool,
+    /// Unwrap an MCP envelope (`content[0].text`) first
+    #[arg(short, long)]
+    mcp: bool,
+    /// Keep the result in a variable
+    #[arg(short, long, value_name = "VAR")]
+    save: Option<String>,
+    /// Print the whole body as it was received
+    #[arg(long, conflicts_with_all = ["program", "save", "mcp"])]
+    body: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum About {
+    /// Show the shape of a body as a JSON Schema
+    Schema {
+        /// The response
+        #[arg(value_name = "@N")]
+        response: ResponseId,
+    },
+    #[command(flatten)]
+    Condition(condition::Condition),
+}
+
+impl Query {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        match (self.about, self.response, self.program) {
+            (Some(About::Schema { response }), ..) => {
+                let schema = context.app()?.schema(response)?;
+                let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+                Ok(Report::new(&schema, text))
+            }
+            (Some(About::Condition(condition)), ..) => condition.run(context),
+            (None, Some(id), None) if self.body => body(context, id),
+            (None, Some(id), None) if self.save.is_none() && !self.mcp => {
+                let view = context.app()?.view(id, ROWS)?;
+                let text = response::block(&view);
+                Ok(Report::new(&view, text))
+            }
+            (None, Some(id), program) => {
+                let program = program.unwrap_or_else(|| ".".to_owned());
+                let query = rote_app::Query {
+                    response: id,
+                    program,
+                    unwrap_mcp: self.mcp,
+                    save_as: self.save,
+                };
+                let result = context.app()?.query(&query)?;
+                let values: Vec<Value> = result
+                    .values
+                    .iter()
+                    .filter_map(|value| serde_json::from_str(value).ok())
+                    .collect();
+                let saved = result.saved.as_ref().map(|variable| variable.name.clone());
+                let data = json!({ "response": id, "program": result.program, "values": values, "saved": saved });
+                let text = match &saved {
+                    Some(name) => format!("saved as ${name}"),
+                    None => response::values_text(&result.values, self.raw),
+                };
+                Ok(Report::new(data, text))
+            }
+            (None, None, _) => Err(usage("no response was named", "rote @1 '.'")),
+        }
+    }
+}
+
+fn body(context: &Context, id: ResponseId) -> Result<Report> {
+    let body = context.app()?.body(id)?;
+    let text = body_text(&body);
+    Ok(Report::new(&body, text))
+}
+
+/// Returns a whole body; for bytes, where they are.
+pub(super) fn body_text(body: &BodyView) -> String {
+    match body {
+        BodyView::Empty => String::new(),
+        BodyView::Json { text } | BodyView::Text { text, .. } => text.clone(),
+        BodyView::Binary { path, .. } => path.clone(),
+    }
+}

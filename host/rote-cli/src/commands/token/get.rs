@@ -1,0 +1,39 @@
+//! `rote token get`.
+
+use clap::Args;
+use secrecy::ExposeSecret;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Report;
+
+/// Say whether a credential is there, and where from; shows the value only with --reveal
+///
+/// Neither a pipe nor --json reveals it by itself: whoever runs rote for you has no need of the value.
+#[derive(Debug, Args)]
+pub struct Get {
+    /// Its name
+    name: String,
+    /// Print the value
+    #[arg(long)]
+    reveal: bool,
+}
+
+impl Get {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let (value, source) = context.app()?.token_get(&self.name)?;
+        let characters = value.expose_secret().chars().count();
+        let mut data = json!({ "name": self.name, "source": source, "characters": characters });
+        if self.reveal {
+            data["value"] = json!(value.expose_secret());
+            return Ok(Report::new(data, value.expose_secret()));
+        }
+        let text = format!(
+            "{} is in the {}: {characters} characters; --reveal shows them",
+            self.name,
+            source.as_str()
+        );
+        Ok(Report::new(data, text))
+    }
+}

@@ -1,0 +1,36 @@
+//! `rote token list`.
+
+use clap::Args;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::table::table;
+use crate::ui::Report;
+
+/// List the stored credentials, without their values
+#[derive(Debug, Args)]
+pub struct List {}
+
+impl List {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let tokens = context.app()?.tokens()?;
+        let rows: Vec<Vec<String>> = tokens
+            .iter()
+            .map(|one| {
+                let ends = one.expires_at.map(|at| at.to_string()).unwrap_or_default();
+                vec![
+                    one.name.clone(),
+                    one.kind.clone(),
+                    one.created_at.to_string(),
+                    ends,
+                    one.description.clone(),
+                ]
+            })
+            .collect();
+        let text = match rows.is_empty() {
+            true => "no credentials yet".to_owned(),
+            false => table(&["name", "type", "set", "expires", "note"], &rows),
+        };
+        Ok(Report::new(&tokens, text))
+    }
+}

@@ -1,0 +1,96 @@
+//! `rote token set`.
+
+use clap::Args;
+use secrecy::SecretString;
+use zeroize::Zeroizing;
+
+use crate::context::Context;
+use crate::error::{Result, io, usage};
+use crate::ui::{Report, Ui};
+
+/// Longest credential that is read.
+const MAX_TOKEN: u64 = 64 << 10;
+
+/// Store a credential under a name; asks for it without echo on a terminal
+///
+/// A leading `Bearer ` is taken off. An environment variable of the same name is used when the vault has none.
+#[derive(Debug, Args)]
+pub struct Set {
+    /// Its name, as `rote adapter info` shows it
+    name: String,
+    /// The value; on the command line it ends up in the shell's history, so prefer --stdin
+    #[arg(hide_possible_values = true)]
+    value: Option<String>,
+    /// Read the value from standard input
+    #[arg(long, conflicts_with = "value")]
+    stdin: bool,
+    /// A note for yourself; not secret
+    #[arg(long, default_value = "")]
+    description: String,
+}
+
+impl Set {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let value = match (self.value, self.stdin) {
+            (Some(value), _) => SecretString::from(value),
+            (None, false) if context.environment.input_is_terminal() => ask(&self.name, ui)?,
+            (None, false) => {
+                return Err(usage(
+                    "there is no terminal to ask for the value on",
+                    format!("rote token set {} --stdin < FILE", self.name),
+                ));
+            }
+            (None, true) => {
+                let read = context.environment.read_input(MAX_TOKEN);
+                let bytes = Zeroizing::new(read.map_err(|error| io("cannot read standard input", &error))?);
+                text(&bytes)?
+            }
+        };
+        let info = context.app()?.token_set(&self.name, &value, &self.description)?;
+        let until = info
+            .expires_at
+            .map(|at| format!(", valid until {at}"))
+            .unwrap_or_default();
+        let text = format!("stored {} ({}{until})", info.name, info.kind);
+        Ok(Report::new(&info, text))
+    }
+}
+
+fn text(bytes: &[u8]) -> Result<SecretString> {
+    let text = std::str::from_utf8(bytes).map_err(|_| usage("the value is not UTF-8", "rote token set --help"))?;
+    Ok(SecretString::from(text.trim_end_matches(['\r', '\n']).to_owned()))
+}
+
+/// Asks on the terminal, with echo off until the line is read or reading fails.
+fn ask(name: &str, ui: &mut Ui<'_>) -> Result<SecretString> {
+    ui.talk(&format!("value of {name} (not shown):"));
+    let failed = |error: std::io::Error| io("cannot read from the terminal", &error);
+    let _silent = Silence::new().map_err(failed)?;
+    let mut line = Zeroizing::new(String::new());
+    std::io::stdin().read_line(&mut line).map_err(failed)?;
+    text(line.as_bytes())
+}
+
+/// Holds the terminal's echo off and gives it back when dropped.
+struct Silence {
+    before: rustix::termios::Termios,
+}
+
+impl Silence {
+    fn new() -> std::io::Result<Self> {
+        use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+        let before = tcgetattr(std::io::stdin())?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &silent)?;
+        Ok(Self { before })
+    }
+}
+
+impl Drop for Silence {
+    fn drop(&mut self) {
+        use rustix::termios::{OptionalActions, tcsetattr};
+        // There is nobody left to tell when the terminal is gone.
+        let _gone = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.before);
+    }
+}

@@ -1,0 +1,118 @@
+//! What a command has at hand: the surroundings and the application, opened when first asked for.
+
+use std::cell::OnceCell;
+use std::future::Future;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rote_app::{App, AppConfig, AppError};
+use rote_types::ErrorKind;
+use tokio::runtime::Runtime;
+
+use crate::commands::Global;
+use crate::environment::Environment;
+use crate::error::Result;
+
+/// Threads of the executor: one call waits on the network, a batch on several; work is never CPU bound here.
+const WORKERS: usize = 2;
+
+/// The surroundings of one command.
+#[derive(Debug)]
+pub struct Context {
+    /// What the command reads from outside.
+    pub environment: Environment,
+    home: Option<PathBuf>,
+    workspace: Option<String>,
+    verbose: u8,
+    app: OnceCell<App>,
+    executor: OnceCell<Runtime>,
+}
+
+impl Context {
+    /// Returns a context; nothing is opened yet.
+    #[must_use]
+    pub fn new(environment: Environment, global: &Global) -> Self {
+        let variable = |name: &str| environment.get(name).map(str::to_owned);
+        let home = global.home.clone().or_else(|| variable("ROTE_HOME").map(PathBuf::from));
+        let home = home.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".rote")));
+        let workspace = global.workspace.clone().or_else(|| variable("ROTE_WORKSPACE"));
+        let verbose = global.verbose;
+        Self {
+            home,
+            workspace,
+            verbose,
+            environment,
+            app: OnceCell::new(),
+            executor: OnceCell::new(),
+        }
+    }
+
+    /// Returns the application.
+    ///
+    /// # Errors
+    /// Usage when there is no home directory to be found.
+    pub fn app(&self) -> Result<&App> {
+        if let Some(app) = self.app.get() {
+            return Ok(app);
+        }
+        self.start_log();
+        let home = self.home.clone().ok_or_else(|| {
+            AppError::new(ErrorKind::Usage, "neither `HOME` nor `ROTE_HOME` is set").with_hint("rote --home DIR …")
+        });
+        let config = AppConfig {
+            home: home?,
+            workspace: self.workspace.clone(),
+            directory: self.environment.directory.clone(),
+            environment: Arc::clone(&self.environment.variables),
+            keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
+        };
+        Ok(self.app.get_or_init(|| App::new(config)))
+    }
+
+    /// Runs a future to its end.
+    ///
+    /// # Errors
+    /// General when the system gives no threads.
+    pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
+        if self.executor.get().is_none() {
+            let built = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(WORKERS)
+                .enable_all()
+                .build();
+            let built = built.map_err(|error| crate::error::io("cannot start the executor", &error))?;
+            let _first = self.executor.set(built);
+        }
+        let executor = self.executor.get().expect("it was set above");
+        Ok(executor.block_on(future))
+    }
+
+    /// Starts the log on stderr when it was asked for. A second start in one process keeps the first.
+    fn start_log(&self) {
+        let asked = self.environment.get("ROTE_LOG").map(str::to_owned);
+        let ours = |level: &str| {
+            let crates = [
+                "adapter",
+                "app",
+                "flow",
+                "gate",
+                "runtime",
+                "spec",
+                "vault",
+                "workspace",
+            ];
+            crates.map(|name| format!("rote_{name}={level}")).join(",")
+        };
+        let counted = match self.verbose {
+            0 => None,
+            1 => Some(ours("info")),
+            2 => Some(ours("debug")),
+            _ => Some("debug".to_owned()),
+        };
+        let Some(filter) = asked.or(counted) else { return };
+        let subscriber = tracing_subscriber::fmt()
+            .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+            .with_writer(std::io::stderr)
+            .with_ansi(self.environment.stderr_terminal);
+        let _already = subscriber.try_init();
+    }
+}

@@ -1,0 +1,115 @@
+//! How a command fails: what is shown, and the exit code, which is decided here and nowhere else.
+
+use std::fmt::Write as _;
+
+use rote_app::AppError;
+use rote_types::ErrorKind;
+use serde_json::{Value, json};
+
+/// Why a command did not do what it was asked.
+#[derive(Debug)]
+pub enum CliError {
+    /// A use case failed, or the words were wrong; rendered as `error:` / `caused by:` / `hint:`.
+    App(Box<AppError>),
+    /// The words did not parse; clap has its own text, which is kept for a person.
+    Words(Box<clap::Error>),
+    /// The reader of our output is gone: nothing to say, nothing went wrong.
+    BrokenPipe,
+}
+
+/// What a command returns.
+pub type Result<T, E = CliError> = std::result::Result<T, E>;
+
+impl<E: Into<AppError>> From<E> for CliError {
+    fn from(error: E) -> Self {
+        Self::App(Box::new(error.into()))
+    }
+}
+
+/// Returns an error about the words of the command or its input.
+pub fn usage(message: impl Into<String>, hint: impl Into<String>) -> CliError {
+    CliError::App(Box::new(AppError::new(ErrorKind::Usage, message).with_hint(hint)))
+}
+
+/// Returns an error about a file or stream of the caller's.
+pub fn io(message: impl Into<String>, cause: &std::io::Error) -> CliError {
+    let kind = match cause.kind() {
+        std::io::ErrorKind::NotFound => ErrorKind::NotFound,
+        std::io::ErrorKind::FileTooLarge => ErrorKind::Limit,
+        _ => ErrorKind::General,
+    };
+    CliError::App(Box::new(AppError::new(kind, message).with_cause(cause.to_string())))
+}
+
+impl CliError {
+    /// Returns the process exit code.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::App(error) => error.kind.exit_code(),
+            Self::Words(error) if error.use_stderr() => ErrorKind::Usage.exit_code(),
+            Self::Words(_) | Self::BrokenPipe => 0,
+        }
+    }
+
+    /// Returns the machine envelope.
+    #[must_use]
+    pub fn envelope(&self) -> Value {
+        let (kind, message, hint, details) = match self {
+            Self::App(error) => (
+                error.kind,
+                error.message.clone(),
+                error.hint.clone(),
+                error.details_with_causes(),
+            ),
+            Self::Words(error) => (ErrorKind::Usage, first_line(&error.to_string()), None, None),
+            Self::BrokenPipe => (ErrorKind::General, "the reader is gone".to_owned(), None, None),
+        };
+        let error = json!({ "kind": kind.as_str(), "message": message, "hint": hint, "details": details });
+        json!({ "schema": 1, "ok": false, "error": error })
+    }
+
+    /// Returns the text for a person, without colour.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::App(error) => app_text(error),
+            Self::Words(error) => error.to_string(),
+            Self::BrokenPipe => String::new(),
+        }
+    }
+}
+
+fn first_line(text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("error: ").unwrap_or(line).to_owned()
+}
+
+fn app_text(error: &AppError) -> String {
+    let mut text = format!("error: {}\n", error.message);
+    for cause in &error.causes {
+        let _infallible = writeln!(text, "  caused by: {cause}");
+    }
+    if let Some(hint) = &error.hint {
+        let _infallible = writeln!(text, "\nhint: {hint}");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_reads_from_the_failure_to_the_cause_to_the_way_out() {
+        let error = AppError::new(ErrorKind::NotFound, "there is no workspace `x`")
+            .with_cause("cannot open `x`".to_owned())
+            .with_hint("rote init x");
+        let error = CliError::App(Box::new(error));
+        let expected = "error: there is no workspace `x`\n  caused by: cannot open `x`\n\nhint: rote init x\n";
+        assert_eq!(error.text(), expected);
+        assert_eq!(error.exit_code(), 3);
+        assert_eq!(error.envelope()["error"]["kind"], "not_found");
+        assert_eq!(error.envelope()["error"]["details"]["causes"][0], "cannot open `x`");
+    }
+}

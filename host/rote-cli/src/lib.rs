@@ -1,0 +1,86 @@
+//! The command line: words in, rendering and exit codes out.
+//!
+//! Invariants: a command parses, calls one use case of `rote-app` and renders; data goes to stdout, talk to
+//! stderr; the exit code is decided in [`error`] and by conditions; nothing is opened before it is needed, so
+//! that `rote --version` costs nothing. Everything is a library so that the demo and the tests run the very
+//! commands that a person types.
+
+pub mod commands;
+mod context;
+pub mod demo;
+pub mod environment;
+pub mod error;
+pub mod render;
+pub mod rewrite;
+pub mod ui;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches};
+
+use crate::commands::Cli;
+use crate::context::Context;
+use crate::environment::Environment;
+use crate::error::{CliError, Result};
+use crate::ui::Ui;
+
+/// Runs the process's own command and returns its exit code.
+#[must_use]
+pub fn main() -> ExitCode {
+    let environment = Environment::of_process();
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
+    ExitCode::from(run(words, environment, &mut stdout, &mut stderr))
+}
+
+/// Runs one command with these words (the program's name first) and returns its exit code.
+pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Write, stderr: &mut dyn Write) -> u8 {
+    let mut ui = Ui::new(stdout, stderr);
+    let plain = environment.get("NO_COLOR").is_some() || words.iter().any(|word| word == "--no-color");
+    ui.terminal = environment.stdout_terminal;
+    ui.colour = environment.stdout_terminal && !plain;
+    ui.stderr_colour = environment.stderr_terminal && !plain;
+    ui.json = environment.get("ROTE_OUTPUT_MODE") == Some("structured");
+    ui.json |= words
+        .iter()
+        .take_while(|word| *word != "--")
+        .any(|word| word == "--json");
+    if matches!(words.as_slice(), [_, word] if word == "--version" || word == "-V") {
+        return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
+    }
+    let outcome = parse(words).and_then(|cli| {
+        let context = Context::new(environment, &cli.global);
+        let report = cli.command.run(&context, &mut ui)?;
+        ui.show(&report)?;
+        Ok(report.exit)
+    });
+    match outcome {
+        Ok(code) => code,
+        Err(error) => ended(Err(error), &mut ui),
+    }
+}
+
+fn ended(outcome: Result<()>, ui: &mut Ui<'_>) -> u8 {
+    let Err(error) = outcome else { return 0 };
+    ui.fail(&error);
+    error.exit_code()
+}
+
+/// Expands shorthands and parses.
+fn parse(words: Vec<OsString>) -> Result<Cli> {
+    let command = Cli::command();
+    let known = |word: &str| {
+        word == "help"
+            || command
+                .get_subcommands()
+                .any(|known| known.get_name() == word || known.get_all_aliases().any(|alias| alias == word))
+    };
+    let words = rewrite::rewrite(words, &known);
+    let matches = command
+        .clone()
+        .try_get_matches_from(words)
+        .map_err(commands::words_error)?;
+    Cli::from_arg_matches(&matches).map_err(|error| CliError::Words(Box::new(error)))
+}

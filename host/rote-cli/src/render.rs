@@ -1,0 +1,7 @@
+//! How things look to a person. Pure: text in, text out.
+
+pub mod adapter;
+pub mod preview;
+pub mod response;
+pub mod table;
+pub mod units;

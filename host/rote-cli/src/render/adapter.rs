@@ -1,0 +1,137 @@
+//! Words about adapters that several commands use.
+
+use rote_app::{AuthKind, Authentication, Hit};
+use serde_json::Value;
+
+use crate::render::units::clip;
+
+/// Most characters of a tool's description in a listing.
+const MAX_ABOUT: usize = 100;
+
+/// Returns the base URL, or a word that there is none.
+#[must_use]
+pub fn base_url(url: Option<&str>) -> String {
+    url.unwrap_or("none yet").to_owned()
+}
+
+/// Returns how the recommended credential travels and where its value is looked for.
+#[must_use]
+pub fn auth_line(auth: &Authentication) -> String {
+    let slot = auth.default_scheme.as_ref().and_then(|name| auth.schemes.get(name));
+    let (Some(name), Some(slot)) = (&auth.token_env, slot) else {
+        return "none needed".to_owned();
+    };
+    let how = match &slot.kind {
+        AuthKind::Bearer => "bearer".to_owned(),
+        AuthKind::Basic => "basic".to_owned(),
+        AuthKind::ApiKeyHeader { name } => format!("header {name}"),
+        AuthKind::ApiKeyQuery { name } => format!("query {name}"),
+        AuthKind::ApiKeyCookie { name } => format!("cookie {name}"),
+    };
+    format!("{name} ({how})")
+}
+
+/// Returns ranked tools, each with what it takes.
+#[must_use]
+pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
+    let blocks: Vec<String> = hits
+        .iter()
+        .enumerate()
+        .map(|(place, hit)| {
+            let owner = if with_adapter {
+                format!("{} ", hit.adapter)
+            } else {
+                String::new()
+            };
+            let tool = &hit.tool;
+            let mut lines = vec![format!(
+                "{:>2}. {owner}{}  {} {}",
+                place + 1,
+                tool.name,
+                tool.method,
+                tool.path
+            )];
+            if !tool.description.is_empty() {
+                let first = tool.description.lines().next().unwrap_or_default();
+                lines.push(format!("    {}", clip(first, MAX_ABOUT)));
+            }
+            let takes = parameters(&tool.input_schema);
+            if !takes.is_empty() {
+                lines.push(format!("    {}", clip(&takes, MAX_ABOUT)));
+            }
+            lines.join("\n")
+        })
+        .collect();
+    blocks.join("\n")
+}
+
+/// Returns the parameters of a schema in a line: `project: string, page?: integer`.
+#[must_use]
+pub fn parameters(schema: &Value) -> String {
+    let required: Vec<&str> = schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let Some(properties) = schema["properties"].as_object() else {
+        return String::new();
+    };
+    let mut words: Vec<(bool, String)> = properties
+        .iter()
+        .map(|(name, property)| {
+            let optional = !required.contains(&name.as_str());
+            (
+                optional,
+                format!("{name}{}: {}", if optional { "?" } else { "" }, type_word(property)),
+            )
+        })
+        .collect();
+    // The sort is stable: within both groups the order of the description stays.
+    words.sort_by_key(|(optional, _)| *optional);
+    words.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+}
+
+fn type_word(schema: &Value) -> String {
+    if let Some(options) = schema["enum"].as_array().filter(|options| options.len() <= 6) {
+        let words = options
+            .iter()
+            .map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned));
+        return words.collect::<Vec<_>>().join("|");
+    }
+    match &schema["type"] {
+        Value::String(one) if one == "array" => format!("{}[]", type_word(&schema["items"])),
+        Value::String(one) => one.clone(),
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("|"),
+        _ => {
+            let options = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
+            let words = options.into_iter().flatten().map(type_word).collect::<Vec<_>>();
+            if words.is_empty() {
+                "any".to_owned()
+            } else {
+                words.join("|")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn parameters_read_like_a_signature() {
+        let schema = json!({
+            "required": ["project"],
+            "properties": {
+                "page": { "type": "integer" }, "project": { "type": "string" },
+                "state": { "enum": ["open", "closed"] }, "labels": { "type": "array", "items": { "type": "string" } },
+                "body": { "type": ["string", "null"] }, "who": { "oneOf": [{ "type": "string" }, { "type": "null" }] },
+            },
+        });
+        let expected = "project: string, page?: integer, state?: open|closed, labels?: string[], body?: string|null, who?: string|null";
+        assert_eq!(parameters(&schema), expected);
+        assert_eq!(parameters(&json!({})), "");
+    }
+}

@@ -1,0 +1,53 @@
+//! A dry run as a person reads it: the request, then what each stage of the gate says.
+
+use rote_app::Preview;
+
+use crate::render::table::table;
+use crate::render::units::{clip, size};
+
+/// Most characters of a line.
+const MAX_LINE: usize = 120;
+/// Most lines of a body.
+const MAX_BODY_LINES: usize = 20;
+
+/// Returns the description of a request that was not sent.
+#[must_use]
+pub fn preview(preview: &Preview) -> String {
+    let mut lines = vec![clip(&format!("{} {}", preview.method, preview.url), MAX_LINE)];
+    lines.extend(
+        preview
+            .headers
+            .iter()
+            .map(|(name, value)| clip(&format!("  {name}: {value}"), MAX_LINE)),
+    );
+    if let Some(body) = &preview.body {
+        lines.push(String::new());
+        lines.extend(
+            body.text
+                .lines()
+                .take(MAX_BODY_LINES)
+                .map(|line| clip(&format!("  {line}"), MAX_LINE)),
+        );
+        if body.truncated || body.text.lines().count() > MAX_BODY_LINES {
+            lines.push(format!(
+                "  … {} in all",
+                size(u64::try_from(body.bytes).unwrap_or(u64::MAX))
+            ));
+        }
+    }
+    let missing = preview.credentials.iter().filter(|one| !one.present);
+    lines.extend(missing.map(|one| format!("  credential `{}` is missing", one.token)));
+    lines.push(String::new());
+    let rows: Vec<Vec<String>> = preview
+        .stages
+        .iter()
+        .map(|stage| {
+            let verdict = format!("{:?}", stage.verdict).to_lowercase();
+            vec![stage.stage.to_owned(), verdict, stage.message.to_string()]
+        })
+        .collect();
+    lines.push(table(&["stage", "verdict", "why"], &rows));
+    let verdict = format!("{:?}", preview.verdict).to_lowercase();
+    lines.push(format!("\nnothing was sent; the call would be: {verdict}"));
+    lines.join("\n")
+}

@@ -1,0 +1,312 @@
+//! Recorded arguments turned into expressions: which parts came from earlier responses, which from variables.
+//!
+//! The log says of every substituted string what was substituted, in order ([`rote_workspace::Dependency`]); the
+//! raw string says where. A variable that was saved from a query is that query; a variable that was set by hand
+//! is a parameter. What the log does not say is a literal: nothing is inferred here.
+
+use rote_plan::{Expression, Reference, text_of};
+use rote_types::{QueryEngine, QueryLimits, ResponseId};
+use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Workspace, parse_template};
+use serde_json::{Map, Value};
+
+use super::parameters::Parameters;
+use super::select::Selection;
+use super::trace::{RecordedCall, Trace};
+use crate::FlowError;
+
+/// What `rote @N -m` runs first: the payload of an MCP result, parsed when it is JSON.
+const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson catch .))";
+
+/// Returns the program of a logged query, the unwrapping that came before it included.
+fn unwrapped(program: &str, unwrap_mcp: bool) -> String {
+    if unwrap_mcp {
+        format!("{UNWRAP} | {program}")
+    } else {
+        program.to_owned()
+    }
+}
+
+/// Where recorded values can be looked up.
+pub(crate) struct Sources<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) trace: &'a Trace,
+    pub(crate) engine: &'a dyn QueryEngine,
+}
+
+/// What one substituted reference stands for.
+enum Source {
+    /// A part of a step's response.
+    Step(Reference),
+    /// A variable that a person set.
+    Parameter(String),
+    /// A value with no source that a flow could have.
+    Literal,
+}
+
+impl Sources<'_> {
+    /// Returns the body of a response as the JSON text that queries read.
+    pub(crate) fn body(&self, response: ResponseId) -> Result<String, FlowError> {
+        Ok(self.workspace.response(response)?.body.as_json().into_owned())
+    }
+
+    /// Returns a logged query as a program that needs nothing but the response: envelope taken off, workspace
+    /// variables that it names bound to their values.
+    pub(crate) fn portable(&self, query: &rote_workspace::QueryRecord) -> Result<String, FlowError> {
+        let mut program = unwrapped(&query.program, query.unwrap_mcp);
+        for variable in self.workspace.vars()? {
+            if names_variable(&query.program, &variable.name) {
+                program = format!("{} as ${} | {program}", variable.value, variable.name);
+            }
+        }
+        Ok(program)
+    }
+
+    /// Runs a program on a recorded response.
+    fn outputs(&self, response: ResponseId, program: &str) -> Result<Vec<Value>, FlowError> {
+        let body = self.body(response)?;
+        let outputs = self
+            .engine
+            .run(program, body.as_bytes(), &QueryLimits::default())?
+            .values;
+        Ok(outputs
+            .iter()
+            .filter_map(|text| serde_json::from_str(text).ok())
+            .collect())
+    }
+
+    /// Returns the recorded result: one output as it is, several as an array.
+    pub(crate) fn result(&self, selection: &Selection) -> Result<Value, FlowError> {
+        let call = &self.trace.calls[selection.result_call];
+        let mut outputs = self.outputs(call.response, &selection.result_jq)?;
+        Ok(match outputs.len() {
+            1 => outputs.remove(0),
+            _ => Value::Array(outputs),
+        })
+    }
+
+    /// Returns the reference that gives the recorded value, all outputs of it if there was not exactly one.
+    pub(crate) fn reference(&self, step: String, response: ResponseId, jq: String) -> Result<Reference, FlowError> {
+        let each = self.outputs(response, &jq)?.len() != 1;
+        Ok(Reference { step, jq, each })
+    }
+
+    /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses.
+    pub(crate) fn arguments(
+        &self,
+        call: &RecordedCall,
+        step_of: &dyn Fn(ResponseId) -> Option<String>,
+        parameters: &mut Parameters,
+    ) -> Result<Expression, FlowError> {
+        let mut walk = Walk {
+            sources: self,
+            call,
+            step_of,
+            parameters,
+        };
+        if let Some(whole) = call.uses.iter().find(|one| one.target_field_path.is_empty()) {
+            return walk.whole_arguments(whole);
+        }
+        walk.value(&call.raw, &call.arguments, &mut String::new())
+    }
+}
+
+struct Walk<'a, 'b> {
+    sources: &'a Sources<'b>,
+    call: &'a RecordedCall,
+    step_of: &'a dyn Fn(ResponseId) -> Option<String>,
+    parameters: &'a mut Parameters,
+}
+
+impl Walk<'_, '_> {
+    /// Arguments that were substituted as a whole: each member becomes a part of the source.
+    fn whole_arguments(&mut self, whole: &Dependency) -> Result<Expression, FlowError> {
+        let Value::Object(members) = &self.call.arguments else {
+            return Ok(Expression::Literal(self.call.arguments.clone()));
+        };
+        let Source::Step(source) = self.source(whole)? else {
+            return Ok(Expression::Literal(self.call.arguments.clone()));
+        };
+        let part = |key: &String| {
+            let jq = format!("({}) | .[{}]", source.jq, Value::String(key.clone()));
+            (
+                key.clone(),
+                Expression::From(Reference {
+                    step: source.step.clone(),
+                    jq,
+                    each: false,
+                }),
+            )
+        };
+        Ok(Expression::Object(members.keys().map(part).collect()))
+    }
+
+    fn value(&mut self, raw: &Value, sent: &Value, pointer: &mut String) -> Result<Expression, FlowError> {
+        let below = |pointer: &str| {
+            self.call
+                .uses
+                .iter()
+                .any(|one| is_below(&one.target_field_path, pointer))
+        };
+        if !below(pointer) {
+            return Ok(Expression::Literal(sent.clone()));
+        }
+        match (raw, sent) {
+            (Value::Object(raw), Value::Object(sent)) => self.object(raw, sent, pointer),
+            (Value::Array(raw), Value::Array(sent)) if raw.len() == sent.len() => {
+                let mut items = Vec::with_capacity(sent.len());
+                for (index, (raw, sent)) in raw.iter().zip(sent).enumerate() {
+                    items.push(self.at(raw, sent, pointer, &index.to_string())?);
+                }
+                Ok(Expression::Array(items))
+            }
+            (Value::String(template), sent) => self.string(template, sent, pointer),
+            _ => Ok(Expression::Literal(sent.clone())),
+        }
+    }
+
+    fn object(
+        &mut self,
+        raw: &Map<String, Value>,
+        sent: &Map<String, Value>,
+        pointer: &mut String,
+    ) -> Result<Expression, FlowError> {
+        let mut members = Vec::with_capacity(sent.len());
+        for (key, sent) in sent {
+            let raw = raw.get(key).unwrap_or(sent);
+            members.push((key.clone(), self.at(raw, sent, pointer, &escape(key))?));
+        }
+        Ok(Expression::Object(members))
+    }
+
+    fn at(&mut self, raw: &Value, sent: &Value, pointer: &mut String, key: &str) -> Result<Expression, FlowError> {
+        let length = pointer.len();
+        pointer.push('/');
+        pointer.push_str(key);
+        let expression = self.value(raw, sent, pointer);
+        pointer.truncate(length);
+        expression
+    }
+
+    /// A string with references. The log has one entry for each of them, in order.
+    fn string(&mut self, template: &str, sent: &Value, pointer: &str) -> Result<Expression, FlowError> {
+        let uses: Vec<Dependency> = self
+            .call
+            .uses
+            .iter()
+            .filter(|one| one.target_field_path == pointer)
+            .cloned()
+            .collect();
+        let pieces = parse_template(template);
+        let alone = pieces.len() == 1;
+        let mut uses = uses.iter();
+        let mut parts = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            parts.push(match piece {
+                Piece::Text(text) => Expression::Literal(Value::from(text.as_str())),
+                Piece::Broken { written, .. } => Expression::Literal(Value::from(written.as_str())),
+                Piece::Reference { reference, .. } => {
+                    // Without its entry the reference was not substituted: the call was made without templates.
+                    let Some(one) = uses.next().filter(|one| agree(reference, one)) else {
+                        return Ok(Expression::Literal(sent.clone()));
+                    };
+                    let shown = if alone {
+                        Some(sent.clone())
+                    } else {
+                        self.shown(one, &pieces, sent)
+                    };
+                    self.part(one, shown)?
+                }
+            });
+        }
+        Ok(if alone {
+            parts.remove(0)
+        } else {
+            Expression::Text(parts)
+        })
+    }
+
+    /// The value that a reference inside a longer text had: what stands between the texts beside it, or the
+    /// variable as it is now.
+    fn shown(&self, one: &Dependency, pieces: &[Piece], sent: &Value) -> Option<Value> {
+        let text = sent.as_str()?;
+        let variable = one
+            .variable_name
+            .as_deref()
+            .and_then(|name| self.sources.workspace.var(name).ok()?);
+        let between = match pieces {
+            [Piece::Reference { .. }, Piece::Text(after)] => text.strip_suffix(after.as_str()),
+            [Piece::Text(before), Piece::Reference { .. }] => text.strip_prefix(before.as_str()),
+            [Piece::Text(before), Piece::Reference { .. }, Piece::Text(after)] => text
+                .strip_prefix(before.as_str())
+                .and_then(|rest| rest.strip_suffix(after.as_str())),
+            _ => {
+                return variable
+                    .map(|variable| variable.value)
+                    .filter(|value| text.contains(&text_of(value)));
+            }
+        }?;
+        // The variable has the type that the text has lost, unless it was set anew since.
+        let same = variable
+            .map(|variable| variable.value)
+            .filter(|value| text_of(value) == between);
+        Some(same.unwrap_or_else(|| Value::from(between)))
+    }
+
+    fn part(&mut self, one: &Dependency, shown: Option<Value>) -> Result<Expression, FlowError> {
+        Ok(match (self.source(one)?, shown) {
+            (Source::Step(reference), _) => Expression::From(reference),
+            (Source::Parameter(name), Some(value)) => Expression::Param(self.parameters.variable(&name, value)),
+            (_, Some(value)) => Expression::Literal(value),
+            (_, None) => {
+                return Err(FlowError::UnusableResponse {
+                    by: self.call.name(),
+                    response: one.source_response.unwrap_or(self.call.response),
+                    reason: "has a value in it that the log does not keep".to_owned(),
+                });
+            }
+        })
+    }
+
+    fn source(&self, one: &Dependency) -> Result<Source, FlowError> {
+        match (one.source_response, &one.variable_name) {
+            (Some(response), _) => {
+                let Some(step) = (self.step_of)(response) else {
+                    return Ok(Source::Literal);
+                };
+                let jq = one.source_query.clone().unwrap_or_else(|| ".".to_owned());
+                self.sources.reference(step, response, jq).map(Source::Step)
+            }
+            (None, Some(name)) if one.dependency_type != DependencyType::Inferred => {
+                Ok(Source::Parameter(name.clone()))
+            }
+            (None, _) => Ok(Source::Literal),
+        }
+    }
+}
+
+/// Whether `path` is `pointer` or below it.
+fn is_below(path: &str, pointer: &str) -> bool {
+    path.strip_prefix(pointer)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// One key as a segment of a JSON pointer (RFC 6901).
+pub(crate) fn escape(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
+}
+
+/// Whether a jq program names `$name`.
+fn names_variable(program: &str, name: &str) -> bool {
+    let word = format!("${name}");
+    program
+        .match_indices(&word)
+        .any(|(start, _)| !program[start + word.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+/// Whether a reference in the template and an entry of the log are about the same thing.
+fn agree(reference: &TemplateReference, one: &Dependency) -> bool {
+    match reference {
+        TemplateReference::Variable(name) => one.variable_name.as_ref() == Some(name),
+        TemplateReference::Response(id) | TemplateReference::Query(id, _) => one.source_response == Some(*id),
+    }
+}

@@ -1,0 +1,161 @@
+//! What the flow pins and what it may write: taken from the journal, checked against what is installed.
+//!
+//! The journal says which surface and which contract each recorded call met. When a tool's contract is another
+//! one by now, the recording proves nothing about it, and crystallize stops.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_govern::audit::{Decision, EffectRecord, STARTED};
+use rote_govern::tool_digest;
+use rote_home::Journal;
+use rote_types::{AdapterId, Manifest, Method, ResponseId, Tool};
+use rote_workspace::Workspace;
+use serde::Deserialize;
+
+use super::steps::Draft;
+use super::trace::{RecordedCall, Trace};
+use crate::{AdapterPin, CredentialSlot, FlowError, Surface, ToolPin, WriteMode, WritePermission};
+
+/// Events that are read from the journal at once.
+const BATCH: usize = 1_000;
+
+/// The pinned part of a frontmatter.
+#[derive(Debug, Default)]
+pub(crate) struct Pins {
+    pub(crate) adapters: BTreeMap<AdapterId, AdapterPin>,
+    pub(crate) credentials: Vec<CredentialSlot>,
+    pub(crate) write_permissions: Vec<WritePermission>,
+}
+
+impl Pins {
+    /// Collects the pins of every step.
+    pub(crate) fn collect(
+        journal: &Journal,
+        surface: &dyn Surface,
+        trace: &Trace,
+        draft: &Draft,
+        workspace: &Workspace,
+    ) -> Result<Self, FlowError> {
+        let effects = effects(journal, workspace)?;
+        let mut pins = Self::default();
+        let mut credentials = BTreeSet::new();
+        let mut writes = BTreeSet::new();
+        for step in &draft.steps {
+            let call = &trace.calls[step.call];
+            let recorded = effects.get(&call.response);
+            let (manifest, tool) = installed(surface, call, recorded)?;
+            if call.is_write() {
+                writes.insert(WritePermission {
+                    adapter: call.adapter.clone(),
+                    tool: call.tool.clone(),
+                    mode: mode(call.method, recorded),
+                });
+            }
+            for slot in tool.security.iter().flatten() {
+                if let Some(scheme) = manifest.auth.schemes.get(slot) {
+                    credentials.insert(CredentialSlot {
+                        adapter: call.adapter.clone(),
+                        slot: slot.clone(),
+                        token_env: scheme.token_env.clone(),
+                    });
+                }
+            }
+            pins.pin(call, &manifest, &tool)?;
+        }
+        pins.credentials = credentials.into_iter().collect();
+        pins.write_permissions = strictest(writes);
+        Ok(pins)
+    }
+
+    fn pin(&mut self, call: &RecordedCall, manifest: &Manifest, tool: &Tool) -> Result<(), FlowError> {
+        let digest = match manifest.tool_digests.get(&tool.name) {
+            Some(digest) => digest.clone(),
+            None => tool_digest(tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?,
+        };
+        let pin = self.adapters.entry(call.adapter.clone()).or_insert_with(|| AdapterPin {
+            fingerprint: manifest.fingerprint.clone(),
+            tools: BTreeMap::new(),
+            server: format!("{} {}", manifest.server.name, manifest.server.version),
+            origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
+        });
+        pin.tools.insert(
+            tool.name.clone(),
+            ToolPin {
+                digest,
+                method: tool.method,
+                path: tool.path.clone(),
+            },
+        );
+        Ok(())
+    }
+}
+
+/// The adapter and the tool of a call as installed, provided that they are still those that were called.
+fn installed(
+    surface: &dyn Surface,
+    call: &RecordedCall,
+    recorded: Option<&EffectRecord>,
+) -> Result<(Manifest, Tool), FlowError> {
+    let changed = |reason: String| FlowError::AdapterChanged {
+        adapter: call.adapter.clone(),
+        reason,
+    };
+    let manifest = surface
+        .manifest(&call.adapter)?
+        .ok_or_else(|| changed("it is not installed any more".to_owned()))?;
+    let gone = || changed(format!("it has no tool `{}` any more", call.tool));
+    let tool = surface.tool(&call.adapter, &call.tool)?.ok_or_else(gone)?;
+    match (recorded, manifest.tool_digests.get(&call.tool)) {
+        (Some(recorded), Some(installed)) if recorded.tool_digest != *installed => Err(changed(format!(
+            "the contract of `{}` is another one; record the workspace again",
+            call.tool
+        ))),
+        _ => Ok((manifest, tool)),
+    }
+}
+
+/// The started effects of a workspace, by response.
+fn effects(journal: &Journal, workspace: &Workspace) -> Result<BTreeMap<ResponseId, EffectRecord>, FlowError> {
+    let mut effects = BTreeMap::new();
+    let mut next = 1;
+    loop {
+        let events = journal.read(next, BATCH)?;
+        for event in &events {
+            if event.kind != STARTED {
+                continue;
+            }
+            if let Ok(record) = EffectRecord::deserialize(&event.body)
+                && record.workspace == *workspace.name()
+            {
+                effects.insert(record.response, record);
+            }
+        }
+        match events.last() {
+            Some(last) if events.len() == BATCH => next = last.seq + 1,
+            _ => return Ok(effects),
+        }
+    }
+}
+
+/// How the guard treated a write; by the method where the journal does not say.
+fn mode(method: Method, recorded: Option<&EffectRecord>) -> WriteMode {
+    match (recorded.map(|record| record.decision), method) {
+        (Some(Decision::Allow), _) => WriteMode::Allow,
+        (Some(Decision::Audit), _) => WriteMode::Audit,
+        (Some(_), _) | (None, Method::Put | Method::Delete) => WriteMode::Confirm,
+        (None, _) => WriteMode::Audit,
+    }
+}
+
+/// One permission per tool, in the strictest mode that was seen.
+fn strictest(writes: BTreeSet<WritePermission>) -> Vec<WritePermission> {
+    let mut kept: Vec<WritePermission> = Vec::new();
+    for permission in writes {
+        match kept.last_mut() {
+            // The set is ordered by adapter, tool and then mode.
+            Some(last) if last.adapter == permission.adapter && last.tool == permission.tool => *last = permission,
+            _ => kept.push(permission),
+        }
+    }
+    kept
+}

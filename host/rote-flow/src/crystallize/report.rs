@@ -1,0 +1,100 @@
+//! What crystallize decided and what it leaves to a person.
+
+use rote_types::ResponseId;
+use serde::Serialize;
+use serde_json::Value;
+
+/// A step and the call that it was made from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepOrigin {
+    /// The step.
+    pub step: String,
+    /// The recorded response.
+    pub response: ResponseId,
+    /// The command in the workspace's log.
+    pub command: u64,
+    /// What it calls, `adapter/tool`.
+    pub call: String,
+    /// The steps that it waits for.
+    pub needs: Vec<String>,
+}
+
+/// A call that did not become a step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// Its response.
+    pub response: ResponseId,
+    /// What it called, `adapter/tool`.
+    pub call: String,
+    /// Why it was left out.
+    pub reason: String,
+}
+
+/// A place in the plan.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Place {
+    /// The step.
+    pub step: String,
+    /// JSON pointer into its arguments.
+    pub pointer: String,
+}
+
+/// A parameter and where it goes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ParameterReport {
+    /// Its name.
+    pub name: String,
+    /// The recorded value.
+    pub example: Value,
+    /// `given` on the command line, or `variable` set by hand in the workspace.
+    pub source: &'static str,
+    /// Where it is used.
+    pub places: Vec<Place>,
+}
+
+/// A literal that could become a parameter.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Proposal {
+    /// A name for it.
+    pub name: String,
+    /// Its value.
+    pub value: Value,
+    /// Why it is proposed.
+    pub reason: &'static str,
+    /// Where it stands.
+    pub places: Vec<Place>,
+}
+
+/// A literal that equals a value of an earlier response. Never acted upon.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suggestion {
+    /// Where the literal stands.
+    pub place: Place,
+    /// The response that has the same value.
+    pub response: ResponseId,
+    /// Where in it, as jq.
+    pub jq: String,
+    /// Always true: matching values prove nothing.
+    pub inferred: bool,
+}
+
+/// Everything that crystallize has to say.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct Report {
+    /// The steps and their origins.
+    pub steps: Vec<StepOrigin>,
+    /// What was left out.
+    pub dropped: Vec<Dropped>,
+    /// The parameters.
+    pub parameters: Vec<ParameterReport>,
+    /// What could become a parameter: `--param name=value`.
+    pub proposals: Vec<Proposal>,
+    /// Dependencies that the values suggest and no template recorded.
+    pub suggestions: Vec<Suggestion>,
+    /// Where the result comes from.
+    pub result: String,
+    /// Anything else worth knowing.
+    pub notes: Vec<String>,
+    /// Calls of the replay that reproduced the recorded result.
+    pub replayed_calls: usize,
+}

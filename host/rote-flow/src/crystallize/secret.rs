@@ -1,0 +1,93 @@
+//! Refuses to put a secret into a flow: by the name of the argument or by the shape of the value.
+//!
+//! Secrets belong into the vault, where the host adds them after a call was admitted. One that was typed into an
+//! argument would travel with the flow to everyone who gets it, so crystallize stops and says where it stands;
+//! turning it into a parameter would only move it into shell histories and run records.
+
+use serde_json::Value;
+
+use super::steps::Draft;
+use super::trace::Trace;
+use crate::FlowError;
+
+/// Argument names whose values are secrets, compared without case, `-` and `_`.
+const NAMES: [&str; 13] = [
+    "password",
+    "passwd",
+    "secret",
+    "clientsecret",
+    "apikey",
+    "accesstoken",
+    "refreshtoken",
+    "privatekey",
+    "authorization",
+    "authtoken",
+    "secretkey",
+    "bearertoken",
+    "credentials",
+];
+/// Beginnings of published token formats (GitHub, GitLab, Slack, Stripe, OpenAI, Google, npm) and of PEM and
+/// `Authorization` values.
+const BEGINNINGS: [&str; 22] = [
+    "ghp_",
+    "gho_",
+    "ghu_",
+    "ghs_",
+    "ghr_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xapp-",
+    "sk_live_",
+    "sk_test_",
+    "rk_live_",
+    "whsec_",
+    "sk-",
+    "AIza",
+    "ya29.",
+    "npm_",
+    "-----BEGIN",
+    "Bearer ",
+    "Basic ",
+];
+
+/// Checks every literal of the draft.
+pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft) -> Result<(), FlowError> {
+    for step in &draft.steps {
+        let mut found = None;
+        super::literals::walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
+            if found.is_none() && is_secret(pointer, value) {
+                found = Some(pointer.to_owned());
+            }
+        });
+        if let Some(pointer) = found {
+            return Err(FlowError::Secret {
+                step: trace.calls[step.call].name(),
+                pointer,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a value at this place is, or looks like, a secret.
+pub(crate) fn is_secret(pointer: &str, value: &Value) -> bool {
+    let Value::String(text) = value else { return false };
+    let name = pointer.rsplit('/').next().unwrap_or_default();
+    let name: String = name
+        .chars()
+        .filter(|c| !matches!(c, '-' | '_'))
+        .collect::<String>()
+        .to_ascii_lowercase();
+    (!text.is_empty() && NAMES.contains(&name.as_str())) || looks_secret(text)
+}
+
+fn looks_secret(text: &str) -> bool {
+    let long = text.len() >= 16;
+    let begins = BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) && !text.trim().is_empty();
+    let web_token = text.starts_with("eyJ") && text.split('.').count() == 3;
+    let aws = text.len() == 20 && text.starts_with("AKIA") && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    long && (begins || web_token || aws)
+}

@@ -1,0 +1,443 @@
+//! What can go wrong with flows, with the exit code and the next command for each.
+
+use std::path::PathBuf;
+
+use rote_home::HomeError;
+use rote_plan::PlanError;
+use rote_runtime::{LoadError, RunError};
+use rote_types::{AdapterId, Classify, ErrorKind, Fingerprint, FlowName, ResponseId, WorkspaceName};
+use rote_workspace::WorkspaceError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::surface::ToolChange;
+
+/// One adapter that is not the pinned one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Drift {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The pinned surface.
+    pub expected: Fingerprint,
+    /// The installed surface.
+    pub installed: Fingerprint,
+    /// What became of each tool that the flow uses.
+    pub tools: Vec<ToolChange>,
+}
+
+/// One thing that is wrong with the parameters of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ParameterProblem {
+    /// The parameter's name.
+    pub name: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// A call of a replay that the recording does not have.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Stale {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The arguments that were asked for.
+    pub arguments: Value,
+}
+
+/// A failed operation on flows.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FlowError {
+    /// No flow of that name is installed.
+    #[error("there is no flow `{name}`{}", nearest_text(.nearest.as_deref()))]
+    NoFlow {
+        /// The name asked for.
+        name: String,
+        /// An installed name that is close to it.
+        nearest: Option<String>,
+    },
+    /// No file at that path.
+    #[error("there is no flow file `{}`", path.display())]
+    NoFile {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// A flow of that name exists and is not to be replaced.
+    #[error("flow `{name}` exists already{}", if *.released { " and is released" } else { "" })]
+    Exists {
+        /// The name.
+        name: FlowName,
+        /// Whether it is more than a draft.
+        released: bool,
+    },
+    /// The file is a component, perhaps, but no flow.
+    #[error("the file is not a flow: {message}")]
+    NotAFlow {
+        /// What is missing.
+        message: String,
+    },
+    /// The bytes are not those that the digest at the end of the file names.
+    #[error("the flow file was changed after it was made: its digest does not match its contents")]
+    Tampered,
+    /// A part of the file is not what it must be.
+    #[error("the {what} of the flow is malformed: {message}")]
+    Malformed {
+        /// `frontmatter` or `plan`.
+        what: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+    /// The file is larger than a flow may be.
+    #[error("the flow file is too large: {bytes} bytes, at most {max} are read")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+        /// The bound.
+        max: usize,
+    },
+    /// Adapters that the flow needs are not installed.
+    #[error("flow `{flow}` needs adapters that are not installed: {}", names(.missing))]
+    MissingAdapters {
+        /// The flow.
+        flow: FlowName,
+        /// The adapters.
+        missing: Vec<AdapterId>,
+        /// Where the first one's document came from.
+        origin: Option<String>,
+    },
+    /// Installed adapters are not the pinned ones. Nothing was sent.
+    #[error("{}", mismatch_text(.drifts))]
+    FingerprintMismatch {
+        /// The flow.
+        flow: FlowName,
+        /// What differs, per adapter.
+        drifts: Vec<Drift>,
+    },
+    /// The parameters of a run do not fit.
+    #[error("{}; flow `{flow}` takes {}", problems_text(.problems), expected_text(.expected))]
+    Parameters {
+        /// The flow.
+        flow: FlowName,
+        /// What is wrong.
+        problems: Vec<ParameterProblem>,
+        /// What is expected, one line each.
+        expected: Vec<String>,
+        /// The schemas of all parameters.
+        schema: Box<Value>,
+    },
+    /// A flow tried a write that its frontmatter does not name.
+    #[error("flow `{flow}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it")]
+    NotPermitted {
+        /// The flow.
+        flow: FlowName,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// A flow tried to call something that it does not pin.
+    #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
+    NotPinned {
+        /// The flow.
+        flow: FlowName,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// The run ended without a result.
+    #[error("flow `{flow}` stopped: {source}")]
+    Stopped {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace of the run, where what happened can be read.
+        workspace: WorkspaceName,
+        /// The command that goes on after a confirmation.
+        resume: Option<String>,
+        /// Why.
+        source: Box<RunError>,
+    },
+    /// A resumed run has a write whose outcome nobody knows.
+    #[error(
+        "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was started and has no outcome: it may have happened"
+    )]
+    InDoubt {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The response number.
+        response: ResponseId,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// The workspace has no calls.
+    #[error("workspace `{workspace}` has nothing to crystallize: {reason}")]
+    NothingToCrystallize {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// Why there is nothing.
+        reason: String,
+    },
+    /// A step needs a response that is not there to replay from.
+    #[error("`{by}` uses response `{response}`, which {reason}")]
+    UnusableResponse {
+        /// Who needs it.
+        by: String,
+        /// The response.
+        response: ResponseId,
+        /// Why it cannot be used, such as `was cleared`.
+        reason: String,
+    },
+    /// A literal that looks like a secret would have become part of the flow.
+    #[error("argument `{pointer}` of `{step}` holds what looks like a secret; a flow never carries one")]
+    Secret {
+        /// The call, as `@N adapter/tool`.
+        step: String,
+        /// JSON pointer into its arguments.
+        pointer: String,
+    },
+    /// A parameter that was asked for cannot be made.
+    #[error("cannot make parameter `{name}`: {reason}")]
+    ParamSpec {
+        /// The parameter.
+        name: String,
+        /// Why not.
+        reason: String,
+        /// Argument names that can become parameters.
+        arguments: Vec<String>,
+    },
+    /// The adapter or tool of a recorded call is gone or another one.
+    #[error("`{adapter}` changed since the workspace was recorded: {reason}")]
+    AdapterChanged {
+        /// The adapter.
+        adapter: AdapterId,
+        /// What changed.
+        reason: String,
+    },
+    /// The emitted flow asked for a call that the workspace did not make.
+    #[error("the emitted flow does not replay: it calls `{}/{}` with arguments that were not recorded", stale.adapter, stale.tool)]
+    ReplayStale {
+        /// The call.
+        stale: Box<Stale>,
+    },
+    /// The emitted flow gave another result than the recorded one.
+    #[error("the emitted flow does not replay: its result differs from the recorded one")]
+    ReplayDiffers {
+        /// The recorded result.
+        recorded: Box<Value>,
+        /// The replayed result.
+        replayed: Box<Value>,
+    },
+    /// The replay ended without a result.
+    #[error("the emitted flow does not replay: {source}")]
+    ReplayFailed {
+        /// Why.
+        source: Box<RunError>,
+    },
+    /// The plan is invalid.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The component was refused.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A file or the journal failed.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The workspace failed.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    /// A query that crystallize needed failed.
+    #[error(transparent)]
+    Query(#[from] rote_types::QueryError),
+    /// An installed adapter cannot be read.
+    #[error("cannot read adapter `{adapter}`: {message}")]
+    Adapter {
+        /// The adapter.
+        adapter: AdapterId,
+        /// What its own error said.
+        message: String,
+        /// Its kind.
+        kind: ErrorKind,
+        /// Its hint.
+        hint: Option<String>,
+    },
+    /// The words of a request are wrong.
+    #[error("{message}")]
+    Usage {
+        /// What is wrong.
+        message: String,
+    },
+}
+
+fn nearest_text(nearest: Option<&str>) -> String {
+    nearest
+        .map(|name| format!("; did you mean `{name}`?"))
+        .unwrap_or_default()
+}
+
+fn names(ids: &[AdapterId]) -> String {
+    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn problems_text(problems: &[ParameterProblem]) -> String {
+    problems
+        .iter()
+        .map(|one| format!("parameter `{}` {}", one.name, one.problem))
+        .collect::<Vec<_>>()
+        .join("; ")
+}
+
+fn expected_text(expected: &[String]) -> String {
+    if expected.is_empty() {
+        "no parameters".to_owned()
+    } else {
+        expected.join(", ")
+    }
+}
+
+/// The seed's text, per adapter, with what became of each used tool.
+fn mismatch_text(drifts: &[Drift]) -> String {
+    let mut text = String::new();
+    for drift in drifts {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let mut name = drift.adapter.to_string();
+        if let Some(first) = name.get_mut(0..1) {
+            first.make_ascii_uppercase();
+        }
+        text.push_str(&format!(
+            "⚠️ {name} adapter fingerprint mismatch.\n  Expected: {}\n  Installed: {}\n  Re-export this flow to update fingerprints.",
+            drift.expected, drift.installed
+        ));
+        for tool in &drift.tools {
+            text.push_str(&format!("\n  {tool}"));
+        }
+    }
+    text
+}
+
+impl FlowError {
+    /// Wraps an error of the adapter layer.
+    pub(crate) fn adapter(adapter: &AdapterId, error: &dyn Classify) -> Self {
+        let message = with_causes(error);
+        Self::Adapter {
+            adapter: adapter.clone(),
+            message,
+            kind: error.kind(),
+            hint: error.hint(),
+        }
+    }
+}
+
+/// The text of an error with its causes, for places that keep only text.
+fn with_causes(error: &dyn Classify) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
+impl Classify for FlowError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoFlow { .. } | Self::NoFile { .. } | Self::MissingAdapters { .. } => ErrorKind::NotFound,
+            Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
+            Self::Parameters { .. } | Self::ParamSpec { .. } | Self::Usage { .. } => ErrorKind::Usage,
+            Self::NotPermitted { .. } | Self::NotPinned { .. } | Self::Secret { .. } => ErrorKind::Denied,
+            Self::TooLarge { .. } => ErrorKind::Limit,
+            Self::Exists { .. }
+            | Self::NotAFlow { .. }
+            | Self::Tampered
+            | Self::Malformed { .. }
+            | Self::InDoubt { .. }
+            | Self::NothingToCrystallize { .. }
+            | Self::UnusableResponse { .. }
+            | Self::AdapterChanged { .. }
+            | Self::ReplayStale { .. }
+            | Self::ReplayDiffers { .. }
+            | Self::Plan(_) => ErrorKind::Conflict,
+            Self::Stopped { source, .. } | Self::ReplayFailed { source } => source.kind(),
+            Self::Load(error) => error.kind(),
+            Self::Home(error) => error.kind(),
+            Self::Workspace(error) => error.kind(),
+            Self::Query(error) => error.kind(),
+            Self::Adapter { kind, .. } => *kind,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoFlow { .. } | Self::NoFile { .. } => "rote flow list".to_owned(),
+            Self::Exists { released: false, name } => {
+                format!("rote flow template create --name {name} --workspace <workspace> --force")
+            }
+            Self::MissingAdapters { missing, origin, .. } => {
+                let id = missing.first()?;
+                format!(
+                    "rote adapter new {id} --spec {}",
+                    origin.as_deref().unwrap_or("<file|url>")
+                )
+            }
+            Self::FingerprintMismatch { drifts, .. } => {
+                format!("rote adapter info {}", drifts.first()?.adapter)
+            }
+            Self::Parameters { flow, expected, .. } => {
+                let words: Vec<&str> = expected
+                    .iter()
+                    .filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty()))
+                    .collect();
+                let words: Vec<String> = words.into_iter().map(|name| format!("{name}=…")).collect();
+                format!("rote run {flow} {}", words.join(" ")).trim_end().to_owned()
+            }
+            Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
+                "rote flow template create --workspace <workspace> --name <name>".to_owned()
+            }
+            Self::Stopped {
+                resume: Some(resume), ..
+            } => resume.clone(),
+            Self::Stopped { source, workspace, .. } => source
+                .hint()
+                .unwrap_or_else(|| format!("rote ls --workspace {workspace}")),
+            Self::InDoubt { workspace, .. } => format!("rote ls --workspace {workspace}"),
+            Self::NothingToCrystallize { workspace, .. } => {
+                format!("rote call <adapter> <tool> --workspace {workspace}")
+            }
+            Self::ReplayFailed { source } => return source.hint(),
+            Self::Load(error) => return error.hint(),
+            Self::Home(error) => return error.hint(),
+            Self::Workspace(error) => return error.hint(),
+            Self::Query(error) => return error.hint(),
+            Self::Adapter { hint, .. } => return hint.clone(),
+            _ => return None,
+        })
+    }
+
+    fn details(&self) -> Option<Value> {
+        match self {
+            Self::FingerprintMismatch { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
+            Self::MissingAdapters { flow, missing, .. } => Some(json!({ "flow": flow, "adapters": missing })),
+            Self::Parameters {
+                flow, problems, schema, ..
+            } => Some(json!({ "flow": flow, "problems": problems, "parameters": schema })),
+            Self::ParamSpec { name, arguments, .. } => Some(json!({ "parameter": name, "arguments": arguments })),
+            Self::Stopped {
+                flow,
+                workspace,
+                source,
+                ..
+            } => Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() })),
+            Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
+            Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
+            Self::Load(error) => error.details(),
+            Self::Home(error) => error.details(),
+            Self::Workspace(error) => error.details(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! The frontmatter of a flow: what it is, what it needs, what it may do and where it came from.
+//!
+//! Carried as RFC 8785 canonical JSON in the custom section `rote:frontmatter`. Every key is known: an unknown one
+//! is refused, because it may be a restriction that this version would not honour. Later versions raise `schema`.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use rote_types::{AdapterId, Fingerprint, FlowName, Method, ToolDigest, WorkspaceName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::FlowError;
+
+/// The version of the frontmatter that this crate reads and writes.
+pub(crate) const SCHEMA: u32 = 1;
+/// Most bytes of a frontmatter.
+pub(crate) const MAX_FRONTMATTER_BYTES: usize = 1 << 20;
+
+/// What a flow says of itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Frontmatter {
+    /// Version of this shape: 1.
+    pub schema: u32,
+    /// Its name.
+    pub name: FlowName,
+    /// What it does, one paragraph.
+    pub description: String,
+    /// Its own version, starting at `0.1.0`.
+    pub version: String,
+    /// Where it is in its life.
+    pub status: FlowStatus,
+    /// Whether it calls other flows.
+    pub kind: FlowKind,
+    /// What the payload is.
+    pub form: Form,
+    /// What a run takes: JSON Schema (2020-12) of an object, with examples and allowed values.
+    pub parameters: Value,
+    /// The adapters that it calls, pinned.
+    pub adapters: BTreeMap<AdapterId, AdapterPin>,
+    /// The credentials that its calls use; names, never values.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub credentials: Vec<CredentialSlot>,
+    /// The writes that it may make; no other goes out.
+    pub write_permissions: Vec<WritePermission>,
+    /// What it returns.
+    pub output: OutputContract,
+    /// What making it cost, to compare runs with.
+    pub baseline: Baseline,
+    /// Where it came from.
+    pub provenance: Provenance,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+}
+
+/// Where a flow is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FlowStatus {
+    /// Being tried out; may be replaced.
+    Draft,
+    /// Published.
+    Released,
+}
+
+/// Whether a flow calls other flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FlowKind {
+    /// It calls tools only.
+    Atomic,
+    /// It calls other flows.
+    Composite,
+}
+
+/// What the payload of a flow is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Form {
+    /// A plan, run by the plan template.
+    Plan,
+}
+
+/// One adapter as it was when the flow was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AdapterPin {
+    /// Identity of its whole surface.
+    pub fingerprint: Fingerprint,
+    /// The tools that the flow uses, by name.
+    pub tools: BTreeMap<String, ToolPin>,
+    /// What its document said the server is, as `name version`.
+    pub server: String,
+    /// Where its document came from, to install it elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<String>,
+}
+
+/// One tool as it was when the flow was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolPin {
+    /// Identity of its contract.
+    pub digest: ToolDigest,
+    /// The method, to say what changed.
+    pub method: Method,
+    /// The path template, to say what changed.
+    pub path: String,
+}
+
+/// A credential that calls of the flow use.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CredentialSlot {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The slot in its manifest.
+    pub slot: String,
+    /// The vault entry that holds the value.
+    pub token_env: String,
+}
+
+/// A write that the flow may make.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WritePermission {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// How the write guard treated it when it was recorded; the installed policy decides anew at each run.
+    pub mode: WriteMode,
+}
+
+/// How the write guard treated a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WriteMode {
+    /// It went without a record in the guard's log.
+    Allow,
+    /// It went and was logged.
+    Audit,
+    /// A person confirmed it.
+    Confirm,
+}
+
+/// What a flow returns.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputContract {
+    /// Always `json`.
+    pub format: String,
+    /// The shape of the recorded result.
+    pub schema: Value,
+}
+
+/// What making the flow by hand cost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// Calls of the workspace, those that were dropped included.
+    pub calls: u64,
+    /// Their time in all, in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens (o200k_base) of requests and responses.
+    pub tokens: u64,
+}
+
+/// Where a flow came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// The commands of its log that became steps, in order.
+    pub commands: Vec<u64>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// The rote that made it.
+    pub rote_version: String,
+    /// The model that explored, when the caller said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+}
+
+impl Frontmatter {
+    /// Reads a frontmatter.
+    ///
+    /// # Errors
+    /// [`FlowError::Malformed`] when it is not JSON of this shape and version; the maker of the file is to blame.
+    pub fn parse(bytes: &[u8]) -> Result<Self, FlowError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            schema: u32,
+        }
+        let malformed = |message: String| FlowError::Malformed {
+            what: "frontmatter",
+            message,
+        };
+        if bytes.len() > MAX_FRONTMATTER_BYTES {
+            return Err(malformed(format!("it is larger than {MAX_FRONTMATTER_BYTES} bytes")));
+        }
+        let Versioned { schema } = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        if schema != SCHEMA {
+            return Err(malformed(format!("it has schema {schema}; this rote reads {SCHEMA}")));
+        }
+        let frontmatter: Self = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        match &frontmatter.parameters {
+            Value::Object(schema) if schema.get("properties").is_none_or(Value::is_object) => Ok(frontmatter),
+            _ => Err(malformed("`parameters` is not the schema of an object".to_owned())),
+        }
+    }
+
+    /// Returns the schemas of the parameters, by name.
+    pub fn parameter_schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let properties = self.parameters.get("properties").and_then(Value::as_object);
+        properties
+            .into_iter()
+            .flatten()
+            .map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    /// Whether a run without this parameter is refused.
+    #[must_use]
+    pub fn is_required(&self, name: &str) -> bool {
+        let required = self.parameters.get("required").and_then(Value::as_array);
+        required.is_some_and(|names| names.iter().any(|required| required == name))
+    }
+}

@@ -1,0 +1,6 @@
+//! Flows from a real workspace: a loopback API, an installed adapter, calls through the gate, crystallize, run.
+
+mod crystallize;
+mod package;
+mod run;
+mod support;

@@ -1,0 +1,253 @@
+//! What becomes a step, what becomes a parameter, what is refused.
+
+use rote_types::{Classify, ErrorKind, ResponseId};
+use serde_json::{Value, json};
+
+use super::support::{Fixture, wish};
+use crate::{FlowError, ResultSpec, WriteMode};
+
+fn plan(made: &crate::Crystallized) -> Value {
+    serde_json::to_value(&made.plan).unwrap()
+}
+
+#[tokio::test]
+async fn responses_variables_and_templates_become_a_graph_with_parameters() {
+    let fixture = Fixture::new();
+    fixture.set("owner", json!("octocat"));
+    assert!(
+        fixture
+            .call("orders_list", json!({"owner": "$owner", "limit": 5}))
+            .await
+    );
+    fixture.query(1, ".items[0].id", Some("first"));
+    assert!(fixture.call("orders_get", json!({"id": "$first"})).await);
+    assert!(fixture.call("orders_get", json!({"id": "@1{.items[1].id}"})).await);
+    assert!(
+        fixture
+            .call(
+                "orders_create",
+                json!({"item": "for $owner: @2{.price} and @3{.price}"})
+            )
+            .await
+    );
+    fixture.query(4, "{what: .created.item}", None);
+    let made = fixture.crystallize(&[("limit", None)]).await.unwrap();
+    let from = |step: &str, jq: &str| json!({"$from": {"step": step, "jq": jq}});
+    assert_eq!(
+        plan(&made),
+        json!({
+            "version": 1,
+            "parameters": {"limit": {"required": true}, "owner": {"required": true}},
+            "steps": [
+                {"id": "s1", "adapter": "shop", "tool": "orders_list",
+                 "arguments": {"owner": {"$param": "owner"}, "limit": {"$param": "limit"}}},
+                {"id": "s2", "adapter": "shop", "tool": "orders_get", "arguments": {"id": from("s1", ".items[0].id")}},
+                {"id": "s3", "adapter": "shop", "tool": "orders_get", "arguments": {"id": from("s1", ".items[1].id")}},
+                {"id": "s4", "adapter": "shop", "tool": "orders_create", "arguments": {"item": {"$text": [
+                    "for ", {"$param": "owner"}, ": ", from("s2", ".price"), " and ", from("s3", ".price")]}}},
+            ],
+            "result": from("s4", "{what: .created.item}"),
+        })
+    );
+    assert_eq!(made.report.replayed_calls, 4);
+    let frontmatter = &made.frontmatter;
+    assert_eq!(
+        frontmatter.parameters["properties"]["limit"],
+        json!({"type": "integer", "examples": [5]})
+    );
+    assert_eq!(frontmatter.parameters["properties"]["owner"]["description"], "Whose");
+    let writes: Vec<(&str, WriteMode)> = frontmatter
+        .write_permissions
+        .iter()
+        .map(|one| (one.tool.as_str(), one.mode))
+        .collect();
+    assert_eq!(writes, [("orders_create", WriteMode::Audit)]);
+    let pinned = &frontmatter.adapters[&super::support::id()];
+    assert_eq!(pinned.tools.len(), 3);
+    assert_eq!(
+        pinned.fingerprint,
+        fixture
+            .adapters
+            .open(&super::support::id())
+            .unwrap()
+            .manifest()
+            .fingerprint
+    );
+    assert_eq!(frontmatter.baseline.calls, 4);
+    assert!(frontmatter.baseline.tokens > 0);
+    assert!(made.path.is_file());
+    assert_eq!(fixture.shop.log().len(), 4, "the replay sent nothing");
+}
+
+#[tokio::test]
+async fn failed_superseded_and_unused_calls_are_left_out_with_a_reason() {
+    let fixture = Fixture::new();
+    assert!(!fixture.call("orders_get", json!({"id": 404})).await);
+    assert!(fixture.call("orders_list", json!({"owner": "nobody-needs"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "ink"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 1})).await);
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    fixture.query(2, ".items | length", Some("unused"));
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let kept: Vec<u64> = made.report.steps.iter().map(|step| step.response.0).collect();
+    assert_eq!(kept, [4, 5, 7]);
+    let dropped: Vec<(u64, &str)> = made
+        .report
+        .dropped
+        .iter()
+        .map(|one| (one.response.0, one.reason.split(':').next().unwrap()))
+        .collect();
+    assert_eq!(
+        dropped,
+        [
+            (1, "failed"),
+            (2, "nothing uses what it read"),
+            (3, "superseded by @4"),
+            (6, "superseded by @7")
+        ]
+    );
+    assert_eq!(
+        made.report.steps[1].needs,
+        ["s1"],
+        "a write waits for the write before it"
+    );
+    assert_eq!(made.report.steps[2].needs, ["s2"], "a read after a write waits for it");
+    assert_eq!(made.report.result, "`.` of @7 shop/orders_get");
+}
+
+#[tokio::test]
+async fn a_value_that_was_asked_for_is_replaced_inside_text_too_and_others_are_proposed() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    assert!(
+        fixture
+            .call("orders_create", json!({"item": "pen of octocat", "note": "2026-11-21"}))
+            .await
+    );
+    let made = fixture.crystallize(&[("who", Some("octocat"))]).await.unwrap();
+    // The list is read by nobody, so only the write is left.
+    assert_eq!(
+        plan(&made)["steps"][0]["arguments"],
+        json!({"item": {"$text": ["pen of ", {"$param": "who"}]}, "note": "2026-11-21"})
+    );
+    let proposed: Vec<&str> = made.report.proposals.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(proposed, ["note"]);
+}
+
+#[tokio::test]
+async fn a_parameter_that_cannot_be_made_is_refused_with_what_could_be() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "ink"})).await);
+    for (param, reason) in [
+        (("item", None), "different values: `pen`, `ink`"),
+        (("colour", None), "no argument of a kept call has this name"),
+        (("colour", Some("red")), "no argument of a kept call holds `red`"),
+        (("9lives", Some("pen")), "start with a letter"),
+    ] {
+        let error = fixture.crystallize(&[param]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(error.details().unwrap()["arguments"], json!(["item"]));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_crystallized_is_refused_and_nothing_is_written() {
+    let fixture = Fixture::new();
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::NothingToCrystallize { .. }), "{error}");
+    assert!(!fixture.call("orders_get", json!({"id": 404})).await);
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert!(error.to_string().contains("none of its calls succeeded"), "{error}");
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    fixture.query(2, ".items[0].id", Some("first"));
+    assert!(fixture.call("orders_get", json!({"id": "$first"})).await);
+    fixture.clear(2);
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`@3 shop/orders_get` uses response `@2`, which was cleared"
+    );
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(fixture.flows.list().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_secret_in_an_argument_is_never_made_part_of_a_flow() {
+    let fixture = Fixture::new();
+    assert!(
+        fixture
+            .call(
+                "orders_create",
+                json!({"item": "ghp_0123456789abcdefghij0123456789abcdef"})
+            )
+            .await
+    );
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    assert!(
+        error
+            .to_string()
+            .contains("argument `/item` of `@1 shop/orders_create`"),
+        "{error}"
+    );
+    assert!(!error.to_string().contains("ghp_"));
+    let error = fixture.crystallize(&[("item", None)]).await.unwrap_err();
+    assert_eq!(
+        error.kind(),
+        ErrorKind::Denied,
+        "as a parameter's example it would be in the file too"
+    );
+}
+
+#[tokio::test]
+async fn equal_values_are_only_suggested_as_a_dependency() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 7})).await);
+    assert!(fixture.call("orders_create", json!({"item": "Tok7Abcdefgh"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    assert_eq!(made.plan.steps.len(), 1);
+    let suggestion = &made.report.suggestions[0];
+    assert_eq!(
+        (suggestion.response, suggestion.jq.as_str(), suggestion.inferred),
+        (ResponseId(1), ".token", true)
+    );
+}
+
+#[tokio::test]
+async fn a_draft_is_replaced_only_when_asked_and_a_chosen_result_and_skip_are_honoured() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    fixture.crystallize(&[]).await.unwrap();
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (ErrorKind::Conflict, "flow `report` exists already")
+    );
+    let mut request = wish(&[]);
+    request.force = true;
+    request.skip = vec![ResponseId(2)];
+    request.result = Some(ResultSpec {
+        response: ResponseId(1),
+        jq: ".items[].id".to_owned(),
+    });
+    let made = fixture.flows.crystallize(&request).await.unwrap();
+    assert_eq!(
+        plan(&made)["result"],
+        json!({"$from": {"step": "s1", "jq": ".items[].id", "each": true}})
+    );
+    assert_eq!(made.frontmatter.write_permissions, []);
+}
+
+#[tokio::test]
+async fn an_adapter_that_changed_since_the_recording_is_named() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    fixture.install(&super::support::SHOP.replace(r#""name": "limit""#, r#""name": "max""#));
+    let error = fixture.crystallize(&[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::AdapterChanged { .. }), "{error}");
+}

@@ -1,0 +1,208 @@
+//! Runs: parameters, preflight, dry run, failure, confirmation and resumption.
+
+use rote_home::{FileMode, write_durable};
+use rote_types::{Classify, ErrorKind, ResponseId};
+use rote_workspace::Workspace;
+use serde_json::json;
+
+use super::support::{Fixture, SHOP, id};
+use crate::{FlowError, FlowReference};
+
+/// Lists the orders of an owner, gets the first, returns its price.
+async fn report(fixture: &Fixture) {
+    fixture.set("owner", json!("octocat"));
+    assert!(fixture.call("orders_list", json!({"owner": "$owner"})).await);
+    assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_with_another_parameter_gives_another_result_and_keeps_its_responses() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let done = fixture
+        .flows
+        .run(&fixture.run_request(&[("owner", "monalisa")]))
+        .await
+        .unwrap();
+    assert_eq!(done.result, json!(80));
+    let calls: Vec<(u64, &str, u16)> = done
+        .steps
+        .iter()
+        .map(|step| (step.response.0, step.call.as_str(), step.status))
+        .collect();
+    assert_eq!(calls, [(1, "shop/orders_list", 200), (2, "shop/orders_get", 200)]);
+    assert_eq!(done.human.len(), 2);
+    assert_eq!(done.summary, ["2 of 2 steps done"]);
+    let workspace = Workspace::open(&fixture.home, &done.workspace).unwrap();
+    assert_eq!(workspace.response(ResponseId(2)).unwrap().summary.status, Some(200));
+    assert_eq!(fixture.shop.log()[2..], ["GET /orders?owner=monalisa", "GET /orders/8"]);
+}
+
+#[tokio::test]
+async fn parameters_that_do_not_fit_list_what_is_expected_and_send_nothing() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let sent = fixture.shop.log().len();
+    for (words, problem) in [
+        (
+            vec![],
+            "parameter `owner` is missing; flow `report` takes owner (string, such as \"octocat\")",
+        ),
+        (
+            vec![("ownr", "x")],
+            "parameter `ownr` is unknown, did you mean `owner`?",
+        ),
+        (vec![("owner", "a"), ("owner", "b")], "parameter `owner` is given twice"),
+    ] {
+        let error = fixture.flows.run(&fixture.run_request(&words)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage);
+        assert!(error.to_string().contains(problem), "{error}");
+        assert_eq!(error.hint().unwrap(), "rote run report owner=…");
+    }
+    assert_eq!(fixture.shop.log().len(), sent);
+}
+
+#[tokio::test]
+async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let sent = fixture.shop.log().len();
+    fixture.install(&SHOP.replace(
+        r#""name": "limit", "in""#,
+        r#""name": "region", "required": true, "in""#,
+    ));
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("owner", "x")]))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind().exit_code(), 7);
+    let text = error.to_string();
+    for line in [
+        "⚠️ Shop adapter fingerprint mismatch.",
+        "Expected: mcp_",
+        "Installed: mcp_",
+        "Re-export this flow to update fingerprints.",
+        "orders_get: identical",
+        "orders_list: breaking (argument `region` is now required)",
+    ] {
+        assert!(text.contains(line), "{text}");
+    }
+    fixture.adapters.remove(&id()).unwrap();
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("owner", "x")]))
+        .await
+        .unwrap_err();
+    assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert_eq!(fixture.shop.log().len(), sent);
+}
+
+#[tokio::test]
+async fn a_dry_run_shows_every_call_and_sends_nothing() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let sent = fixture.shop.log().len();
+    let dry = fixture
+        .flows
+        .dry_run(&fixture.run_request(&[("owner", "monalisa")]))
+        .await
+        .unwrap();
+    assert_eq!(
+        dry.calls[0].preview.as_ref().unwrap().url,
+        format!("{}/orders?owner=monalisa", fixture.shop.url)
+    );
+    assert!(!dry.calls[1].known && dry.calls[1].preview.is_none());
+    assert_eq!(dry.calls[1].arguments, json!({"id": "<s1 .items[0].id>"}));
+    assert_eq!(fixture.shop.log().len(), sent);
+    let runs = rote_workspace::list_workspaces(&fixture.home).unwrap();
+    assert_eq!(runs.len(), 1, "only the recorded one");
+}
+
+#[tokio::test]
+async fn a_damaged_file_is_not_run_and_is_listed_with_its_problem() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let info = fixture.flows.info(&FlowReference::parse("report").unwrap()).unwrap();
+    assert_eq!(info.adapters, json!({"shop": "installed"}));
+    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
+    let mut bytes = package.bytes().to_vec();
+    bytes[90_000] ^= 4;
+    write_durable(&info.path, &bytes, FileMode::Private).unwrap();
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("owner", "x")]))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(fixture.flows.list().unwrap()[0].problem.is_some());
+    let error = fixture
+        .flows
+        .info(&FlowReference::parse("reprot").unwrap())
+        .unwrap_err();
+    assert_eq!(error.to_string(), "there is no flow `reprot`; did you mean `report`?");
+}
+
+#[tokio::test]
+async fn a_write_that_needs_a_person_stops_the_run_and_is_resumed_without_repeating_the_others() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let policy = fixture.adapters.policy_file(&id());
+    let text = String::from_utf8(rote_home::read_capped(&policy, 1 << 20).unwrap()).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["safe_list"] = json!(["orders_cancel"]);
+    write_durable(&policy, value.to_string().as_bytes(), FileMode::Private).unwrap();
+    assert!(fixture.call("orders_cancel", json!({"id": 7})).await);
+    write_durable(&policy, text.as_bytes(), FileMode::Private).unwrap();
+    fixture.crystallize(&[("id", None)]).await.unwrap();
+    let sent = fixture.shop.log().len();
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("id", "9")]))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind().exit_code(), 5, "{error}");
+    assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#]);
+    let FlowError::Stopped { workspace, .. } = &error else {
+        panic!("{error}")
+    };
+    let hint = error.hint().unwrap();
+    let token = hint.rsplit(' ').next().unwrap().to_owned();
+    assert!(
+        hint.starts_with(&format!("rote run report id=9 --resume {workspace} --confirm ")),
+        "{hint}"
+    );
+    let mut request = fixture.run_request(&[("id", "9")]);
+    request.resume = Some(workspace.clone());
+    request.confirm = vec![token];
+    let done = fixture.flows.run(&request).await.unwrap();
+    assert_eq!(
+        fixture.shop.log()[sent + 1..],
+        ["DELETE /orders/9"],
+        "the first write is not repeated"
+    );
+    assert!(done.steps[0].resumed && !done.steps[1].resumed);
+}
+
+#[tokio::test]
+async fn a_step_that_fails_stops_the_run_and_names_the_workspace() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 1})).await);
+    fixture.crystallize(&[("id", None)]).await.unwrap();
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("id", "404")]))
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
+    assert!(matches!(error, FlowError::Stopped { .. }));
+    let error = fixture
+        .flows
+        .run(&fixture.run_request(&[("id", "four")]))
+        .await
+        .unwrap_err();
+    assert!(error.to_string().contains("must be integer, not `four`"), "{error}");
+}

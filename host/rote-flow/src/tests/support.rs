@@ -1,0 +1,381 @@
+//! Everything real but the API: home, journal, vault, gate, runtime, adapter, and a server of a few orders.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, InstallOptions, Loader};
+use rote_gate::{Gate, GateParts};
+use rote_home::{Home, Journal};
+use rote_runtime::{Runtime, RuntimeParts, World};
+use rote_types::{
+    AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, ToolCall, WorkspaceName,
+};
+use rote_vault::{KeySource, Vault};
+use rote_workspace::{QueryRequest, QuerySource, Workspace};
+use serde_json::{Value, json};
+
+use crate::{
+    AdapterTools, Crystallized, FlowError, FlowReference, Flows, FlowsParts, ParamSpec, ParameterInput, Request,
+    RunRequest,
+};
+
+pub(super) const SHOP: &str = r##"{
+  "openapi": "3.1.0", "info": {"title": "Shop", "version": "1.0"},
+  "servers": [{"url": "https://shop.example"}],
+  "paths": {
+    "/orders": {
+      "get": {"operationId": "orders_list", "parameters": [
+          {"name": "owner", "in": "query", "required": true, "schema": {"type": "string", "description": "Whose"}},
+          {"name": "limit", "in": "query", "schema": {"type": "integer"}}],
+        "responses": {"200": {"description": "ok"}}},
+      "post": {"operationId": "orders_create",
+        "requestBody": {"required": true, "content": {"application/json": {"schema": {"type": "object",
+          "required": ["item"], "properties": {"item": {"type": "string"}, "note": {"type": "string"}}}}}},
+        "responses": {"201": {"description": "created"}}}
+    },
+    "/orders/{id}": {
+      "get": {"operationId": "orders_get",
+        "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
+        "responses": {"200": {"description": "ok"}}},
+      "delete": {"operationId": "orders_cancel",
+        "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
+        "responses": {"204": {"description": "gone"}}}
+    }
+  }
+}"##;
+
+#[derive(Debug)]
+pub(super) struct Ticking(AtomicU64);
+
+impl Clock for Ticking {
+    fn now(&self) -> jiff::Timestamp {
+        let seconds = 1_700_000_000 + self.0.fetch_add(1, Ordering::SeqCst) / 100;
+        jiff::Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
+    }
+}
+
+#[derive(Debug)]
+struct Counting(AtomicU64);
+
+impl Entropy for Counting {
+    fn fill(&self, buffer: &mut [u8]) {
+        for chunk in buffer.chunks_mut(8) {
+            let number = self
+                .0
+                .fetch_add(1, Ordering::SeqCst)
+                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            chunk.copy_from_slice(&number.to_le_bytes()[..chunk.len()]);
+        }
+    }
+}
+
+/// A server of orders that remembers what it was asked.
+pub(super) struct Shop {
+    pub(super) url: String,
+    pub(super) log: Arc<Mutex<Vec<String>>>,
+}
+
+impl Shop {
+    pub(super) fn start() -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let seen = Arc::clone(&log);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let seen = Arc::clone(&seen);
+                std::thread::spawn(move || serve(stream, &seen));
+            }
+        });
+        Self { url, log }
+    }
+
+    pub(super) fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
+    }
+}
+
+fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let mut head = Vec::new();
+        loop {
+            let mut line = String::new();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            if line.trim().is_empty() {
+                break;
+            }
+            head.push(line.trim().to_owned());
+        }
+        let length = head.iter().find_map(|line| {
+            line.to_ascii_lowercase()
+                .strip_prefix("content-length:")?
+                .trim()
+                .parse()
+                .ok()
+        });
+        let mut body = vec![0; length.unwrap_or(0)];
+        reader.read_exact(&mut body).unwrap();
+        let mut words = head[0].split(' ');
+        let (method, target) = (words.next().unwrap(), words.next().unwrap());
+        let body = String::from_utf8(body).unwrap();
+        log.lock()
+            .unwrap()
+            .push(format!("{method} {target} {body}").trim_end().to_owned());
+        let (status, answer) = answer(method, target, &body);
+        let text = if status == 204 {
+            String::new()
+        } else {
+            answer.to_string()
+        };
+        let head = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            text.len()
+        );
+        if stream.write_all((head + &text).as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn answer(method: &str, target: &str, body: &str) -> (u16, Value) {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let owner = query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("owner="))
+        .unwrap_or("nobody");
+    let number = path.strip_prefix("/orders/").and_then(|id| id.parse::<u64>().ok());
+    match (method, number) {
+        ("GET", None) => {
+            let base = u64::try_from(owner.len()).unwrap();
+            (
+                200,
+                json!({"items": [{"id": base, "owner": owner}, {"id": base + 100, "owner": owner}]}),
+            )
+        }
+        ("GET", Some(404)) => (404, json!({"error": "no such order"})),
+        ("GET", Some(id)) => (
+            200,
+            json!({"id": id, "token": format!("Tok{id}Abcdefgh"), "price": id * 10}),
+        ),
+        ("DELETE", _) => (204, Value::Null),
+        _ => (
+            201,
+            json!({"created": serde_json::from_str::<Value>(body).unwrap_or(Value::Null)}),
+        ),
+    }
+}
+
+/// The home whose compile cache, with the key that authenticates it, the others start with.
+static WARM: OnceLock<Home> = OnceLock::new();
+static KEPT: OnceLock<Fixture> = OnceLock::new();
+
+fn copy_tree(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in from.read_dir().unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// One home with the shop installed.
+pub(super) struct Fixture {
+    _dir: tempfile::TempDir,
+    pub(super) home: Home,
+    pub(super) shop: Shop,
+    pub(super) adapters: Arc<Adapters>,
+    pub(super) caller: Arc<Caller>,
+    pub(super) flows: Flows,
+    pub(super) workspace: Arc<Workspace>,
+    clock: Arc<dyn Clock>,
+    runtime: Arc<Runtime>,
+}
+
+impl Fixture {
+    /// Makes a home in which the guests are compiled already: the first one compiles them for all.
+    pub(super) fn new() -> Self {
+        WARM.get_or_init(|| {
+            let fixture = Self::cold();
+            let prepare = |world, bytes: &[u8]| drop(fixture.runtime.prepare(world, bytes).unwrap());
+            prepare(
+                World::Adapter,
+                &rote_home::read_capped(&fixture.home.adapter_dir(&id()).join("adapter.wasm"), 1 << 26).unwrap(),
+            );
+            prepare(World::Flow, super::package::package().bytes());
+            fixture
+                .runtime
+                .query_engine()
+                .run(".", b"1", &QueryLimits::default())
+                .unwrap();
+            let home = fixture.home.clone();
+            KEPT.set(fixture).unwrap_or_else(|_| panic!("made once"));
+            home
+        });
+        Self::cold()
+    }
+
+    fn cold() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::open(dir.path().join("home")).unwrap();
+        if let Some(warm) = WARM.get() {
+            copy_tree(&warm.cache_dir(), &home.cache_dir());
+            copy_tree(&warm.secrets_dir(), &home.secrets_dir());
+        }
+        let clock: Arc<dyn Clock> = Arc::new(Ticking(AtomicU64::new(0)));
+        let entropy: Arc<dyn Entropy> = Arc::new(Counting(AtomicU64::new(1)));
+        let journal = Arc::new(Journal::open(&home).unwrap());
+        let vault = Arc::new(Vault::open(&home, Arc::clone(&entropy), KeySource::File).unwrap());
+        let env: rote_gate::Environment = Arc::new(|_| None);
+        let gate = Gate::new(GateParts {
+            home: home.clone(),
+            journal: Arc::clone(&journal),
+            vault: Arc::clone(&vault),
+            clock: Arc::clone(&clock),
+            entropy: Arc::clone(&entropy),
+            env: Arc::clone(&env),
+            resolver: None,
+        });
+        let runtime = Arc::new(Runtime::new(RuntimeParts {
+            home: home.clone(),
+            gate: Arc::new(gate.unwrap()),
+            entropy: Arc::clone(&entropy),
+            clock: Arc::clone(&clock),
+        }));
+        let adapters = Arc::new(Adapters::new(&home, Arc::clone(&clock)));
+        let caller = Arc::new(Caller::new(CallerParts {
+            adapters: Arc::clone(&adapters),
+            runtime: Arc::clone(&runtime),
+            queries: runtime.query_engine(),
+            vault,
+            env,
+            clock: Arc::clone(&clock),
+        }));
+        let tools = Arc::new(AdapterTools::new(Arc::clone(&adapters), Arc::clone(&caller)));
+        let flows = Flows::new(FlowsParts {
+            home: home.clone(),
+            journal,
+            runtime: Arc::clone(&runtime),
+            surface: Arc::clone(&tools) as _,
+            tools,
+            engine: runtime.query_engine(),
+            clock: Arc::clone(&clock),
+            entropy,
+        });
+        let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
+        let shop = Shop::start();
+        let fixture = Self {
+            _dir: dir,
+            home,
+            shop,
+            adapters,
+            caller,
+            flows,
+            workspace,
+            clock,
+            runtime,
+        };
+        fixture.install(SHOP);
+        fixture
+    }
+
+    pub(super) fn install(&self, spec: &str) {
+        let document = Document::embedded("shop.json", spec.as_bytes());
+        let options = InstallOptions {
+            base_url: Some(self.shop.url.clone()),
+            replace: true,
+            ..InstallOptions::default()
+        };
+        self.adapters
+            .install(&id(), &document, Loader::new(&document), &options)
+            .unwrap();
+    }
+
+    /// Makes a call as a person would; returns whether it succeeded.
+    pub(super) async fn call(&self, tool: &str, arguments: Value) -> bool {
+        let call = ToolCall {
+            adapter: id(),
+            tool: tool.to_owned(),
+            arguments,
+        };
+        self.caller
+            .call(&self.workspace, &call, &CallOptions::default())
+            .await
+            .is_ok()
+    }
+
+    pub(super) fn query(&self, response: u64, program: &str, save_as: Option<&str>) {
+        let request = QueryRequest {
+            source: QuerySource::Response(ResponseId(response)),
+            program: program.to_owned(),
+            unwrap_mcp: false,
+            save_as: save_as.map(ToOwned::to_owned),
+            limits: QueryLimits::default(),
+            flow: None,
+            at: self.clock.now(),
+        };
+        self.workspace.query(&*self.runtime.query_engine(), &request).unwrap();
+    }
+
+    pub(super) fn set(&self, variable: &str, value: Value) {
+        self.workspace.set_var(variable, value, self.clock.now()).unwrap();
+    }
+
+    pub(super) fn clear(&self, response: u64) {
+        self.workspace.clear(&[ResponseId(response)], self.clock.now()).unwrap();
+    }
+
+    pub(super) async fn crystallize(&self, params: &[(&str, Option<&str>)]) -> Result<Crystallized, FlowError> {
+        self.flows.crystallize(&wish(params)).await
+    }
+
+    pub(super) fn run_request(&self, words: &[(&str, &str)]) -> RunRequest {
+        RunRequest {
+            flow: FlowReference::parse("report").unwrap(),
+            parameters: ParameterInput::Words(
+                words
+                    .iter()
+                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+                    .collect(),
+            ),
+            resume: None,
+            confirm: Vec::new(),
+            limits: RunLimits::default(),
+        }
+    }
+}
+
+pub(super) fn wish(params: &[(&str, Option<&str>)]) -> Request {
+    let spec = |(name, value): &(&str, Option<&str>)| ParamSpec {
+        name: (*name).to_owned(),
+        value: value.map(ToOwned::to_owned),
+    };
+    Request {
+        workspace: name("work"),
+        name: FlowName::try_from("report".to_owned()).unwrap(),
+        description: None,
+        params: params.iter().map(spec).collect(),
+        result: None,
+        skip: Vec::new(),
+        model: None,
+        tags: Vec::new(),
+        force: false,
+    }
+}
+
+pub(super) fn id() -> AdapterId {
+    "shop".parse().unwrap()
+}
+
+pub(super) fn name(text: &str) -> WorkspaceName {
+    text.parse().unwrap()
+}

@@ -1,0 +1,313 @@
+//! The adapter world: one call of one tool, in an instance of its own.
+//!
+//! Invariants: an import here is decode, one call, encode; what is allowed is the gate's to say. The result
+//! that leaves is one that the gate gave in this very call. A guest can query only responses that it got.
+
+use std::sync::Arc;
+
+use rote_gate::{ClaimedRequest, Gate, Invocation, Preview};
+use rote_types::{CallLimits, QueryEngine, QueryLimits, ResponseId, ResponseRef};
+use rote_workspace::{Body, Workspace};
+use serde_json::Value;
+use wasmtime::Store;
+use wasmtime::component::{HasSelf, Linker};
+
+use crate::bindings::adapter::rote::base::types as wit;
+use crate::bindings::adapter::rote::host::{http, log, query};
+use crate::bindings::adapter::{Adapter, AdapterPre};
+use crate::engine::EngineHandle;
+use crate::error::{LimitKind, RunError};
+use crate::host_error::{Remembered, explain_trap, response_to_wit};
+use crate::limiter::{LimitHit, Limiter};
+use crate::log::{LogBuffer, LogLevel};
+use crate::meter::{CpuMeter, arm_async, run_here};
+
+/// Most calls of the host by one instance; each costs the host something, however little.
+pub(crate) const HOST_CALLS: u64 = 100_000;
+
+/// What a call produced.
+#[derive(Debug, Clone)]
+pub enum CallOutcome {
+    /// The remote answered with a status below 400; the answer is recorded.
+    Response(ResponseRef),
+    /// A dry run: what would have been sent and what each stage said.
+    Preview(Preview),
+}
+
+/// What an adapter's store holds.
+pub(crate) struct AdapterState {
+    limiter: Limiter,
+    meter: CpuMeter,
+    log: LogBuffer,
+    host_calls: u64,
+    call: Option<Call>,
+    remembered: Remembered,
+}
+
+/// The call that an instance was made for; an instance that only describes itself has none.
+struct Call {
+    gate: Arc<Gate>,
+    invocation: Arc<Invocation>,
+    queries: Arc<dyn QueryEngine>,
+    sends: u32,
+    received: Vec<ResponseRef>,
+}
+
+impl AdapterState {
+    fn new(limits: &CallLimits, call: Option<Call>) -> Self {
+        Self {
+            limiter: Limiter::new(limits.memory_bytes),
+            meter: CpuMeter::new(limits.cpu),
+            log: LogBuffer::new(limits.log_bytes),
+            host_calls: 0,
+            call,
+            remembered: Remembered::default(),
+        }
+    }
+
+    /// Counts a call of the host.
+    fn enter(&mut self) -> Result<(), LimitHit> {
+        self.host_calls += 1;
+        if self.host_calls > HOST_CALLS {
+            Err(LimitHit::HostCalls(HOST_CALLS))
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Makes the linker of the adapter world.
+pub(crate) fn linker() -> wasmtime::Result<Linker<AdapterState>> {
+    let handle = EngineHandle::get().map_err(wasmtime::Error::new)?;
+    let mut linker = Linker::new(&handle.engine);
+    Adapter::add_to_linker::<_, HasSelf<AdapterState>>(&mut linker, |state| state)?;
+    Ok(linker)
+}
+
+/// Instantiates the adapter and calls the tool of `invocation`.
+pub(crate) async fn call(
+    pre: &AdapterPre<AdapterState>,
+    gate: Arc<Gate>,
+    queries: Arc<dyn QueryEngine>,
+    invocation: Arc<Invocation>,
+) -> Result<CallOutcome, RunError> {
+    let subject = format!("tool `{}/{}`", invocation.adapter.id, invocation.tool.name);
+    let arguments = invocation.arguments.to_string();
+    let limits = invocation.limits;
+    let call = Call {
+        gate,
+        invocation: Arc::clone(&invocation),
+        queries,
+        sends: 0,
+        received: Vec::new(),
+    };
+    let handle = EngineHandle::get()?;
+    let _running = handle.running();
+    let mut store = new_store(handle, &limits, Some(call));
+    let result = async {
+        let adapter = pre.instantiate_async(&mut store).await?;
+        adapter.call_call(&mut store, &invocation.tool.name, &arguments).await
+    }
+    .await;
+    let state = store.into_data();
+    for line in state.log.finish() {
+        tracing::debug!(target: "rote::guest", level = ?line.level, text = line.text);
+    }
+    let answer = result.map_err(|error| explain_trap(&subject, &error, state.limiter.hit()))?;
+    if let Some(preview) = invocation.preview.get() {
+        return Ok(CallOutcome::Preview(preview.clone()));
+    }
+    let claimed = answer.map_err(|error| state.remembered.explain(&subject, error))?;
+    let received = state.call.map(|call| call.received).unwrap_or_default();
+    received
+        .into_iter()
+        .find(|response| response_to_wit(response) == claimed)
+        .map(CallOutcome::Response)
+        .ok_or_else(|| RunError::Contract {
+            subject,
+            message: "it returned a response that it did not get".to_owned(),
+        })
+}
+
+/// Instantiates the adapter and returns what it says of itself.
+pub(crate) async fn describe(pre: &AdapterPre<AdapterState>) -> Result<String, RunError> {
+    let limits = CallLimits::default();
+    let handle = EngineHandle::get()?;
+    let _running = handle.running();
+    let mut store = new_store(handle, &limits, None);
+    let result = async {
+        let adapter = pre.instantiate_async(&mut store).await?;
+        adapter.call_describe(&mut store).await
+    }
+    .await;
+    result.map_err(|error| explain_trap("adapter", &error, store.data().limiter.hit()))
+}
+
+/// Makes an instance and drops it, for benchmarks.
+pub(crate) fn instantiate_and_drop(pre: &AdapterPre<AdapterState>) -> Result<(), RunError> {
+    let handle = EngineHandle::get()?;
+    let _running = handle.running();
+    let mut store = new_store(handle, &CallLimits::default(), None);
+    match run_here(pre.instantiate_async(&mut store)) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(explain_trap("adapter", &error, None)),
+    }
+}
+
+fn new_store(handle: &EngineHandle, limits: &CallLimits, call: Option<Call>) -> Store<AdapterState> {
+    let mut store = Store::new(&handle.engine, AdapterState::new(limits, call));
+    store.limiter(|state| &mut state.limiter);
+    // A request has a body and headers; what goes beyond is refused before the host allocates it.
+    store.set_hostcall_fuel(limits.request_bytes.saturating_add(1 << 20));
+    let meter = store.data().meter.clone();
+    arm_async(&mut store, &meter);
+    meter.resume();
+    store
+}
+
+impl wit::Host for AdapterState {}
+
+impl http::Host for AdapterState {
+    async fn send(&mut self, request: http::Request) -> wasmtime::Result<Result<wit::ResponseRef, wit::Error>> {
+        self.enter()?;
+        let meter = self.meter.clone();
+        let _paused = meter.pause()?;
+        let Some(call) = &mut self.call else {
+            return Ok(Err(no_call()));
+        };
+        let max = call.invocation.limits.sends;
+        if call.sends >= max {
+            let limit = LimitKind::Count {
+                what: "requests",
+                max: u64::from(max),
+            };
+            let subject = format!("tool `{}`", call.invocation.tool.name);
+            return Ok(Err(self.remembered.tell(RunError::Limit { subject, limit })));
+        }
+        call.sends += 1;
+        match call.gate.send(&call.invocation, claimed(request)).await {
+            Ok(response) => {
+                let told = response_to_wit(&response);
+                call.received.push(response);
+                Ok(Ok(told))
+            }
+            Err(error) => Ok(Err(self.remembered.tell(RunError::from(error)))),
+        }
+    }
+}
+
+/// The request as the guest claims it; nothing in it has been checked.
+fn claimed(request: http::Request) -> ClaimedRequest {
+    ClaimedRequest {
+        method: request.method,
+        url: request.url,
+        headers: request
+            .headers
+            .into_iter()
+            .map(|header| (header.name, header.value))
+            .collect(),
+        body: request.body,
+        credentials: request.credentials,
+    }
+}
+
+impl query::Host for AdapterState {
+    async fn response(&mut self, id: u64, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
+        self.enter()?;
+        let Some(call) = &self.call else {
+            return Ok(Err(no_call()));
+        };
+        if !call.received.iter().any(|response| response.id.0 == id) {
+            let error = format!("{} is not a response of this call", ResponseId(id));
+            return Ok(Err(wit::Error::NotFound(error)));
+        }
+        let (workspace, engine) = (Arc::clone(&call.invocation.workspace), Arc::clone(&call.queries));
+        let limits = self.query_limits();
+        let result = run_blocking(move || {
+            let input = body_as_json(&workspace, ResponseId(id))?;
+            query_value(&*engine, &input, &program, &limits)
+        })
+        .await;
+        Ok(result.map_err(|error| self.remembered.tell(error)))
+    }
+
+    async fn value(&mut self, input: String, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
+        self.enter()?;
+        let Some(call) = &self.call else {
+            return Ok(Err(no_call()));
+        };
+        let engine = Arc::clone(&call.queries);
+        let limits = self.query_limits();
+        let result = run_blocking(move || query_value(&*engine, &input, &program, &limits)).await;
+        Ok(result.map_err(|error| self.remembered.tell(error)))
+    }
+}
+
+impl AdapterState {
+    /// A query computes for the guest, so it runs on the guest's time, which goes on counting.
+    fn query_limits(&self) -> QueryLimits {
+        let defaults = QueryLimits::default();
+        QueryLimits {
+            time: defaults.time.min(self.meter.left()),
+            ..defaults
+        }
+    }
+}
+
+impl log::Host for AdapterState {
+    async fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
+        self.enter()?;
+        self.log.write(level.into(), &message);
+        Ok(())
+    }
+}
+
+impl From<log::Level> for LogLevel {
+    fn from(level: log::Level) -> Self {
+        match level {
+            log::Level::Debug => Self::Debug,
+            log::Level::Info => Self::Info,
+            log::Level::Warn => Self::Warn,
+            log::Level::Error => Self::Error,
+        }
+    }
+}
+
+/// What a guest is told that uses the host while it only describes itself.
+fn no_call() -> wit::Error {
+    wit::Error::Denied(wit::Denial {
+        rule: "describe".to_owned(),
+        message: "nothing may be called while describing".to_owned(),
+        hint: String::new(),
+    })
+}
+
+/// Returns the body of a recorded response as a JSON text: a text body as one string, no body as `null`.
+fn body_as_json(workspace: &Workspace, id: ResponseId) -> Result<String, RunError> {
+    Ok(match workspace.response(id)?.body {
+        Body::Json(text) => text,
+        Body::Text { text, .. } => Value::String(text).to_string(),
+        Body::Empty | Body::Binary { .. } => "null".to_owned(),
+    })
+}
+
+/// Runs `program` on a text.
+pub(crate) fn query_value(
+    engine: &dyn QueryEngine,
+    input: &str,
+    program: &str,
+    limits: &QueryLimits,
+) -> Result<Vec<String>, RunError> {
+    Ok(engine.run(program, input.as_bytes(), limits)?.values)
+}
+
+/// Runs `work` where it may block, off the executor's own threads.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, RunError> + Send + 'static,
+) -> Result<T, RunError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
+        Err(RunError::Host {
+            message: "a query was torn down".to_owned(),
+        })
+    })
+}

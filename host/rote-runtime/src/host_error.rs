@@ -1,0 +1,201 @@
+//! Errors across the boundary: what a guest is told, and what its caller is told.
+//!
+//! Invariant: the guest gets a typed variant with text that is safe for it; the caller gets the host's own
+//! error whenever the guest passes on what it was told, never a paraphrase.
+
+use std::collections::VecDeque;
+
+use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef};
+use serde_json::Value;
+
+use crate::bindings::adapter::rote::base::types as wit;
+use crate::error::{LimitKind, Problem, RunError};
+use crate::limiter::LimitHit;
+use crate::text::clean_line;
+
+/// Errors that are remembered per instance; a guest that passes on an older one is paraphrased.
+const REMEMBERED: usize = 64;
+/// Most bytes of a text that a guest put into an error.
+const TEXT_BYTES: usize = 2 << 10;
+/// Most problems of one refusal that are passed on.
+const PROBLEMS: usize = 32;
+
+/// What the guest was told, with what it means to the host.
+#[derive(Debug, Default)]
+pub(crate) struct Remembered(VecDeque<(wit::Error, RunError)>);
+
+impl Remembered {
+    /// Returns what the guest is told of `error`, and remembers the error itself.
+    pub(crate) fn tell(&mut self, error: RunError) -> wit::Error {
+        let told = to_wit(&error);
+        if self.0.len() >= REMEMBERED {
+            self.0.pop_front();
+        }
+        self.0.push_back((told.clone(), error));
+        told
+    }
+
+    /// Returns the host's own error behind what the guest ended with, or the guest's as its own.
+    pub(crate) fn explain(mut self, subject: &str, ended_with: wit::Error) -> RunError {
+        let position = self.0.iter().rposition(|(told, _)| *told == ended_with);
+        match position.and_then(|position| self.0.remove(position)) {
+            Some((_, error)) => error,
+            None => from_guest(subject, ended_with),
+        }
+    }
+}
+
+/// Returns the wire form of a recorded response.
+pub(crate) fn response_to_wit(response: &ResponseRef) -> wit::ResponseRef {
+    wit::ResponseRef {
+        id: response.id.0,
+        status: response.status,
+        content_type: response.content_type.clone(),
+        bytes: response.bytes,
+    }
+}
+
+/// Returns what the guest is told of a host error.
+pub(crate) fn to_wit(error: &RunError) -> wit::Error {
+    if let Some(response) = recorded(error) {
+        return wit::Error::Http(response_to_wit(response));
+    }
+    if let RunError::InvalidInput { problems, .. } = error {
+        return wit::Error::InvalidInput(problems.iter().map(problem_to_wit).collect());
+    }
+    let message = error.to_string();
+    match error.kind() {
+        ErrorKind::Denied => wit::Error::Denied(wit::Denial {
+            rule: detail(error, "rule").unwrap_or_else(|| "policy".to_owned()),
+            message,
+            hint: error.hint().unwrap_or_default(),
+        }),
+        ErrorKind::ConfirmationNeeded => wit::Error::ConfirmationNeeded(wit::Challenge {
+            tool: detail(error, "tool").unwrap_or_default(),
+            impact: detail(error, "impact").unwrap_or(message),
+        }),
+        ErrorKind::FingerprintMismatch => wit::Error::FingerprintMismatch(message),
+        ErrorKind::Auth => wit::Error::Auth(message),
+        ErrorKind::Upstream => wit::Error::Upstream(message),
+        ErrorKind::Usage => wit::Error::InvalidInput(vec![wit::Problem {
+            pointer: String::new(),
+            message,
+        }]),
+        ErrorKind::NotFound => wit::Error::NotFound(message),
+        ErrorKind::Limit => wit::Error::Limit(message),
+        _ => wit::Error::Internal(message),
+    }
+}
+
+/// Returns the recorded answer that an error carries, if it does.
+fn recorded(error: &RunError) -> Option<&ResponseRef> {
+    match error {
+        RunError::Gate(gate) => gate.recorded(),
+        RunError::Http { response, .. } => Some(response),
+        _ => None,
+    }
+}
+
+fn detail(error: &RunError, key: &str) -> Option<String> {
+    error.details()?.get(key).and_then(Value::as_str).map(str::to_owned)
+}
+
+fn problem_to_wit(problem: &Problem) -> wit::Problem {
+    wit::Problem {
+        pointer: problem.pointer.clone(),
+        message: problem.message.clone(),
+    }
+}
+
+/// Returns an error that the guest made itself, its texts cleaned.
+fn from_guest(subject: &str, error: wit::Error) -> RunError {
+    let guest = |kind: ErrorKind, message: &str, hint: Option<&str>| RunError::Guest {
+        subject: subject.to_owned(),
+        kind,
+        message: clean_line(message, TEXT_BYTES),
+        hint: hint
+            .filter(|hint| !hint.is_empty())
+            .map(|hint| clean_line(hint, TEXT_BYTES)),
+    };
+    match error {
+        wit::Error::Denied(denial) => guest(ErrorKind::Denied, &denial.message, Some(&denial.hint)),
+        wit::Error::ConfirmationNeeded(challenge) => guest(ErrorKind::General, &challenge.impact, None),
+        wit::Error::FingerprintMismatch(message) => guest(ErrorKind::General, &message, None),
+        wit::Error::Auth(message) => guest(ErrorKind::Auth, &message, None),
+        wit::Error::Http(response) => guest(
+            ErrorKind::Upstream,
+            &format!("{} answered with status {}", ResponseId(response.id), response.status),
+            None,
+        ),
+        wit::Error::Upstream(message) => guest(ErrorKind::Upstream, &message, None),
+        wit::Error::InvalidInput(problems) => RunError::InvalidInput {
+            subject: subject.to_owned(),
+            problems: problems.iter().take(PROBLEMS).map(problem_from_wit).collect(),
+        },
+        wit::Error::NotFound(message) => guest(ErrorKind::NotFound, &message, None),
+        wit::Error::Limit(message) => guest(ErrorKind::Limit, &message, None),
+        wit::Error::Internal(message) => guest(ErrorKind::General, &message, None),
+    }
+}
+
+fn problem_from_wit(problem: &wit::Problem) -> Problem {
+    Problem {
+        pointer: clean_line(&problem.pointer, TEXT_BYTES),
+        message: clean_line(&problem.message, TEXT_BYTES),
+    }
+}
+
+/// Explains what ended a guest from outside: a trap, a bound, or the engine.
+pub(crate) fn explain_trap(subject: &str, error: &wasmtime::Error, refused: Option<LimitHit>) -> RunError {
+    let limit = |limit: LimitKind| RunError::Limit {
+        subject: subject.to_owned(),
+        limit,
+    };
+    if let Some(hit) = error.downcast_ref::<LimitHit>().copied() {
+        return limit(hit.into());
+    }
+    let trap = error.downcast_ref::<wasmtime::Trap>();
+    if trap == Some(&wasmtime::Trap::StackOverflow) {
+        return limit(LimitKind::Stack);
+    }
+    // A guest whose memory or table may not grow usually gives up with `unreachable`.
+    if let Some(hit) = refused {
+        return limit(hit.into());
+    }
+    if error.downcast_ref::<wasmtime::PoolConcurrencyLimitError>().is_some() {
+        return limit(LimitKind::Instances);
+    }
+    let reason = trap.map_or_else(|| format!("{:#}", error.root_cause()), ToString::to_string);
+    RunError::Trapped {
+        subject: subject.to_owned(),
+        reason: clean_line(&reason, TEXT_BYTES),
+        backtrace: backtrace(error),
+    }
+}
+
+/// The innermost guest functions, cleaned.
+fn backtrace(error: &wasmtime::Error) -> Vec<String> {
+    const FRAMES: usize = 8;
+    let Some(backtrace) = error.downcast_ref::<wasmtime::WasmBacktrace>() else {
+        return Vec::new();
+    };
+    let name = |frame: &wasmtime::FrameInfo| match frame.func_name() {
+        Some(name) => clean_line(name, 200),
+        None => format!("function {}", frame.func_index()),
+    };
+    backtrace.frames().iter().take(FRAMES).map(name).collect()
+}
+
+impl From<LimitHit> for LimitKind {
+    fn from(hit: LimitHit) -> Self {
+        match hit {
+            LimitHit::Time(limit) => Self::Cpu(limit),
+            LimitHit::Memory(bytes) => Self::Memory(bytes),
+            LimitHit::Table(elements) => Self::Table(elements),
+            LimitHit::HostCalls(max) => Self::Count {
+                what: "host calls",
+                max,
+            },
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Bounds on what is handed to the compiler, counted before it runs.
+//!
+//! Compiling cannot be interrupted in process, and its cost grows with the number and the size of functions:
+//! so both are bounded here, and [`crate::Sandbox`] bounds the waiting. What is not bounded: the memory of
+//! code generation for one function of the permitted size, and the processor time that an abandoned
+//! compilation still takes. A deployment that compiles hostile components does so in a process of its own.
+
+use wasmparser::{Parser, Payload};
+
+use crate::LoadError;
+use crate::limiter::{INSTANCES, MEMORIES, TABLES};
+use crate::world::malformed;
+
+/// Most bytes of a component file.
+pub(crate) const COMPONENT_BYTES: usize = 64 << 20;
+/// Most bytes of one function body. The largest in our own guests is below a tenth of it.
+const FUNCTION_BYTES: u64 = 1 << 20;
+/// Most bytes of code in all.
+const CODE_BYTES: u64 = 32 << 20;
+
+/// Counts of everything that has a bound.
+#[derive(Default)]
+struct Counts {
+    functions: u64,
+    code_bytes: u64,
+    types: u64,
+    modules: u64,
+    instances: u64,
+    memories: u64,
+    tables: u64,
+    table_entries: u64,
+    declarations: u64,
+}
+
+/// Refuses a component that has too much of anything. The bytes need not be valid.
+pub(crate) fn check_complexity(component: &[u8]) -> Result<(), LoadError> {
+    let mut counts = Counts::default();
+    let mut depth = 0_u64;
+    for payload in Parser::new(0).parse_all(component) {
+        let payload = payload.map_err(malformed)?;
+        match &payload {
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
+            Payload::End(_) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        at_most("levels of nesting", depth, 4)?;
+        counts.add(&payload)?;
+        counts.check()?;
+    }
+    Ok(())
+}
+
+impl Counts {
+    fn add(&mut self, payload: &Payload<'_>) -> Result<(), LoadError> {
+        match payload {
+            Payload::CodeSectionEntry(body) => {
+                let range = body.range();
+                let bytes = range.end - range.start;
+                at_most("bytes in one function", bytes, FUNCTION_BYTES)?;
+                self.functions += 1;
+                self.code_bytes += bytes;
+            }
+            Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => self.modules += 1,
+            Payload::TypeSection(section) => self.types += u64::from(section.count()),
+            Payload::ComponentTypeSection(section) => self.types += u64::from(section.count()),
+            Payload::CoreTypeSection(section) => self.types += u64::from(section.count()),
+            Payload::FunctionSection(section) => self.declarations += u64::from(section.count()),
+            Payload::InstanceSection(section) => self.instances += u64::from(section.count()),
+            Payload::ComponentInstanceSection(section) => self.instances += u64::from(section.count()),
+            Payload::MemorySection(section) => self.memories += u64::from(section.count()),
+            Payload::TableSection(section) => self.tables += u64::from(section.count()),
+            Payload::ElementSection(section) => self.table_entries += u64::from(section.count()),
+            Payload::ImportSection(section) => self.declarations += u64::from(section.count()),
+            Payload::ExportSection(section) => self.declarations += u64::from(section.count()),
+            Payload::GlobalSection(section) => self.declarations += u64::from(section.count()),
+            Payload::DataSection(section) => self.declarations += u64::from(section.count()),
+            Payload::ComponentAliasSection(section) => self.declarations += u64::from(section.count()),
+            Payload::ComponentCanonicalSection(section) => self.declarations += u64::from(section.count()),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), LoadError> {
+        at_most("functions", self.functions, 50_000)?;
+        at_most("bytes of code", self.code_bytes, CODE_BYTES)?;
+        at_most("types", self.types, 20_000)?;
+        at_most("modules", self.modules, 32)?;
+        // Synthetic instances (bags of exports) count too; only real ones cost memory at run time.
+        at_most("instances", self.instances, 4 * INSTANCES as u64)?;
+        at_most("memories", self.memories, MEMORIES as u64)?;
+        at_most("tables", self.tables, TABLES as u64)?;
+        at_most("element segments", self.table_entries, 20_000)?;
+        at_most("declarations", self.declarations, 400_000)
+    }
+}
+
+fn at_most(what: &'static str, count: u64, max: u64) -> Result<(), LoadError> {
+    if count > max {
+        Err(LoadError::TooComplex { what, count, max })
+    } else {
+        Ok(())
+    }
+}

@@ -1,0 +1,38 @@
+//! The wasmtime host: one engine, exact worlds, a compile cache, limits, host imports and the jq sandbox.
+//!
+//! Invariants: a guest reaches nothing but the imports of its world, and every import is decode, one call
+//! into the layer below, encode; a component is compiled or run only after the exact-world check; no guest,
+//! however made, can panic the host, run past its budget or leave an instance behind for the next call.
+//! This crate decides no policy and performs no effect: `rote-gate` does both.
+
+mod adapter;
+mod bindings;
+mod cache;
+mod engine;
+mod error;
+mod flow;
+mod host_error;
+mod inspect;
+mod jq;
+mod limiter;
+mod log;
+mod meter;
+mod runtime;
+mod sandbox;
+mod sections;
+mod tasks;
+mod text;
+mod tools;
+mod world;
+
+pub use adapter::CallOutcome;
+pub use error::{LimitKind, LoadError, Problem, RunError};
+pub use flow::{FlowOutcome, FlowRun};
+pub use jq::SandboxedJq;
+pub use log::{LogLevel, LogLine};
+pub use runtime::{Runtime, RuntimeParts};
+pub use sandbox::{Prepared, Sandbox, check};
+pub use sections::{FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, strip_rote_sections};
+pub use text::clean_line;
+pub use tools::{Reserved, ToolHost};
+pub use world::World;

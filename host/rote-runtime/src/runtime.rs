@@ -1,0 +1,135 @@
+//! The composition of this crate: sandbox, query engine and gate, behind three verbs.
+
+use std::sync::Arc;
+
+use rote_gate::{Gate, Invocation};
+use rote_home::Home;
+use rote_types::{Clock, Entropy, QueryEngine, Sha256Digest};
+use serde_json::Value;
+
+use crate::sandbox::Linked;
+use crate::{CallOutcome, FlowOutcome, FlowRun, LoadError, Prepared, RunError, Sandbox, SandboxedJq, World};
+
+/// What a runtime is made of.
+pub struct RuntimeParts {
+    /// Where the compile cache is.
+    pub home: Home,
+    /// The only way out for guests.
+    pub gate: Arc<Gate>,
+    /// Makes the cache key on first use.
+    pub entropy: Arc<dyn Entropy>,
+    /// Dates what flows query.
+    pub clock: Arc<dyn Clock>,
+}
+
+/// Runs adapters and flows. Cheap to make: the engine starts with the first component.
+pub struct Runtime {
+    sandbox: Arc<Sandbox>,
+    queries: Arc<SandboxedJq>,
+    gate: Arc<Gate>,
+    clock: Arc<dyn Clock>,
+}
+
+impl std::fmt::Debug for Runtime {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime")
+            .field("sandbox", &self.sandbox)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Runtime {
+    /// Makes a runtime.
+    #[must_use]
+    pub fn new(parts: RuntimeParts) -> Self {
+        let sandbox = Arc::new(Sandbox::new(&parts.home, &*parts.entropy));
+        let queries = Arc::new(SandboxedJq::new(Arc::clone(&sandbox)));
+        Self {
+            sandbox,
+            queries,
+            gate: parts.gate,
+            clock: parts.clock,
+        }
+    }
+
+    /// Returns the jq engine, which shares this runtime's compile cache.
+    #[must_use]
+    pub fn query_engine(&self) -> Arc<SandboxedJq> {
+        Arc::clone(&self.queries)
+    }
+
+    /// Checks that `bytes` are a component of exactly `world` and makes it ready to run. See
+    /// [`Sandbox::prepare`].
+    ///
+    /// # Errors
+    /// [`LoadError`]; see its variants for who is to blame.
+    pub fn prepare(&self, world: World, bytes: &[u8]) -> Result<Arc<Prepared>, LoadError> {
+        self.sandbox.prepare(world, bytes)
+    }
+
+    /// Like [`Runtime::prepare`], and refuses bytes whose SHA-256 is not `pin`.
+    ///
+    /// # Errors
+    /// [`LoadError::Digest`] for other bytes, and as [`Runtime::prepare`].
+    pub fn prepare_pinned(&self, world: World, bytes: &[u8], pin: Sha256Digest) -> Result<Arc<Prepared>, LoadError> {
+        self.sandbox.prepare_pinned(world, bytes, pin)
+    }
+
+    /// Calls the tool of `invocation` in a fresh instance. The response number in it is used up whatever the
+    /// outcome. Dropping the future cancels the call.
+    ///
+    /// # Errors
+    /// The gate's own error as [`RunError::Gate`] when it refused or the exchange failed; see [`RunError`]
+    /// for what a guest can do wrong.
+    pub async fn call_adapter(
+        &self,
+        prepared: &Prepared,
+        invocation: Arc<Invocation>,
+    ) -> Result<CallOutcome, RunError> {
+        let Linked::Adapter(pre) = &prepared.linked else {
+            return Err(RunError::WrongWorld {
+                expected: World::Adapter,
+                actual: prepared.world(),
+            });
+        };
+        let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
+        crate::adapter::call(pre, Arc::clone(&self.gate), queries, invocation).await
+    }
+
+    /// Runs a flow in a fresh instance. Dropping the future cancels the run and its calls.
+    ///
+    /// # Errors
+    /// The typed error of the call that the flow gave up on, or see [`RunError`] for what a guest can do
+    /// wrong.
+    pub async fn run_flow(&self, prepared: &Prepared, run: FlowRun) -> Result<FlowOutcome, RunError> {
+        let Linked::Flow(pre) = &prepared.linked else {
+            return Err(RunError::WrongWorld {
+                expected: World::Flow,
+                actual: prepared.world(),
+            });
+        };
+        let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
+        crate::flow::run(pre, queries, Arc::clone(&self.clock), run).await
+    }
+
+    /// Returns what an adapter or a flow says of itself, such as `{"tools": 3}`.
+    ///
+    /// # Errors
+    /// [`RunError::Contract`] when it is not JSON; a query guest says nothing ([`RunError::WrongWorld`]).
+    pub async fn describe(&self, prepared: &Prepared) -> Result<Value, RunError> {
+        let text = match &prepared.linked {
+            Linked::Adapter(pre) => crate::adapter::describe(pre).await?,
+            Linked::Flow(pre) => crate::flow::describe(pre).await?,
+            Linked::Query(_) => {
+                return Err(RunError::WrongWorld {
+                    expected: World::Adapter,
+                    actual: prepared.world(),
+                });
+            }
+        };
+        serde_json::from_str(&text).map_err(|error| RunError::Contract {
+            subject: prepared.world().to_string(),
+            message: format!("its description is not JSON: {error}"),
+        })
+    }
+}

@@ -1,0 +1,13 @@
+//! What process-level tests need: a home per test, a runner of the real binary, a normaliser of its output,
+//! and fake HTTP servers on loopback that misbehave on request.
+//!
+//! Invariants: nothing leaves the machine, no port is fixed, a child's environment is empty but for what the
+//! test sets, and everything is gone when the test ends. It knows no crate of rote: it drives the binary only.
+
+mod fake_api;
+mod home;
+mod normalise;
+
+pub use fake_api::{FakeApi, Received, Script};
+pub use home::{Invocation, Run, TestHome};
+pub use normalise::Normaliser;

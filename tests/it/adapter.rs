@@ -1,0 +1,207 @@
+//! The life of an adapter.
+
+use expect_test::expect;
+use rote_cli::demo::DOCUMENT;
+
+use crate::{home, tracker};
+
+#[test]
+fn an_adapter_is_made_listed_shown_changed_and_removed() {
+    let home = home();
+    home.file("openapi.yaml", DOCUMENT);
+    let commands: [&[&str]; 8] = [
+        &["adapter", "list"],
+        &["adapter", "new", "tracker", "openapi.yaml"],
+        &["adapter", "list"],
+        &["adapter", "info", "tracker"],
+        &["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1"],
+        &["adapter", "new", "tracker", "openapi.yaml"],
+        &["adapter", "remove", "tracker"],
+        &["adapter", "info", "tracker"],
+    ];
+    let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
+    expect![[r#"
+        $ rote adapter list
+        no adapters yet
+        --- stderr
+        next: rote adapter new ID openapi.yaml
+        $ rote adapter new tracker openapi.yaml
+        installed tracker: Tracker 1.4.0 (openapi31)
+          operations   19 of 19 generated, 0 repaired, 0 skipped
+          fingerprint  mcp_[FINGERPRINT]
+          component    [SIZE AND DIGEST]
+          base url     https://eu.tracker.example/v1
+          credential   TRACKER_TOKEN (bearer)
+          noticed: 1 webhooks are ignored: they describe calls to the client (/webhooks)
+        --- stderr
+        next: rote token set TRACKER_TOKEN --stdin
+        next: rote probe tracker "<what you want to do>"
+        $ rote adapter list
+        ID       API            FORMAT     TOOLS  BASE URL
+        tracker  Tracker 1.4.0  openapi31  19     https://eu.tracker.example/v1
+        $ rote adapter info tracker
+        tracker: Tracker 1.4.0 (openapi31)
+          fingerprint  mcp_[FINGERPRINT]
+          from         [DIR]/work/openapi.yaml
+          base url     https://eu.tracker.example/v1
+          credential   TRACKER_TOKEN (bearer) — missing
+          component    [SIZE AND DIGEST]
+          policy       [DIR]/home/adapters/tracker/config/policies.json
+          installed    [TIME]
+
+        TOOL                METHOD  PATH                                             ABOUT
+        addComment          POST    /projects/{project}/issues/{number}/comments     Comment on an issue
+        createIssue         POST    /projects/{project}/issues                       Open an issue
+        createProject       POST    /projects                                        Create a project
+        deleteIssue         DELETE  /projects/{project}/issues/{number}              Delete an issue for good
+        deleteProject       DELETE  /projects/{project}                              Delete a project and its issues
+        downloadAttachment  GET     /attachments/{id}                                Download an attached file
+        getIssue            GET     /projects/{project}/issues/{number}              Get one issue
+        getProject          GET     /projects/{project}                              Get one project
+        getStatus           GET     /status                                          Say that the service is up
+        listComments        GET     /projects/{project}/issues/{number}/comments     List an issue's comments
+        listIssues          GET     /projects/{project}/issues                       List a project's issues
+        listLabels          GET     /projects/{project}/labels                       List the labels that a project's issues carry
+        listProjects        GET     /projects                                        List projects
+        replaceProject      PUT     /projects/{project}                              Replace a project's title and description
+        searchIssues        GET     /search                                          Search issues of all projects by words
+        setLabels           PUT     /projects/{project}/issues/{number}/labels       Replace an issue's labels
+        updateIssue         PATCH   /projects/{project}/issues/{number}              Change an issue's title, text, state, assignee or priority
+        uploadAttachment    POST    /projects/{project}/issues/{number}/attachments  Attach a file to an issue
+        whoAmI              GET     /whoami                                          Show the caller's account and how the request arrived
+        $ rote adapter set tracker base_url http://127.0.0.1:[PORT]/v1
+        tracker: base url is http://127.0.0.1:[PORT]/v1
+        $ rote adapter new tracker openapi.yaml
+        --- stderr
+        error: adapter `tracker` is installed already
+
+        hint: rote adapter new tracker --spec … --yes (replaces it)
+        --- exit 10
+        $ rote adapter remove tracker
+        removed tracker
+        $ rote adapter info tracker
+        --- stderr
+        error: adapter `tracker` is not installed
+
+        hint: rote adapter list
+        --- exit 3
+    "#]].assert_eq(&(transcripts.join("\n") + "\n"));
+}
+
+#[test]
+fn the_counts_of_operations_add_up_for_a_machine() {
+    let home = home();
+    home.file("openapi.yaml", DOCUMENT);
+    let data = home.data(&["adapter", "new", "tracker", "--spec", "openapi.yaml"]);
+    let operations = &data["operations"];
+    let sum: u64 = ["generated", "repaired", "skipped"]
+        .iter()
+        .filter_map(|name| operations[*name].as_u64())
+        .sum();
+    assert_eq!(operations["total"].as_u64(), Some(sum));
+    assert_eq!(
+        (&operations["total"], &data["adapter"]["tools"]),
+        (&19.into(), &19.into())
+    );
+    assert_eq!(data["skipped"].as_array().map(Vec::len), Some(0));
+    assert!(
+        data["adapter"]["fingerprint"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("mcp_"))
+    );
+    assert!(
+        data["component"]["sha256"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("sha256:"))
+    );
+    assert_eq!(data["auth"]["token_env"], "TRACKER_TOKEN");
+}
+
+#[test]
+fn the_package_is_on_disk_as_documented() {
+    let (home, _server) = tracker();
+    for name in [
+        "manifest.json",
+        "tools.json",
+        "spec.json",
+        "capabilities.json",
+        "sensitivity.json",
+        "config/policies.json",
+        "adapter.wasm",
+    ] {
+        assert!(home.home().join("adapters/tracker").join(name).is_file(), "{name}");
+    }
+    for name in ["runtime/sessions", "logs", "index"] {
+        assert!(home.home().join("adapters/tracker").join(name).is_dir(), "{name}");
+    }
+}
+
+#[test]
+fn a_dry_run_installs_nothing() {
+    let home = home();
+    home.file("openapi.yaml", DOCUMENT);
+    let data = home.data(&["adapter", "new", "tracker", "openapi.yaml", "--dry-run"]);
+    assert_eq!(data["operations"]["total"], 19);
+    assert_eq!(
+        home.data(&["adapter", "list"])["adapters"].as_array().map(Vec::len),
+        Some(0)
+    );
+}
+
+#[test]
+fn strict_refuses_a_description_with_gaps() {
+    let home = home();
+    let broken = DOCUMENT.replace("#/components/parameters/Number\"", "#/components/parameters/Nothing\"");
+    home.file("openapi.yaml", broken);
+    let run = home.rote(&["adapter", "new", "tracker", "openapi.yaml", "--strict", "--json"]);
+    let tolerant = home.data(&["adapter", "new", "tracker", "openapi.yaml", "--yes"]);
+    let skipped = tolerant["operations"]["skipped"].as_u64().unwrap_or(0);
+    if skipped > 0 {
+        assert_eq!(run.code, 10, "{run}");
+        assert!(
+            tolerant["skipped"][0]["pointer"]
+                .as_str()
+                .is_some_and(|pointer| !pointer.is_empty())
+        );
+    } else {
+        assert_eq!(run.code, 0, "{run}");
+    }
+}
+
+#[test]
+fn the_same_description_has_the_same_identity_wherever_it_is_installed() {
+    let home = home();
+    home.file("openapi.yaml", DOCUMENT);
+    let one = home.data(&["adapter", "new", "one", "openapi.yaml"]);
+    let two = home.data(&[
+        "adapter",
+        "new",
+        "two",
+        "openapi.yaml",
+        "--base-url",
+        "https://other.example",
+        "--name",
+        "N",
+    ]);
+    assert_eq!(one["adapter"]["fingerprint"], two["adapter"]["fingerprint"]);
+    assert_eq!(one["component"], two["component"]);
+}
+
+#[test]
+fn an_intent_finds_tools_with_what_they_take() {
+    let (home, _server) = tracker();
+    let data = home.data(&["tracker_probe", "comment on an issue", "--limit", "3"]);
+    assert!(data["tools"].as_array().is_some_and(|tools| tools.len() <= 3), "{data}");
+    assert!(
+        data["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|tool| tool["tool"]["name"] == "addComment"),
+        "{data}"
+    );
+    assert!(data["tools"][0]["tool"]["inputSchema"]["properties"].is_object());
+    let all = home.data(&["explore", "upload a file"]);
+    assert_eq!(all["tools"][0]["tool"]["name"], "uploadAttachment", "{all}");
+    assert_eq!(all["tools"][0]["adapter"], "tracker");
+}

@@ -1,0 +1,189 @@
+//! From a workspace to a flow, and what stops a flow.
+
+use expect_test::expect;
+use rote_cli::demo::{DOCUMENT, TrackerServer};
+use rote_testkit::TestHome;
+
+use crate::tracker;
+
+/// Explores: lists issues with a detour, comments on the first; then crystallizes.
+fn crystallized() -> (TestHome, TrackerServer) {
+    let (home, server) = tracker();
+    let commands: [&[&str]; 4] = [
+        &[
+            "call",
+            "tracker",
+            "getIssue",
+            "-p",
+            "project=atlas",
+            "-p",
+            "number=9999",
+        ],
+        &[
+            "call",
+            "tracker",
+            "listIssues",
+            "-p",
+            "project=atlas",
+            "-p",
+            "per_page=2",
+        ],
+        &[
+            "call",
+            "tracker",
+            "addComment",
+            "-t",
+            "-p",
+            "project=atlas",
+            "-p",
+            "number=@2{.[0].number}",
+            "-p",
+            "body=Seen.",
+        ],
+        &["@3", "{id, body}"],
+    ];
+    for (at, words) in commands.into_iter().enumerate() {
+        let run = home.rote(words);
+        assert_eq!(run.code, if at == 0 { 8 } else { 0 }, "{run}");
+    }
+    let run = home.rote(&[
+        "flow",
+        "template",
+        "create",
+        "--workspace",
+        "w",
+        "--name",
+        "greet",
+        "--param",
+        "project=atlas",
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    (home, server)
+}
+
+#[test]
+fn a_workspace_becomes_a_flow_without_its_detours() {
+    let (home, _server) = crystallized();
+    let info = home.data(&["flow", "info", "greet"]);
+    let frontmatter = &info["frontmatter"];
+    assert_eq!(
+        frontmatter["write_permissions"].as_array().map(Vec::len),
+        Some(1),
+        "{frontmatter}"
+    );
+    assert_eq!(frontmatter["write_permissions"][0]["tool"], "addComment");
+    let tools = frontmatter["adapters"]["tracker"]["tools"].as_object().unwrap();
+    assert_eq!(tools.keys().collect::<Vec<_>>(), ["addComment", "listIssues"]);
+    assert!(frontmatter["parameters"]["properties"]["project"].is_object());
+    assert!(home.home().join("flows/greet/flow.wasm").is_file());
+}
+
+#[test]
+fn a_flow_runs_with_other_parameters_and_its_answers_can_be_queried() {
+    let (home, server) = crystallized();
+    let before = server.requests().len();
+    let data = home.data(&["run", "greet", "project=beacon"]);
+    let sent: Vec<String> = server.requests()[before..]
+        .iter()
+        .map(|one| format!("{} {}", one.method, one.target))
+        .collect();
+    assert_eq!(sent.len(), 2, "{sent:?}");
+    assert!(sent[0].starts_with("GET /v1/projects/beacon/issues?"), "{sent:?}");
+    assert!(sent[1].starts_with("POST /v1/projects/beacon/issues/"), "{sent:?}");
+    let workspace = data["workspace"].as_str().unwrap();
+    assert_eq!(home.rote(&["-w", workspace, "@1", "length"]).stdout, "2\n");
+}
+
+#[test]
+fn unknown_and_missing_parameters_list_what_is_expected() {
+    let (home, server) = crystallized();
+    let before = server.requests().len();
+    for words in [
+        &["run", "greet", "projct=beacon"][..],
+        &["run", "greet", "project"],
+        &["run", "nothing"],
+    ] {
+        let run = home.rote(words);
+        assert!(run.code == 2 || run.code == 3, "{run}");
+        assert!(run.stderr.contains("hint:"), "{run}");
+    }
+    assert_eq!(server.requests().len(), before);
+}
+
+#[test]
+fn a_dry_run_of_a_flow_sends_nothing() {
+    let (home, server) = crystallized();
+    let before = server.requests().len();
+    let run = home.rote(&["run", "greet", "project=beacon", "--dry-run"]);
+    assert_eq!((run.code, server.requests().len()), (0, before), "{run}");
+}
+
+#[test]
+fn a_changed_adapter_stops_a_flow_with_exit_7() {
+    let (home, server) = crystallized();
+    home.file(
+        "changed.yaml",
+        DOCUMENT.replacen("schema: { type: integer, minimum: 1 }", "schema: { type: string }", 1),
+    );
+    let run = home.rote(&[
+        "adapter",
+        "new",
+        "tracker",
+        "changed.yaml",
+        "--base-url",
+        &server.base_url(),
+        "--yes",
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    let before = server.requests().len();
+    let transcript = home.transcript(&["run", "greet", "project=beacon"]);
+    expect![[r#"
+        $ rote run greet project=beacon
+        --- stderr
+        error: ⚠️ Tracker adapter fingerprint mismatch.
+          Expected: mcp_[FINGERPRINT]
+          Installed: mcp_[FINGERPRINT]
+          Re-export this flow to update fingerprints.
+          addComment: compatible (its schema or hints changed, what this flow sends still fits by name)
+          listIssues: identical
+
+        hint: rote adapter info tracker
+        --- exit 7
+    "#]]
+    .assert_eq(&(transcript + "\n"));
+    assert_eq!(server.requests().len(), before);
+}
+
+#[test]
+fn a_missing_adapter_stops_a_flow() {
+    let (home, _server) = crystallized();
+    assert_eq!(home.rote(&["adapter", "remove", "tracker"]).code, 0);
+    let run = home.rote(&["run", "greet", "project=beacon"]);
+    assert_eq!(run.code, 3, "{run}");
+}
+
+#[test]
+fn no_byte_of_a_flow_can_change_unnoticed() {
+    let (home, server) = crystallized();
+    let mut bytes = Vec::new();
+    let path = home.home().join("flows/greet/flow.wasm");
+    std::io::Read::read_to_end(&mut std::fs::File::open(path).unwrap(), &mut bytes).unwrap();
+    let before = server.requests().len();
+    for at in [
+        0,
+        4,
+        9,
+        bytes.len() / 3,
+        bytes.len() / 2,
+        bytes.len() - 40,
+        bytes.len() - 1,
+    ] {
+        let mut changed = bytes.clone();
+        changed[at] ^= 0x20;
+        home.file("changed.wasm", &changed);
+        let run = home.rote(&["run", "./changed.wasm", "project=beacon"]);
+        assert_ne!(run.code, 0, "byte {at}: {run}");
+        assert!(run.stderr.starts_with("error:"), "byte {at}: {run}");
+    }
+    assert_eq!(server.requests().len(), before);
+}

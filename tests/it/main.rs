@@ -1,0 +1,47 @@
+//! Process-level tests. Each module is about one part of the command line; each test has a home of its own.
+//!
+//! Transcripts are inline: `UPDATE_EXPECT=1 cargo test -p rote-it` writes them anew, and the diff is the review.
+
+#![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
+
+mod adapter;
+mod bad_input;
+mod call;
+mod crash;
+mod demo;
+mod flow;
+mod query;
+mod reference;
+
+use rote_cli::demo::{DOCUMENT, TrackerServer};
+use rote_testkit::TestHome;
+
+/// The credential of the tests.
+const SECRET: &str = "tracker-pat-0123456789";
+
+/// Returns an empty home.
+fn home() -> TestHome {
+    TestHome::new(env!("CARGO_BIN_EXE_rote-under-test"))
+}
+
+/// Returns a home with the tracker adapter, its credential and a workspace, and the running API.
+fn tracker() -> (TestHome, TrackerServer) {
+    let (home, server) = (home(), TrackerServer::start(0).expect("a loopback port is free"));
+    home.file("openapi.yaml", DOCUMENT);
+    let run = home.rote(&[
+        "adapter",
+        "new",
+        "tracker",
+        "openapi.yaml",
+        "--base-url",
+        &server.base_url(),
+    ]);
+    assert_eq!(run.code, 0, "{run}");
+    let run = home
+        .invocation(&["token", "set", "TRACKER_TOKEN", "--stdin"])
+        .input(SECRET)
+        .run();
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    (home, server)
+}

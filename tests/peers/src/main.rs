@@ -1,0 +1,75 @@
+//! Checks of the built binary against real servers that `.ci/run` has started.
+//!
+//! `prism` makes an adapter from a description, calls its operations with generated arguments against a Prism
+//! mock of the same description, and fails when Prism finds fault with a request. `httpbin` checks encodings,
+//! authentication, redirects and status codes. Not part of `cargo test`: these peers need npm and pip.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a checking tool: it prints, reads files and starts the binary by design"
+)]
+
+mod arguments;
+mod httpbin;
+mod prism;
+mod rote;
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+#[derive(Parser)]
+struct Arguments {
+    /// The `rote` binary.
+    #[arg(long, default_value = "target/release/rote")]
+    rote: PathBuf,
+    #[command(subcommand)]
+    peer: Peer,
+}
+
+#[derive(Subcommand)]
+enum Peer {
+    /// Call operations of a description against Prism.
+    Prism {
+        /// The description that Prism serves.
+        #[arg(long)]
+        spec: PathBuf,
+        /// Where it listens.
+        #[arg(long)]
+        url: String,
+        /// Most operations to call.
+        #[arg(long, default_value_t = 300)]
+        most: usize,
+        /// Operations that must have been accepted, as a share of those called, 0 to 100.
+        #[arg(long, default_value_t = 100)]
+        percent: usize,
+    },
+    /// Check encodings, authentication, redirects and status codes against httpbin.
+    Httpbin {
+        /// Where it listens.
+        #[arg(long)]
+        url: String,
+    },
+}
+
+fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let rote = rote::Rote::new(&arguments.rote)?;
+    match arguments.peer {
+        Peer::Prism {
+            spec,
+            url,
+            most,
+            percent,
+        } => prism::check(
+            &rote,
+            &prism::Plan {
+                spec,
+                url,
+                most,
+                percent,
+            },
+        ),
+        Peer::Httpbin { url } => httpbin::check(&rote, &url),
+    }
+}
