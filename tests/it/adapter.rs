@@ -94,26 +94,12 @@ fn the_counts_of_operations_add_up_for_a_machine() {
     home.file("openapi.yaml", DOCUMENT);
     let data = home.data(&["adapter", "new", "tracker", "--spec", "openapi.yaml"]);
     let operations = &data["operations"];
-    let sum: u64 = ["generated", "repaired", "skipped"]
-        .iter()
-        .filter_map(|name| operations[*name].as_u64())
-        .sum();
+    let sum: u64 = ["generated", "repaired", "skipped"].iter().filter_map(|name| operations[*name].as_u64()).sum();
     assert_eq!(operations["total"].as_u64(), Some(sum));
-    assert_eq!(
-        (&operations["total"], &data["adapter"]["tools"]),
-        (&19.into(), &19.into())
-    );
+    assert_eq!((&operations["total"], &data["adapter"]["tools"]), (&19.into(), &19.into()));
     assert_eq!(data["skipped"].as_array().map(Vec::len), Some(0));
-    assert!(
-        data["adapter"]["fingerprint"]
-            .as_str()
-            .is_some_and(|text| text.starts_with("mcp_"))
-    );
-    assert!(
-        data["component"]["sha256"]
-            .as_str()
-            .is_some_and(|text| text.starts_with("sha256:"))
-    );
+    assert!(data["adapter"]["fingerprint"].as_str().is_some_and(|text| text.starts_with("mcp_")));
+    assert!(data["component"]["sha256"].as_str().is_some_and(|text| text.starts_with("sha256:")));
     assert_eq!(data["auth"]["token_env"], "TRACKER_TOKEN");
 }
 
@@ -142,10 +128,7 @@ fn a_dry_run_installs_nothing() {
     home.file("openapi.yaml", DOCUMENT);
     let data = home.data(&["adapter", "new", "tracker", "openapi.yaml", "--dry-run"]);
     assert_eq!(data["operations"]["total"], 19);
-    assert_eq!(
-        home.data(&["adapter", "list"])["adapters"].as_array().map(Vec::len),
-        Some(0)
-    );
+    assert_eq!(home.data(&["adapter", "list"])["adapters"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
@@ -158,11 +141,7 @@ fn strict_refuses_a_description_with_gaps() {
     let skipped = tolerant["operations"]["skipped"].as_u64().unwrap_or(0);
     if skipped > 0 {
         assert_eq!(run.code, 10, "{run}");
-        assert!(
-            tolerant["skipped"][0]["pointer"]
-                .as_str()
-                .is_some_and(|pointer| !pointer.is_empty())
-        );
+        assert!(tolerant["skipped"][0]["pointer"].as_str().is_some_and(|pointer| !pointer.is_empty()));
     } else {
         assert_eq!(run.code, 0, "{run}");
     }
@@ -173,16 +152,8 @@ fn the_same_description_has_the_same_identity_wherever_it_is_installed() {
     let home = home();
     home.file("openapi.yaml", DOCUMENT);
     let one = home.data(&["adapter", "new", "one", "openapi.yaml"]);
-    let two = home.data(&[
-        "adapter",
-        "new",
-        "two",
-        "openapi.yaml",
-        "--base-url",
-        "https://other.example",
-        "--name",
-        "N",
-    ]);
+    let two =
+        home.data(&["adapter", "new", "two", "openapi.yaml", "--base-url", "https://other.example", "--name", "N"]);
     assert_eq!(one["adapter"]["fingerprint"], two["adapter"]["fingerprint"]);
     assert_eq!(one["component"], two["component"]);
 }
@@ -192,14 +163,7 @@ fn an_intent_finds_tools_with_what_they_take() {
     let (home, _server) = tracker();
     let data = home.data(&["tracker_probe", "comment on an issue", "--limit", "3"]);
     assert!(data["tools"].as_array().is_some_and(|tools| tools.len() <= 3), "{data}");
-    assert!(
-        data["tools"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|tool| tool["tool"]["name"] == "addComment"),
-        "{data}"
-    );
+    assert!(data["tools"].as_array().unwrap().iter().any(|tool| tool["tool"]["name"] == "addComment"), "{data}");
     assert!(data["tools"][0]["tool"]["inputSchema"]["properties"].is_object());
     let all = home.data(&["explore", "upload a file"]);
     assert_eq!(all["tools"][0]["tool"]["name"], "uploadAttachment", "{all}");

@@ -20,18 +20,11 @@ fn install(home: &TestHome, content: &[u8]) -> Run {
 #[test]
 fn descriptions_that_are_none_are_refused() {
     let home = home();
-    let deep = format!(
-        "{{\"openapi\":\"3.1.0\",\"x\":{}{}}}",
-        "[".repeat(100_000),
-        "]".repeat(100_000)
-    );
-    let bomb = (0..30).fold(
-        "openapi: 3.1.0\na0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(),
-        |text, at| {
-            let previous = format!("*a{at},").repeat(9);
-            format!("{text}a{}: &a{} [{}]\n", at + 1, at + 1, previous.trim_end_matches(','))
-        },
-    );
+    let deep = format!("{{\"openapi\":\"3.1.0\",\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let bomb = (0..30).fold("openapi: 3.1.0\na0: &a0 [x,x,x,x,x,x,x,x,x]\n".to_owned(), |text, at| {
+        let previous = format!("*a{at},").repeat(9);
+        format!("{text}a{}: &a{} [{}]\n", at + 1, at + 1, previous.trim_end_matches(','))
+    });
     for (what, content) in [
         ("nothing", ""),
         ("a truncated document", "{\"openapi\": \"3.1.0\", \"paths\": {"),
@@ -50,18 +43,9 @@ fn descriptions_that_are_none_are_refused() {
     assert_fails(&install(&home, &[0xff, 0xfe, 0x00, 0x01]), &[1, 2, 9, 10]);
     assert_fails(&home.rote(&["adapter", "new", "bad", "no-such-file.yaml"]), &[3]);
     assert_fails(&home.rote(&["adapter", "new", "../up", "spec.yaml"]), &[2]);
-    assert_fails(
-        &home.rote(&["adapter", "new", "bad", "ftp://example.com/openapi.yaml"]),
-        &[2, 3],
-    );
-    assert_fails(
-        &home.rote(&["adapter", "new", "bad", "http://169.254.169.254/openapi.yaml"]),
-        &[6],
-    );
-    assert_eq!(
-        home.data(&["adapter", "list"])["adapters"].as_array().map(Vec::len),
-        Some(0)
-    );
+    assert_fails(&home.rote(&["adapter", "new", "bad", "ftp://example.com/openapi.yaml"]), &[2, 3]);
+    assert_fails(&home.rote(&["adapter", "new", "bad", "http://169.254.169.254/openapi.yaml"]), &[6]);
+    assert_eq!(home.data(&["adapter", "list"])["adapters"].as_array().map(Vec::len), Some(0));
 }
 
 #[test]
@@ -103,10 +87,7 @@ fn call(script: impl Fn() -> Script + Send + Sync + 'static) -> (TestHome, FakeA
     home.file("fake.json", document.to_string());
     let made = home.data(&["adapter", "new", "fake", "fake.json", "--base-url", &api.url()]);
     let name = made["auth"]["token_env"].as_str().unwrap_or_default().to_owned();
-    let set = home
-        .invocation(&["token", "set", &name, "--stdin"])
-        .input("s3cret-value-of-the-test")
-        .run();
+    let set = home.invocation(&["token", "set", &name, "--stdin"]).input("s3cret-value-of-the-test").run();
     assert_eq!(set.code, 0, "{set}");
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     let run = home.rote(&["call", "fake", "x"]);
@@ -168,10 +149,7 @@ fn a_redirect_to_a_private_address_is_not_followed() {
     let (home, api, run) = call(|| {
         Script::Answer(
             302,
-            vec![(
-                "location".to_owned(),
-                "http://169.254.169.254/latest/meta-data".to_owned(),
-            )],
+            vec![("location".to_owned(), "http://169.254.169.254/latest/meta-data".to_owned())],
             Vec::new(),
         )
     });
@@ -186,22 +164,12 @@ fn a_credential_that_comes_back_is_taken_out_everywhere() {
     // The same in base64 and percent-encoded, as an API may put it into a body or a header.
     const BASE64: &str = "czNjcmV0LXZhbHVlLW9mLXRoZS10ZXN0";
     let (home, api, run) = call(|| {
-        let headers = vec![
-            ("x-echo".to_owned(), SECRET.to_owned()),
-            ("content-type".to_owned(), "text/plain".to_owned()),
-        ];
-        Script::Answer(
-            200,
-            headers,
-            format!("{SECRET} {BASE64} s3cret%2Dvalue%2Dof%2Dthe%2Dtest").into_bytes(),
-        )
+        let headers =
+            vec![("x-echo".to_owned(), SECRET.to_owned()), ("content-type".to_owned(), "text/plain".to_owned())];
+        Script::Answer(200, headers, format!("{SECRET} {BASE64} s3cret%2Dvalue%2Dof%2Dthe%2Dtest").into_bytes())
     });
     assert_eq!(run.code, 0, "{run}");
-    assert!(
-        api.received()[0]
-            .header("authorization")
-            .is_some_and(|value| value.ends_with(SECRET))
-    );
+    assert!(api.received()[0].header("authorization").is_some_and(|value| value.ends_with(SECRET)));
     let shown = format!("{run}{}{}", home.rote(&["@1", "--body"]), home.rote(&["@1", "--json"]));
     for form in [SECRET, BASE64, "s3cret%2Dvalue"] {
         assert!(!shown.contains(form), "{form}: {shown}");
@@ -211,12 +179,9 @@ fn a_credential_that_comes_back_is_taken_out_everywhere() {
 #[test]
 fn programs_that_do_not_end_are_stopped() {
     let home = home();
-    for program in [
-        "def f: f; f",
-        "[limit(1e18; repeat(1))] | length",
-        "[range(1e9)] | length",
-        "\"x\" | until(false; . + .)",
-    ] {
+    for program in
+        ["def f: f; f", "[limit(1e18; repeat(1))] | length", "[range(1e9)] | length", "\"x\" | until(false; . + .)"]
+    {
         let run = home.invocation(&["query-stdin", program]).input("null").run();
         assert_fails(&run, &[1, 9]);
     }

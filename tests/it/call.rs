@@ -16,23 +16,9 @@ fn an_answer_is_one_short_block() {
     let (home, _server) = tracker();
     let commands: [&[&str]; 5] = [
         &["call", "tracker", "listProjects"],
-        &[
-            "tracker_call",
-            "listIssues",
-            r#"{"project":"atlas","labels":["bug","feature"],"per_page":3}"#,
-        ],
+        &["tracker_call", "listIssues", r#"{"project":"atlas","labels":["bug","feature"],"per_page":3}"#],
         &["call", "tracker", "getStatus"],
-        &[
-            "call",
-            "tracker",
-            "getIssue",
-            "-p",
-            "project=atlas",
-            "-p",
-            "number=3",
-            "-s",
-            "issue",
-        ],
+        &["call", "tracker", "getIssue", "-p", "project=atlas", "-p", "number=3", "-s", "issue"],
         &["ls"],
     ];
     check(
@@ -75,15 +61,7 @@ fn wrong_words_are_caught_before_any_request() {
         &["call", "tracker", "listIssue"],
         &["call", "tracker", "listIssues"],
         &["call", "tracker", "listIssues", "-p", "projct=atlas"],
-        &[
-            "call",
-            "tracker",
-            "getIssue",
-            "-p",
-            "project=atlas",
-            "-p",
-            "number=seven",
-        ],
+        &["call", "tracker", "getIssue", "-p", "project=atlas", "-p", "number=seven"],
         &["call", "tracker", "listIssues", r#"{"project":7}"#],
         &["call", "tracker", "listIssues", "{project"],
         &["call", "tracker", "listIssues", "-p", "project"],
@@ -143,26 +121,14 @@ fn wrong_words_are_caught_before_any_request() {
         "#]],
     );
     assert_eq!(server.requests().len(), 0);
-    assert_eq!(
-        home.data(&["ls"])["responses"].as_array().map(Vec::len),
-        Some(0),
-        "no number was used up"
-    );
+    assert_eq!(home.data(&["ls"])["responses"].as_array().map(Vec::len), Some(0), "no number was used up");
 }
 
 #[test]
 fn an_error_of_the_api_keeps_its_number_and_its_body() {
     let (home, _server) = tracker();
     let commands: [&[&str]; 3] = [
-        &[
-            "call",
-            "tracker",
-            "getIssue",
-            "-p",
-            "project=atlas",
-            "-p",
-            "number=9999",
-        ],
+        &["call", "tracker", "getIssue", "-p", "project=atlas", "-p", "number=9999"],
         &["@1", ".message"],
         &["is-error", "@1"],
     ];
@@ -183,25 +149,13 @@ fn an_error_of_the_api_keeps_its_number_and_its_body() {
     "#]],
     );
     let run = home.rote(&["call", "tracker", "getProject", "-p", "project=none", "--json"]);
-    assert_eq!(
-        (run.code, &run.envelope()["error"]["kind"]),
-        (8, &json!("upstream")),
-        "{run}"
-    );
+    assert_eq!((run.code, &run.envelope()["error"]["kind"]), (8, &json!("upstream")), "{run}");
 }
 
 #[test]
 fn a_deletion_waits_for_the_token_that_fits_it() {
     let (home, server) = tracker();
-    let call = [
-        "call",
-        "tracker",
-        "deleteIssue",
-        "-p",
-        "project=beacon",
-        "-p",
-        "number=1",
-    ];
+    let call = ["call", "tracker", "deleteIssue", "-p", "project=beacon", "-p", "number=1"];
     check(
         &home,
         &[&call],
@@ -215,22 +169,9 @@ fn a_deletion_waits_for_the_token_that_fits_it() {
     "#]],
     );
     let refused = home.rote(&[&call[..], &["--json"]].concat());
-    let token = refused.envelope()["error"]["details"]["confirm_token"]
-        .as_str()
-        .unwrap_or_default()
-        .to_owned();
+    let token = refused.envelope()["error"]["details"]["confirm_token"].as_str().unwrap_or_default().to_owned();
     assert_eq!(token.len(), 16, "{refused}");
-    let other = [
-        "call",
-        "tracker",
-        "deleteIssue",
-        "-p",
-        "project=beacon",
-        "-p",
-        "number=2",
-        "--confirm",
-        &token,
-    ];
+    let other = ["call", "tracker", "deleteIssue", "-p", "project=beacon", "-p", "number=2", "--confirm", &token];
     assert_eq!(home.rote(&other).code, 5);
     assert_eq!(server.requests().len(), 0);
     let confirmed = [&call[..], &["--confirm", &token]].concat();
@@ -250,42 +191,14 @@ fn lists_in_the_policy_file_decide_and_a_typo_in_it_denies() {
         for (name, list) in lists.as_object().unwrap() {
             value[name] = list.clone();
         }
-        std::io::Write::write_all(
-            &mut std::fs::File::create(&policy).unwrap(),
-            value.to_string().as_bytes(),
-        )
-        .unwrap();
+        std::io::Write::write_all(&mut std::fs::File::create(&policy).unwrap(), value.to_string().as_bytes()).unwrap();
     };
-    let comment = [
-        "call",
-        "tracker",
-        "addComment",
-        "-p",
-        "project=atlas",
-        "-p",
-        "number=3",
-        "-p",
-        "body=x",
-    ];
-    let delete = [
-        "call",
-        "tracker",
-        "deleteIssue",
-        "-p",
-        "project=beacon",
-        "-p",
-        "number=1",
-    ];
+    let comment = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=3", "-p", "body=x"];
+    let delete = ["call", "tracker", "deleteIssue", "-p", "project=beacon", "-p", "number=1"];
     write(r#"{"safe_list":["delete*"],"confirm_list":["addComment"],"deny_list":[]}"#);
     assert_eq!((home.rote(&comment).code, home.rote(&delete).code), (5, 0));
     write(r#"{"safe_list":["*"],"confirm_list":[],"deny_list":["addComment","listProjects"]}"#);
-    assert_eq!(
-        (
-            home.rote(&comment).code,
-            home.rote(&["call", "tracker", "listProjects"]).code
-        ),
-        (6, 6)
-    );
+    assert_eq!((home.rote(&comment).code, home.rote(&["call", "tracker", "listProjects"]).code), (6, 6));
     let sent = server.requests().len();
     std::io::Write::write_all(
         &mut std::fs::File::create(&policy).unwrap(),
@@ -310,18 +223,8 @@ fn lists_in_the_policy_file_decide_and_a_typo_in_it_denies() {
 #[test]
 fn a_dry_run_shows_the_request_and_every_verdict() {
     let (home, server) = tracker();
-    let call = [
-        "call",
-        "tracker",
-        "updateIssue",
-        "-p",
-        "project=atlas",
-        "-p",
-        "number=3",
-        "-p",
-        "state=closed",
-        "--dry-run",
-    ];
+    let call =
+        ["call", "tracker", "updateIssue", "-p", "project=atlas", "-p", "number=3", "-p", "state=closed", "--dry-run"];
     check(
         &home,
         &[&call],
@@ -361,17 +264,8 @@ fn a_credential_stays_with_the_api() {
     assert_eq!(run.code, 0, "{run}");
     assert!(!run.stdout.contains(SECRET), "{run}");
     let sent = server.requests();
-    assert!(
-        sent[0]
-            .headers
-            .iter()
-            .any(|(_, value)| value == &format!("Bearer {SECRET}"))
-    );
-    let commands: [&[&str]; 3] = [
-        &["token", "get", "TRACKER_TOKEN"],
-        &["token", "list"],
-        &["token", "get", "NOTHING"],
-    ];
+    assert!(sent[0].headers.iter().any(|(_, value)| value == &format!("Bearer {SECRET}")));
+    let commands: [&[&str]; 3] = [&["token", "get", "TRACKER_TOKEN"], &["token", "list"], &["token", "get", "NOTHING"]];
     check(
         &home,
         &commands,
@@ -389,12 +283,7 @@ fn a_credential_stays_with_the_api() {
         --- exit 3
     "#]],
     );
-    assert_eq!(
-        home.rote(&["token", "get", "TRACKER_TOKEN", "--reveal"])
-            .stdout
-            .trim_end(),
-        SECRET
-    );
+    assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN", "--reveal"]).stdout.trim_end(), SECRET);
 }
 
 #[test]
@@ -403,38 +292,17 @@ fn a_credential_comes_from_the_environment_when_the_vault_has_none() {
     assert_eq!(home.rote(&["token", "delete", "TRACKER_TOKEN"]).code, 0);
     let run = home.rote(&["call", "tracker", "whoAmI"]);
     assert_eq!((run.code, server.requests().len()), (4, 0), "{run}");
-    let run = home
-        .invocation(&["call", "tracker", "whoAmI"])
-        .env("TRACKER_TOKEN", "from-outside")
-        .run();
+    let run = home.invocation(&["call", "tracker", "whoAmI"]).env("TRACKER_TOKEN", "from-outside").run();
     assert_eq!(run.code, 0, "{run}");
-    assert!(
-        server.requests()[0]
-            .headers
-            .iter()
-            .any(|(_, value)| value == "Bearer from-outside")
-    );
+    assert!(server.requests()[0].headers.iter().any(|(_, value)| value == "Bearer from-outside"));
 }
 
 #[test]
 fn earlier_answers_fill_in_arguments() {
     let (home, server) = tracker();
-    assert_eq!(
-        home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas"])
-            .code,
-        0
-    );
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas"]).code, 0);
     assert_eq!(home.rote(&["set", "what=bug"]).code, 0);
-    let words = [
-        "call",
-        "tracker",
-        "addComment",
-        "-t",
-        "-p",
-        "project=atlas",
-        "-p",
-        "number=@1{.[0].number}",
-    ];
+    let words = ["call", "tracker", "addComment", "-t", "-p", "project=atlas", "-p", "number=@1{.[0].number}"];
     let run = home.rote(&[&words[..], &["-p", "body=a $what"]].concat());
     assert_eq!(run.code, 0, "{run}");
     let sent = server.requests();
@@ -449,17 +317,8 @@ fn files_go_up_and_come_down_byte_for_byte() {
     let (home, _server) = tracker();
     let bytes: Vec<u8> = (0..=255).cycle().take(5_000).collect();
     home.file("photo.bin", &bytes);
-    let words = [
-        "call",
-        "tracker",
-        "uploadAttachment",
-        "-p",
-        "project=atlas",
-        "-p",
-        "number=3",
-        "-p",
-        "file=@photo.bin",
-    ];
+    let words =
+        ["call", "tracker", "uploadAttachment", "-p", "project=atlas", "-p", "number=3", "-p", "file=@photo.bin"];
     let run = home.rote(&words);
     assert_eq!(run.code, 0, "{run}");
     let data = home.data(&["call", "tracker", "downloadAttachment", "-p", "id=a1"]);
@@ -502,24 +361,12 @@ fn a_json_rpc_message_is_a_call() {
         json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": name, "arguments": arguments } })
             .to_string()
     };
-    let direct = home.rote(&[
-        "POST",
-        "adapter/tracker",
-        &message("getProject", json!({ "project": "atlas" })),
-    ]);
+    let direct = home.rote(&["POST", "adapter/tracker", &message("getProject", json!({ "project": "atlas" }))]);
     assert_eq!(direct.code, 0, "{direct}");
     let arguments = json!({ "tool_name": "getProject", "arguments": { "project": "beacon" } });
-    assert_eq!(
-        home.rote(&["POST", "adapter/tracker", &message("tracker_call", arguments)])
-            .code,
-        0
-    );
+    assert_eq!(home.rote(&["POST", "adapter/tracker", &message("tracker_call", arguments)]).code, 0);
     assert_eq!(home.rote(&["@2", ".key", "-r"]).stdout, "beacon\n");
-    let found = home.data(&[
-        "POST",
-        "adapter/tracker",
-        &message("tracker_probe", json!({ "query": "labels" })),
-    ]);
+    let found = home.data(&["POST", "adapter/tracker", &message("tracker_probe", json!({ "query": "labels" }))]);
     assert!(found["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
     assert_eq!(home.rote(&["POST", "tracker", "{}"]).code, 2);
 }
@@ -538,11 +385,7 @@ fn a_private_address_needs_a_person() {
     let refused = home.rote(&["call", "inside", "x"]);
     assert_eq!((refused.code, api.received().len()), (6, 0), "{refused}");
     assert!(refused.stderr.contains("rote adapter allow inside"), "{refused}");
-    assert_eq!(
-        home.rote(&["adapter", "allow", "inside", "--cidr", "127.0.0.1/32"])
-            .code,
-        0
-    );
+    assert_eq!(home.rote(&["adapter", "allow", "inside", "--cidr", "127.0.0.1/32"]).code, 0);
     let allowed = home.rote(&["call", "inside", "x"]);
     assert_eq!((allowed.code, api.received().len()), (0, 1), "{allowed}");
 }

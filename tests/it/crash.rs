@@ -61,14 +61,7 @@ fn a_killed_write_is_in_doubt_and_never_repeated_by_itself() {
     assert_eq!(home.rote(&["@1", "."]).code, 10);
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
     let events = home.data(&["audit", "tail"]);
-    assert!(
-        events
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|event| event["kind"] == "effect.started"),
-        "{events}"
-    );
+    assert!(events.as_array().unwrap().iter().any(|event| event["kind"] == "effect.started"), "{events}");
     assert_eq!(api.received().len(), 1);
 }
 
@@ -89,17 +82,9 @@ fn an_install_that_is_killed_leaves_nothing_or_everything() {
         home.invocation(&["adapter", "new", "tracker", "openapi.yaml", "--yes"])
             .kill_after(Duration::from_millis(milliseconds));
         let listed = home.data(&["adapter", "list"]);
-        assert_eq!(
-            listed["unreadable"].as_array().map(Vec::len),
-            Some(0),
-            "after {milliseconds} ms: {listed}"
-        );
+        assert_eq!(listed["unreadable"].as_array().map(Vec::len), Some(0), "after {milliseconds} ms: {listed}");
         if listed["adapters"].as_array().is_some_and(|all| !all.is_empty()) {
-            assert_eq!(
-                home.rote(&["adapter", "info", "tracker"]).code,
-                0,
-                "after {milliseconds} ms"
-            );
+            assert_eq!(home.rote(&["adapter", "info", "tracker"]).code, 0, "after {milliseconds} ms");
         }
     }
     let run = home.rote(&["adapter", "new", "tracker", "openapi.yaml", "--yes"]);

@@ -10,24 +10,8 @@ use crate::tracker;
 fn crystallized() -> (TestHome, TrackerServer) {
     let (home, server) = tracker();
     let commands: [&[&str]; 4] = [
-        &[
-            "call",
-            "tracker",
-            "getIssue",
-            "-p",
-            "project=atlas",
-            "-p",
-            "number=9999",
-        ],
-        &[
-            "call",
-            "tracker",
-            "listIssues",
-            "-p",
-            "project=atlas",
-            "-p",
-            "per_page=2",
-        ],
+        &["call", "tracker", "getIssue", "-p", "project=atlas", "-p", "number=9999"],
+        &["call", "tracker", "listIssues", "-p", "project=atlas", "-p", "per_page=2"],
         &[
             "call",
             "tracker",
@@ -46,17 +30,8 @@ fn crystallized() -> (TestHome, TrackerServer) {
         let run = home.rote(words);
         assert_eq!(run.code, if at == 0 { 8 } else { 0 }, "{run}");
     }
-    let run = home.rote(&[
-        "flow",
-        "template",
-        "create",
-        "--workspace",
-        "w",
-        "--name",
-        "greet",
-        "--param",
-        "project=atlas",
-    ]);
+    let run =
+        home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "greet", "--param", "project=atlas"]);
     assert_eq!(run.code, 0, "{run}");
     (home, server)
 }
@@ -66,11 +41,7 @@ fn a_workspace_becomes_a_flow_without_its_detours() {
     let (home, _server) = crystallized();
     let info = home.data(&["flow", "info", "greet"]);
     let frontmatter = &info["frontmatter"];
-    assert_eq!(
-        frontmatter["write_permissions"].as_array().map(Vec::len),
-        Some(1),
-        "{frontmatter}"
-    );
+    assert_eq!(frontmatter["write_permissions"].as_array().map(Vec::len), Some(1), "{frontmatter}");
     assert_eq!(frontmatter["write_permissions"][0]["tool"], "addComment");
     let tools = frontmatter["adapters"]["tracker"]["tools"].as_object().unwrap();
     assert_eq!(tools.keys().collect::<Vec<_>>(), ["addComment", "listIssues"]);
@@ -83,10 +54,8 @@ fn a_flow_runs_with_other_parameters_and_its_answers_can_be_queried() {
     let (home, server) = crystallized();
     let before = server.requests().len();
     let data = home.data(&["run", "greet", "project=beacon"]);
-    let sent: Vec<String> = server.requests()[before..]
-        .iter()
-        .map(|one| format!("{} {}", one.method, one.target))
-        .collect();
+    let sent: Vec<String> =
+        server.requests()[before..].iter().map(|one| format!("{} {}", one.method, one.target)).collect();
     assert_eq!(sent.len(), 2, "{sent:?}");
     assert!(sent[0].starts_with("GET /v1/projects/beacon/issues?"), "{sent:?}");
     assert!(sent[1].starts_with("POST /v1/projects/beacon/issues/"), "{sent:?}");
@@ -98,11 +67,7 @@ fn a_flow_runs_with_other_parameters_and_its_answers_can_be_queried() {
 fn unknown_and_missing_parameters_list_what_is_expected() {
     let (home, server) = crystallized();
     let before = server.requests().len();
-    for words in [
-        &["run", "greet", "projct=beacon"][..],
-        &["run", "greet", "project"],
-        &["run", "nothing"],
-    ] {
+    for words in [&["run", "greet", "projct=beacon"][..], &["run", "greet", "project"], &["run", "nothing"]] {
         let run = home.rote(words);
         assert!(run.code == 2 || run.code == 3, "{run}");
         assert!(run.stderr.contains("hint:"), "{run}");
@@ -125,15 +90,7 @@ fn a_changed_adapter_stops_a_flow_with_exit_7() {
         "changed.yaml",
         DOCUMENT.replacen("schema: { type: integer, minimum: 1 }", "schema: { type: string }", 1),
     );
-    let run = home.rote(&[
-        "adapter",
-        "new",
-        "tracker",
-        "changed.yaml",
-        "--base-url",
-        &server.base_url(),
-        "--yes",
-    ]);
+    let run = home.rote(&["adapter", "new", "tracker", "changed.yaml", "--base-url", &server.base_url(), "--yes"]);
     assert_eq!(run.code, 0, "{run}");
     let before = server.requests().len();
     let transcript = home.transcript(&["run", "greet", "project=beacon"]);
@@ -169,15 +126,7 @@ fn no_byte_of_a_flow_can_change_unnoticed() {
     let path = home.home().join("flows/greet/flow.wasm");
     std::io::Read::read_to_end(&mut std::fs::File::open(path).unwrap(), &mut bytes).unwrap();
     let before = server.requests().len();
-    for at in [
-        0,
-        4,
-        9,
-        bytes.len() / 3,
-        bytes.len() / 2,
-        bytes.len() - 40,
-        bytes.len() - 1,
-    ] {
+    for at in [0, 4, 9, bytes.len() / 3, bytes.len() / 2, bytes.len() - 40, bytes.len() - 1] {
         let mut changed = bytes.clone();
         changed[at] ^= 0x20;
         home.file("changed.wasm", &changed);

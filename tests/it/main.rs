@@ -28,19 +28,9 @@ fn home() -> TestHome {
 fn tracker() -> (TestHome, TrackerServer) {
     let (home, server) = (home(), TrackerServer::start(0).expect("a loopback port is free"));
     home.file("openapi.yaml", DOCUMENT);
-    let run = home.rote(&[
-        "adapter",
-        "new",
-        "tracker",
-        "openapi.yaml",
-        "--base-url",
-        &server.base_url(),
-    ]);
+    let run = home.rote(&["adapter", "new", "tracker", "openapi.yaml", "--base-url", &server.base_url()]);
     assert_eq!(run.code, 0, "{run}");
-    let run = home
-        .invocation(&["token", "set", "TRACKER_TOKEN", "--stdin"])
-        .input(SECRET)
-        .run();
+    let run = home.invocation(&["token", "set", "TRACKER_TOKEN", "--stdin"]).input(SECRET).run();
     assert_eq!(run.code, 0, "{run}");
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     (home, server)

@@ -97,12 +97,8 @@ fn a_response_is_asked_by_its_number() {
 
 #[test]
 fn wrong_questions_say_what_is_wrong() {
-    let commands: [&[&str]; 4] = [
-        &["@9", "."],
-        &["@1", ".items["],
-        &["@1", ".total | keys"],
-        &["-w", "nowhere", "@1", "."],
-    ];
+    let commands: [&[&str]; 4] =
+        [&["@9", "."], &["@1", ".items["], &["@1", ".total | keys"], &["-w", "nowhere", "@1", "."]];
     check(
         &recorded(),
         &commands,
@@ -198,19 +194,13 @@ fn conditions_answer_by_exit_code() {
         let run = home.rote(words);
         assert_eq!(run.code, expected, "{run}");
     }
-    assert_eq!(
-        home.rote(&["is-error", "@1", "--json"]).envelope()["data"]["result"],
-        false
-    );
+    assert_eq!(home.rote(&["is-error", "@1", "--json"]).envelope()["data"]["result"], false);
 }
 
 #[test]
 fn two_responses_are_compared() {
     let home = recorded();
-    home.file(
-        "later.json",
-        DOCUMENT.replace("two", "deux").replace(",\"tags\":[]", ""),
-    );
+    home.file("later.json", DOCUMENT.replace("two", "deux").replace(",\"tags\":[]", ""));
     assert_eq!(home.rote(&["inject", "later.json"]).code, 0);
     check(
         &home,
@@ -229,10 +219,7 @@ fn two_responses_are_compared() {
 #[test]
 fn standard_input_is_queried_with_the_same_engine() {
     let home = home();
-    let run = home
-        .invocation(&["query-stdin", ".a | add", "-r"])
-        .input(r#"{"a":["x","y"]}"#)
-        .run();
+    let run = home.invocation(&["query-stdin", ".a | add", "-r"]).input(r#"{"a":["x","y"]}"#).run();
     assert_eq!((run.code, run.stdout.as_str()), (0, "xy\n"), "{run}");
     let run = home.invocation(&["query-stdin", "."]).input("<html>").run();
     assert_eq!(run.code, 1, "{run}");
@@ -242,16 +229,9 @@ fn standard_input_is_queried_with_the_same_engine() {
 fn programs_cannot_read_the_surroundings() {
     let home = home();
     for program in ["env", "$ENV.PATH", "input", "[inputs]", "debug", "now"] {
-        let run = home
-            .invocation(&["query-stdin", program])
-            .input("null")
-            .env("PATH", "/secret")
-            .run();
+        let run = home.invocation(&["query-stdin", program]).input("null").env("PATH", "/secret").run();
         assert!(!run.stdout.contains("/secret"), "{run}");
-        assert!(
-            run.code != 0 || run.stdout.trim() == "null" || run.stdout.trim() == "{}",
-            "{run}"
-        );
+        assert!(run.code != 0 || run.stdout.trim() == "null" || run.stdout.trim() == "{}", "{run}");
     }
 }
 
@@ -298,15 +278,10 @@ fn the_workspace_is_found_by_flag_variable_directory_and_last_init() {
     let marked = home.invocation(&["where", "--json"]).in_directory(&below);
     assert_eq!(at(marked.run()), "marked");
     assert_eq!(at(marked.clone().env("ROTE_WORKSPACE", "named").run()), "named");
-    let flagged = home
-        .invocation(&["where", "--json", "-w", "flagged"])
-        .in_directory(&below);
+    let flagged = home.invocation(&["where", "--json", "-w", "flagged"]).in_directory(&below);
     assert_eq!(at(flagged.env("ROTE_WORKSPACE", "named").run()), "flagged");
     let inside = home.home().join("rote/workspaces/named");
-    assert_eq!(
-        at(home.invocation(&["where", "--json"]).in_directory(&inside).run()),
-        "named"
-    );
+    assert_eq!(at(home.invocation(&["where", "--json"]).in_directory(&inside).run()), "named");
 }
 
 #[test]

@@ -38,24 +38,9 @@ enum Form {
 }
 
 const GUESTS: [Guest; 3] = [
-    Guest {
-        folder: "adapters/_shell",
-        built: "rote_shell.wasm",
-        committed: "shell.wasm",
-        form: Form::Module,
-    },
-    Guest {
-        folder: "flows/_plan",
-        built: "rote_plan_guest.wasm",
-        committed: "plan.wasm",
-        form: Form::Component,
-    },
-    Guest {
-        folder: "flows/_query",
-        built: "rote_query_guest.wasm",
-        committed: "query.wasm",
-        form: Form::Component,
-    },
+    Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Module },
+    Guest { folder: "flows/_plan", built: "rote_plan_guest.wasm", committed: "plan.wasm", form: Form::Component },
+    Guest { folder: "flows/_query", built: "rote_query_guest.wasm", committed: "query.wasm", form: Form::Component },
 ];
 
 const LOCK_FILE: &str = "guest.lock.json";
@@ -105,21 +90,14 @@ pub(crate) fn run(check: bool) -> Result<()> {
         let bytes = build::build(guest, &root, &toolchain, check)?;
         let folder = root.join(guest.folder);
         let lock = Lock::of(&bytes, &toolchain);
-        let outcome = if check {
-            compare(guest, &folder, &bytes, &lock)
-        } else {
-            replace(guest, &folder, &bytes, &lock)
-        };
+        let outcome =
+            if check { compare(guest, &folder, &bytes, &lock) } else { replace(guest, &folder, &bytes, &lock) };
         match outcome {
             Ok(what) => println!("{}: {what}", guest.committed),
             Err(error) => failures.push(format!("{}: {error:#}", guest.committed)),
         }
     }
-    if failures.is_empty() {
-        Ok(())
-    } else {
-        bail!("guests differ:\n  {}", failures.join("\n  "))
-    }
+    if failures.is_empty() { Ok(()) } else { bail!("guests differ:\n  {}", failures.join("\n  ")) }
 }
 
 fn replace(guest: &Guest, folder: &Path, bytes: &[u8], lock: &Lock) -> Result<String> {
@@ -146,10 +124,7 @@ fn compare(guest: &Guest, folder: &Path, rebuilt: &[u8], lock: &Lock) -> Result<
         return Ok(format!("rebuilt from source, {} equal bytes", lock.bytes));
     }
     let (before, after) = (surface::read(&committed)?, surface::read(rebuilt)?);
-    ensure!(
-        before == after,
-        "rebuilt from source it has another surface: {after:?}, committed is {before:?}"
-    );
+    ensure!(before == after, "rebuilt from source it has another surface: {after:?}, committed is {before:?}");
     Ok(format!(
         "rebuilt from source with the same imports and exports; bytes not compared, since it was committed from {}, {}",
         recorded.compiler, recorded.linker
@@ -166,12 +141,7 @@ mod tests {
             let folder = crate::repository().join(guest.folder);
             let committed = std::fs::read(folder.join(guest.committed)).unwrap();
             let lock = Lock::read(&folder).unwrap();
-            assert_eq!(
-                lock.sha256,
-                hex::encode(Sha256::digest(&committed)),
-                "{}",
-                guest.committed
-            );
+            assert_eq!(lock.sha256, hex::encode(Sha256::digest(&committed)), "{}", guest.committed);
             assert_eq!(lock.bytes, committed.len(), "{}", guest.committed);
         }
     }
@@ -183,22 +153,14 @@ mod tests {
         let folder = root.join(guest.folder);
         let committed = std::fs::read(folder.join(guest.committed)).unwrap();
         let mut lock = Lock::read(&folder).unwrap();
-        assert!(
-            compare(guest, &folder, &committed, &lock)
-                .unwrap()
-                .contains("equal bytes")
-        );
+        assert!(compare(guest, &folder, &committed, &lock).unwrap().contains("equal bytes"));
         let mut changed = committed.clone();
         changed.push(0);
         let error = compare(guest, &folder, &changed, &lock).unwrap_err().to_string();
         assert!(error.contains("run `cargo xtask guests`"), "{error}");
         // Another compiler: bytes may differ, the surface may not.
         lock.compiler = "another".to_owned();
-        assert!(
-            compare(guest, &folder, &committed, &lock)
-                .unwrap()
-                .contains("bytes not compared")
-        );
+        assert!(compare(guest, &folder, &committed, &lock).unwrap().contains("bytes not compared"));
         let empty = b"\0asm\x01\0\0\0";
         assert!(compare(guest, &folder, empty, &lock).is_err());
     }

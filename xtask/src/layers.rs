@@ -23,10 +23,7 @@ pub(crate) fn check() -> Result<()> {
     let root = super::repository();
     let text = std::fs::read_to_string(root.join("ARCHITECTURE.md")).context("cannot read ARCHITECTURE.md")?;
     let table = parse(&text)?;
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()?;
+    let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
     let mut problems = Vec::new();
     for package in &metadata.packages {
         check_lints(package, &mut problems)?;
@@ -78,15 +75,9 @@ fn check_edges(package: &Package, table: &BTreeMap<String, Row>, problems: &mut 
     for edge in edges {
         let target = table.get(&edge.name).map(|row| row.rank);
         if !row.may_use.contains(&edge.name) {
-            problems.push(format!(
-                "`{}` uses `{}`, which the table does not allow",
-                package.name, edge.name
-            ));
+            problems.push(format!("`{}` uses `{}`, which the table does not allow", package.name, edge.name));
         } else if target.is_none_or(|rank| rank >= row.rank) {
-            problems.push(format!(
-                "`{}` uses `{}`, which is not below it",
-                package.name, edge.name
-            ));
+            problems.push(format!("`{}` uses `{}`, which is not below it", package.name, edge.name));
         }
     }
 }

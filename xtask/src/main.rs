@@ -50,8 +50,5 @@ fn main() -> anyhow::Result<()> {
 
 /// Returns the repository's root: the folder above this package.
 fn repository() -> std::path::PathBuf {
-    std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("..")
-        .canonicalize()
-        .expect("the repository exists")
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize().expect("the repository exists")
 }

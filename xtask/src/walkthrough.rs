@@ -17,9 +17,7 @@ pub(crate) fn run(rote: &Path) -> Result<()> {
     let readme = std::fs::read_to_string(root.join("README.md")).context("cannot read README.md")?;
     let script = script(&readme);
     ensure!(!script.is_empty(), "README.md has no block marked `sh walkthrough`");
-    let binary = rote
-        .canonicalize()
-        .with_context(|| format!("no binary at {}", rote.display()))?;
+    let binary = rote.canonicalize().with_context(|| format!("no binary at {}", rote.display()))?;
     let folder = binary.parent().context("the binary has a folder")?;
     let path = std::env::var("PATH").unwrap_or_default();
     let home = std::env::temp_dir().join(format!("rote-walkthrough-{}", std::process::id()));

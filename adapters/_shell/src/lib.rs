@@ -52,19 +52,12 @@ impl Guest for Shell {
 }
 
 fn parse(arguments: &str) -> Result<Map<String, Value>, types::Error> {
-    serde_json::from_str(arguments).map_err(|error| {
-        invalid(vec![Problem::new(
-            "",
-            format!("the arguments are not a JSON object: {error}"),
-        )])
-    })
+    serde_json::from_str(arguments)
+        .map_err(|error| invalid(vec![Problem::new("", format!("the arguments are not a JSON object: {error}"))]))
 }
 
 fn invalid(problems: Vec<Problem>) -> types::Error {
-    let to_wire = |problem: Problem| types::Problem {
-        pointer: problem.pointer,
-        message: problem.message,
-    };
+    let to_wire = |problem: Problem| types::Problem { pointer: problem.pointer, message: problem.message };
     types::Error::InvalidInput(problems.into_iter().map(to_wire).collect())
 }
 

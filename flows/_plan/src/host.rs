@@ -16,18 +16,12 @@ impl fmt::Display for StepError {
         match &self.0 {
             Error::Denied(denial) => write!(f, "{} (rule `{}`)", denial.message, denial.rule),
             Error::ConfirmationNeeded(challenge) => {
-                write!(
-                    f,
-                    "`{}` needs a person's confirmation: {}",
-                    challenge.tool, challenge.impact
-                )
+                write!(f, "`{}` needs a person's confirmation: {}", challenge.tool, challenge.impact)
             }
             Error::Http(response) => write!(f, "the remote answered {} (@{})", response.status, response.id),
             Error::InvalidInput(problems) => {
-                let texts: Vec<String> = problems
-                    .iter()
-                    .map(|problem| format!("{} {}", problem.pointer, problem.message))
-                    .collect();
+                let texts: Vec<String> =
+                    problems.iter().map(|problem| format!("{} {}", problem.pointer, problem.message)).collect();
                 f.write_str(&texts.join("; "))
             }
             Error::FingerprintMismatch(text)
@@ -62,17 +56,8 @@ impl Host for PlanHost {
     type Error = StepError;
 
     fn start(&mut self, _step: &Step, call: Call) -> Result<u32, StepError> {
-        let Call {
-            adapter,
-            tool,
-            arguments,
-        } = call;
-        tools::start(&tools::ToolCall {
-            adapter,
-            tool,
-            arguments: arguments.to_string(),
-        })
-        .map_err(StepError)
+        let Call { adapter, tool, arguments } = call;
+        tools::start(&tools::ToolCall { adapter, tool, arguments: arguments.to_string() }).map_err(StepError)
     }
 
     fn wait_any(&mut self, tasks: &[u32]) -> Result<(usize, Result<ResponseRef, StepError>), StepError> {
@@ -96,10 +81,7 @@ impl Host for PlanHost {
             Ok(response) => {
                 self.done += 1;
                 let size = size_text(response.bytes);
-                output::human(&format!(
-                    "{id}  {adapter}/{tool}  @{} {}  {size}",
-                    response.id, response.status
-                ));
+                output::human(&format!("{id}  {adapter}/{tool}  @{} {}  {size}", response.id, response.status));
             }
             Err(error) => {
                 self.failed += 1;

@@ -51,10 +51,7 @@ impl Guest for Template {
 export!(Template);
 
 fn invalid(pointer: &str, message: String) -> Error {
-    Error::InvalidInput(vec![Problem {
-        pointer: pointer.to_owned(),
-        message,
-    }])
+    Error::InvalidInput(vec![Problem { pointer: pointer.to_owned(), message }])
 }
 
 /// Says in the world's words why the run failed: the host's own error, with the step named where it has text.
@@ -80,10 +77,7 @@ fn failure(error: RunError<StepError>) -> Error {
 fn at_step(step: &str, error: Error) -> Error {
     let named = |text: String| format!("step `{step}`: {text}");
     match error {
-        Error::Denied(denial) => Error::Denied(Denial {
-            message: named(denial.message),
-            ..denial
-        }),
+        Error::Denied(denial) => Error::Denied(Denial { message: named(denial.message), ..denial }),
         Error::FingerprintMismatch(text) => Error::FingerprintMismatch(named(text)),
         Error::Auth(text) => Error::Auth(named(text)),
         Error::Upstream(text) => Error::Upstream(named(text)),
@@ -91,10 +85,7 @@ fn at_step(step: &str, error: Error) -> Error {
         Error::Limit(text) => Error::Limit(named(text)),
         Error::Internal(text) => Error::Internal(named(text)),
         Error::InvalidInput(problems) => {
-            let named = |problem: Problem| Problem {
-                message: named(problem.message),
-                ..problem
-            };
+            let named = |problem: Problem| Problem { message: named(problem.message), ..problem };
             Error::InvalidInput(problems.into_iter().map(named).collect())
         }
         Error::ConfirmationNeeded(challenge) => Error::ConfirmationNeeded(challenge),

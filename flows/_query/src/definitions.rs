@@ -26,12 +26,8 @@ const OUTSIDE: &[&str] = &[
 ];
 
 /// Builtins whose jq form accepts more than jaq's: ours wraps the original, which gets another name.
-const WRAPPED: &[(&str, &str)] = &[
-    ("ltrimstr", "_ltrimstr"),
-    ("rtrimstr", "_rtrimstr"),
-    ("implode", "_implode"),
-    ("tojson", "_tojson"),
-];
+const WRAPPED: &[(&str, &str)] =
+    &[("ltrimstr", "_ltrimstr"), ("rtrimstr", "_rtrimstr"), ("implode", "_implode"), ("tojson", "_tojson")];
 
 /// Returns the definitions written in jq.
 pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
@@ -43,12 +39,10 @@ pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
 /// Returns the native functions.
 pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
     let theirs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
-    let theirs = theirs
-        .filter(|(name, ..)| !OUTSIDE.contains(name))
-        .map(|(name, arguments, function)| {
-            let wrapped = WRAPPED.iter().find(|(from, _)| *from == name);
-            (wrapped.map_or(name, |(_, to)| *to), arguments, function)
-        });
+    let theirs = theirs.filter(|(name, ..)| !OUTSIDE.contains(name)).map(|(name, arguments, function)| {
+        let wrapped = WRAPPED.iter().find(|(from, _)| *from == name);
+        (wrapped.map_or(name, |(_, to)| *to), arguments, function)
+    });
     theirs.chain(ours())
 }
 
@@ -58,18 +52,13 @@ fn ours() -> impl Iterator<Item = Fun<Data>> {
         run::<Data>(("lower", v(0), |cv| bome(map_text(&cv.1, |text| text.to_lowercase())))),
         run::<Data>(("tojson", v(0), |cv| {
             let text = crate::write::json(&cv.1, usize::MAX);
-            bome(
-                text.map(Val::from)
-                    .map_err(|_stop| Error::str("the value has no JSON form")),
-            )
+            bome(text.map(Val::from).map_err(|_stop| Error::str("the value has no JSON form")))
         })),
     ]
     .into_iter()
 }
 
 fn map_text(value: &Val, change: impl FnOnce(&str) -> String) -> Result<Val, jaq_json::Error> {
-    let bytes = value
-        .as_utf8_bytes()
-        .ok_or_else(|| Error::typ(value.clone(), "string"))?;
+    let bytes = value.as_utf8_bytes().ok_or_else(|| Error::typ(value.clone(), "string"))?;
     Ok(Val::from(change(&String::from_utf8_lossy(bytes))))
 }

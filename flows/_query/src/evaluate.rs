@@ -52,19 +52,11 @@ pub(crate) fn evaluate(program: &str, input: &[u8], output_bytes: u64) -> Result
 
 fn compile_program(program: &str) -> Result<Filter, Failure> {
     if program.len() > MAX_PROGRAM_BYTES {
-        return Err(Failure::Syntax(format!(
-            "the program is longer than {MAX_PROGRAM_BYTES} bytes"
-        )));
+        return Err(Failure::Syntax(format!("the program is longer than {MAX_PROGRAM_BYTES} bytes")));
     }
     let arena = Arena::default();
     let modules = Loader::new(definitions::definitions())
-        .load(
-            &arena,
-            File {
-                code: program,
-                path: (),
-            },
-        )
+        .load(&arena, File { code: program, path: () })
         .map_err(|errors| Failure::Syntax(message::load(program, &errors)))?;
     Compiler::default()
         .with_funs(definitions::functions())

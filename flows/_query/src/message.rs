@@ -13,10 +13,8 @@ pub(crate) fn load(program: &str, errors: &load::Errors<&str, ()>) -> String {
     for (_file, error) in errors {
         match error {
             load::Error::Io(list) => {
-                messages.extend(
-                    list.iter()
-                        .map(|(part, _)| format!("modules are not available{}", place(program, part))),
-                );
+                messages
+                    .extend(list.iter().map(|(part, _)| format!("modules are not available{}", place(program, part))));
             }
             load::Error::Lex(list) => messages.extend(list.iter().map(|error| lexed(program, error))),
             load::Error::Parse(list) => messages.extend(list.iter().map(|error| parsed(program, error))),
@@ -75,19 +73,11 @@ fn place(program: &str, part: &str) -> String {
     };
     let line = before.matches('\n').count() + 1;
     let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
-    if program.contains('\n') {
-        format!(" at line {line}, column {column}")
-    } else {
-        format!(" at column {column}")
-    }
+    if program.contains('\n') { format!(" at line {line}, column {column}") } else { format!(" at column {column}") }
 }
 
 fn join(messages: Vec<String>) -> String {
-    if messages.is_empty() {
-        "the program does not parse".to_owned()
-    } else {
-        cut(messages.join("; "))
-    }
+    if messages.is_empty() { "the program does not parse".to_owned() } else { cut(messages.join("; ")) }
 }
 
 fn cut(text: String) -> String {

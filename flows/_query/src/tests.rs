@@ -13,9 +13,7 @@ fn check(rows: &[(&str, &str, &[&str])]) {
     let mut wrong = Vec::new();
     for (program, input, expected) in rows {
         let actual = run(program, input);
-        let fits = actual
-            .as_ref()
-            .is_ok_and(|values| values.iter().map(String::as_str).eq(expected.iter().copied()));
+        let fits = actual.as_ref().is_ok_and(|values| values.iter().map(String::as_str).eq(expected.iter().copied()));
         if !fits {
             wrong.push(format!("{program} on {input}: expected {expected:?}, got {actual:?}"));
         }
@@ -53,11 +51,7 @@ fn paths_iteration_and_slices_are_those_of_jq() {
         ("del(.[1:])", "[1,2,3]", &["[1]"]),
         ("del(.a.b)", "{\"a\":{\"b\":1,\"c\":2}}", &["{\"a\":{\"c\":2}}"]),
         ("to_entries", "{\"a\":1}", &["[{\"key\":\"a\",\"value\":1}]"]),
-        (
-            "from_entries",
-            "[{\"name\":\"a\",\"value\":1},{\"k\":\"b\",\"v\":false}]",
-            &["{\"a\":1,\"b\":false}"],
-        ),
+        ("from_entries", "[{\"name\":\"a\",\"value\":1},{\"k\":\"b\",\"v\":false}]", &["{\"a\":1,\"b\":false}"]),
         ("with_entries(.value += 1)", "{\"a\":1}", &["{\"a\":2}"]),
         ("path(..)", "[1]", &["[]", "[0]"]),
         (".a |= . + 1", "{\"a\":1}", &["{\"a\":2}"]),
@@ -76,11 +70,7 @@ fn generators_stop_early() {
         ("isempty(empty), isempty(1, error(\"x\"))", "null", &["true", "false"]),
         ("[range(0; 10; 3)]", "null", &["[0,3,6,9]"]),
         ("[.[] | until(. > 4; . + 1)]", "[1,6]", &["[5,6]"]),
-        (
-            "label $out | foreach .[] as $i (0; . + $i; if . > 2 then ., break $out else empty end)",
-            "[1,2,3]",
-            &["3"],
-        ),
+        ("label $out | foreach .[] as $i (0; . + $i; if . > 2 then ., break $out else empty end)", "[1,2,3]", &["3"]),
         ("reduce .[] as [$a, $b] (0; . + $a * $b)", "[[1,2],[3,4]]", &["14"]),
         ("[.[] | select(. > 1)]", "[1,2,3]", &["[2,3]"]),
         ("any, all", "[true,false]", &["true", "false"]),
@@ -91,22 +81,14 @@ fn generators_stop_early() {
         (". as {a: $x, b: [$y]} | $x + $y", "{\"a\":1,\"b\":[2]}", &["3"]),
         ("if . then \"yes\" end", "true", &["\"yes\""]),
         ("[tostream]", "{\"a\":[1]}", &["[[[\"a\",0],1],[[\"a\",0]],[[\"a\"]]]"]),
-        (
-            "fromstream(tostream)",
-            "{\"a\":[1,{\"b\":2}]}",
-            &["{\"a\":[1,{\"b\":2}]}"],
-        ),
+        ("fromstream(tostream)", "{\"a\":[1,{\"b\":2}]}", &["{\"a\":[1,{\"b\":2}]}"]),
     ]);
 }
 
 #[test]
 fn strings_formats_and_regular_expressions_are_those_of_jq() {
     check(&[
-        (
-            "@base64, (@base64 | @base64d)",
-            "\"hello\"",
-            &["\"aGVsbG8=\"", "\"hello\""],
-        ),
+        ("@base64, (@base64 | @base64d)", "\"hello\"", &["\"aGVsbG8=\"", "\"hello\""]),
         ("fromjson", "\"{\\\"a\\\":1}\"", &["{\"a\":1}"]),
         ("tojson", "[1,1.5,\"x\"]", &["\"[1,1.5,\\\"x\\\"]\""]),
         ("@json, @text", "{\"a\":1}", &["\"{\\\"a\\\":1}\"", "\"{\\\"a\\\":1}\""]),
@@ -117,11 +99,7 @@ fn strings_formats_and_regular_expressions_are_those_of_jq() {
         ("@sh", "\"it's\"", &["\"'it'\\\\''s'\""]),
         ("\"\\(.id)\\t\\(.name)\"", "{\"id\":1,\"name\":\"x\"}", &["\"1\\tx\""]),
         ("test(\"^a.c$\"; \"i\")", "\"ABC\"", &["true"]),
-        (
-            "capture(\"(?<y>[0-9]{4})-(?<m>[0-9]{2})\")",
-            "\"2026-11\"",
-            &["{\"y\":\"2026\",\"m\":\"11\"}"],
-        ),
+        ("capture(\"(?<y>[0-9]{4})-(?<m>[0-9]{2})\")", "\"2026-11\"", &["{\"y\":\"2026\",\"m\":\"11\"}"]),
         ("sub(\"(?<x>b)\"; \"[\\(.x)]\")", "\"abab\"", &["\"a[b]ab\""]),
         ("gsub(\"a\"; \"x\")", "\"banana\"", &["\"bxnxnx\""]),
         ("[match(\"a\"; \"g\").offset]", "\"banana\"", &["[1,3,5]"]),
@@ -151,11 +129,7 @@ fn arrays_and_numbers_are_those_of_jq() {
         ("add, length, min, max", "[1,3,2]", &["6", "3", "1", "3"]),
         ("sort, unique, reverse", "[3,1,3]", &["[1,3,3]", "[1,3]", "[3,1,3]"]),
         ("sort_by(.a) | map(.a)", "[{\"a\":2},{\"a\":1}]", &["[1,2]"]),
-        (
-            "group_by(.a) | map(length)",
-            "[{\"a\":1},{\"a\":2},{\"a\":1}]",
-            &["[2,1]"],
-        ),
+        ("group_by(.a) | map(length)", "[{\"a\":1},{\"a\":2},{\"a\":1}]", &["[2,1]"]),
         ("unique_by(length)", "[\"a\",\"b\",\"cc\"]", &["[\"a\",\"cc\"]"]),
         ("min_by(.a).a, max_by(.a).a", "[{\"a\":2},{\"a\":1}]", &["1", "2"]),
         ("flatten, flatten(1)", "[1,[2,[3]]]", &["[1,2,3]", "[1,2,[3]]"]),
@@ -164,18 +138,10 @@ fn arrays_and_numbers_are_those_of_jq() {
         ("transpose", "[[1],[2,3]]", &["[[1,2],[null,3]]"]),
         ("map_values(. + 1)", "{\"a\":1}", &["{\"a\":2}"]),
         ("keys, has(\"a\")", "{\"b\":1,\"a\":2}", &["[\"a\",\"b\"]", "true"]),
-        (
-            "walk(if type == \"number\" then . + 1 else . end)",
-            "[1,[2]]",
-            &["[2,[3]]"],
-        ),
+        ("walk(if type == \"number\" then . + 1 else . end)", "[1,[2]]", &["[2,[3]]"]),
         ("nan, infinite | isnan", "null", &["true", "false"]),
         ("[nan]", "null", &["[null]"]),
-        (
-            "todate, (\"2015-03-05T23:51:47Z\" | fromdate)",
-            "1425599507",
-            &["\"2015-03-05T23:51:47Z\"", "1425599507"],
-        ),
+        ("todate, (\"2015-03-05T23:51:47Z\" | fromdate)", "1425599507", &["\"2015-03-05T23:51:47Z\"", "1425599507"]),
         ("strftime(\"%Y-%m-%d\")", "1425599507", &["\"2015-03-05\""]),
         ("combinations", "[[1,2],[3]]", &["[1,3]", "[2,3]"]),
         (
@@ -200,11 +166,7 @@ fn numbers_and_key_order_pass_through_unchanged() {
 #[test]
 fn what_rote_adds_is_there() {
     check(&[
-        (
-            ".scores | sum, avg, min, max",
-            "{\"scores\":[1,2,6]}",
-            &["9", "3", "1", "6"],
-        ),
+        (".scores | sum, avg, min, max", "{\"scores\":[1,2,6]}", &["9", "3", "1", "6"]),
         ("avg", "[1,2]", &["1.5"]),
         ("avg, sum", "[]", &["null", "null"]),
         ("upper, lower", "\"Ärger\"", &["\"ÄRGER\"", "\"ärger\""]),
@@ -265,10 +227,7 @@ fn a_program_that_does_not_parse_says_what_and_where() {
 
 #[test]
 fn runtime_errors_carry_the_message_and_stay_short() {
-    assert_eq!(
-        run("error(\"broken\")", "null"),
-        Err(Failure::Runtime("broken".to_owned()))
-    );
+    assert_eq!(run("error(\"broken\")", "null"), Err(Failure::Runtime("broken".to_owned())));
     match run(".[] | .a", "[1]") {
         Err(Failure::Runtime(message)) => {
             assert!(message.contains("cannot index 1 with \"a\""), "{message}")
@@ -299,8 +258,5 @@ fn output_is_bounded() {
     assert_eq!(evaluate("repeat(1)", b"null", 1_000), Err(Failure::OutputLimit));
     assert_eq!(evaluate("[range(1000)]", b"null", 1_000), Err(Failure::OutputLimit));
     assert_eq!(evaluate("\"abc\"", b"null", 5), Ok(vec!["\"abc\"".to_owned()]));
-    assert!(matches!(
-        run("reduce range(600) as $i (.; [.])", "null"),
-        Err(Failure::Runtime(_))
-    ));
+    assert!(matches!(run("reduce range(600) as $i (.; [.])", "null"), Err(Failure::Runtime(_))));
 }

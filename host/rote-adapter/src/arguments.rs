@@ -3,7 +3,7 @@
 //! Only what was supplied is checked, each argument against its own subschema. A subschema that is no valid JSON
 //! Schema checks nothing: the description is to blame then, and the server still decides.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,16 +53,17 @@ impl Validators {
     /// Checks `arguments`; the empty list means that they fit.
     pub(crate) fn check(&self, tool: &Tool, arguments: &Value) -> Vec<ArgumentProblem> {
         let Value::Object(arguments) = arguments else {
-            return vec![problem(
-                "",
-                format!("arguments are an object, this is {}", type_name(arguments)),
-            )];
+            return vec![problem("", format!("arguments are an object, this is {}", type_name(arguments)))];
         };
         let empty = Map::new();
         let properties = tool.input_schema["properties"].as_object().unwrap_or(&empty);
         let mut problems = Vec::new();
         for name in required(&tool.input_schema).filter(|name| !arguments.contains_key(*name)) {
             problems.push(problem(name, format!("is missing{}", described(properties.get(name)))));
+        }
+        for (name, because) in needed_beside(&tool.input_schema, arguments) {
+            let described = described(properties.get(name));
+            problems.push(problem(name, format!("is missing{described}: `{because}` needs it beside it")));
         }
         for (name, value) in arguments {
             match properties.get(name) {
@@ -82,11 +83,7 @@ impl Validators {
         let validator = self.validator(tool, name, schema)?;
         let error = validator.validate(value).err()?;
         let place = error.instance_path().to_string();
-        let place = if place.is_empty() {
-            String::new()
-        } else {
-            format!(" at `{place}`")
-        };
+        let place = if place.is_empty() { String::new() } else { format!(" at `{place}`") };
         Some(problem(name, shorten(&format!("does not fit{place}: {error}"))))
     }
 
@@ -97,11 +94,7 @@ impl Validators {
         }
         let validator = compile(&tool.input_schema, schema).map(Arc::new);
         if validator.is_none() {
-            tracing::debug!(
-                tool = tool.name,
-                argument = name,
-                "the argument's schema is not usable: not checked"
-            );
+            tracing::debug!(tool = tool.name, argument = name, "the argument's schema is not usable: not checked");
         }
         known.insert(name.to_owned(), validator.clone());
         validator
@@ -117,10 +110,7 @@ fn compile(root: &Value, schema: &Value) -> Option<Validator> {
         }
     }
     // Offline is the default here: the crate is built without a retriever, so a foreign reference fails.
-    jsonschema::options()
-        .with_draft(Draft::Draft202012)
-        .build(&document)
-        .ok()
+    jsonschema::options().with_draft(Draft::Draft202012).build(&document).ok()
 }
 
 /// Decides schemas that are a type and prose, which most are; `None` when the schema says more.
@@ -166,19 +156,27 @@ fn is_type(name: &str, value: &Value) -> Option<bool> {
 }
 
 fn required(schema: &Value) -> impl Iterator<Item = &str> {
-    schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
+    schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// Arguments that are missing because a given one needs them (`dependentRequired`: the fields of a body that is
+/// optional as a whole), each once, with the first that needs it.
+fn needed_beside<'s>(schema: &'s Value, arguments: &Map<String, Value>) -> BTreeMap<&'s str, &'s str> {
+    let mut missing = BTreeMap::new();
+    let given = schema["dependentRequired"].as_object().into_iter().flatten();
+    for (because, names) in given.filter(|(because, _)| arguments.contains_key(*because)) {
+        let names = names.as_array().into_iter().flatten().filter_map(Value::as_str);
+        for name in names.filter(|name| !arguments.contains_key(*name)) {
+            missing.entry(name).or_insert(because.as_str());
+        }
+    }
+    missing
 }
 
 /// Whether a tool takes arguments that its schema does not name. It has to say so: an unknown name is nearly
 /// always a misspelt one.
 fn takes_more(schema: &Value) -> bool {
-    let open = schema
-        .get("additionalProperties")
-        .is_some_and(|more| *more == Value::Bool(true) || more.is_object());
+    let open = schema.get("additionalProperties").is_some_and(|more| *more == Value::Bool(true) || more.is_object());
     open || schema.get("patternProperties").is_some_and(Value::is_object)
 }
 
@@ -186,25 +184,14 @@ fn unknown(name: &str, properties: &Map<String, Value>) -> ArgumentProblem {
     let close = nearest(name, properties.keys().map(String::as_str));
     let text = match (close.is_empty(), properties.len()) {
         (_, 0) => "is unknown: the tool takes no arguments".to_owned(),
-        (true, 1..=12) => format!(
-            "is unknown: the tool takes {}",
-            list(properties.keys().map(String::as_str))
-        ),
+        (true, 1..=12) => format!("is unknown: the tool takes {}", list(properties.keys().map(String::as_str))),
         _ => "is unknown".to_owned(),
     };
-    ArgumentProblem {
-        argument: name.to_owned(),
-        problem: text,
-        nearest: close,
-    }
+    ArgumentProblem { argument: name.to_owned(), problem: text, nearest: close }
 }
 
 fn problem(argument: &str, problem: String) -> ArgumentProblem {
-    ArgumentProblem {
-        argument: argument.to_owned(),
-        problem,
-        nearest: Vec::new(),
-    }
+    ArgumentProblem { argument: argument.to_owned(), problem, nearest: Vec::new() }
 }
 
 fn wrong_type(schema: &Value, value: &Value) -> String {
@@ -264,9 +251,7 @@ pub fn parameter_value(tool: &Tool, name: &str, text: &str) -> Value {
         Some(Value::String(_)) if takes("string") => as_text(),
         Some(value) if takes("string") => {
             let other = ["integer", "number", "boolean", "null", "array", "object"];
-            let fits = other
-                .into_iter()
-                .any(|name| takes(name) && is_type(name, &value) == Some(true));
+            let fits = other.into_iter().any(|name| takes(name) && is_type(name, &value) == Some(true));
             if fits { value } else { as_text() }
         }
         Some(value) => value,
@@ -312,11 +297,21 @@ mod tests {
     }
 
     fn problems(tool: &Tool, arguments: Value) -> Vec<String> {
-        Validators::default()
-            .check(tool, &arguments)
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        Validators::default().check(tool, &arguments).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_part_of_an_optional_body_needs_its_required_parts() {
+        let copy = tool(json!({
+            "type": "object",
+            "properties": {"id": {"type": "string"}, "name": {"type": "string"}, "parent": {"type": "object"}},
+            "dependentRequired": {"name": ["parent"]}
+        }));
+        assert!(problems(&copy, json!({"id": "7"})).is_empty(), "no body is fine");
+        assert_eq!(
+            problems(&copy, json!({"id": "7", "name": "x"})),
+            ["`parent` is missing (object): `name` needs it beside it"]
+        );
     }
 
     #[test]
@@ -327,11 +322,7 @@ mod tests {
             json!({"owner": "a", "title": "b", "state": "open", "labels": [{"name": "x"}], "broken": "anything"}),
         ];
         for arguments in good {
-            assert_eq!(
-                problems(&issue(), arguments.clone()),
-                Vec::<String>::new(),
-                "{arguments}"
-            );
+            assert_eq!(problems(&issue(), arguments.clone()), Vec::<String>::new(), "{arguments}");
         }
     }
 
@@ -339,34 +330,13 @@ mod tests {
     fn each_problem_is_said_with_its_argument() {
         let cases = [
             (json!({"title": "b"}), "`owner` is missing (string)"),
-            (
-                json!({"owner": 1, "title": "b"}),
-                "`owner` is a number, expected `string`",
-            ),
-            (
-                json!({"owner": "a", "title": null}),
-                "`title` is null, expected `string`, `integer`",
-            ),
-            (
-                json!({"owner": "a", "title": "b", "per_page": 101}),
-                "`per_page` does not fit: 101 is greater",
-            ),
-            (
-                json!({"owner": "a", "title": "b", "page": 1.5}),
-                "`page` is a number, expected `integer`",
-            ),
-            (
-                json!({"owner": "a", "title": "b", "state": "opne"}),
-                "`state` does not fit: \"opne\" is not one of",
-            ),
-            (
-                json!({"owner": "a", "title": "b", "labels": [{}]}),
-                "`labels` does not fit at `/0`: \"name\"",
-            ),
-            (
-                json!({"owner": "a", "title": "b", "perpage": 1}),
-                "`perpage` is unknown (did you mean `per_page`",
-            ),
+            (json!({"owner": 1, "title": "b"}), "`owner` is a number, expected `string`"),
+            (json!({"owner": "a", "title": null}), "`title` is null, expected `string`, `integer`"),
+            (json!({"owner": "a", "title": "b", "per_page": 101}), "`per_page` does not fit: 101 is greater"),
+            (json!({"owner": "a", "title": "b", "page": 1.5}), "`page` is a number, expected `integer`"),
+            (json!({"owner": "a", "title": "b", "state": "opne"}), "`state` does not fit: \"opne\" is not one of"),
+            (json!({"owner": "a", "title": "b", "labels": [{}]}), "`labels` does not fit at `/0`: \"name\""),
+            (json!({"owner": "a", "title": "b", "perpage": 1}), "`perpage` is unknown (did you mean `per_page`"),
             (json!([]), "arguments are an object, this is an array"),
         ];
         for (arguments, expected) in cases {
@@ -381,19 +351,13 @@ mod tests {
         assert_eq!(problems(&issue(), json!({"x1": 1, "zz": 2})).len(), 4);
         let many: Map<String, Value> = (0..1_000).map(|number| (format!("zz{number}"), json!(1))).collect();
         assert_eq!(problems(&issue(), Value::Object(many)).len(), MAX_PROBLEMS);
-        let long = problems(
-            &issue(),
-            json!({"owner": "a", "title": "b", "state": "x".repeat(100_000)}),
-        );
+        let long = problems(&issue(), json!({"owner": "a", "title": "b", "state": "x".repeat(100_000)}));
         assert!(long[0].chars().count() < 400);
     }
 
     #[test]
     fn a_tool_that_says_so_takes_other_arguments() {
-        for open in [
-            json!({"additionalProperties": true}),
-            json!({"additionalProperties": {"type": "string"}}),
-        ] {
+        for open in [json!({"additionalProperties": true}), json!({"additionalProperties": {"type": "string"}})] {
             assert!(problems(&tool(open), json!({"any": "x"})).is_empty());
         }
         for closed in [json!({}), json!({"additionalProperties": false})] {

@@ -142,9 +142,7 @@ pub struct Caller {
 
 impl std::fmt::Debug for Caller {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Caller")
-            .field("adapters", &self.parts.adapters)
-            .finish_non_exhaustive()
+        f.debug_struct("Caller").field("adapters", &self.parts.adapters).finish_non_exhaustive()
     }
 }
 
@@ -152,11 +150,7 @@ impl Caller {
     /// Makes a caller. No component is loaded yet.
     #[must_use]
     pub fn new(parts: CallerParts) -> Self {
-        Self {
-            parts,
-            prepared: Mutex::new(HashMap::new()),
-            sessions: Mutex::new(HashSet::new()),
-        }
+        Self { parts, prepared: Mutex::new(HashMap::new()), sessions: Mutex::new(HashSet::new()) }
     }
 
     /// Makes one call. References in the arguments (`$name`, `@2{.id}`) are filled in from the workspace, unless
@@ -191,48 +185,29 @@ impl Caller {
         options: &CallOptions,
     ) -> Result<Vec<BatchResult>, AdapterError> {
         if items.len() > MAX_BATCH {
-            return Err(AdapterError::BatchTooLarge {
-                count: items.len(),
-                max: MAX_BATCH,
-            });
+            return Err(AdapterError::BatchTooLarge { count: items.len(), max: MAX_BATCH });
         }
         let mut checked = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            let call = ToolCall {
-                adapter: adapter.clone(),
-                tool: item.tool_name.clone(),
-                arguments: item.arguments.clone(),
-            };
+            let call =
+                ToolCall { adapter: adapter.clone(), tool: item.tool_name.clone(), arguments: item.arguments.clone() };
             checked.push(
                 self.check_templates(workspace, &call, options)
-                    .map_err(|error| AdapterError::BatchItem {
-                        index,
-                        source: Box::new(error),
-                    })?,
+                    .map_err(|error| AdapterError::BatchItem { index, source: Box::new(error) })?,
             );
         }
         let places = self.place(workspace, &checked, options)?;
-        let calls = items
-            .iter()
-            .zip(&checked)
-            .zip(places)
-            .map(|((item, checked), place)| async move {
-                let confirm = item.confirm.clone().or_else(|| options.confirm.clone());
-                let options = CallOptions {
-                    confirm,
-                    ..options.clone()
-                };
-                BatchResult {
-                    tool: item.tool_name.clone(),
-                    response: place.map(|place| place.response),
-                    outcome: self.run(workspace, checked, place, &options).await,
-                }
-            });
+        let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
+            let confirm = item.confirm.clone().or_else(|| options.confirm.clone());
+            let options = CallOptions { confirm, ..options.clone() };
+            BatchResult {
+                tool: item.tool_name.clone(),
+                response: place.map(|place| place.response),
+                outcome: self.run(workspace, checked, place, &options).await,
+            }
+        });
         let calls: Vec<_> = calls.collect();
-        Ok(futures::stream::iter(calls)
-            .buffered(parallel.clamp(1, MAX_PARALLEL))
-            .collect()
-            .await)
+        Ok(futures::stream::iter(calls).buffered(parallel.clamp(1, MAX_PARALLEL)).collect().await)
     }
 
     /// Checks a call whose arguments are final: references in them are plain text. Nothing is allocated.
@@ -256,10 +231,7 @@ impl Caller {
         let at = self.parts.clock.now();
         let new: Vec<NewCall> = calls.iter().map(|call| new_call(call, options, at)).collect();
         let places = workspace.begin_calls(&new)?;
-        Ok(places
-            .into_iter()
-            .map(|(command, response)| Reservation { command, response })
-            .collect())
+        Ok(places.into_iter().map(|(command, response)| Reservation { command, response }).collect())
     }
 
     /// Makes a call that has its number.
@@ -308,13 +280,7 @@ impl Caller {
         let adapter = self.parts.adapters.open(&call.adapter)?;
         let tool = adapter.tool(&call.tool)?;
         adapter.check_arguments(&call.tool, &arguments)?;
-        Ok(Checked {
-            adapter,
-            tool,
-            raw_arguments: call.arguments.clone(),
-            arguments,
-            uses,
-        })
+        Ok(Checked { adapter, tool, raw_arguments: call.arguments.clone(), arguments, uses })
     }
 
     /// Numbers for the calls; none for a dry run.
@@ -345,16 +311,9 @@ impl Caller {
                 }
                 let invocation = Arc::new(invocation(workspace, call, place, options));
                 let failed = |cause| {
-                    AdapterError::Call(Box::new(CallFailure {
-                        response: place.map(|place| place.response),
-                        cause,
-                    }))
+                    AdapterError::Call(Box::new(CallFailure { response: place.map(|place| place.response), cause }))
                 };
-                self.parts
-                    .runtime
-                    .call_adapter(&prepared, invocation)
-                    .await
-                    .map_err(failed)
+                self.parts.runtime.call_adapter(&prepared, invocation).await.map_err(failed)
             }
             Err(error) => Err(error),
         };
@@ -373,9 +332,7 @@ impl Caller {
         started: Timestamp,
         error: &AdapterError,
     ) {
-        let open = workspace
-            .summary(place.response)
-            .is_ok_and(|summary| summary.state == ResponseState::Pending);
+        let open = workspace.summary(place.response).is_ok_and(|summary| summary.state == ResponseState::Pending);
         if !open {
             return;
         }
@@ -386,10 +343,7 @@ impl Caller {
                 endpoint: format!("adapter/{}", call.adapter.id()),
                 ..RequestRecord::default()
             },
-            outcome: RecordedOutcome::Failed {
-                kind: error.kind().as_str().to_owned(),
-                message: error.to_string(),
-            },
+            outcome: RecordedOutcome::Failed { kind: error.kind().as_str().to_owned(), message: error.to_string() },
             started,
             duration: Duration::try_from(elapsed).unwrap_or_default(),
         };
@@ -413,16 +367,9 @@ impl Caller {
                 recorded: expected.to_string(),
                 actual: actual.to_string(),
             },
-            source => AdapterError::Load {
-                id: manifest.id.clone(),
-                source,
-            },
+            source => AdapterError::Load { id: manifest.id.clone(), source },
         };
-        let prepared = self
-            .parts
-            .runtime
-            .prepare_pinned(World::Adapter, &bytes, pin)
-            .map_err(refused)?;
+        let prepared = self.parts.runtime.prepare_pinned(World::Adapter, &bytes, pin).map_err(refused)?;
         self.prepared().insert(pin, Arc::clone(&prepared));
         Ok(prepared)
     }
@@ -461,17 +408,11 @@ impl Caller {
 
     /// Where the credential would come from; its value is not looked at.
     fn credential(&self, token: Option<&str>) -> Credential {
-        let none = |source: &str| Credential {
-            source: source.to_owned(),
-            expires_at: None,
-        };
+        let none = |source: &str| Credential { source: source.to_owned(), expires_at: None };
         let Some(token) = token else { return none("none") };
         let listed = self.parts.vault.list().unwrap_or_default();
         match listed.into_iter().find(|info| info.name == token) {
-            Some(info) => Credential {
-                source: "vault".to_owned(),
-                expires_at: info.expires_at,
-            },
+            Some(info) => Credential { source: "vault".to_owned(), expires_at: info.expires_at },
             None if (self.parts.env)(token).is_some() => none("environment"),
             None => none("missing"),
         }
@@ -498,10 +439,7 @@ fn invocation(
     options: &CallOptions,
 ) -> Invocation {
     // A dry run has no place in the log; numbers start at 1, so 0 names none.
-    let place = place.unwrap_or(Reservation {
-        command: CommandId(0),
-        response: ResponseId(0),
-    });
+    let place = place.unwrap_or(Reservation { command: CommandId(0), response: ResponseId(0) });
     Invocation {
         adapter: Arc::clone(call.adapter.manifest()),
         policy: Arc::clone(call.adapter.policy()),

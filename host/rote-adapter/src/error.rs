@@ -279,12 +279,9 @@ impl Classify for AdapterError {
                 Some(json!({ "nearest": nearest }))
             }
             Self::Arguments { problems, .. } => Some(json!({ "problems": problems })),
-            Self::Changed {
-                subject,
-                recorded,
-                actual,
-                ..
-            } => Some(json!({ "subject": subject, "expected": recorded, "actual": actual })),
+            Self::Changed { subject, recorded, actual, .. } => {
+                Some(json!({ "subject": subject, "expected": recorded, "actual": actual }))
+            }
             _ => None,
         }
     }
@@ -295,9 +292,7 @@ fn with_response(details: Option<Value>, response: Option<ResponseId>) -> Option
     let Some(response) = response else { return details };
     let mut details = details.unwrap_or_else(|| json!({}));
     if let Value::Object(fields) = &mut details {
-        fields
-            .entry("response_id")
-            .or_insert_with(|| json!(response.to_string()));
+        fields.entry("response_id").or_insert_with(|| json!(response.to_string()));
     }
     Some(details)
 }
@@ -310,14 +305,7 @@ fn quoted(text: &str) -> String {
 fn nearest_text(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
-        names => format!(
-            " (nearest: {})",
-            names
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(", ")
-        ),
+        names => format!(" (nearest: {})", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
     }
 }
 

@@ -41,9 +41,7 @@ pub enum GenerateError {
 impl Classify for GenerateError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::Table {
-                source: table::TableError::TooLarge,
-            } => ErrorKind::Limit,
+            Self::Table { source: table::TableError::TooLarge } => ErrorKind::Limit,
             _ => ErrorKind::General,
         }
     }
@@ -64,9 +62,7 @@ fn wrap(module: &[u8]) -> Result<Vec<u8>, GenerateError> {
         .validate(true)
         .module(module)
         .and_then(wit_component::ComponentEncoder::encode)
-        .map_err(|error| GenerateError::Wrap {
-            reason: format!("{error:#}"),
-        })
+        .map_err(|error| GenerateError::Wrap { reason: format!("{error:#}") })
 }
 
 #[cfg(test)]

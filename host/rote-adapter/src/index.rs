@@ -57,11 +57,7 @@ fn verbs(method: Method) -> &'static str {
 
 /// Words as the index and its queries have them.
 fn indexed(name: &str) -> String {
-    split_words(name)
-        .iter()
-        .map(|word| long_form(word))
-        .collect::<Vec<_>>()
-        .join(" ")
+    split_words(name).iter().map(|word| long_form(word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The words of a tool's name and what its method is called, each once: `PostCustomersCustomerCards` is no more about
@@ -71,10 +67,7 @@ fn name_words(tool: &Tool) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let name = indexed(&tool.name);
     for word in name.split(' ').chain(verbs(tool.method).split(' ')) {
-        if !kept
-            .iter()
-            .any(|known| known.trim_end_matches('s') == word.trim_end_matches('s'))
-        {
+        if !kept.iter().any(|known| known.trim_end_matches('s') == word.trim_end_matches('s')) {
             kept.push(word);
         }
     }
@@ -83,20 +76,11 @@ fn name_words(tool: &Tool) -> String {
 
 /// A path without its parameters, which repeat what the segments before them say.
 fn path_words(path: &str) -> String {
-    indexed(
-        &path
-            .split('/')
-            .filter(|segment| !segment.starts_with('{'))
-            .collect::<Vec<_>>()
-            .join("/"),
-    )
+    indexed(&path.split('/').filter(|segment| !segment.starts_with('{')).collect::<Vec<_>>().join("/"))
 }
 
 fn long_form(word: &str) -> &str {
-    SHORT_FORMS
-        .iter()
-        .find(|(short, _)| *short == word)
-        .map_or(word, |(_, long)| long)
+    SHORT_FORMS.iter().find(|(short, _)| *short == word).map_or(word, |(_, long)| long)
 }
 
 /// The stemming tokenizer that the index and its queries share.
@@ -115,43 +99,26 @@ struct Fields {
 impl Fields {
     fn new() -> Self {
         let mut builder = Schema::builder();
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(TOKENIZER)
-            .set_index_option(IndexRecordOption::WithFreqs);
+        let indexing =
+            TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqs);
         let text = TextOptions::default().set_indexing_options(indexing);
         let name = builder.add_text_field("name", STRING | STORED);
         let words = builder.add_text_field("words", text.clone());
         let toolset = builder.add_text_field("toolset", text.clone());
         let path = builder.add_text_field("path", text.clone());
         let description = builder.add_text_field("description", text);
-        Self {
-            schema: builder.build(),
-            name,
-            words,
-            toolset,
-            path,
-            description,
-        }
+        Self { schema: builder.build(), name, words, toolset, path, description }
     }
 
     /// How much a hit in each field counts.
     fn weights(&self) -> [(Field, f32); 4] {
-        [
-            (self.words, 3.0),
-            (self.toolset, 1.0),
-            (self.path, 1.5),
-            (self.description, 1.5),
-        ]
+        [(self.words, 3.0), (self.toolset, 1.0), (self.path, 1.5), (self.description, 1.5)]
     }
 }
 
 /// Writes the index of `tools` into the empty directory `dir`.
 pub(crate) fn write<'t>(id: &AdapterId, dir: &Path, tools: impl Iterator<Item = &'t Tool>) -> Result<(), AdapterError> {
-    let failed = |source| AdapterError::Index {
-        action: "write",
-        id: id.clone(),
-        source,
-    };
+    let failed = |source| AdapterError::Index { action: "write", id: id.clone(), source };
     write_segment(dir, tools).map_err(failed)
 }
 
@@ -187,22 +154,14 @@ pub(crate) struct Found {
 
 /// Returns the tools that fit `intent` best, at most `limit`.
 pub(crate) fn search(id: &AdapterId, dir: &Path, intent: &str, limit: usize) -> Result<Vec<Found>, AdapterError> {
-    let failed = |source| AdapterError::Index {
-        action: "search",
-        id: id.clone(),
-        source,
-    };
+    let failed = |source| AdapterError::Index { action: "search", id: id.clone(), source };
     search_segment(dir, intent, limit).map_err(failed)
 }
 
 fn search_segment(dir: &Path, intent: &str, limit: usize) -> Result<Vec<Found>, TantivyError> {
     let fields = Fields::new();
     let index = Index::open(MmapDirectory::open(dir)?)?;
-    let searcher = index
-        .reader_builder()
-        .reload_policy(ReloadPolicy::Manual)
-        .try_into()?
-        .searcher();
+    let searcher = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?.searcher();
     let words = stems(&index, intent)?;
     let mut found = top(&searcher, &fields, exact_query(&fields, intent, &words), limit)?;
     if found.is_empty() {
@@ -216,20 +175,12 @@ fn top(searcher: &Searcher, fields: &Fields, query: BooleanQuery, limit: usize) 
     let mut found = Vec::with_capacity(hits.len());
     for (score, address) in hits {
         let document: TantivyDocument = searcher.doc(address)?;
-        if let Some(tool) = document
-            .get_first(fields.name)
-            .and_then(|value| value.as_str().map(str::to_owned))
-        {
+        if let Some(tool) = document.get_first(fields.name).and_then(|value| value.as_str().map(str::to_owned)) {
             found.push(Found { tool, score });
         }
     }
     // Ties in document order would depend on the description's order; by name they do not.
-    found.sort_by(|one, other| {
-        other
-            .score
-            .total_cmp(&one.score)
-            .then_with(|| one.tool.cmp(&other.tool))
-    });
+    found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.tool.cmp(&other.tool)));
     Ok(found)
 }
 
@@ -256,11 +207,8 @@ fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
 pub(crate) fn meaningful_words(intent: &str) -> Vec<String> {
     let mut words = split_words(intent);
     words.truncate(MAX_WORDS);
-    let meaning: Vec<String> = words
-        .iter()
-        .filter(|word| !EMPTY_WORDS.contains(&String::as_str(word)))
-        .cloned()
-        .collect();
+    let meaning: Vec<String> =
+        words.iter().filter(|word| !EMPTY_WORDS.contains(&String::as_str(word))).cloned().collect();
     if meaning.is_empty() { words } else { meaning }
 }
 
@@ -317,27 +265,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let id: AdapterId = "git".parse().unwrap();
         let tools = [
-            tool(
-                "issues/list-for-repo",
-                "List issues in a repository.",
-                "/repos/{owner}/{repo}/issues",
-            ),
-            tool(
-                "issues/create",
-                "Any user with pull access can create an issue.",
-                "/repos/{owner}/{repo}/issues",
-            ),
-            tool(
-                "pulls/merge",
-                "Merges a pull request into the base branch.",
-                "/repos/{owner}/{repo}/pulls/merge",
-            ),
+            tool("issues/list-for-repo", "List issues in a repository.", "/repos/{owner}/{repo}/issues"),
+            tool("issues/create", "Any user with pull access can create an issue.", "/repos/{owner}/{repo}/issues"),
+            tool("pulls/merge", "Merges a pull request into the base branch.", "/repos/{owner}/{repo}/pulls/merge"),
             tool("getPetById", "Returns a single pet", "/pet/{petId}"),
-            tool(
-                "PostCustomersCustomerCards",
-                "Create a card for a customer.",
-                "/v1/customers/{customer}/cards",
-            ),
+            tool("PostCustomersCustomerCards", "Create a card for a customer.", "/v1/customers/{customer}/cards"),
             tool("PostCustomers", "Creates a new customer object.", "/v1/customers"),
             tool("uploadFile", "Uploads an image", "/pet/{petId}/uploadImage"),
         ];
@@ -347,11 +279,7 @@ mod tests {
 
     fn names(intent: &str) -> Vec<String> {
         let (dir, id) = index();
-        search(&id, dir.path(), intent, 10)
-            .unwrap()
-            .into_iter()
-            .map(|found| found.tool)
-            .collect()
+        search(&id, dir.path(), intent, 10).unwrap().into_iter().map(|found| found.tool).collect()
     }
 
     #[test]
@@ -370,29 +298,13 @@ mod tests {
             ("list repo issues", "issues/list-for-repo"),
         ];
         for (intent, expected) in cases {
-            assert_eq!(
-                names(intent).first().map(String::as_str),
-                Some(expected),
-                "{intent}: {:?}",
-                names(intent)
-            );
+            assert_eq!(names(intent).first().map(String::as_str), Some(expected), "{intent}: {:?}", names(intent));
         }
     }
 
     #[test]
     fn nothing_that_is_typed_is_a_syntax_error() {
-        for odd in [
-            "",
-            "   ",
-            "AND OR NOT",
-            "name:(",
-            "\"",
-            "*",
-            "^2~",
-            "\u{0}",
-            &"x ".repeat(10_000),
-            "日本語",
-        ] {
+        for odd in ["", "   ", "AND OR NOT", "name:(", "\"", "*", "^2~", "\u{0}", &"x ".repeat(10_000), "日本語"] {
             names(odd);
         }
         assert!(names("zzzzqqq").is_empty());

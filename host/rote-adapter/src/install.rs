@@ -61,10 +61,7 @@ pub(crate) fn install(
     if installed && !options.replace && !options.dry_run {
         return Err(AdapterError::Exists { id: id.clone() });
     }
-    let source = rote_spec::Source {
-        name: &document.name,
-        bytes: &document.bytes,
-    };
+    let source = rote_spec::Source { name: &document.name, bytes: &document.bytes };
     let api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
     let mut package = Package::new(id, document, api, options, now)?;
     package.report.replaced = installed;
@@ -83,10 +80,7 @@ impl Package {
         now: Timestamp,
     ) -> Result<Self, AdapterError> {
         if api.tools.is_empty() {
-            return Err(AdapterError::NoTools {
-                name: document.source.clone(),
-                skipped: api.skipped.len(),
-            });
+            return Err(AdapterError::NoTools { name: document.source.clone(), skipped: api.skipped.len() });
         }
         let base = base_url(&api, options)?;
         let sensitivity = sensitivity::classify(&api.tools);
@@ -113,16 +107,11 @@ impl Package {
             tool_digests: digests,
             auth: api.auth,
             sensitivity_tier: sensitivity.tier,
-            component: ComponentInfo {
-                bytes: component.len() as u64,
-                sha256: sha256(&component),
-            },
+            component: ComponentInfo { bytes: component.len() as u64, sha256: sha256(&component) },
             created_at: now,
         };
         let mut policy = Policy::default();
-        let granted = base
-            .filter(|_| options.base_url.is_some())
-            .and_then(|base| grant(&base));
+        let granted = base.filter(|_| options.base_url.is_some()).and_then(|base| grant(&base));
         let report = InstallReport {
             adapter: AdapterLine::of(&manifest),
             operations,
@@ -134,27 +123,14 @@ impl Package {
             sensitivity_tier: manifest.sensitivity_tier,
             servers: api.base_urls,
             documents: api.documents,
-            granted: granted
-                .iter()
-                .map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0)))
-                .collect(),
+            granted: granted.iter().map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0))).collect(),
             replaced: false,
             dry_run: options.dry_run,
             next: next_steps(&manifest),
         };
         granted.into_iter().for_each(|range| policy.allow(range));
         let capabilities = Capabilities::of(listed.iter());
-        Ok(Self {
-            manifest,
-            tools,
-            offsets,
-            listed,
-            component,
-            sensitivity,
-            capabilities,
-            policy,
-            report,
-        })
+        Ok(Self { manifest, tools, offsets, listed, component, sensitivity, capabilities, policy, report })
     }
 
     fn write(
@@ -207,10 +183,7 @@ impl Package {
             return Ok(kept);
         }
         let mut policy = Policy::parse(&kept, &path.display().to_string())?;
-        self.policy
-            .allowed_ranges()
-            .iter()
-            .for_each(|range| policy.allow(range.clone()));
+        self.policy.allowed_ranges().iter().for_each(|range| policy.allow(range.clone()));
         Ok(policy.to_json().into_bytes())
     }
 }
@@ -276,10 +249,7 @@ fn as_json(name: &str, bytes: &[u8]) -> Result<Vec<u8>, AdapterError> {
     if trimmed.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(trimmed).is_ok() {
         return Ok(bytes.to_owned());
     }
-    Ok(rote_spec::document_json(
-        rote_spec::Source { name, bytes },
-        &SpecLimits::default(),
-    )?)
+    Ok(rote_spec::document_json(rote_spec::Source { name, bytes }, &SpecLimits::default())?)
 }
 
 /// Takes the logs of a replaced package over. Links, so that a line appended meanwhile is in both.

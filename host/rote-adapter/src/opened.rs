@@ -44,11 +44,8 @@ impl Adapter {
         let stamps = stamps(dir);
         let manifest = read_manifest(dir, id)?;
         verify(&manifest)?;
-        let damaged = |file: &str, problem: String| AdapterError::Damaged {
-            id: id.clone(),
-            file: dir.join(file),
-            problem,
-        };
+        let damaged =
+            |file: &str, problem: String| AdapterError::Damaged { id: id.clone(), file: dir.join(file), problem };
         let offsets = read_capped(&dir.join(package::OFFSETS), package::MAX_OFFSETS_BYTES)
             .map_err(|error| damaged(package::OFFSETS, reason(&error)))?;
         let offsets = Offsets::parse(&offsets).map_err(|problem| damaged(package::OFFSETS, problem))?;
@@ -119,11 +116,7 @@ impl Adapter {
         let problems: Vec<ArgumentProblem> = loaded.validators.check(&loaded.tool, arguments);
         match problems.is_empty() {
             true => Ok(()),
-            false => Err(AdapterError::Arguments {
-                id: self.id().clone(),
-                tool: tool.to_owned(),
-                problems,
-            }),
+            false => Err(AdapterError::Arguments { id: self.id().clone(), tool: tool.to_owned(), problems }),
         }
     }
 
@@ -145,20 +138,12 @@ impl Adapter {
     }
 
     fn load(&self, name: &str) -> Result<Arc<Loaded>, AdapterError> {
-        let known = self
-            .tools
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .cloned();
+        let known = self.tools.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
         if let Some(loaded) = known {
             return Ok(loaded);
         }
         let tool = Arc::new(self.read_tool(name)?);
-        let loaded = Arc::new(Loaded {
-            tool,
-            validators: Validators::default(),
-        });
+        let loaded = Arc::new(Loaded { tool, validators: Validators::default() });
         let mut tools = self.tools.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(Arc::clone(tools.entry(name.to_owned()).or_insert(loaded)))
     }
@@ -166,11 +151,7 @@ impl Adapter {
     fn read_tool(&self, name: &str) -> Result<Tool, AdapterError> {
         let Some(recorded) = self.manifest.tool_digests.get(name) else {
             let nearest = nearest(name, self.tool_names());
-            return Err(AdapterError::UnknownTool {
-                id: self.id().clone(),
-                tool: name.to_owned(),
-                nearest,
-            });
+            return Err(AdapterError::UnknownTool { id: self.id().clone(), tool: name.to_owned(), nearest });
         };
         let bytes = self
             .offsets
@@ -193,19 +174,12 @@ impl Adapter {
     }
 
     fn damaged(&self, file: &str, problem: String) -> AdapterError {
-        AdapterError::Damaged {
-            id: self.id().clone(),
-            file: self.dir.join(file),
-            problem,
-        }
+        AdapterError::Damaged { id: self.id().clone(), file: self.dir.join(file), problem }
     }
 }
 
 fn stamps(dir: &Path) -> [Option<Stamp>; 2] {
-    [
-        Stamp::of(&dir.join(package::MANIFEST)),
-        Stamp::of(&dir.join(package::POLICIES)),
-    ]
+    [Stamp::of(&dir.join(package::MANIFEST)), Stamp::of(&dir.join(package::POLICIES))]
 }
 
 /// The problem of a file in words that follow its path.
@@ -220,19 +194,12 @@ fn reason(error: &HomeError) -> String {
 /// Reads a manifest without checking what it claims.
 pub(crate) fn read_manifest(dir: &Path, id: &AdapterId) -> Result<Manifest, AdapterError> {
     let file = dir.join(package::MANIFEST);
-    let damaged = |problem: String| AdapterError::Damaged {
-        id: id.clone(),
-        file: file.clone(),
-        problem,
-    };
+    let damaged = |problem: String| AdapterError::Damaged { id: id.clone(), file: file.clone(), problem };
     let bytes = read_capped(&file, package::MAX_MANIFEST_BYTES).map_err(|error| damaged(reason(&error)))?;
     let manifest: Manifest =
         serde_json::from_slice(&bytes).map_err(|error| damaged(format!("is not a manifest: {error}")))?;
     if manifest.schema != MANIFEST_SCHEMA {
-        return Err(damaged(format!(
-            "has schema {}, this rote knows {MANIFEST_SCHEMA}",
-            manifest.schema
-        )));
+        return Err(damaged(format!("has schema {}, this rote knows {MANIFEST_SCHEMA}", manifest.schema)));
     }
     if manifest.id != *id {
         return Err(damaged(format!("belongs to adapter `{}`", manifest.id)));
@@ -242,12 +209,7 @@ pub(crate) fn read_manifest(dir: &Path, id: &AdapterId) -> Result<Manifest, Adap
 
 /// Checks that a manifest has the fingerprint that it claims.
 fn verify(manifest: &Manifest) -> Result<(), AdapterError> {
-    let actual = fingerprint(
-        manifest.spec_type,
-        &manifest.server,
-        &manifest.auth,
-        &manifest.tool_digests,
-    )?;
+    let actual = fingerprint(manifest.spec_type, &manifest.server, &manifest.auth, &manifest.tool_digests)?;
     match actual == manifest.fingerprint {
         true => Ok(()),
         false => Err(AdapterError::Changed {
@@ -265,11 +227,6 @@ fn read_policy(dir: &Path) -> PolicyState {
     let path = file.display().to_string();
     match read_capped(&file, package::MAX_POLICY_BYTES) {
         Ok(bytes) => Policy::parse(&bytes, &path),
-        Err(error) => Err(PolicyError {
-            path,
-            line: 0,
-            column: 0,
-            problem: reason(&error),
-        }),
+        Err(error) => Err(PolicyError { path, line: 0, column: 0, problem: reason(&error) }),
     }
 }

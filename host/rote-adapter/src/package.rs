@@ -38,9 +38,7 @@ pub(crate) struct Offsets(HashMap<String, (u64, u32)>);
 
 impl Offsets {
     pub(crate) fn parse(bytes: &[u8]) -> Result<Self, String> {
-        serde_json::from_slice(bytes)
-            .map(Self)
-            .map_err(|error| format!("is not a table of offsets: {error}"))
+        serde_json::from_slice(bytes).map(Self).map_err(|error| format!("is not a table of offsets: {error}"))
     }
 
     /// Reads the bytes of one tool; `None` when there is no such tool.
@@ -63,17 +61,13 @@ pub(crate) struct ToolsFile {
 
 impl ToolsFile {
     pub(crate) fn new() -> Self {
-        Self {
-            bytes: b"[".to_vec(),
-            offsets: BTreeMap::new(),
-        }
+        Self { bytes: b"[".to_vec(), offsets: BTreeMap::new() }
     }
 
     /// Adds a tool and returns it as a reader will see it: numbers lose digits on the way through text, and the
     /// digest must be that of what is read.
     pub(crate) fn push(&mut self, tool: &Tool) -> Result<Tool, serde_json::Error> {
-        self.bytes
-            .extend_from_slice(if self.offsets.is_empty() { b"\n" } else { b",\n" });
+        self.bytes.extend_from_slice(if self.offsets.is_empty() { b"\n" } else { b",\n" });
         let start = self.bytes.len();
         serde_json::to_writer(&mut self.bytes, tool)?;
         let slice = &self.bytes[start..];
@@ -118,11 +112,7 @@ impl Stamp {
         use std::os::unix::fs::MetadataExt;
         let metadata = path.metadata().ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Some(Self {
-            inode: metadata.ino(),
-            bytes: metadata.len(),
-            modified,
-        })
+        Some(Self { inode: metadata.ino(), bytes: metadata.len(), modified })
     }
 }
 
@@ -134,10 +124,7 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
         .map(|name| {
             let folded = fold(name);
             let part = !target.is_empty() && (folded.contains(&target) || target.contains(&folded));
-            (
-                strsim::jaro_winkler(&target, &folded) + if part { 0.1 } else { 0.0 },
-                name,
-            )
+            (strsim::jaro_winkler(&target, &folded) + if part { 0.1 } else { 0.0 }, name)
         })
         .filter(|(score, _)| *score >= 0.78)
         .collect();
@@ -171,10 +158,7 @@ mod tests {
     fn each_tool_is_read_from_its_own_slice() {
         let dir = tempfile::tempdir().unwrap();
         let mut file = ToolsFile::new();
-        let written: Vec<_> = ["a", "b/c", "d"]
-            .iter()
-            .map(|name| file.push(&tool(name)).unwrap())
-            .collect();
+        let written: Vec<_> = ["a", "b/c", "d"].iter().map(|name| file.push(&tool(name)).unwrap()).collect();
         let (tools, offsets) = file.finish();
         let all: Vec<Tool> = serde_json::from_slice(&tools).unwrap();
         assert_eq!(all, written);
@@ -192,11 +176,7 @@ mod tests {
         let path = dir.path().join("tools.json");
         rote_home::write_atomic(&path, b"[]", rote_home::FileMode::Private).unwrap();
         let file = File::open(path).unwrap();
-        for text in [
-            r#"{"a":[0,100]}"#,
-            r#"{"a":[18446744073709551615,1]}"#,
-            r#"{"a":[0,4294967295]}"#,
-        ] {
+        for text in [r#"{"a":[0,100]}"#, r#"{"a":[18446744073709551615,1]}"#, r#"{"a":[0,4294967295]}"#] {
             let offsets = Offsets::parse(text.as_bytes()).unwrap();
             assert!(offsets.read(&file, "a").unwrap().is_err(), "{text}");
         }

@@ -74,11 +74,7 @@ impl Adapters {
     /// Looks at the adapters of `home`. Nothing is read yet.
     #[must_use]
     pub fn new(home: &Home, clock: Arc<dyn Clock>) -> Self {
-        Self {
-            home: home.clone(),
-            clock,
-            opened: Mutex::new(HashMap::new()),
-        }
+        Self { home: home.clone(), clock, opened: Mutex::new(HashMap::new()) }
     }
 
     /// Installs the description that a person named by path or URL.
@@ -101,9 +97,7 @@ impl Adapters {
             let loader = Loader::with_gate(&document, gate, executor);
             adapters.install(&id, &document, loader, &options)
         });
-        work.await.map_err(|_| AdapterError::Host {
-            task: "install the adapter",
-        })?
+        work.await.map_err(|_| AdapterError::Host { task: "install the adapter" })?
     }
 
     /// Makes and installs an adapter; with `dry_run` it only says what it would make.
@@ -135,10 +129,7 @@ impl Adapters {
                     token_env: manifest.auth.token_env.clone(),
                     sensitivity_tier: manifest.sensitivity_tier,
                 }),
-                Err(error) => problems.push(AdapterProblem {
-                    id,
-                    problem: error.to_string(),
-                }),
+                Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
             }
         }
         Ok((entries, problems))
@@ -150,11 +141,7 @@ impl Adapters {
     /// [`AdapterError::Home`] when the directory cannot be listed.
     pub fn ids(&self) -> Result<Vec<AdapterId>, AdapterError> {
         let dir = self.home.adapters_dir();
-        let fail = |source| rote_home::HomeError::Io {
-            action: "list",
-            path: dir.clone(),
-            source,
-        };
+        let fail = |source| rote_home::HomeError::Io { action: "list", path: dir.clone(), source };
         let mut ids = Vec::new();
         for entry in dir.read_dir().map_err(fail)? {
             // Names that are no adapter ids are not ours: staging directories, locks, other people's files.
@@ -182,10 +169,7 @@ impl Adapters {
         if !dir.join(package::MANIFEST).is_file() {
             let names = self.ids().unwrap_or_default();
             let nearest = nearest(id.as_str(), names.iter().map(AdapterId::as_str));
-            return Err(AdapterError::NotInstalled {
-                id: id.clone(),
-                nearest,
-            });
+            return Err(AdapterError::NotInstalled { id: id.clone(), nearest });
         }
         let adapter = Arc::new(Adapter::open(&dir, id)?);
         self.opened().insert(id.clone(), Arc::clone(&adapter));
@@ -223,11 +207,7 @@ impl Adapters {
             self.edit_policy(id, |policy| policy.allow(range))?;
         }
         manifest.base_url = Some(base.url);
-        write_durable(
-            &dir.join(package::MANIFEST),
-            &package::pretty(&manifest),
-            FileMode::Private,
-        )?;
+        write_durable(&dir.join(package::MANIFEST), &package::pretty(&manifest), FileMode::Private)?;
         Ok(AdapterLine::of(&manifest))
     }
 
@@ -243,11 +223,7 @@ impl Adapters {
         port: Option<u16>,
         reason: &str,
     ) -> Result<AllowedRange, AdapterError> {
-        let range = AllowedRange {
-            cidr: parse_range(cidr)?,
-            port,
-            reason: reason.to_owned(),
-        };
+        let range = AllowedRange { cidr: parse_range(cidr)?, port, reason: reason.to_owned() };
         self.open(id)?;
         let _guard = lock_package(&self.home, id)?;
         self.edit_policy(id, |policy| policy.allow(range.clone()))?;
@@ -277,10 +253,7 @@ impl Adapters {
         if dir.symlink_metadata().is_err() {
             let names = self.ids()?;
             let nearest = nearest(id.as_str(), names.iter().map(AdapterId::as_str));
-            return Err(AdapterError::NotInstalled {
-                id: id.clone(),
-                nearest,
-            });
+            return Err(AdapterError::NotInstalled { id: id.clone(), nearest });
         }
         self.opened().remove(id);
         // The manifest goes first: what a kill leaves is then no adapter.
@@ -300,11 +273,7 @@ impl Adapters {
             .into_iter()
             .map(|found| {
                 let tool = Tool::clone(&*adapter.tool(&found.tool)?);
-                Ok(Hit {
-                    adapter: id.clone(),
-                    tool,
-                    score: found.score,
-                })
+                Ok(Hit { adapter: id.clone(), tool, score: found.score })
             })
             .collect()
     }
@@ -320,10 +289,7 @@ impl Adapters {
         for id in self.ids()? {
             match self.probe(&id, intent, limit) {
                 Ok(found) => hits.extend(found),
-                Err(error) => problems.push(AdapterProblem {
-                    id,
-                    problem: error.to_string(),
-                }),
+                Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
             }
         }
         // Scores of different indexes are not comparable, the share of words that a tool knows is.
@@ -379,18 +345,12 @@ fn coverage(hit: &Hit, words: &[String]) -> usize {
     let known = crate::sensitivity::split_words(&text);
     // Four letters stand for a stem: `merging` is covered by `merge`.
     let stem = |word: &str| word.chars().take(4).collect::<String>();
-    words
-        .iter()
-        .filter(|word| known.iter().any(|known| known.starts_with(&stem(word))))
-        .count()
+    words.iter().filter(|word| known.iter().any(|known| known.starts_with(&stem(word)))).count()
 }
 
 /// Serialises changes of one package between processes.
 pub(crate) fn lock_package(home: &Home, id: &AdapterId) -> Result<LockGuard, AdapterError> {
-    Ok(rote_home::lock(
-        &home.adapters_dir().join(format!(".lock-{id}")),
-        LOCK_TIMEOUT,
-    )?)
+    Ok(rote_home::lock(&home.adapters_dir().join(format!(".lock-{id}")), LOCK_TIMEOUT)?)
 }
 
 #[cfg(test)]

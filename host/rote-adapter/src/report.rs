@@ -57,12 +57,7 @@ pub struct OperationCounts {
 impl OperationCounts {
     pub(crate) fn of(api: &Api) -> Self {
         let generated = api.generated();
-        Self {
-            total: api.total,
-            generated,
-            repaired: api.tools.len() - generated,
-            skipped: api.skipped.len(),
-        }
+        Self { total: api.total, generated, repaired: api.tools.len() - generated, skipped: api.skipped.len() }
     }
 }
 
@@ -81,11 +76,9 @@ impl Repair {
     pub(crate) fn of(tool: &GeneratedTool) -> Option<Self> {
         match &tool.outcome {
             Outcome::Generated => None,
-            Outcome::Repaired { notes } => Some(Self {
-                tool: tool.tool.name.clone(),
-                pointer: tool.pointer.clone(),
-                notes: notes.clone(),
-            }),
+            Outcome::Repaired { notes } => {
+                Some(Self { tool: tool.tool.name.clone(), pointer: tool.pointer.clone(), notes: notes.clone() })
+            }
         }
     }
 }
@@ -188,11 +181,7 @@ impl Capabilities {
             deprecated,
             methods,
             toolsets: toolsets
-                .map(|(name, (tool_count, read_operations))| ToolsetCount {
-                    name,
-                    tool_count,
-                    read_operations,
-                })
+                .map(|(name, (tool_count, read_operations))| ToolsetCount { name, tool_count, read_operations })
                 .collect(),
         }
     }

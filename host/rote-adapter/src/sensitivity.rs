@@ -207,20 +207,9 @@ pub struct Sensitivity {
 
 /// Classifies all tools of an adapter.
 pub(crate) fn classify(tools: &[GeneratedTool]) -> Sensitivity {
-    let tools: BTreeMap<_, _> = tools
-        .iter()
-        .map(|tool| (tool.tool.name.clone(), classify_tool(tool)))
-        .collect();
-    let tier = tools
-        .values()
-        .map(|tool| tool.tier)
-        .max()
-        .unwrap_or(SensitivityTier::Low);
-    Sensitivity {
-        version: 1,
-        tier,
-        tools,
-    }
+    let tools: BTreeMap<_, _> = tools.iter().map(|tool| (tool.tool.name.clone(), classify_tool(tool))).collect();
+    let tier = tools.values().map(|tool| tool.tier).max().unwrap_or(SensitivityTier::Low);
+    Sensitivity { version: 1, tier, tools }
 }
 
 fn classify_tool(tool: &GeneratedTool) -> ToolSensitivity {
@@ -235,18 +224,12 @@ fn classify_tool(tool: &GeneratedTool) -> ToolSensitivity {
     tool.response_fields.iter().for_each(|name| note("output", name));
     tool.scopes.iter().for_each(|name| note("scope", name));
     let tier = found.keys().next().map_or(SensitivityTier::Low, |(tier, ..)| tier.0);
-    let evidence = found
-        .into_iter()
-        .take(MAX_EVIDENCE)
-        .map(|((_, category, source), name)| Evidence {
-            category: category.to_owned(),
-            source: source.to_owned(),
-            name,
-        });
-    ToolSensitivity {
-        tier,
-        evidence: evidence.collect(),
-    }
+    let evidence = found.into_iter().take(MAX_EVIDENCE).map(|((_, category, source), name)| Evidence {
+        category: category.to_owned(),
+        source: source.to_owned(),
+        name,
+    });
+    ToolSensitivity { tier, evidence: evidence.collect() }
 }
 
 /// Calls `visit` with every property name of a schema.
@@ -278,9 +261,7 @@ fn input_fields(schema: &Value, depth: usize, visit: &mut dyn FnMut(&str)) {
 fn categories(name: &str) -> impl Iterator<Item = &'static Category> {
     // Spaces around, so that a word sequence matches whole words only.
     let words = format!(" {} ", split_words(name).join(" "));
-    TABLE
-        .iter()
-        .filter(move |category| category.words.iter().any(|wanted| has_words(&words, wanted)))
+    TABLE.iter().filter(move |category| category.words.iter().any(|wanted| has_words(&words, wanted)))
 }
 
 /// Whether `wanted` stands in `words` (` a b c `) at the boundaries of words.
@@ -343,12 +324,7 @@ mod tests {
 
     #[test]
     fn whole_words_count_and_parts_do_not() {
-        let tier = |name: &str| {
-            categories(name)
-                .map(|category| category.tier)
-                .max()
-                .unwrap_or(SensitivityTier::Low)
-        };
+        let tier = |name: &str| categories(name).map(|category| category.tier).max().unwrap_or(SensitivityTier::Low);
         let cases = [
             ("customerEmail", SensitivityTier::Medium),
             ("card_number", SensitivityTier::High),

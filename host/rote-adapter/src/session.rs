@@ -47,9 +47,8 @@ pub(crate) fn touch(
     now: Timestamp,
 ) -> Result<Session, HomeError> {
     let path = dir.join(package::SESSIONS).join(format!("workspace_{workspace}.json"));
-    let before: Option<Session> = read_capped(&path, MAX_BYTES)
-        .ok()
-        .and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let before: Option<Session> =
+        read_capped(&path, MAX_BYTES).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     let created_at = match before {
         Some(before) if before.fingerprint == manifest.fingerprint => before.created_at,
         _ => now,

@@ -39,12 +39,10 @@ impl SpecLocation {
         if !lower.starts_with("http://") && !lower.starts_with("https://") {
             return Ok(Self::Path(PathBuf::from(text)));
         }
-        Url::parse(text)
-            .map(Self::Url)
-            .map_err(|error| AdapterError::NoDescription {
-                location: text.to_owned(),
-                reason: format!("not a URL: {error}"),
-            })
+        Url::parse(text).map(Self::Url).map_err(|error| AdapterError::NoDescription {
+            location: text.to_owned(),
+            reason: format!("not a URL: {error}"),
+        })
     }
 }
 
@@ -76,12 +74,7 @@ impl Document {
     /// Takes a description that is in memory; it must stand alone.
     #[must_use]
     pub fn embedded(name: &str, bytes: &[u8]) -> Self {
-        Self {
-            name: name.to_owned(),
-            source: name.to_owned(),
-            bytes: bytes.to_owned(),
-            reach: Reach::Nowhere,
-        }
+        Self { name: name.to_owned(), source: name.to_owned(), bytes: bytes.to_owned(), reach: Reach::Nowhere }
     }
 
     /// Reads a file, or the description that a directory holds.
@@ -89,17 +82,11 @@ impl Document {
     /// # Errors
     /// [`AdapterError::NoDescription`] when there is none, [`AdapterError::Home`] when it cannot be read.
     pub fn read(path: &Path) -> Result<Self, AdapterError> {
-        let missing = |reason: String| AdapterError::NoDescription {
-            location: path.display().to_string(),
-            reason,
-        };
+        let missing = |reason: String| AdapterError::NoDescription { location: path.display().to_string(), reason };
         let full = path.canonicalize().map_err(|error| missing(error.to_string()))?;
         let (file, root) = if full.is_dir() {
             let file = find_description(&full).ok_or_else(|| {
-                missing(format!(
-                    "the directory holds none of {}.{{yaml,yml,json}}",
-                    STEMS[..5].join(", ")
-                ))
+                missing(format!("the directory holds none of {}.{{yaml,yml,json}}", STEMS[..5].join(", ")))
             })?;
             (file, full)
         } else {
@@ -107,16 +94,8 @@ impl Document {
             (full, root)
         };
         let bytes = read_capped(&file, SpecLimits::default().document_bytes as u64)?;
-        let name = file
-            .to_str()
-            .map(str::to_owned)
-            .ok_or_else(|| missing("its path is not UTF-8".to_owned()))?;
-        Ok(Self {
-            source: name.clone(),
-            name,
-            bytes,
-            reach: Reach::Directory(root),
-        })
+        let name = file.to_str().map(str::to_owned).ok_or_else(|| missing("its path is not UTF-8".to_owned()))?;
+        Ok(Self { source: name.clone(), name, bytes, reach: Reach::Directory(root) })
     }
 
     /// Fetches a document through the gate. The URL counts as typed by a person.
@@ -126,16 +105,8 @@ impl Document {
     pub async fn fetch(gate: &Gate, url: &Url) -> Result<Self, AdapterError> {
         let bytes = gate.fetch(url.as_str(), &FetchRule::Typed, &limits()).await;
         let source = without_credentials(url);
-        let bytes = bytes.map_err(|error| AdapterError::Fetch {
-            url: source.clone(),
-            source: Box::new(error),
-        })?;
-        Ok(Self {
-            name: url.to_string(),
-            source,
-            bytes,
-            reach: Reach::Origin(url.clone()),
-        })
+        let bytes = bytes.map_err(|error| AdapterError::Fetch { url: source.clone(), source: Box::new(error) })?;
+        Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()) })
     }
 }
 
@@ -151,10 +122,7 @@ pub async fn read_source(gate: &Gate, location: &SpecLocation) -> Result<Documen
 }
 
 fn limits() -> CallLimits {
-    CallLimits {
-        body_bytes: SpecLimits::default().document_bytes,
-        ..CallLimits::default()
-    }
+    CallLimits { body_bytes: SpecLimits::default().document_bytes, ..CallLimits::default() }
 }
 
 /// A URL as it may stand in a manifest: a query can hold a token as well as the user part.
@@ -171,19 +139,13 @@ fn without_credentials(url: &Url) -> String {
 /// The description in a directory, or in one of its direct subdirectories.
 fn find_description(dir: &Path) -> Option<PathBuf> {
     let in_dir = |dir: &Path| {
-        let names = STEMS
-            .iter()
-            .flat_map(|stem| EXTENSIONS.iter().map(move |ext| format!("{stem}.{ext}")));
+        let names = STEMS.iter().flat_map(|stem| EXTENSIONS.iter().map(move |ext| format!("{stem}.{ext}")));
         names.map(|name| dir.join(name)).find(|path| path.is_file())
     };
     if let Some(found) = in_dir(dir) {
         return Some(found);
     }
-    let mut below: Vec<PathBuf> = dir
-        .read_dir()
-        .ok()?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .collect();
+    let mut below: Vec<PathBuf> = dir.read_dir().ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     below.sort();
     below.iter().filter(|path| path.is_dir()).find_map(|path| in_dir(path))
 }
@@ -201,11 +163,7 @@ impl Loader {
     /// Makes a loader for `document` that reads files only.
     #[must_use]
     pub fn new(document: &Document) -> Self {
-        Self {
-            reach: document.reach.clone(),
-            fetch: None,
-            loaded: BTreeMap::new(),
-        }
+        Self { reach: document.reach.clone(), fetch: None, loaded: BTreeMap::new() }
     }
 
     /// Makes a loader for `document` that also fetches from the document's own origin. It blocks: use it off the
@@ -214,14 +172,9 @@ impl Loader {
     pub fn with_gate(document: &Document, gate: Arc<Gate>, executor: tokio::runtime::Handle) -> Self {
         let fetch = move |url: &Url, origin: &Url| {
             let rule = FetchRule::SameOrigin(origin.clone());
-            executor
-                .block_on(gate.fetch(url.as_str(), &rule, &limits()))
-                .map_err(|error| error.to_string())
+            executor.block_on(gate.fetch(url.as_str(), &rule, &limits())).map_err(|error| error.to_string())
         };
-        Self {
-            fetch: Some(Box::new(fetch)),
-            ..Self::new(document)
-        }
+        Self { fetch: Some(Box::new(fetch)), ..Self::new(document) }
     }
 
     /// Returns what was loaded, by name.
@@ -233,9 +186,7 @@ impl Loader {
         if reference.contains("://") {
             return Err(format!("a description in a file may not refer to `{reference}`"));
         }
-        let path = Path::new(reference)
-            .canonicalize()
-            .map_err(|error| format!("`{reference}`: {error}"))?;
+        let path = Path::new(reference).canonicalize().map_err(|error| format!("`{reference}`: {error}"))?;
         if !path.starts_with(root) {
             return Err(format!(
                 "`{reference}` is outside of `{}` (give the directory as --spec to allow its files)",
@@ -245,7 +196,7 @@ impl Loader {
         read_capped(&path, SpecLimits::default().document_bytes as u64).map_err(|error| error.to_string())
     }
 
-    fn from_origin(&mut self, origin: &Url, reference: &str) -> Result<Vec<u8>, String> {
+    fn fetch_from(&mut self, origin: &Url, reference: &str) -> Result<Vec<u8>, String> {
         let url = Url::parse(reference).map_err(|error| format!("`{reference}` is no URL: {error}"))?;
         if url.origin() != origin.origin() {
             return Err(format!("`{reference}` is not of the document's own origin"));
@@ -259,9 +210,7 @@ impl Loader {
 
 impl std::fmt::Debug for Loader {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Loader")
-            .field("reach", &self.reach)
-            .finish_non_exhaustive()
+        f.debug_struct("Loader").field("reach", &self.reach).finish_non_exhaustive()
     }
 }
 
@@ -270,7 +219,7 @@ impl DocumentLoader for Loader {
         let bytes = match self.reach.clone() {
             Reach::Nowhere => Err(format!("the description must stand alone, it refers to `{reference}`")),
             Reach::Directory(root) => Self::from_file(&root, reference),
-            Reach::Origin(origin) => self.from_origin(&origin, reference),
+            Reach::Origin(origin) => self.fetch_from(&origin, reference),
         }?;
         self.loaded.insert(reference.to_owned(), bytes.clone());
         Ok(bytes)
@@ -323,32 +272,17 @@ mod tests {
         assert!(document.name.ends_with("spec/swagger.json"), "{}", document.name);
         let shared = root.join("common/Error.json");
         assert_eq!(Loader::new(&document).load(shared.to_str().unwrap()).unwrap(), b"error");
-        assert!(matches!(
-            Document::read(&root.join("common")),
-            Err(AdapterError::NoDescription { .. })
-        ));
-        assert!(matches!(
-            Document::read(&root.join("nowhere")),
-            Err(AdapterError::NoDescription { .. })
-        ));
+        assert!(matches!(Document::read(&root.join("common")), Err(AdapterError::NoDescription { .. })));
+        assert!(matches!(Document::read(&root.join("nowhere")), Err(AdapterError::NoDescription { .. })));
     }
 
     #[test]
     fn a_url_reaches_its_own_origin_only() {
         let origin = Url::parse("https://api.example.com/v1/openapi.yaml").unwrap();
-        let document = Document {
-            reach: Reach::Origin(origin),
-            ..Document::embedded("x", b"")
-        };
+        let document = Document { reach: Reach::Origin(origin), ..Document::embedded("x", b"") };
         let fetch = |url: &Url, _: &Url| Ok(url.path().as_bytes().to_owned());
-        let mut loader = Loader {
-            fetch: Some(Box::new(fetch)),
-            ..Loader::new(&document)
-        };
-        assert_eq!(
-            loader.load("https://api.example.com/v1/pet.yaml").unwrap(),
-            b"/v1/pet.yaml"
-        );
+        let mut loader = Loader { fetch: Some(Box::new(fetch)), ..Loader::new(&document) };
+        assert_eq!(loader.load("https://api.example.com/v1/pet.yaml").unwrap(), b"/v1/pet.yaml");
         let refused = [
             "https://evil.example/pet.yaml",
             "http://api.example.com/pet.yaml",
@@ -363,14 +297,8 @@ mod tests {
 
     #[test]
     fn a_location_is_a_url_only_with_its_scheme() {
-        assert!(matches!(
-            SpecLocation::parse("HTTPS://x.example/a").unwrap(),
-            SpecLocation::Url(_)
-        ));
-        assert!(matches!(
-            SpecLocation::parse("./http/openapi.yaml").unwrap(),
-            SpecLocation::Path(_)
-        ));
+        assert!(matches!(SpecLocation::parse("HTTPS://x.example/a").unwrap(), SpecLocation::Url(_)));
+        assert!(matches!(SpecLocation::parse("./http/openapi.yaml").unwrap(), SpecLocation::Path(_)));
         assert!(SpecLocation::parse("http://").is_err());
         let url = Url::parse("https://user:pass@x.example/a?token=s#f").unwrap();
         assert_eq!(without_credentials(&url), "https://x.example/a");

@@ -106,9 +106,7 @@ impl App {
             let rehearsed = adapters.install_from(&gate, &id, &location, options(true)).await?;
             refuse_gaps(&rehearsed)?;
         }
-        Ok(adapters
-            .install_from(&gate, &id, &location, options(wish.dry_run))
-            .await?)
+        Ok(adapters.install_from(&gate, &id, &location, options(wish.dry_run)).await?)
     }
 
     /// Returns the installed adapters.
@@ -141,10 +139,7 @@ impl App {
             Err(problem) => (Vec::new(), Some(problem.to_string())),
         };
         let (list, _) = adapters.list()?;
-        let line = list
-            .into_iter()
-            .find(|entry| entry.line.id == id)
-            .map(|entry| entry.line);
+        let line = list.into_iter().find(|entry| entry.line.id == id).map(|entry| entry.line);
         Ok(AdapterDetail {
             adapter: line
                 .ok_or_else(|| AppError::new(ErrorKind::Conflict, format!("adapter `{id}` is just being removed")))?,
@@ -175,9 +170,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a bad range.
     pub fn allow(&self, text: &str, cidr: &str, port: Option<u16>, reason: &str) -> Result<String, AppError> {
-        let range = self
-            .adapters_of_home()?
-            .allow_cidr(&self.adapter_id(text)?, cidr, port, reason)?;
+        let range = self.adapters_of_home()?.allow_cidr(&self.adapter_id(text)?, cidr, port, reason)?;
         Ok(range_text(&range))
     }
 
@@ -211,10 +204,8 @@ impl App {
     pub(crate) fn adapter_id(&self, text: &str) -> Result<AdapterId, AppError> {
         let exact: AdapterId = name(text)?;
         let installed = self.adapters_of_home()?.ids()?;
-        let meant = installed
-            .iter()
-            .find(|id| **id == exact)
-            .or_else(|| installed.iter().find(|id| id.shorthand() == text));
+        let meant =
+            installed.iter().find(|id| **id == exact).or_else(|| installed.iter().find(|id| id.shorthand() == text));
         Ok(meant.cloned().unwrap_or(exact))
     }
 
@@ -223,11 +214,7 @@ impl App {
         if self.vault()?.list()?.iter().any(|info| info.name == *token) {
             return Ok(Some("vault"));
         }
-        let outside = self
-            .config()
-            .environment
-            .get(token)
-            .is_some_and(|value| !value.is_empty());
+        let outside = self.config().environment.get(token).is_some_and(|value| !value.is_empty());
         Ok(Some(if outside { "environment" } else { "missing" }))
     }
 }

@@ -37,9 +37,7 @@ pub struct App {
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App")
-            .field("home", &self.config.home)
-            .finish_non_exhaustive()
+        f.debug_struct("App").field("home", &self.config.home).finish_non_exhaustive()
     }
 }
 
@@ -112,13 +110,8 @@ impl App {
     }
 
     pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
-        let source = if self.config.keyring {
-            KeySource::Keyring
-        } else {
-            KeySource::File
-        };
-        self.vault
-            .get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
+        let source = if self.config.keyring { KeySource::Keyring } else { KeySource::File };
+        self.vault.get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
     }
 
     pub(crate) fn journal(&self) -> Result<Arc<Journal>, AppError> {
@@ -143,9 +136,7 @@ impl App {
     /// Returns the jq engine, which needs neither the gate nor the journal.
     pub(crate) fn jq(&self) -> Result<Arc<SandboxedJq>, AppError> {
         self.jq.get(|| {
-            let sandbox = self
-                .sandbox
-                .get(|| Ok::<_, AppError>(Sandbox::new(self.home()?, &*self.entropy)))?;
+            let sandbox = self.sandbox.get(|| Ok::<_, AppError>(Sandbox::new(self.home()?, &*self.entropy)))?;
             Ok(SandboxedJq::new(sandbox))
         })
     }
@@ -163,8 +154,7 @@ impl App {
     }
 
     pub(crate) fn adapters_of_home(&self) -> Result<Arc<Adapters>, AppError> {
-        self.adapters
-            .get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock))))
+        self.adapters.get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock))))
     }
 
     pub(crate) fn caller(&self) -> Result<Arc<Caller>, AppError> {

@@ -68,9 +68,7 @@ impl App {
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
         let report = self.gate()?.verify()?;
         if let Some(seq) = report.first_broken {
-            let problem = report
-                .problem
-                .unwrap_or_else(|| "it does not follow from the one before".to_owned());
+            let problem = report.problem.unwrap_or_else(|| "it does not follow from the one before".to_owned());
             let message = format!("the journal is broken at event {seq}");
             let details = json!({ "first_broken": seq, "events": report.events });
             return Err(AppError::new(ErrorKind::Conflict, message)
@@ -78,10 +76,7 @@ impl App {
                 .with_details(details)
                 .with_hint("restore `chronicle/journal.db` from a copy; nothing can mend it"));
         }
-        Ok(Verified {
-            events: report.events,
-            head: report.head.to_string(),
-        })
+        Ok(Verified { events: report.events, head: report.head.to_string() })
     }
 
     /// Writes the projections of the journal again.
@@ -90,10 +85,6 @@ impl App {
     /// General when a file cannot be written.
     pub fn audit_rebuild(&self) -> Result<Rebuilt, AppError> {
         let report = self.gate()?.rebuild()?;
-        Ok(Rebuilt {
-            files: report.files,
-            lines: report.lines,
-            changed: report.changed,
-        })
+        Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed })
     }
 }

@@ -132,11 +132,7 @@ impl App {
         parameters::add(&mut arguments, &tool.input_schema, &request.parameters, &is_reference)
             .map_err(|error| error.with_hint(format!("rote probe {adapter} \"{}\" --schema", request.tool)))?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
-        let call = ToolCall {
-            adapter,
-            tool: request.tool,
-            arguments: Value::Object(arguments),
-        };
+        let call = ToolCall { adapter, tool: request.tool, arguments: Value::Object(arguments) };
         let options = CallOptions {
             confirm: request.confirm,
             dry_run: request.dry_run,
@@ -144,21 +140,14 @@ impl App {
             ..CallOptions::default()
         };
         match self.caller()?.call(&workspace, &call, &options).await? {
-            CallOutcome::Preview(preview) => Ok(Called::Preview {
-                preview: Box::new(preview),
-                created_workspace,
-            }),
+            CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
                 let saved = match request.save_as {
                     Some(name) => Some(self.save_body(reference.id, &name)?),
                     None => None,
                 };
                 let view = self.view(reference.id, SHOWN_ROWS)?;
-                Ok(Called::Done(Box::new(CallDone {
-                    view,
-                    saved,
-                    created_workspace,
-                })))
+                Ok(Called::Done(Box::new(CallDone { view, saved, created_workspace })))
             }
         }
     }
@@ -170,14 +159,8 @@ impl App {
     pub async fn batch(&self, adapter: &str, items: &[BatchItem], plan: BatchPlan) -> Result<Batched, AppError> {
         let adapter = self.adapter_id(adapter)?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
-        let options = CallOptions {
-            literal: !plan.templates,
-            ..CallOptions::default()
-        };
-        let results = self
-            .caller()?
-            .batch(&workspace, &adapter, items, plan.parallel, &options)
-            .await?;
+        let options = CallOptions { literal: !plan.templates, ..CallOptions::default() };
+        let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
         for line in results.iter_mut().filter(|line| line.status.is_none()) {
             if let Some(id) = line.response {
@@ -185,23 +168,12 @@ impl App {
             }
         }
         let succeeded = results.iter().filter(|one| one.success).count();
-        Ok(Batched {
-            total: results.len(),
-            succeeded,
-            failed: results.len() - succeeded,
-            results,
-            created_workspace,
-        })
+        Ok(Batched { total: results.len(), succeeded, failed: results.len() - succeeded, results, created_workspace })
     }
 
     /// Keeps a whole body in a variable.
     fn save_body(&self, response: ResponseId, name: &str) -> Result<Variable, AppError> {
-        let query = Query {
-            response,
-            program: ".".to_owned(),
-            unwrap_mcp: false,
-            save_as: Some(name.to_owned()),
-        };
+        let query = Query { response, program: ".".to_owned(), unwrap_mcp: false, save_as: Some(name.to_owned()) };
         let saved = self.query(&query)?.saved;
         saved.ok_or_else(|| AppError::new(ErrorKind::General, format!("variable `{name}` was not saved")))
     }
@@ -223,23 +195,9 @@ fn batch_line((index, result): (usize, BatchResult)) -> BatchLine {
         Ok(CallOutcome::Preview(_)) => (None, None),
         Err(error) => {
             let error = AppError::from(error);
-            (
-                None,
-                Some(BatchError {
-                    kind: error.kind,
-                    message: error.message,
-                    hint: error.hint,
-                }),
-            )
+            (None, Some(BatchError { kind: error.kind, message: error.message, hint: error.hint }))
         }
     };
     let success = error.is_none();
-    BatchLine {
-        index,
-        tool_name: result.tool,
-        success,
-        response: result.response,
-        status,
-        error,
-    }
+    BatchLine { index, tool_name: result.tool, success, response: result.response, status, error }
 }

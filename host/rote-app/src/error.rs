@@ -27,13 +27,7 @@ impl AppError {
     /// Returns an error without causes, hint or details.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into(),
-            causes: Vec::new(),
-            hint: None,
-            details: None,
-        }
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None, details: None }
     }
 
     /// Adds a cause behind those that are there.
@@ -85,13 +79,7 @@ impl AppError {
             }
             next = cause.source();
         }
-        Self {
-            kind: error.kind(),
-            message,
-            causes,
-            hint: error.hint(),
-            details: error.details(),
-        }
+        Self { kind: error.kind(), message, causes, hint: error.hint(), details: error.details() }
     }
 }
 
@@ -106,8 +94,7 @@ pub(crate) fn name<T>(text: &str) -> Result<T, AppError>
 where
     T: std::str::FromStr<Err = IdError>,
 {
-    text.parse()
-        .map_err(|error: IdError| AppError::new(ErrorKind::Usage, error.to_string()))
+    text.parse().map_err(|error: IdError| AppError::new(ErrorKind::Usage, error.to_string()))
 }
 
 #[cfg(test)]
@@ -136,10 +123,7 @@ mod tests {
         let error = AppError::from(Outer(Inner));
         assert_eq!(error.message, "cannot do it");
         assert_eq!(error.causes, ["it is broken"]);
-        assert_eq!(
-            (error.kind, error.hint.as_deref()),
-            (ErrorKind::Denied, Some("rote fix"))
-        );
+        assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::Denied, Some("rote fix")));
         assert_eq!(error.details_with_causes(), Some(json!({ "causes": ["it is broken"] })));
     }
 }

@@ -84,11 +84,7 @@ impl App {
             workspace: self.workspace()?.name().clone(),
             name: name(&wish.name)?,
             description: wish.description,
-            params: wish
-                .parameters
-                .into_iter()
-                .map(|(name, value)| ParamSpec { name, value })
-                .collect(),
+            params: wish.parameters.into_iter().map(|(name, value)| ParamSpec { name, value }).collect(),
             result: wish.result.as_deref().map(result_spec).transpose()?,
             skip: wish.skip,
             model: None,
@@ -146,13 +142,9 @@ fn result_spec(text: &str) -> Result<ResultSpec, AppError> {
         Some((id, jq)) => (id, jq),
         None => (text, "."),
     };
-    let response: ResponseId = id
-        .parse()
-        .map_err(|error: rote_types::IdError| AppError::new(ErrorKind::Usage, error.to_string()))?;
-    Ok(ResultSpec {
-        response,
-        jq: jq.to_owned(),
-    })
+    let response: ResponseId =
+        id.parse().map_err(|error: rote_types::IdError| AppError::new(ErrorKind::Usage, error.to_string()))?;
+    Ok(ResultSpec { response, jq: jq.to_owned() })
 }
 
 #[cfg(test)]
@@ -161,10 +153,7 @@ mod tests {
 
     #[test]
     fn a_result_is_a_response_and_perhaps_a_program() {
-        let spec = |response, jq: &str| ResultSpec {
-            response: ResponseId(response),
-            jq: jq.to_owned(),
-        };
+        let spec = |response, jq: &str| ResultSpec { response: ResponseId(response), jq: jq.to_owned() };
         assert_eq!(result_spec("@3"), Ok(spec(3, ".")));
         assert_eq!(result_spec("@3{.a | {b}}"), Ok(spec(3, ".a | {b}")));
         assert!(result_spec("3").is_err());

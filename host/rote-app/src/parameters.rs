@@ -50,13 +50,8 @@ fn types_of(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
     if depth > MAX_DEPTH {
         return Vec::new();
     }
-    if let Some(target) = schema["$ref"]
-        .as_str()
-        .and_then(|reference| reference.strip_prefix('#'))
-    {
-        return root
-            .pointer(target)
-            .map_or_else(Vec::new, |target| types_of(root, target, depth + 1));
+    if let Some(target) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+        return root.pointer(target).map_or_else(Vec::new, |target| types_of(root, target, depth + 1));
     }
     let mut types: Vec<String> = match &schema["type"] {
         Value::String(one) => vec![one.clone()],
@@ -94,15 +89,10 @@ fn typed(name: &str, text: &str, types: &[String], root: &Value, schema: &Value)
     }
     if types.is_empty() {
         // The schema is silent: JSON when it is a structure, otherwise text, which every API takes.
-        return Ok(parsed
-            .filter(|value| value.is_object() || value.is_array())
-            .unwrap_or_else(|| json!(text)));
+        return Ok(parsed.filter(|value| value.is_object() || value.is_array()).unwrap_or_else(|| json!(text)));
     }
     let wanted = types.join(" or ");
-    Err(AppError::new(
-        ErrorKind::Usage,
-        format!("`{name}` must be {wanted}, not `{text}`"),
-    ))
+    Err(AppError::new(ErrorKind::Usage, format!("`{name}` must be {wanted}, not `{text}`")))
 }
 
 /// Reads a word as one item of a list.
@@ -128,10 +118,7 @@ mod tests {
             },
             "$defs": { "id": { "type": "integer" } },
         });
-        let words: Vec<_> = words
-            .iter()
-            .map(|(name, text)| ((*name).to_owned(), json!(text)))
-            .collect();
+        let words: Vec<_> = words.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
         let mut arguments = Map::new();
         let result = add(&mut arguments, &schema, &words, &|value| value == "@1");
         let result = result.map_or_else(|error| json!(error.message), |()| Value::Object(arguments));
@@ -140,15 +127,9 @@ mod tests {
 
     #[test]
     fn words_become_what_the_schema_asks_for() {
-        check(
-            &[("n", "7"), ("f", "1.5"), ("b", "true")],
-            json!({ "n": 7, "f": 1.5, "b": true }),
-        );
+        check(&[("n", "7"), ("f", "1.5"), ("b", "true")], json!({ "n": 7, "f": 1.5, "b": true }));
         check(&[("s", "7"), ("maybe", "null")], json!({ "s": "7", "maybe": null }));
-        check(
-            &[("o", r#"{"a":1}"#), ("any", "7"), ("new", "x")],
-            json!({ "o": { "a": 1 }, "any": "7", "new": "x" }),
-        );
+        check(&[("o", r#"{"a":1}"#), ("any", "7"), ("new", "x")], json!({ "o": { "a": 1 }, "any": "7", "new": "x" }));
         check(&[("list", "a"), ("list", "b")], json!({ "list": ["a", "b"] }));
         check(&[("n", "@1")], json!({ "n": "@1" }));
         check(&[("ids", "1"), ("ids", "[2,3]")], json!({ "ids": [1, 2, 3] }));

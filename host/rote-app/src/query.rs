@@ -107,12 +107,7 @@ impl App {
         let workspace = self.workspace()?;
         let stored = workspace.response(id)?;
         let overview = workspace.overview(id, rows)?;
-        Ok(ResponseView {
-            response: stored.summary,
-            overview,
-            truncated: stored.truncated,
-            headers: stored.headers,
-        })
+        Ok(ResponseView { response: stored.summary, overview, truncated: stored.truncated, headers: stored.headers })
     }
 
     /// Returns a response's body.
@@ -127,11 +122,7 @@ impl App {
             Body::Text { text, note } => BodyView::Text { text, note },
             Body::Binary { sha256, bytes, path } => {
                 let path = workspace.folder().join(path);
-                BodyView::Binary {
-                    sha256: sha256.to_string(),
-                    bytes,
-                    path: path.display().to_string(),
-                }
+                BodyView::Binary { sha256: sha256.to_string(), bytes, path: path.display().to_string() }
             }
         })
     }

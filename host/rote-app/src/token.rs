@@ -12,11 +12,7 @@ impl App {
     /// # Errors
     /// Usage for a bad name or value, Auth for a vault that cannot be trusted.
     pub fn token_set(&self, name: &str, value: &SecretString, description: &str) -> Result<TokenInfo, AppError> {
-        let meta = TokenMeta {
-            created_at: self.now(),
-            expires_at: None,
-            description: description.to_owned(),
-        };
+        let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
         Ok(self.vault()?.set(name, value, meta)?)
     }
 
@@ -43,11 +39,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn token_delete(&self, name: &str) -> Result<(), AppError> {
-        if self.vault()?.delete(name)? {
-            Ok(())
-        } else {
-            Err(no_token(name))
-        }
+        if self.vault()?.delete(name)? { Ok(()) } else { Err(no_token(name)) }
     }
 }
 

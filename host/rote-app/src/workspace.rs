@@ -104,11 +104,7 @@ impl App {
         let workspace = Workspace::create(self.home()?, &name, self.now())?;
         let line = format!("{name}\n");
         write_atomic(&self.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
-        Ok(Initialised {
-            path: workspace.folder().to_owned(),
-            name,
-            created,
-        })
+        Ok(Initialised { path: workspace.folder().to_owned(), name, created })
     }
 
     /// Returns which workspace is in use.
@@ -118,11 +114,7 @@ impl App {
     pub fn locate(&self) -> Result<Where, AppError> {
         let (name, origin) = self.resolve()?.ok_or_else(no_workspace)?;
         let workspace = Workspace::open(self.home()?, &name)?;
-        Ok(Where {
-            path: workspace.folder().to_owned(),
-            name,
-            origin,
-        })
+        Ok(Where { path: workspace.folder().to_owned(), name, origin })
     }
 
     /// Returns all workspaces.
@@ -142,11 +134,7 @@ impl App {
         // Counts are made when somebody wants to see them: the vocabulary is too slow to load for a call.
         workspace.count_tokens(Tokenizer)?;
         let stats = workspace.stats()?;
-        Ok(Listing {
-            workspace: self.locate()?,
-            responses: workspace.ls()?,
-            stats,
-        })
+        Ok(Listing { workspace: self.locate()?, responses: workspace.ls()?, stats })
     }
 
     /// Removes responses, all of them when none are named; numbers go on counting.
@@ -169,10 +157,7 @@ impl App {
             all: clean.all,
         };
         let workspaces = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run)?;
-        Ok(Cleaned {
-            workspaces,
-            dry_run: clean.dry_run,
-        })
+        Ok(Cleaned { workspaces, dry_run: clean.dry_run })
     }
 
     /// Opens the workspace in use.
@@ -233,9 +218,7 @@ fn read_name(path: &Path) -> Result<Option<WorkspaceName>, AppError> {
     let bytes = read_capped(path, MAX_NAME_FILE)?;
     let text = String::from_utf8_lossy(&bytes);
     let named: Result<WorkspaceName, AppError> = name(text.trim());
-    named
-        .map(Some)
-        .map_err(|error| error.with_cause(format!("it stands in `{}`", path.display())))
+    named.map(Some).map_err(|error| error.with_cause(format!("it stands in `{}`", path.display())))
 }
 
 fn no_workspace() -> AppError {

@@ -90,10 +90,7 @@ pub struct Global {
 
 /// The commands, in the order in which one meets them.
 #[derive(Debug, Subcommand)]
-#[expect(
-    missing_docs,
-    reason = "text here would replace the help text, which stands at each command's `Args`"
-)]
+#[expect(missing_docs, reason = "text here would replace the help text, which stands at each command's `Args`")]
 pub enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]
@@ -180,14 +177,9 @@ pub fn words_error(error: clap::Error) -> CliError {
     };
     let hint = match near.as_slice() {
         [] => "rote --help".to_owned(),
-        names => format!(
-            "did you mean {}?",
-            names
-                .iter()
-                .map(|name| format!("`{name}`"))
-                .collect::<Vec<_>>()
-                .join(" or ")
-        ),
+        names => {
+            format!("did you mean {}?", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" or "))
+        }
     };
     usage(format!("there is no command `{word}`"), hint)
 }

@@ -37,14 +37,7 @@ impl Context {
         let home = home.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".rote")));
         let workspace = global.workspace.clone().or_else(|| variable("ROTE_WORKSPACE"));
         let verbose = global.verbose;
-        Self {
-            home,
-            workspace,
-            verbose,
-            environment,
-            app: OnceCell::new(),
-            executor: OnceCell::new(),
-        }
+        Self { home, workspace, verbose, environment, app: OnceCell::new(), executor: OnceCell::new() }
     }
 
     /// Returns the application.
@@ -75,10 +68,7 @@ impl Context {
     /// General when the system gives no threads.
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
         if self.executor.get().is_none() {
-            let built = tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(WORKERS)
-                .enable_all()
-                .build();
+            let built = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
             let built = built.map_err(|error| crate::error::io("cannot start the executor", &error))?;
             let _first = self.executor.set(built);
         }
@@ -90,16 +80,7 @@ impl Context {
     fn start_log(&self) {
         let asked = self.environment.get("ROTE_LOG").map(str::to_owned);
         let ours = |level: &str| {
-            let crates = [
-                "adapter",
-                "app",
-                "flow",
-                "gate",
-                "runtime",
-                "spec",
-                "vault",
-                "workspace",
-            ];
+            let crates = ["adapter", "app", "flow", "gate", "runtime", "spec", "vault", "workspace"];
             crates.map(|name| format!("rote_{name}={level}")).join(",")
         };
         let counted = match self.verbose {

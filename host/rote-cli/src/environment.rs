@@ -60,10 +60,7 @@ impl Environment {
     /// Returns a variable; an empty one counts as absent.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
-        self.variables
-            .get(name)
-            .map(String::as_str)
-            .filter(|value| !value.is_empty())
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// Returns whether standard input is a terminal, where reading it would wait for a person.
@@ -81,10 +78,7 @@ impl Environment {
         match &self.input {
             Input::Bytes(given) => bytes.clone_from(given),
             Input::Process => {
-                std::io::stdin()
-                    .lock()
-                    .take(most.saturating_add(1))
-                    .read_to_end(&mut bytes)?;
+                std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(&mut bytes)?;
             }
         }
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {

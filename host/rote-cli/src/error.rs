@@ -56,12 +56,7 @@ impl CliError {
     #[must_use]
     pub fn envelope(&self) -> Value {
         let (kind, message, hint, details) = match self {
-            Self::App(error) => (
-                error.kind,
-                error.message.clone(),
-                error.hint.clone(),
-                error.details_with_causes(),
-            ),
+            Self::App(error) => (error.kind, error.message.clone(), error.hint.clone(), error.details_with_causes()),
             Self::Words(error) => (ErrorKind::Usage, first_line(&error.to_string()), None, None),
             Self::BrokenPipe => (ErrorKind::General, "the reader is gone".to_owned(), None, None),
         };

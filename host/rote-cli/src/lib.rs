@@ -43,10 +43,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
     ui.colour = environment.stdout_terminal && !plain;
     ui.stderr_colour = environment.stderr_terminal && !plain;
     ui.json = environment.get("ROTE_OUTPUT_MODE") == Some("structured");
-    ui.json |= words
-        .iter()
-        .take_while(|word| *word != "--")
-        .any(|word| word == "--json");
+    ui.json |= words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
     if matches!(words.as_slice(), [_, word] if word == "--version" || word == "-V") {
         return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
     }
@@ -78,9 +75,6 @@ fn parse(words: Vec<OsString>) -> Result<Cli> {
                 .any(|known| known.get_name() == word || known.get_all_aliases().any(|alias| alias == word))
     };
     let words = rewrite::rewrite(words, &known);
-    let matches = command
-        .clone()
-        .try_get_matches_from(words)
-        .map_err(commands::words_error)?;
+    let matches = command.clone().try_get_matches_from(words).map_err(commands::words_error)?;
     Cli::from_arg_matches(&matches).map_err(|error| CliError::Words(Box::new(error)))
 }

@@ -63,16 +63,9 @@ mod tests {
     use super::*;
 
     fn check(line: &str, expected: &str) {
-        let words = std::iter::once("rote")
-            .chain(line.split(' '))
-            .map(OsString::from)
-            .collect();
+        let words = std::iter::once("rote").chain(line.split(' ')).map(OsString::from).collect();
         let rewritten = rewrite(words, &|word| ["call", "query", "odd_call"].contains(&word));
-        let rewritten: Vec<String> = rewritten
-            .into_iter()
-            .skip(1)
-            .map(|word| word.into_string().unwrap())
-            .collect();
+        let rewritten: Vec<String> = rewritten.into_iter().skip(1).map(|word| word.into_string().unwrap()).collect();
         assert_eq!(rewritten.join(" "), expected, "{line}");
     }
 
@@ -93,17 +86,7 @@ mod tests {
 
     #[test]
     fn everything_else_stays_as_it_is() {
-        for line in [
-            "odd_call x",
-            "call a b",
-            "_call x",
-            "--json",
-            "-w",
-            "ls @2",
-            "@x",
-            "@",
-            "call github x_call",
-        ] {
+        for line in ["odd_call x", "call a b", "_call x", "--json", "-w", "ls @2", "@x", "@", "call github x_call"] {
             check(line, line);
         }
     }

@@ -26,12 +26,7 @@ impl Report {
     pub fn new(data: impl serde::Serialize, text: impl Into<String>) -> Self {
         // Data of ours always has string keys; a value that cannot be shown is a bug that tests would see as null.
         let data = serde_json::to_value(data).unwrap_or(Value::Null);
-        Self {
-            data,
-            text: text.into(),
-            next: Vec::new(),
-            exit: 0,
-        }
+        Self { data, text: text.into(), next: Vec::new(), exit: 0 }
     }
 
     /// Adds what to do next.
@@ -43,10 +38,7 @@ impl Report {
 
     /// Returns the report of a condition: its value decides the exit code.
     pub fn condition(holds: bool) -> Self {
-        Self {
-            exit: u8::from(!holds),
-            ..Self::new(json!({ "result": holds }), holds.to_string())
-        }
+        Self { exit: u8::from(!holds), ..Self::new(json!({ "result": holds }), holds.to_string()) }
     }
 }
 
@@ -66,10 +58,7 @@ pub struct Ui<'a> {
 
 impl std::fmt::Debug for Ui<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Ui")
-            .field("json", &self.json)
-            .field("colour", &self.colour)
-            .finish_non_exhaustive()
+        f.debug_struct("Ui").field("json", &self.json).field("colour", &self.colour).finish_non_exhaustive()
     }
 }
 
@@ -84,14 +73,7 @@ fn written(result: io::Result<()>) -> Result<()> {
 impl<'a> Ui<'a> {
     /// Returns a user interface without colour that writes to these streams.
     pub fn new(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Self {
-        Self {
-            stdout,
-            stderr,
-            json: false,
-            terminal: false,
-            colour: false,
-            stderr_colour: false,
-        }
+        Self { stdout, stderr, json: false, terminal: false, colour: false, stderr_colour: false }
     }
 
     /// Writes text to stdout as it is and flushes.
@@ -99,11 +81,7 @@ impl<'a> Ui<'a> {
     /// # Errors
     /// When the reader is gone.
     pub fn out(&mut self, text: &str) -> Result<()> {
-        written(
-            self.stdout
-                .write_all(text.as_bytes())
-                .and_then(|()| self.stdout.flush()),
-        )
+        written(self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()))
     }
 
     /// Writes one line of talk to stderr. A reader who is gone does not matter here.
@@ -117,18 +95,11 @@ impl<'a> Ui<'a> {
     /// When the reader is gone.
     pub fn show(&mut self, report: &Report) -> Result<()> {
         if self.json {
-            return self.out(&format!(
-                "{}\n",
-                json!({ "schema": 1, "ok": true, "data": report.data })
-            ));
+            return self.out(&format!("{}\n", json!({ "schema": 1, "ok": true, "data": report.data })));
         }
         if !report.text.is_empty() {
             let end = if report.text.ends_with('\n') { "" } else { "\n" };
-            let text = if self.terminal {
-                printable(&report.text)
-            } else {
-                report.text.clone()
-            };
+            let text = if self.terminal { printable(&report.text) } else { report.text.clone() };
             self.out(&format!("{text}{end}"))?;
         }
         for command in &report.next {
@@ -143,11 +114,7 @@ impl<'a> Ui<'a> {
         match error {
             CliError::BrokenPipe => {}
             CliError::Words(words) if !words.use_stderr() => {
-                let text = if self.colour {
-                    words.render().ansi().to_string()
-                } else {
-                    words.to_string()
-                };
+                let text = if self.colour { words.render().ansi().to_string() } else { words.to_string() };
                 let _unread = self.out(&text);
             }
             _ if self.json => {
@@ -170,16 +137,11 @@ impl<'a> Ui<'a> {
         }
         let red = AnsiColor::Red.on_default().bold();
         let cyan = AnsiColor::Cyan.on_default().bold();
-        text.replacen("error:", &paint(red, "error:"), 1)
-            .replacen("\nhint:", &format!("\n{}", paint(cyan, "hint:")), 1)
+        text.replacen("error:", &paint(red, "error:"), 1).replacen("\nhint:", &format!("\n{}", paint(cyan, "hint:")), 1)
     }
 
     fn paint_stderr(&self, style: Style, text: &str) -> String {
-        if self.stderr_colour {
-            paint(style, text)
-        } else {
-            text.to_owned()
-        }
+        if self.stderr_colour { paint(style, text) } else { text.to_owned() }
     }
 }
 

@@ -94,11 +94,7 @@ impl Flows {
         let workspace = Workspace::open(&self.parts.home, &request.workspace)?;
         let trace = Trace::read(&workspace)?;
         let mut report = Report::default();
-        let sources = arguments::Sources {
-            workspace: &workspace,
-            trace: &trace,
-            engine: &*self.parts.engine,
-        };
+        let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*self.parts.engine };
         let selection = select::select(&sources, request, &*self.parts.surface, &mut report)?;
         let mut parameters = Parameters::default();
         let mut draft = Draft::build(&sources, &selection, &mut parameters)?;
@@ -121,10 +117,7 @@ impl Flows {
             adapters: pins.adapters,
             credentials: pins.credentials,
             write_permissions: pins.write_permissions,
-            output: OutputContract {
-                format: "json".to_owned(),
-                schema: schema_of(&recorded),
-            },
+            output: OutputContract { format: "json".to_owned(), schema: schema_of(&recorded) },
             baseline: trace.baseline(&workspace)?,
             provenance: Provenance {
                 workspace: request.workspace.clone(),
@@ -136,9 +129,7 @@ impl Flows {
             tags: request.tags.clone(),
         };
         let package = Package::of_plan(frontmatter, plan)?;
-        report.replayed_calls = self
-            .replay(&package, &sources, &selection, &parameters, &recorded)
-            .await?;
+        report.replayed_calls = self.replay(&package, &sources, &selection, &parameters, &recorded).await?;
         let path = self.write_draft(&request.name, &package, request.force)?;
         Ok(Crystallized {
             path,

@@ -272,9 +272,7 @@ pub enum FlowError {
 }
 
 fn nearest_text(nearest: Option<&str>) -> String {
-    nearest
-        .map(|name| format!("; did you mean `{name}`?"))
-        .unwrap_or_default()
+    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
 fn names(ids: &[AdapterId]) -> String {
@@ -282,19 +280,11 @@ fn names(ids: &[AdapterId]) -> String {
 }
 
 fn problems_text(problems: &[ParameterProblem]) -> String {
-    problems
-        .iter()
-        .map(|one| format!("parameter `{}` {}", one.name, one.problem))
-        .collect::<Vec<_>>()
-        .join("; ")
+    problems.iter().map(|one| format!("parameter `{}` {}", one.name, one.problem)).collect::<Vec<_>>().join("; ")
 }
 
 fn expected_text(expected: &[String]) -> String {
-    if expected.is_empty() {
-        "no parameters".to_owned()
-    } else {
-        expected.join(", ")
-    }
+    if expected.is_empty() { "no parameters".to_owned() } else { expected.join(", ") }
 }
 
 /// The seed's text, per adapter, with what became of each used tool.
@@ -323,12 +313,7 @@ impl FlowError {
     /// Wraps an error of the adapter layer.
     pub(crate) fn adapter(adapter: &AdapterId, error: &dyn Classify) -> Self {
         let message = with_causes(error);
-        Self::Adapter {
-            adapter: adapter.clone(),
-            message,
-            kind: error.kind(),
-            hint: error.hint(),
-        }
+        Self::Adapter { adapter: adapter.clone(), message, kind: error.kind(), hint: error.hint() }
     }
 }
 
@@ -379,31 +364,24 @@ impl Classify for FlowError {
             }
             Self::MissingAdapters { missing, origin, .. } => {
                 let id = missing.first()?;
-                format!(
-                    "rote adapter new {id} --spec {}",
-                    origin.as_deref().unwrap_or("<file|url>")
-                )
+                format!("rote adapter new {id} --spec {}", origin.as_deref().unwrap_or("<file|url>"))
             }
             Self::FingerprintMismatch { drifts, .. } => {
                 format!("rote adapter info {}", drifts.first()?.adapter)
             }
             Self::Parameters { flow, expected, .. } => {
-                let words: Vec<&str> = expected
-                    .iter()
-                    .filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty()))
-                    .collect();
+                let words: Vec<&str> =
+                    expected.iter().filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty())).collect();
                 let words: Vec<String> = words.into_iter().map(|name| format!("{name}=…")).collect();
                 format!("rote run {flow} {}", words.join(" ")).trim_end().to_owned()
             }
             Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
                 "rote flow template create --workspace <workspace> --name <name>".to_owned()
             }
-            Self::Stopped {
-                resume: Some(resume), ..
-            } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => source
-                .hint()
-                .unwrap_or_else(|| format!("rote ls --workspace {workspace}")),
+            Self::Stopped { resume: Some(resume), .. } => resume.clone(),
+            Self::Stopped { source, workspace, .. } => {
+                source.hint().unwrap_or_else(|| format!("rote ls --workspace {workspace}"))
+            }
             Self::InDoubt { workspace, .. } => format!("rote ls --workspace {workspace}"),
             Self::NothingToCrystallize { workspace, .. } => {
                 format!("rote call <adapter> <tool> --workspace {workspace}")
@@ -422,16 +400,13 @@ impl Classify for FlowError {
         match self {
             Self::FingerprintMismatch { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
             Self::MissingAdapters { flow, missing, .. } => Some(json!({ "flow": flow, "adapters": missing })),
-            Self::Parameters {
-                flow, problems, schema, ..
-            } => Some(json!({ "flow": flow, "problems": problems, "parameters": schema })),
+            Self::Parameters { flow, problems, schema, .. } => {
+                Some(json!({ "flow": flow, "problems": problems, "parameters": schema }))
+            }
             Self::ParamSpec { name, arguments, .. } => Some(json!({ "parameter": name, "arguments": arguments })),
-            Self::Stopped {
-                flow,
-                workspace,
-                source,
-                ..
-            } => Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() })),
+            Self::Stopped { flow, workspace, source, .. } => {
+                Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
+            }
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
             Self::Load(error) => error.details(),

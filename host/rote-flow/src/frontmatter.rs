@@ -199,10 +199,7 @@ impl Frontmatter {
         struct Versioned {
             schema: u32,
         }
-        let malformed = |message: String| FlowError::Malformed {
-            what: "frontmatter",
-            message,
-        };
+        let malformed = |message: String| FlowError::Malformed { what: "frontmatter", message };
         if bytes.len() > MAX_FRONTMATTER_BYTES {
             return Err(malformed(format!("it is larger than {MAX_FRONTMATTER_BYTES} bytes")));
         }
@@ -220,10 +217,7 @@ impl Frontmatter {
     /// Returns the schemas of the parameters, by name.
     pub fn parameter_schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
         let properties = self.parameters.get("properties").and_then(Value::as_object);
-        properties
-            .into_iter()
-            .flatten()
-            .map(|(name, schema)| (name.as_str(), schema))
+        properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
     }
 
     /// Whether a run without this parameter is refused.

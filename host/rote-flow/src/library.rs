@@ -73,9 +73,7 @@ impl FlowReference {
         }
         text.parse()
             .map(Self::Name)
-            .map_err(|error: rote_types::IdError| FlowError::Usage {
-                message: error.to_string(),
-            })
+            .map_err(|error: rote_types::IdError| FlowError::Usage { message: error.to_string() })
     }
 }
 
@@ -197,10 +195,7 @@ impl Flows {
         let names = self.names().unwrap_or_default();
         let nearest = names.iter().filter(|known| nearness(known) >= NEAR);
         let nearest = nearest.max_by(|one, other| nearness(one).total_cmp(&nearness(other)));
-        FlowError::NoFlow {
-            name: name.to_string(),
-            nearest: nearest.map(ToString::to_string),
-        }
+        FlowError::NoFlow { name: name.to_string(), nearest: nearest.map(ToString::to_string) }
     }
 
     fn file(&self, name: &FlowName) -> PathBuf {
@@ -213,18 +208,11 @@ impl Flows {
         if !folder.is_dir() {
             return Ok(Vec::new());
         }
-        let fail = |source| HomeError::Io {
-            action: "list",
-            path: folder.clone(),
-            source,
-        };
+        let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
         let mut names = Vec::new();
         for found in folder.read_dir().map_err(fail)?.take(MAX_LISTED) {
             let found = found.map_err(fail)?;
-            let name = found
-                .file_name()
-                .to_str()
-                .and_then(|name| name.parse::<FlowName>().ok());
+            let name = found.file_name().to_str().and_then(|name| name.parse::<FlowName>().ok());
             names.extend(name.filter(|name| self.file(name).is_file()));
         }
         names.sort();
@@ -237,17 +225,8 @@ impl Flows {
         if !path.exists() {
             return Ok(());
         }
-        let released = self
-            .read_path(&path)
-            .is_ok_and(|package| package.frontmatter.status != FlowStatus::Draft);
-        if force && !released {
-            Ok(())
-        } else {
-            Err(FlowError::Exists {
-                name: name.clone(),
-                released,
-            })
-        }
+        let released = self.read_path(&path).is_ok_and(|package| package.frontmatter.status != FlowStatus::Draft);
+        if force && !released { Ok(()) } else { Err(FlowError::Exists { name: name.clone(), released }) }
     }
 
     /// Writes a draft.
@@ -267,14 +246,7 @@ impl Flows {
         let folder = self.parts.home.cache_dir();
         create_private_dir(&folder)?;
         let made = tempfile::Builder::new().prefix(prefix).tempdir_in(&folder);
-        made.map_err(|source| {
-            HomeError::Io {
-                action: "make a folder in",
-                path: folder,
-                source,
-            }
-            .into()
-        })
+        made.map_err(|source| HomeError::Io { action: "make a folder in", path: folder, source }.into())
     }
 }
 
@@ -286,10 +258,7 @@ fn entry(name: &FlowName, path: PathBuf, package: &Package) -> FlowEntry {
         version: Some(frontmatter.version.clone()),
         status: Some(frontmatter.status),
         steps: package.plan.steps.len(),
-        parameters: frontmatter
-            .parameter_schemas()
-            .map(|(name, _)| name.to_owned())
-            .collect(),
+        parameters: frontmatter.parameter_schemas().map(|(name, _)| name.to_owned()).collect(),
         adapters: frontmatter.adapters.keys().map(ToString::to_string).collect(),
         path,
         problem: None,

@@ -54,12 +54,7 @@ impl Package {
         let tail = digest_section(&bytes)?;
         bytes.extend_from_slice(&tail);
         let digest = sha256(&bytes);
-        Ok(Self {
-            frontmatter,
-            plan,
-            bytes,
-            digest,
-        })
+        Ok(Self { frontmatter, plan, bytes, digest })
     }
 
     /// Reads a file and verifies it.
@@ -69,32 +64,21 @@ impl Package {
     /// [`FlowError::Malformed`] when a section is.
     pub fn read(bytes: Vec<u8>) -> Result<Self, FlowError> {
         if bytes.len() > MAX_FLOW_BYTES {
-            return Err(FlowError::TooLarge {
-                bytes: bytes.len(),
-                max: MAX_FLOW_BYTES,
-            });
+            return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
         }
         verify(&bytes)?;
         let section = |name: &'static str| {
-            custom_section(&bytes, name)?.ok_or_else(|| FlowError::NotAFlow {
-                message: format!("it has no section `{name}`"),
-            })
+            custom_section(&bytes, name)?
+                .ok_or_else(|| FlowError::NotAFlow { message: format!("it has no section `{name}`") })
         };
         let frontmatter = Frontmatter::parse(section(FRONTMATTER_SECTION)?)?;
         let payload = section(PAYLOAD_SECTION)?;
         let plan = match frontmatter.form {
-            Form::Plan => Plan::parse(payload).map_err(|error| FlowError::Malformed {
-                what: "plan",
-                message: error.to_string(),
-            })?,
+            Form::Plan => Plan::parse(payload)
+                .map_err(|error| FlowError::Malformed { what: "plan", message: error.to_string() })?,
         };
         let digest = sha256(&bytes);
-        Ok(Self {
-            frontmatter,
-            plan,
-            bytes,
-            digest,
-        })
+        Ok(Self { frontmatter, plan, bytes, digest })
     }
 
     /// Returns the file's bytes.
@@ -114,9 +98,7 @@ impl Package {
     /// # Errors
     /// Never for a package that was read or made; the sections are looked up again.
     pub fn payload(&self) -> Result<&[u8], FlowError> {
-        let missing = || FlowError::NotAFlow {
-            message: format!("it has no section `{PAYLOAD_SECTION}`"),
-        };
+        let missing = || FlowError::NotAFlow { message: format!("it has no section `{PAYLOAD_SECTION}`") };
         custom_section(&self.bytes, PAYLOAD_SECTION)?.ok_or_else(missing)
     }
 }
@@ -136,9 +118,9 @@ fn verify(bytes: &[u8]) -> Result<(), FlowError> {
     match split.map(matches).transpose()? {
         Some(true) => Ok(()),
         // What was never a flow is named as that, and not as a damaged one.
-        _ if custom_section(bytes, FRONTMATTER_SECTION)?.is_none() => Err(FlowError::NotAFlow {
-            message: format!("it has no section `{FRONTMATTER_SECTION}`"),
-        }),
+        _ if custom_section(bytes, FRONTMATTER_SECTION)?.is_none() => {
+            Err(FlowError::NotAFlow { message: format!("it has no section `{FRONTMATTER_SECTION}`") })
+        }
         _ => Err(FlowError::Tampered),
     }
 }

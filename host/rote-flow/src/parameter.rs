@@ -32,17 +32,11 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
     let given: Vec<(&str, Result<Value, String>)> = match input {
         ParameterInput::Words(words) => words
             .iter()
-            .map(|(name, text)| {
-                (
-                    name.as_str(),
-                    schema_of(name).map_or(Ok(Value::Null), |schema| typed(schema, text)),
-                )
-            })
+            .map(|(name, text)| (name.as_str(), schema_of(name).map_or(Ok(Value::Null), |schema| typed(schema, text))))
             .collect(),
-        ParameterInput::Json(members) => members
-            .iter()
-            .map(|(name, value)| (name.as_str(), Ok(value.clone())))
-            .collect(),
+        ParameterInput::Json(members) => {
+            members.iter().map(|(name, value)| (name.as_str(), Ok(value.clone()))).collect()
+        }
     };
     for (name, value) in given {
         let checked = match schema_of(name) {
@@ -52,10 +46,7 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
         };
         match checked {
             Ok(value) => drop(values.insert(name.to_owned(), value)),
-            Err(problem) => problems.push(ParameterProblem {
-                name: name.to_owned(),
-                problem,
-            }),
+            Err(problem) => problems.push(ParameterProblem { name: name.to_owned(), problem }),
         }
     }
     for (name, schema) in frontmatter.parameter_schemas() {
@@ -65,17 +56,10 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
         if let Some(default) = schema.get("default") {
             values.insert(name.to_owned(), default.clone());
         } else if frontmatter.is_required(name) {
-            problems.push(ParameterProblem {
-                name: name.to_owned(),
-                problem: "is missing".to_owned(),
-            });
+            problems.push(ParameterProblem { name: name.to_owned(), problem: "is missing".to_owned() });
         }
     }
-    if problems.is_empty() {
-        Ok(values)
-    } else {
-        Err(refusal(frontmatter, problems))
-    }
+    if problems.is_empty() { Ok(values) } else { Err(refusal(frontmatter, problems)) }
 }
 
 fn refusal(frontmatter: &Frontmatter, problems: Vec<ParameterProblem>) -> FlowError {

@@ -152,13 +152,7 @@ impl Flows {
         self.journal_end(&frontmatter, &workspace, outcome.as_ref().err())?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         match outcome {
-            Ok(outcome) => Ok(report(
-                &frontmatter,
-                &workspace,
-                tools.steps(&workspace)?,
-                outcome,
-                duration_ms,
-            )),
+            Ok(outcome) => Ok(report(&frontmatter, &workspace, tools.steps(&workspace)?, outcome, duration_ms)),
             Err(source) => Err(stopped(request, &parameters, &frontmatter, &workspace, source)),
         }
     }
@@ -184,10 +178,8 @@ impl Flows {
         let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
         let flow: String = frontmatter.name.as_str().chars().take(NAME_CHARS).collect();
         let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let name =
-            WorkspaceName::try_from(format!("run-{flow}-{digits}-{suffix}")).map_err(|error| FlowError::Usage {
-                message: error.to_string(),
-            })?;
+        let name = WorkspaceName::try_from(format!("run-{flow}-{digits}-{suffix}"))
+            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         Ok((Arc::new(Workspace::create(&self.parts.home, &name, now)?), Done::new()))
     }
 
@@ -224,14 +216,8 @@ impl Flows {
     }
 
     fn journal(&self, kind: &'static str, body: Value) -> Result<(), FlowError> {
-        let event = NewEvent {
-            kind,
-            effect: None,
-            body,
-        };
-        self.parts
-            .journal
-            .append(self.parts.clock.now(), Durability::Process, &[event])?;
+        let event = NewEvent { kind, effect: None, body };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
 }
@@ -279,11 +265,7 @@ fn stopped(
             FlowReference::Path(path) => quoted(&path.to_string_lossy()),
         };
         let mut words = vec![format!("rote run {flow}")];
-        words.extend(
-            parameters
-                .iter()
-                .map(|(name, value)| quoted(&format!("{name}={}", rote_plan::text_of(value)))),
-        );
+        words.extend(parameters.iter().map(|(name, value)| quoted(&format!("{name}={}", rote_plan::text_of(value)))));
         words.push(format!("--resume {} --confirm {token}", workspace.name()));
         words.join(" ")
     });

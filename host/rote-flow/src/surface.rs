@@ -43,11 +43,7 @@ pub struct ToolChange {
 impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.tool, self.verdict)?;
-        if self.changes.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " ({})", self.changes.join("; "))
-        }
+        if self.changes.is_empty() { Ok(()) } else { write!(f, " ({})", self.changes.join("; ")) }
     }
 }
 
@@ -66,11 +62,7 @@ pub(crate) fn drift(
     for (name, tool_pin) in &pin.tools {
         let same = installed.tool_digests.get(name) == Some(&tool_pin.digest);
         let change = if same {
-            ToolChange {
-                tool: name.clone(),
-                verdict: "identical",
-                changes: Vec::new(),
-            }
+            ToolChange { tool: name.clone(), verdict: "identical", changes: Vec::new() }
         } else {
             let sent = sent_arguments(plan, adapter, name);
             judge(name, tool_pin, surface.tool(adapter, name)?.as_ref(), &sent)
@@ -78,20 +70,12 @@ pub(crate) fn drift(
         tools.push(change);
     }
     let (expected, installed) = (pin.fingerprint.clone(), installed.fingerprint.clone());
-    Ok(Some(Drift {
-        adapter: adapter.clone(),
-        expected,
-        installed,
-        tools,
-    }))
+    Ok(Some(Drift { adapter: adapter.clone(), expected, installed, tools }))
 }
 
 /// The argument names of each step that calls the tool.
 fn sent_arguments<'p>(plan: &'p Plan, adapter: &AdapterId, tool: &str) -> Vec<BTreeSet<&'p str>> {
-    let steps = plan
-        .steps
-        .iter()
-        .filter(|step| step.adapter == adapter.as_str() && step.tool == tool);
+    let steps = plan.steps.iter().filter(|step| step.adapter == adapter.as_str() && step.tool == tool);
     steps
         .map(|step| match &step.arguments {
             Expression::Object(members) => members.iter().map(|(key, _)| key.as_str()).collect(),
@@ -104,11 +88,7 @@ fn sent_arguments<'p>(plan: &'p Plan, adapter: &AdapterId, tool: &str) -> Vec<BT
 /// Judges a changed tool by what the flow sends.
 fn judge(name: &str, pin: &ToolPin, installed: Option<&Tool>, sent: &[BTreeSet<&str>]) -> ToolChange {
     let Some(tool) = installed else {
-        return ToolChange {
-            tool: name.to_owned(),
-            verdict: "breaking",
-            changes: vec!["it is gone".to_owned()],
-        };
+        return ToolChange { tool: name.to_owned(), verdict: "breaking", changes: vec!["it is gone".to_owned()] };
     };
     let mut breaking = Vec::new();
     let mut harmless = Vec::new();
@@ -127,24 +107,13 @@ fn judge(name: &str, pin: &ToolPin, installed: Option<&Tool>, sent: &[BTreeSet<&
         None => BTreeSet::new(),
     };
     let all_sent: BTreeSet<&str> = sent.iter().flatten().copied().collect();
-    breaking.extend(
-        all_sent
-            .iter()
-            .filter(|name| !known(name))
-            .map(|name| format!("argument `{name}` is gone")),
-    );
-    let lacking = required
-        .iter()
-        .filter(|name| sent.iter().any(|step| !step.contains(*name)));
+    breaking.extend(all_sent.iter().filter(|name| !known(name)).map(|name| format!("argument `{name}` is gone")));
+    let lacking = required.iter().filter(|name| sent.iter().any(|step| !step.contains(*name)));
     breaking.extend(lacking.map(|name| format!("argument `{name}` is now required")));
     if breaking.is_empty() {
         harmless.push("its schema or hints changed, what this flow sends still fits by name".to_owned());
     }
     let verdict = if breaking.is_empty() { "compatible" } else { "breaking" };
     breaking.append(&mut harmless);
-    ToolChange {
-        tool: name.to_owned(),
-        verdict,
-        changes: breaking,
-    }
+    ToolChange { tool: name.to_owned(), verdict, changes: breaking }
 }

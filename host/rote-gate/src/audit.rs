@@ -46,28 +46,16 @@ impl Gate {
         let mut adapters: BTreeSet<AdapterId> = logs_of(journal, None)?.into_keys().collect();
         adapters.extend(self.adapters_with_logs()?);
         // All locks before the reading that counts, in one order, so that no line is missed or written twice.
-        let dirs: Vec<_> = adapters
-            .iter()
-            .map(|adapter| (adapter, home.adapter_logs_dir(adapter)))
-            .collect();
-        let locks = dirs
-            .iter()
-            .map(|(_, dir)| lock_log(dir))
-            .collect::<Result<Vec<_>, _>>()?;
+        let dirs: Vec<_> = adapters.iter().map(|adapter| (adapter, home.adapter_logs_dir(adapter))).collect();
+        let locks = dirs.iter().map(|(_, dir)| lock_log(dir)).collect::<Result<Vec<_>, _>>()?;
         let mut logs = logs_of(journal, None)?;
-        let mut report = RebuildReport {
-            files: 0,
-            lines: 0,
-            changed: Vec::new(),
-        };
+        let mut report = RebuildReport { files: 0, lines: 0, changed: Vec::new() };
         for (adapter, dir) in &dirs {
             let own = logs.remove(*adapter).unwrap_or_default();
             report.files += own.len();
             report.lines += own.values().map(|text| text.lines().count()).sum::<usize>();
             let changed = write_logs(dir, &own)?;
-            report
-                .changed
-                .extend(changed.iter().map(|path| path.display().to_string()));
+            report.changed.extend(changed.iter().map(|path| path.display().to_string()));
             write_nonces(home, journal, adapter, self.parts.clock.now())?;
         }
         drop(locks);
@@ -76,11 +64,7 @@ impl Gate {
 
     fn adapters_with_logs(&self) -> Result<Vec<AdapterId>, GateError> {
         let dir = self.parts.home.adapters_dir();
-        let failed = |source| HomeError::Io {
-            action: "list",
-            path: dir.clone(),
-            source,
-        };
+        let failed = |source| HomeError::Io { action: "list", path: dir.clone(), source };
         let mut found = Vec::new();
         for entry in std::fs::read_dir(&dir).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();

@@ -53,11 +53,7 @@ pub(crate) fn choose(
     for alternative in claimed.iter().filter(|alternative| !alternative.is_empty()) {
         match collect(source, adapter, alternative)? {
             Ok((credentials, previews)) => {
-                return Ok(Choice {
-                    credentials,
-                    previews,
-                    missing: None,
-                });
+                return Ok(Choice { credentials, previews, missing: None });
             }
             Err(problem) => drop(missing.get_or_insert(problem)),
         }
@@ -66,11 +62,7 @@ pub(crate) fn choose(
         // Either no way was claimed, or the tool can be called without.
         None => Ok(Choice::default()),
         Some(_) if claimed.iter().any(Vec::is_empty) => Ok(Choice::default()),
-        Some((previews, error)) => Ok(Choice {
-            credentials: Vec::new(),
-            previews,
-            missing: Some(error),
-        }),
+        Some((previews, error)) => Ok(Choice { credentials: Vec::new(), previews, missing: Some(error) }),
     }
 }
 
@@ -84,10 +76,8 @@ fn check_claim(adapter: &Manifest, tool: &Tool, claimed: &[Vec<String>]) -> Resu
     if claimed.iter().all(fits) {
         return Ok(());
     }
-    let message = format!(
-        "`{}` of adapter `{}` may not use the credentials that were asked for",
-        tool.name, adapter.id
-    );
+    let message =
+        format!("`{}` of adapter `{}` may not use the credentials that were asked for", tool.name, adapter.id);
     Err(refused("credential.slot", message))
 }
 
@@ -103,27 +93,15 @@ fn collect(source: &Source<'_>, adapter: &Manifest, alternative: &[String]) -> R
             problem,
         };
         let Some(AuthSlot { kind, token_env, .. }) = adapter.auth.schemes.get(slot) else {
-            let reason = adapter
-                .auth
-                .unsupported
-                .get(slot)
-                .map_or("it is not supported", String::as_str);
+            let reason = adapter.auth.unsupported.get(slot).map_or("it is not supported", String::as_str);
             missing.get_or_insert(auth("", reason.to_owned()));
             continue;
         };
         let found = source.vault.resolve(token_env, source.env.as_ref())?;
         let present = found.is_some();
-        previews.push(CredentialPreview {
-            slot: slot.clone(),
-            token: token_env.clone(),
-            present,
-        });
+        previews.push(CredentialPreview { slot: slot.clone(), token: token_env.clone(), present });
         match found {
-            Some((value, _)) => credentials.push(Credential {
-                kind: kind.clone(),
-                token: token_env.clone(),
-                value,
-            }),
+            Some((value, _)) => credentials.push(Credential { kind: kind.clone(), token: token_env.clone(), value }),
             None => {
                 let problem = format!("`{token_env}` is neither in the vault nor in the environment");
                 missing.get_or_insert(auth(token_env, problem));
@@ -141,12 +119,7 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], route:
     let mut url = outgoing.target.url().clone();
     for credential in credentials {
         let value = credential.value.expose_secret();
-        let unusable = || {
-            refused(
-                "credential.value",
-                format!("the value of `{}` cannot be sent", credential.token),
-            )
-        };
+        let unusable = || refused("credential.value", format!("the value of `{}` cannot be sent", credential.token));
         match &credential.kind {
             AuthKind::Bearer => set_header(outgoing, header::AUTHORIZATION, &format!("Bearer {value}")),
             AuthKind::Basic => set_header(outgoing, header::AUTHORIZATION, &format!("Basic {}", basic(value))),
@@ -160,9 +133,7 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], route:
             }
             AuthKind::ApiKeyCookie { name } => {
                 outgoing.cookies.retain(|pair| pair.split('=').next() != Some(name));
-                let clean = value
-                    .bytes()
-                    .all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
+                let clean = value.bytes().all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
                 clean.then(|| outgoing.cookies.push(format!("{name}={value}")))
             }
         }
@@ -183,11 +154,7 @@ fn set_header(outgoing: &mut Outgoing, name: HeaderName, value: &str) -> Option<
 
 /// The value of `Authorization: Basic` (RFC 7617): user and password, or a user alone.
 pub(crate) fn basic(value: &str) -> String {
-    let pair = if value.contains(':') {
-        value.to_owned()
-    } else {
-        format!("{value}:")
-    };
+    let pair = if value.contains(':') { value.to_owned() } else { format!("{value}:") };
     base64::engine::general_purpose::STANDARD.encode(pair)
 }
 
@@ -232,20 +199,12 @@ pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> (S
     }
     let mut text = url.to_string();
     if !tail.is_empty() {
-        let joint = if url.query().is_some() {
-            tail
-        } else {
-            tail.replacen('&', "?", 1)
-        };
+        let joint = if url.query().is_some() { tail } else { tail.replacen('&', "?", 1) };
         text.push_str(&joint);
     }
-    let kept = outgoing
-        .headers
-        .iter()
-        .filter(|(name, _)| !added.iter().any(|(other, _)| other == name.as_str()));
-    let mut headers: Vec<(String, String)> = kept
-        .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
-        .collect();
+    let kept = outgoing.headers.iter().filter(|(name, _)| !added.iter().any(|(other, _)| other == name.as_str()));
+    let mut headers: Vec<(String, String)> =
+        kept.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
     headers.extend(added);
     if !cookies.is_empty() {
         headers.push(("cookie".into(), cookies.join("; ")));
@@ -256,8 +215,5 @@ pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> (S
 /// The kinds and names of a manifest's slots, for [`masked`].
 pub(crate) fn kinds(adapter: &Manifest, previews: &[CredentialPreview]) -> Vec<(AuthKind, String)> {
     let kind = |preview: &CredentialPreview| adapter.auth.schemes.get(&preview.slot).map(|slot| slot.kind.clone());
-    previews
-        .iter()
-        .filter_map(|preview| Some((kind(preview)?, preview.token.clone())))
-        .collect()
+    previews.iter().filter_map(|preview| Some((kind(preview)?, preview.token.clone()))).collect()
 }

@@ -81,10 +81,7 @@ pub(crate) struct Egress {
 impl Egress {
     pub(crate) fn new(resolver: Option<Arc<dyn Resolve>>) -> Self {
         let resolver = resolver.unwrap_or_else(|| Arc::new(SystemResolver::default()));
-        Self {
-            resolver,
-            clients: Mutex::new(HashMap::new()),
-        }
+        Self { resolver, clients: Mutex::new(HashMap::new()) }
     }
 
     /// Sends one request and reads the whole answer.
@@ -98,12 +95,7 @@ impl Egress {
         let work = self.exchange_unbounded(wire, allowed, limits, &host);
         match tokio::time::timeout(limits.total, work).await {
             Ok(result) => result,
-            Err(_) => Err(UpstreamFailure::Timeout {
-                host,
-                stage: "total",
-                limit: limits.total,
-            }
-            .into()),
+            Err(_) => Err(UpstreamFailure::Timeout { host, stage: "total", limit: limits.total }.into()),
         }
     }
 
@@ -118,22 +110,14 @@ impl Egress {
         let client = self.client(wire.target, addresses, limits.connect)?;
         let mut request = reqwest::Request::new(wire.method, wire.target.url().clone());
         *request.headers_mut() = wire.headers;
-        let upload = wire
-            .body
-            .as_ref()
-            .map_or(0, |body| u64::try_from(body.len()).unwrap_or(u64::MAX));
+        let upload = wire.body.as_ref().map_or(0, |body| u64::try_from(body.len()).unwrap_or(u64::MAX));
         *request.body_mut() = wire.body.map(reqwest::Body::from);
 
         let limit = limits.first_byte + Duration::from_secs(upload / SLOWEST_UPLOAD);
         let head = match tokio::time::timeout(limit, client.execute(request)).await {
             Ok(result) => result.map_err(|error| failure_of(&error, host, limits))?,
             Err(_) => {
-                return Err(UpstreamFailure::Timeout {
-                    host: host.into(),
-                    stage: "first byte",
-                    limit,
-                }
-                .into());
+                return Err(UpstreamFailure::Timeout { host: host.into(), stage: "first byte", limit }.into());
             }
         };
         read_answer(head, host, limits).await
@@ -156,10 +140,7 @@ impl Egress {
                     stage: "name lookup",
                     limit: limits.connect,
                 })?;
-                found.map_err(|error| UpstreamFailure::Unreachable {
-                    host: host.to_owned(),
-                    message: error.0,
-                })?
+                found.map_err(|error| UpstreamFailure::Unreachable { host: host.to_owned(), message: error.0 })?
             }
         };
         let mut vetted = Vec::with_capacity(found.len());
@@ -175,11 +156,7 @@ impl Egress {
             (true, Some(refusal)) => Err(SendFailure::Refused(refusal)),
             (true, None) => {
                 let message = "the name has no address".to_owned();
-                Err(UpstreamFailure::Unreachable {
-                    host: host.to_owned(),
-                    message,
-                }
-                .into())
+                Err(UpstreamFailure::Unreachable { host: host.to_owned(), message }.into())
             }
         }
     }
@@ -191,10 +168,7 @@ impl Egress {
         addresses: Vec<IpAddr>,
         connect: Duration,
     ) -> Result<reqwest::Client, SendFailure> {
-        let dial: Vec<SocketAddr> = addresses
-            .iter()
-            .map(|address| SocketAddr::new(*address, target.port()))
-            .collect();
+        let dial: Vec<SocketAddr> = addresses.iter().map(|address| SocketAddr::new(*address, target.port())).collect();
         let mut addresses = addresses;
         addresses.sort_unstable();
         let key = ClientKey {
@@ -231,10 +205,7 @@ fn build(key: &ClientKey, dial: &[SocketAddr]) -> Result<reqwest::Client, reqwes
         .dns_resolver(NoNames)
         .resolve_to_addrs(&key.host, dial);
     match key.https {
-        true => builder
-            .https_only(true)
-            .tls_version_min(reqwest::tls::Version::TLS_1_2)
-            .build(),
+        true => builder.https_only(true).tls_version_min(reqwest::tls::Version::TLS_1_2).build(),
         // No certificate is looked at, so none has to be loaded.
         false => builder.http1_only().tls_certs_only(std::iter::empty()).build(),
     }
@@ -251,24 +222,12 @@ impl reqwest::dns::Resolve for NoNames {
 }
 
 async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimits) -> Result<Answer, SendFailure> {
-    let size: usize = head
-        .headers()
-        .iter()
-        .map(|(name, value)| name.as_str().len() + value.len() + 4)
-        .sum();
-    let too_large = |what, limit| UpstreamFailure::TooLarge {
-        host: host.to_owned(),
-        what,
-        limit,
-    };
+    let size: usize = head.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
+    let too_large = |what, limit| UpstreamFailure::TooLarge { host: host.to_owned(), what, limit };
     if size > limits.header_bytes {
         return Err(too_large("headers", limits.header_bytes).into());
     }
-    let text = |name| {
-        head.headers()
-            .get(name)
-            .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-    };
+    let text = |name| head.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mut answer = Answer {
         status: head.status().as_u16(),
         content_type: text(http::header::CONTENT_TYPE).unwrap_or_default(),
@@ -294,21 +253,15 @@ fn failure_of(error: &reqwest::Error, host: &str, limits: &CallLimits) -> Upstre
     let host = host.to_owned();
     let (message, http) = causes(error);
     if error.is_connect() && error.is_timeout() {
-        return UpstreamFailure::Timeout {
-            host,
-            stage: "connect",
-            limit: limits.connect,
-        };
+        return UpstreamFailure::Timeout { host, stage: "connect", limit: limits.connect };
     }
     if error.is_connect() {
         return UpstreamFailure::Unreachable { host, message };
     }
     match http {
-        Some(HttpFailure::HeadTooLarge) => UpstreamFailure::TooLarge {
-            host,
-            what: "headers",
-            limit: limits.header_bytes,
-        },
+        Some(HttpFailure::HeadTooLarge) => {
+            UpstreamFailure::TooLarge { host, what: "headers", limit: limits.header_bytes }
+        }
         None if error.is_decode() => UpstreamFailure::Encoding { host, message },
         _ => UpstreamFailure::Protocol { host, message },
     }
@@ -327,19 +280,11 @@ fn causes(error: &reqwest::Error) -> (String, Option<HttpFailure>) {
     let mut cause = error.source();
     while let Some(source) = cause {
         message = source.to_string();
-        let inner = source
-            .downcast_ref::<std::io::Error>()
-            .and_then(std::io::Error::get_ref);
-        let found = source
-            .downcast_ref::<hyper::Error>()
-            .or(inner.and_then(|inner| inner.downcast_ref()));
+        let inner = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let found = source.downcast_ref::<hyper::Error>().or(inner.and_then(|inner| inner.downcast_ref()));
         if let Some(found) = found {
             let too_large = found.is_parse() && message.contains("too large");
-            http = Some(if too_large {
-                HttpFailure::HeadTooLarge
-            } else {
-                HttpFailure::Other
-            });
+            http = Some(if too_large { HttpFailure::HeadTooLarge } else { HttpFailure::Other });
         }
         cause = source.source();
     }
@@ -358,10 +303,7 @@ impl SendFailure {
         match self {
             Self::Refused(refusal) => GateError::Egress { refusal, adapter: None },
             Self::Upstream(failure) => GateError::Upstream { response, failure },
-            Self::Setup(message) => GateError::Setup {
-                what: "the HTTP client",
-                message,
-            },
+            Self::Setup(message) => GateError::Setup { what: "the HTTP client", message },
         }
     }
 }

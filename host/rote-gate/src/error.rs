@@ -310,21 +310,10 @@ impl Classify for GateError {
             Self::Denied { rule, .. } => Some(json!({ "rule": rule })),
             Self::Policy(error) => error.details(),
             Self::Egress { refusal, .. } => refusal.details(),
-            Self::FingerprintMismatch {
-                adapter,
-                subject,
-                expected,
-                installed,
-            } => Some(json!({
+            Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({
                 "adapter": adapter, "subject": subject, "expected": expected, "installed": installed
             })),
-            Self::ConfirmationNeeded {
-                adapter,
-                tool,
-                token,
-                expires,
-                detail,
-            } => Some(json!({
+            Self::ConfirmationNeeded { adapter, tool, token, expires, detail } => Some(json!({
                 "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,
                 "expires": expires, "refused": detail.refused, "command": detail.command
             })),
@@ -350,9 +339,7 @@ fn egress_hint(refusal: &EgressRefusal, adapter: Option<&AdapterId>) -> Option<S
     match refusal {
         EgressRefusal::Address { address, port, .. } => {
             let bits = if address.is_ipv4() { 32 } else { 128 };
-            Some(format!(
-                "rote adapter allow {adapter} --cidr {address}/{bits} --port {port}"
-            ))
+            Some(format!("rote adapter allow {adapter} --cidr {address}/{bits} --port {port}"))
         }
         EgressRefusal::Base { .. } => Some(format!("rote adapter set {adapter} base_url URL")),
         _ => Some(format!("rote adapter info {adapter}")),

@@ -43,17 +43,9 @@ impl Gate {
         for _ in 0..=MAX_HOPS {
             same_origin(target.url(), &typed)?;
             self.note_document(target.url())?;
-            let wire = Wire {
-                method: Method::GET,
-                target: &target,
-                headers: headers(),
-                body: None,
-            };
-            let answer = self
-                .egress
-                .exchange(wire, &allowed, limits)
-                .await
-                .map_err(|failure| failure.into_error(None))?;
+            let wire = Wire { method: Method::GET, target: &target, headers: headers(), body: None };
+            let answer =
+                self.egress.exchange(wire, &allowed, limits).await.map_err(|failure| failure.into_error(None))?;
             match answer.status {
                 200..=299 => return Ok(answer.body),
                 301 | 302 | 303 | 307 | 308 => target = target_of(&redirect(&answer, &target)?)?,
@@ -66,14 +58,8 @@ impl Gate {
     fn note_document(&self, url: &Url) -> Result<(), GateError> {
         let mut bare = url.clone();
         bare.set_query(None);
-        let event = NewEvent {
-            kind: DOCUMENT_REQUESTED,
-            effect: None,
-            body: json!({ "url": bare.as_str() }),
-        };
-        self.parts
-            .journal
-            .append(self.parts.clock.now(), Durability::Process, &[event])?;
+        let event = NewEvent { kind: DOCUMENT_REQUESTED, effect: None, body: json!({ "url": bare.as_str() }) };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
 }
@@ -90,11 +76,7 @@ fn same_origin(url: &Url, typed: &Url) -> Result<(), GateError> {
     let (own, other) = (typed.origin().ascii_serialization(), url.origin().ascii_serialization());
     let message = format!("a document at `{own}` may not lead to `{other}`");
     let hint = Some("fetch the other document yourself and pass the files".to_owned());
-    Err(GateError::Denied {
-        rule: "fetch.origin".to_owned(),
-        message,
-        hint,
-    })
+    Err(GateError::Denied { rule: "fetch.origin".to_owned(), message, hint })
 }
 
 /// The grant that lies in typing a loopback address: that address and that port.
@@ -106,44 +88,25 @@ fn loopback_grant(typed: &Url) -> Vec<AllowedRange> {
         _ => Vec::new(),
     };
     let reason = "typed by a person";
-    let grant = |cidr| AllowedRange {
-        cidr,
-        port: typed.port_or_known_default(),
-        reason: reason.to_owned(),
-    };
-    ranges
-        .into_iter()
-        .filter_map(|range| range.parse().ok())
-        .map(grant)
-        .collect()
+    let grant = |cidr| AllowedRange { cidr, port: typed.port_or_known_default(), reason: reason.to_owned() };
+    ranges.into_iter().filter_map(|range| range.parse().ok()).map(grant).collect()
 }
 
 fn headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
     headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING));
-    headers.insert(
-        header::ACCEPT,
-        HeaderValue::from_static("application/json, application/yaml, */*;q=0.5"),
-    );
+    headers.insert(header::ACCEPT, HeaderValue::from_static("application/json, application/yaml, */*;q=0.5"));
     headers
 }
 
 fn redirect(answer: &Answer, from: &Target) -> Result<String, GateError> {
     let location = answer.location.as_deref().unwrap_or_default();
     let joined = from.url().join(location);
-    joined
-        .map(String::from)
-        .map_err(|error| protocol(from, format!("its redirect is no URL: {error}")))
+    joined.map(String::from).map_err(|error| protocol(from, format!("its redirect is no URL: {error}")))
 }
 
 fn protocol(target: &Target, message: String) -> GateError {
-    let failure = UpstreamFailure::Protocol {
-        host: authority(target),
-        message,
-    };
-    GateError::Upstream {
-        response: None,
-        failure,
-    }
+    let failure = UpstreamFailure::Protocol { host: authority(target), message };
+    GateError::Upstream { response: None, failure }
 }

@@ -45,12 +45,7 @@ impl Passage<'_> {
         let work = self.hops(outgoing);
         match tokio::time::timeout(self.limits.total, work).await {
             Ok(result) => result,
-            Err(_) => Err(UpstreamFailure::Timeout {
-                host,
-                stage: "total",
-                limit: self.limits.total,
-            }
-            .into()),
+            Err(_) => Err(UpstreamFailure::Timeout { host, stage: "total", limit: self.limits.total }.into()),
         }
     }
 
@@ -81,10 +76,7 @@ impl Passage<'_> {
             return None;
         }
         let target = self.redirect_target(answer, &outgoing.target)?;
-        let mut next = Outgoing {
-            target,
-            ..self.plain?.clone()
-        };
+        let mut next = Outgoing { target, ..self.plain?.clone() };
         inject(&mut next, self.credentials, self.route?).ok()?;
         Some(next)
     }
@@ -153,11 +145,7 @@ impl Flight<'_> {
             body: self.redactor.bytes(answer.body),
             truncated: false,
         };
-        let mut ending = Ending {
-            status: Some(status),
-            duration: self.since.elapsed(),
-            ..Ending::default()
-        };
+        let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
         let stored = self.invocation.workspace.record(self.response, self.recording(outcome));
         let stored = stored.map(|stored| stored.reference());
         match &stored {
@@ -165,11 +153,8 @@ impl Flight<'_> {
             Err(_) => ending.error = Some("the answer could not be recorded".to_owned()),
         }
         let closed = self.entry.close(self.parts, FINISHED, &ending);
-        let unrecorded = |source| GateError::ExecutedUnrecorded {
-            response: self.response,
-            status: Some(status),
-            source,
-        };
+        let unrecorded =
+            |source| GateError::ExecutedUnrecorded { response: self.response, status: Some(status), source };
         let response = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
         match closed {
             Ok(()) => {}
@@ -183,23 +168,14 @@ impl Flight<'_> {
     fn judge(&self, response: ResponseRef, location: Option<String>) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
         match (response.status, location) {
-            (400.., _) => Err(GateError::Http {
-                response,
-                adapter,
-                tool,
-            }),
+            (400.., _) => Err(GateError::Http { response, adapter, tool }),
             (status, Some(location)) if is_redirect(status) => {
                 let reason = match self.entry.writes {
                     true => "a write is never sent twice",
                     false => "it does not lead to the same tool at the same origin",
                 };
                 let tool = format!("{adapter}/{tool}");
-                Err(GateError::Redirected {
-                    response,
-                    tool,
-                    location,
-                    reason,
-                })
+                Err(GateError::Redirected { response, tool, location, reason })
             }
             _ => Ok(response),
         }
@@ -208,14 +184,12 @@ impl Flight<'_> {
     fn failed(&mut self, failure: SendFailure) -> GateError {
         let refused = matches!(failure, SendFailure::Refused(_));
         let error = match failure.into_error(Some(self.response)) {
-            GateError::Upstream { response, failure } => GateError::Upstream {
-                response,
-                failure: clean(failure, &self.redactor),
-            },
-            GateError::Egress { refusal, .. } => GateError::Egress {
-                refusal,
-                adapter: Some(self.invocation.adapter.id.clone()),
-            },
+            GateError::Upstream { response, failure } => {
+                GateError::Upstream { response, failure: clean(failure, &self.redactor) }
+            }
+            GateError::Egress { refusal, .. } => {
+                GateError::Egress { refusal, adapter: Some(self.invocation.adapter.id.clone()) }
+            }
             other => other,
         };
         let code = match &error {
@@ -230,18 +204,12 @@ impl Flight<'_> {
             }
         }
         // A write whose answer was lost on the way may have happened all the same.
-        let kind = if self.entry.writes && is_open(&error) {
-            IN_DOUBT
-        } else {
-            FAILED
-        };
+        let kind = if self.entry.writes && is_open(&error) { IN_DOUBT } else { FAILED };
         match self.record_failure(kind, code, &error.to_string()) {
             // Whether a write happened is not known, so its loss must not look like a plain failure.
-            Err(source) if self.entry.writes && !refused => GateError::ExecutedUnrecorded {
-                response: self.response,
-                status: None,
-                source,
-            },
+            Err(source) if self.entry.writes && !refused => {
+                GateError::ExecutedUnrecorded { response: self.response, status: None, source }
+            }
             Err(source) => {
                 tracing::warn!(error = %source, "a failure could not be recorded");
                 error
@@ -251,16 +219,9 @@ impl Flight<'_> {
     }
 
     fn record_failure(&self, kind: &'static str, code: &str, message: &str) -> Result<(), RecordError> {
-        let outcome = RecordedOutcome::Failed {
-            kind: code.to_owned(),
-            message: message.to_owned(),
-        };
+        let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.to_owned() };
         let recorded = self.invocation.workspace.record(self.response, self.recording(outcome));
-        let ending = Ending {
-            error: Some(message.to_owned()),
-            duration: self.since.elapsed(),
-            ..Ending::default()
-        };
+        let ending = Ending { error: Some(message.to_owned()), duration: self.since.elapsed(), ..Ending::default() };
         let closed = self.entry.close(self.parts, kind, &ending);
         recorded?;
         match closed {
@@ -270,12 +231,7 @@ impl Flight<'_> {
     }
 
     fn recording(&self, outcome: RecordedOutcome) -> Recording {
-        Recording {
-            request: self.request.clone(),
-            outcome,
-            started: self.started,
-            duration: self.since.elapsed(),
-        }
+        Recording { request: self.request.clone(), outcome, started: self.started, duration: self.since.elapsed() }
     }
 }
 
@@ -285,10 +241,7 @@ impl Drop for Flight<'_> {
             return;
         }
         let (kind, message) = match self.entry.writes {
-            true => (
-                IN_DOUBT,
-                "the call was given up while it ran; whether it happened is not known",
-            ),
+            true => (IN_DOUBT, "the call was given up while it ran; whether it happened is not known"),
             false => (FAILED, "the call was given up while it ran"),
         };
         if let Err(error) = self.record_failure(kind, "cancelled", message) {
@@ -312,18 +265,15 @@ fn is_open(error: &GateError) -> bool {
 /// Takes secrets out of the only free text that a failure has.
 fn clean(failure: UpstreamFailure, redactor: &Redactor) -> UpstreamFailure {
     match failure {
-        UpstreamFailure::Unreachable { host, message } => UpstreamFailure::Unreachable {
-            host,
-            message: redactor.text(message),
-        },
-        UpstreamFailure::Encoding { host, message } => UpstreamFailure::Encoding {
-            host,
-            message: redactor.text(message),
-        },
-        UpstreamFailure::Protocol { host, message } => UpstreamFailure::Protocol {
-            host,
-            message: redactor.text(message),
-        },
+        UpstreamFailure::Unreachable { host, message } => {
+            UpstreamFailure::Unreachable { host, message: redactor.text(message) }
+        }
+        UpstreamFailure::Encoding { host, message } => {
+            UpstreamFailure::Encoding { host, message: redactor.text(message) }
+        }
+        UpstreamFailure::Protocol { host, message } => {
+            UpstreamFailure::Protocol { host, message: redactor.text(message) }
+        }
         other => other,
     }
 }

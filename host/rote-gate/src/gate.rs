@@ -56,9 +56,7 @@ pub struct Gate {
 
 impl fmt::Debug for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Gate")
-            .field("home", &self.parts.home)
-            .finish_non_exhaustive()
+        f.debug_struct("Gate").field("home", &self.parts.home).finish_non_exhaustive()
     }
 }
 
@@ -108,11 +106,7 @@ impl Gate {
             route: admission.route.as_ref(),
             plain: admission.outgoing.as_ref(),
             credentials: &choice.credentials,
-            allowed: invocation
-                .policy
-                .as_ref()
-                .as_ref()
-                .map_or(&[], |policy| policy.allowed_ranges()),
+            allowed: invocation.policy.as_ref().as_ref().map_or(&[], |policy| policy.allowed_ranges()),
             limits: &invocation.limits,
         };
         let result = passage.run(outgoing).await;
@@ -131,10 +125,7 @@ impl Gate {
         if sent >= invocation.limits.sends {
             invocation.sends.store(invocation.limits.sends, Ordering::Relaxed);
             let what = format!("the number of requests of one call of `{}`", invocation.tool.name);
-            return Err(GateError::Limit {
-                what,
-                limit: invocation.limits.sends.to_string(),
-            });
+            return Err(GateError::Limit { what, limit: invocation.limits.sends.to_string() });
         }
         let (_, response) = invocation.workspace.begin_call(&NewCall {
             adapter: invocation.adapter.id.clone(),
@@ -155,23 +146,12 @@ impl Gate {
         admission: &mut Admission<'_>,
         claimed: &ClaimedRequest,
     ) -> Result<(Choice, Outgoing), Box<Refused>> {
-        let refused = |error| {
-            Box::new(Refused {
-                error,
-                choice: Choice::default(),
-            })
-        };
+        let refused = |error| Box::new(Refused { error, choice: Choice::default() });
         let (adapter, tool) = (&admission.invocation.adapter, &admission.invocation.tool);
-        let source = Source {
-            vault: &self.parts.vault,
-            env: &self.parts.env,
-        };
+        let source = Source { vault: &self.parts.vault, env: &self.parts.env };
         let chosen = credential::choose(&source, adapter, tool, &claimed.credentials);
         if let Some(error) = admission.failure.take() {
-            return Err(Box::new(Refused {
-                error,
-                choice: chosen.unwrap_or_default(),
-            }));
+            return Err(Box::new(Refused { error, choice: chosen.unwrap_or_default() }));
         }
         let mut choice = chosen.map_err(refused)?;
         if let Some(error) = choice.missing.take() {
@@ -205,11 +185,8 @@ impl Gate {
         waiting.record.decision = rote_govern::audit::Decision::Confirm;
         let minted = waiting.mint(&self.parts, &scope)?;
         let invocation = admission.invocation;
-        let detail = Confirmation {
-            impact: admission.impact.clone(),
-            refused,
-            command: repeat(invocation, &minted.token),
-        };
+        let detail =
+            Confirmation { impact: admission.impact.clone(), refused, command: repeat(invocation, &minted.token) };
         Err(GateError::ConfirmationNeeded {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
@@ -255,10 +232,7 @@ impl Gate {
     fn unsent(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
         let recording = Recording {
             request: request_record(admission, choice),
-            outcome: RecordedOutcome::Failed {
-                kind: error.kind().as_str().to_owned(),
-                message: error.to_string(),
-            },
+            outcome: RecordedOutcome::Failed { kind: error.kind().as_str().to_owned(), message: error.to_string() },
             started: self.parts.clock.now(),
             duration: std::time::Duration::ZERO,
         };
@@ -348,8 +322,7 @@ fn request_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
 fn host_header(outgoing: &Outgoing) -> String {
     let url = outgoing.target.url();
     let host = url.host_str().unwrap_or_default();
-    url.port()
-        .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn body_preview(body: &[u8]) -> BodyPreview {

@@ -47,9 +47,9 @@ impl Entry {
             Verdict::Audit => Decision::Audit,
             Verdict::Allow => Decision::Allow,
         };
-        let (rule, reason) = admission.decisive().map_or_else(Default::default, |stage| {
-            (stage.rule.to_string(), stage.message.to_string())
-        });
+        let (rule, reason) = admission
+            .decisive()
+            .map_or_else(Default::default, |stage| (stage.rule.to_string(), stage.message.to_string()));
         let url = admission.outgoing.as_ref().map_or_else(String::new, |outgoing| {
             let mut url = outgoing.target.url().clone();
             url.set_query(None);
@@ -75,11 +75,7 @@ impl Entry {
             args_digest: arguments,
             credentials: Vec::new(),
         };
-        Ok(Self {
-            effect: EffectId(parts.entropy.uuid()),
-            record,
-            writes: writes(invocation),
-        })
+        Ok(Self { effect: EffectId(parts.entropy.uuid()), record, writes: writes(invocation) })
     }
 
     /// Changes what was decided, for a refusal that comes after the stages.
@@ -90,19 +86,13 @@ impl Entry {
     }
 
     fn event(&self, kind: &'static str) -> NewEvent {
-        NewEvent {
-            kind,
-            effect: Some(self.effect.clone()),
-            body: body(&self.record),
-        }
+        NewEvent { kind, effect: Some(self.effect.clone()), body: body(&self.record) }
     }
 
     /// Writes that something did not happen, or only in words.
     pub(crate) fn note(&self, parts: &GateParts, kind: &'static str) -> Result<(), GateError> {
         let append = || -> Result<((), Vec<Event>), GateError> {
-            let events = parts
-                .journal
-                .append(parts.clock.now(), Durability::Process, &[self.event(kind)])?;
+            let events = parts.journal.append(parts.clock.now(), Durability::Process, &[self.event(kind)])?;
             Ok(((), events))
         };
         match is_guarded(kind, self.record.decision) {
@@ -113,18 +103,9 @@ impl Entry {
 
     /// Writes that the effect is about to happen.
     pub(crate) fn start(&self, parts: &GateParts) -> Result<(), GateError> {
-        let durability = if self.writes {
-            Durability::Disk
-        } else {
-            Durability::Process
-        };
+        let durability = if self.writes { Durability::Disk } else { Durability::Process };
         let append = || -> Result<((), Vec<Event>), GateError> {
-            Ok((
-                (),
-                parts
-                    .journal
-                    .append(parts.clock.now(), durability, &[self.event(STARTED)])?,
-            ))
+            Ok(((), parts.journal.append(parts.clock.now(), durability, &[self.event(STARTED)])?))
         };
         match is_guarded(STARTED, self.record.decision) {
             true => projection::with_guard_log(&parts.home, &parts.journal, &self.record.adapter, append),
@@ -142,24 +123,14 @@ impl Entry {
         let Some(hash) = token_hash(token) else {
             return Ok(Some("it is not 16 lower-case hex digits".to_owned()));
         };
-        let claim = TokenClaim {
-            hash,
-            binding: self.binding(scope),
-        };
+        let claim = TokenClaim { hash, binding: self.binding(scope) };
         let used = json!({
             "adapter": self.record.adapter, "tool": self.record.tool, "token_hash": hash, "workspace": scope,
         });
-        let used = NewEvent {
-            kind: CONFIRMATION_CONSUMED,
-            effect: Some(self.effect.clone()),
-            body: used,
-        };
+        let used = NewEvent { kind: CONFIRMATION_CONSUMED, effect: Some(self.effect.clone()), body: used };
         let append = || -> Result<(Option<String>, Vec<Event>), GateError> {
             let now = parts.clock.now();
-            match parts
-                .journal
-                .append_consuming(now, &claim, &[used, self.event(STARTED)])?
-            {
+            match parts.journal.append_consuming(now, &claim, &[used, self.event(STARTED)])? {
                 Ok(events) => Ok((None, events)),
                 Err(refusal) => Ok((Some(refusal.to_string()), Vec::new())),
             }
@@ -178,22 +149,11 @@ impl Entry {
         let created_at = parts.clock.now();
         let expires_at = created_at
             .checked_add(CONFIRM_LIFETIME)
-            .map_err(|error| GateError::Setup {
-                what: "the clock",
-                message: error.to_string(),
-            })?;
-        parts.journal.put_token(&NewToken {
-            hash,
-            binding: self.binding(scope),
-            created_at,
-            expires_at,
-        })?;
+            .map_err(|error| GateError::Setup { what: "the clock", message: error.to_string() })?;
+        parts.journal.put_token(&NewToken { hash, binding: self.binding(scope), created_at, expires_at })?;
         self.note(parts, CONFIRMATION_REQUESTED)?;
         self.project_tokens(parts);
-        Ok(Minted {
-            token,
-            expires: expires_at,
-        })
+        Ok(Minted { token, expires: expires_at })
     }
 
     fn project_tokens(&self, parts: &GateParts) {
@@ -225,11 +185,7 @@ impl Entry {
             error: ending.error.clone(),
             duration_ms: u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
         };
-        let event = NewEvent {
-            kind,
-            effect: Some(self.effect.clone()),
-            body: body(&outcome),
-        };
+        let event = NewEvent { kind, effect: Some(self.effect.clone()), body: body(&outcome) };
         parts.journal.append(parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
@@ -247,10 +203,7 @@ pub(crate) struct Ending {
 /// The workspace that a token is bound to. A flow runs in a new workspace each time, so its tokens are bound
 /// to the flow instead.
 pub(crate) fn confirm_scope(invocation: &Invocation) -> WorkspaceName {
-    let flow = invocation
-        .flow
-        .as_ref()
-        .and_then(|flow| format!("flow.{}", flow.name).parse().ok());
+    let flow = invocation.flow.as_ref().and_then(|flow| format!("flow.{}", flow.name).parse().ok());
     flow.unwrap_or_else(|| invocation.workspace.name().clone())
 }
 

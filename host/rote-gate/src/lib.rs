@@ -29,8 +29,5 @@ pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
 pub use resolver::{Environment, Resolve, ResolveError};
 
 #[cfg(test)]
-#[expect(
-    clippy::disallowed_methods,
-    reason = "tests look at files, and damage them, from outside"
-)]
+#[expect(clippy::disallowed_methods, reason = "tests look at files, and damage them, from outside")]
 mod tests;

@@ -74,11 +74,7 @@ pub(crate) fn write_nonces(
         .collect();
     let mut text = format!("{:#}", serde_json::Value::Array(rows));
     text.push('\n');
-    write_atomic(
-        &home.adapter_logs_dir(adapter).join("write_guard_nonces.json"),
-        text.as_bytes(),
-        FileMode::Private,
-    )
+    write_atomic(&home.adapter_logs_dir(adapter).join("write_guard_nonces.json"), text.as_bytes(), FileMode::Private)
 }
 
 /// Every line of every log, by adapter and date.
@@ -96,11 +92,7 @@ pub(crate) fn logs_of(journal: &Journal, only: Option<&AdapterId>) -> Result<Log
         next = last.seq + 1;
         for guarded in events.iter().filter_map(line_of) {
             if only.is_none_or(|only| *only == guarded.adapter) {
-                let log = logs
-                    .entry(guarded.adapter)
-                    .or_default()
-                    .entry(guarded.date)
-                    .or_default();
+                let log = logs.entry(guarded.adapter).or_default().entry(guarded.date).or_default();
                 log.push_str(&guarded.line);
                 log.push('\n');
             }
@@ -143,21 +135,8 @@ fn log_file(dir: &Path, date: &str) -> PathBuf {
 }
 
 fn line_of(event: &Event) -> Option<GuardLine> {
-    let Event {
-        seq,
-        at,
-        kind,
-        effect,
-        body,
-        ..
-    } = event;
-    write_guard_line(JournalLine {
-        seq: *seq,
-        at: *at,
-        kind,
-        effect: effect.as_ref(),
-        body,
-    })
+    let Event { seq, at, kind, effect, body, .. } = event;
+    write_guard_line(JournalLine { seq: *seq, at: *at, kind, effect: effect.as_ref(), body })
 }
 
 fn append_lines(dir: &Path, events: &[Event]) -> Result<(), HomeError> {
@@ -173,11 +152,7 @@ fn rebuild_one(dir: &Path, journal: &Journal, adapter: &AdapterId) -> Result<(),
 }
 
 fn known_logs(dir: &Path) -> Result<Vec<PathBuf>, HomeError> {
-    let failed = |source| HomeError::Io {
-        action: "list",
-        path: dir.to_owned(),
-        source,
-    };
+    let failed = |source| HomeError::Io { action: "list", path: dir.to_owned(), source };
     let mut found = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(failed)? {
         let path = entry.map_err(failed)?.path();

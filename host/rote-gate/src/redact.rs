@@ -63,15 +63,8 @@ impl Redactor {
                 }
             }
         }
-        let spellings = patterns
-            .keys()
-            .map(|pattern| Finder::new(pattern).into_owned())
-            .collect();
-        Self {
-            spellings,
-            masks: patterns.into_values().collect(),
-            automaton: OnceLock::new(),
-        }
+        let spellings = patterns.keys().map(|pattern| Finder::new(pattern).into_owned()).collect();
+        Self { spellings, masks: patterns.into_values().collect(), automaton: OnceLock::new() }
     }
 
     /// The automaton, when `text` has something to replace.
@@ -82,9 +75,7 @@ impl Redactor {
         if text.len() <= SMALL && !self.spellings.iter().any(|spelling| spelling.find(text).is_some()) {
             return None;
         }
-        let search = self
-            .automaton
-            .get_or_init(|| automaton(self.spellings.iter().map(Finder::needle)));
+        let search = self.automaton.get_or_init(|| automaton(self.spellings.iter().map(Finder::needle)));
         search.is_match(text).then_some(search)
     }
 
@@ -108,10 +99,7 @@ impl Redactor {
 
     /// Redacts headers, names included.
     pub(crate) fn headers(&self, headers: Vec<(String, String)>) -> Vec<(String, String)> {
-        headers
-            .into_iter()
-            .map(|(name, value)| (self.text(name), self.text(value)))
-            .collect()
+        headers.into_iter().map(|(name, value)| (self.text(name), self.text(value))).collect()
     }
 }
 
@@ -189,28 +177,15 @@ fn escaped(text: &str) -> Vec<Vec<u8>> {
     let json = serde_json::to_string(text).unwrap_or_default();
     let json = json.trim_matches('"').to_owned();
     let unicode = |c: char| match c {
-        '<' | '>' | '&' | '\'' | '+' | '=' | '\u{7f}'.. => c
-            .encode_utf16(&mut [0; 2])
-            .iter()
-            .map(|unit| format!("\\u{unit:04x}"))
-            .collect(),
+        '<' | '>' | '&' | '\'' | '+' | '=' | '\u{7f}'.. => {
+            c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
+        }
         other => other.to_string(),
     };
     let ascii: String = json.chars().map(unicode).collect();
-    let html = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;");
+    let html = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;");
     let quoted = html.replace('\'', "&#39;");
-    let all = [
-        json.replace('/', "\\/"),
-        ascii.replace('/', "\\/"),
-        json,
-        ascii,
-        html,
-        quoted,
-    ];
+    let all = [json.replace('/', "\\/"), ascii.replace('/', "\\/"), json, ascii, html, quoted];
     all.into_iter().map(String::into_bytes).collect()
 }
 
@@ -234,11 +209,7 @@ mod tests {
     const SECRET: &str = "s3cr3t/Tok+en=\"é&<x>";
 
     fn redactor(kind: AuthKind, value: &str) -> Redactor {
-        Redactor::new(&[Credential {
-            kind,
-            token: "API_TOKEN".into(),
-            value: SecretString::from(value),
-        }])
+        Redactor::new(&[Credential { kind, token: "API_TOKEN".into(), value: SecretString::from(value) }])
     }
 
     #[test]

@@ -74,18 +74,12 @@ pub(crate) fn normalise(
     let method = check_method(claimed, tool)?;
     let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
     if let Some(place) = method_override(claimed, &target, tool) {
-        return Err(refused(
-            "request.method_override",
-            format!("{place} names another method than `{method}`"),
-        ));
+        return Err(refused("request.method_override", format!("{place} names another method than `{method}`")));
     }
     let bytes = claimed.body.as_ref().map_or(0, Vec::len);
     if bytes > limits.request_bytes {
         let what = format!("a request body of {bytes} bytes");
-        return Err(GateError::Limit {
-            what,
-            limit: format!("{} bytes", limits.request_bytes),
-        });
+        return Err(GateError::Limit { what, limit: format!("{} bytes", limits.request_bytes) });
     }
     let mut outgoing = Outgoing {
         method,
@@ -96,16 +90,10 @@ pub(crate) fn normalise(
         dropped: Vec::new(),
     };
     take_headers(&mut outgoing, &claimed.headers)?;
-    outgoing
-        .headers
-        .push((http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
-    outgoing
-        .headers
-        .push((http::header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING)));
+    outgoing.headers.push((http::header::USER_AGENT, HeaderValue::from_static(USER_AGENT)));
+    outgoing.headers.push((http::header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPT_ENCODING)));
     if !outgoing.headers.iter().any(|(name, _)| name == http::header::ACCEPT) {
-        outgoing
-            .headers
-            .push((http::header::ACCEPT, HeaderValue::from_static("*/*")));
+        outgoing.headers.push((http::header::ACCEPT, HeaderValue::from_static("*/*")));
     }
     Ok(outgoing)
 }
@@ -113,18 +101,11 @@ pub(crate) fn normalise(
 fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateError> {
     let own = tool.method.as_str();
     if claimed.method != own {
-        let message = format!(
-            "tool `{}` is `{own}`; a `{}` request is not its own",
-            tool.name,
-            shown(&claimed.method)
-        );
+        let message = format!("tool `{}` is `{own}`; a `{}` request is not its own", tool.name, shown(&claimed.method));
         return Err(refused("egress.method", message));
     }
     if tool.method == rote_types::Method::Mcp {
-        return Err(refused(
-            "egress.method",
-            format!("tool `{}` is not called over plain HTTP", tool.name),
-        ));
+        return Err(refused("egress.method", format!("tool `{}` is not called over plain HTTP", tool.name)));
     }
     Method::from_bytes(own.as_bytes()).map_err(|_| refused("egress.method", format!("`{own}` is not a method")))
 }
@@ -132,11 +113,7 @@ fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateErr
 /// Finds a `_method` field, by which some servers let a request be another than it looks.
 fn method_override(claimed: &ClaimedRequest, target: &Target, tool: &Tool) -> Option<&'static str> {
     let other = |value: &str| !value.eq_ignore_ascii_case(tool.method.as_str());
-    if target
-        .url()
-        .query_pairs()
-        .any(|(name, value)| name == "_method" && other(&value))
-    {
+    if target.url().query_pairs().any(|(name, value)| name == "_method" && other(&value)) {
         return Some("the query field `_method`");
     }
     let form = claimed.headers.iter().any(|(name, value)| {
@@ -151,10 +128,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
     let bytes: usize = claimed.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
     if claimed.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
         let what = format!("{} request headers of {bytes} bytes", claimed.len());
-        return Err(GateError::Limit {
-            what,
-            limit: format!("{MAX_HEADERS} headers, {MAX_HEADER_BYTES} bytes"),
-        });
+        return Err(GateError::Limit { what, limit: format!("{MAX_HEADERS} headers, {MAX_HEADER_BYTES} bytes") });
     }
     for (name, value) in claimed {
         let bad = |part: &str| refused("request.header", format!("header `{}` {part}", shown(name)));
@@ -163,9 +137,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
         let content = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| bad("holds a control character"))?;
         let lower = parsed.as_str();
         if lower == COOKIE_PARAMETER {
-            outgoing
-                .cookies
-                .push(cookie_pair(value).ok_or_else(|| bad("is no cookie pair"))?);
+            outgoing.cookies.push(cookie_pair(value).ok_or_else(|| bad("is no cookie pair"))?);
         } else if HOST_ONLY.contains(&lower) || HOST_ONLY_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
             outgoing.dropped.push(lower.to_owned());
         } else {
@@ -186,11 +158,7 @@ fn cookie_pair(text: &str) -> Option<String> {
 }
 
 pub(crate) fn refused(rule: &str, message: String) -> GateError {
-    GateError::Denied {
-        rule: rule.to_owned(),
-        message,
-        hint: None,
-    }
+    GateError::Denied { rule: rule.to_owned(), message, hint: None }
 }
 
 /// A guest's text for a message.
@@ -224,10 +192,7 @@ mod tests {
         ClaimedRequest {
             method: "POST".into(),
             url: "/t".into(),
-            headers: headers
-                .iter()
-                .map(|(name, value)| ((*name).into(), (*value).into()))
-                .collect(),
+            headers: headers.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             ..ClaimedRequest::default()
         }
     }
@@ -283,20 +248,13 @@ mod tests {
             ("a b", "c"),
             ("Cookie", "a\r\n"),
         ] {
-            assert!(
-                matches!(run(&claim(&[(name, value)])), Err(GateError::Denied { .. })),
-                "{name:?} {value:?}"
-            );
+            assert!(matches!(run(&claim(&[(name, value)])), Err(GateError::Denied { .. })), "{name:?} {value:?}");
         }
     }
 
     #[test]
     fn cookie_parameters_become_cookies_and_cannot_smuggle_a_second_one() {
-        let outgoing = run(&claim(&[
-            ("rote-cookie-parameter", "a=1"),
-            ("Rote-Cookie-Parameter", "b=x y"),
-        ]))
-        .unwrap();
+        let outgoing = run(&claim(&[("rote-cookie-parameter", "a=1"), ("Rote-Cookie-Parameter", "b=x y")])).unwrap();
         assert_eq!(outgoing.cookies, ["a=1", "b=x y"]);
         for bad in ["a=1; session=2", "a", "=1", "a b=1"] {
             assert!(run(&claim(&[("rote-cookie-parameter", bad)])).is_err(), "{bad}");

@@ -44,10 +44,7 @@ impl Resolve for SystemResolver {
         let make = || async { TokioResolver::builder_tokio()?.build() };
         let resolver = self.resolver.get_or_try_init(make).await;
         let resolver = resolver.map_err(|error| ResolveError(format!("no resolver: {error}")))?;
-        let answer = resolver
-            .lookup_ip(name)
-            .await
-            .map_err(|error| ResolveError(error.to_string()))?;
+        let answer = resolver.lookup_ip(name).await.map_err(|error| ResolveError(error.to_string()))?;
         Ok(answer.iter().collect())
     }
 }

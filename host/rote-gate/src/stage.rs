@@ -32,16 +32,7 @@ pub(crate) struct Admission<'i> {
 type Stage = fn(&mut Admission<'_>) -> StageVerdict;
 
 /// The order of design §6. What follows the grant (journal, effect, record) is in `gate`.
-const STAGES: [Stage; 8] = [
-    normalised,
-    fingerprint,
-    hard_floor,
-    intent,
-    scope,
-    optimistic_lock,
-    write_guard,
-    grant,
-];
+const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, optimistic_lock, write_guard, grant];
 
 impl<'i> Admission<'i> {
     /// Runs every stage; a denial does not hide what the later ones say.
@@ -98,12 +89,7 @@ impl<'i> Admission<'i> {
     fn deny(&mut self, stage: &'static str, rule: String, error: GateError) -> StageVerdict {
         let message = Cow::Owned(error.to_string());
         self.failure.get_or_insert(error);
-        StageVerdict {
-            stage,
-            verdict: Verdict::Deny,
-            rule: Cow::Owned(rule),
-            message,
-        }
+        StageVerdict { stage, verdict: Verdict::Deny, rule: Cow::Owned(rule), message }
     }
 }
 
@@ -115,12 +101,7 @@ pub(crate) fn writes(invocation: &Invocation) -> bool {
 }
 
 fn pass(stage: &'static str, message: impl Into<Cow<'static, str>>) -> StageVerdict {
-    StageVerdict {
-        stage,
-        verdict: Verdict::Allow,
-        rule: Cow::Borrowed(stage),
-        message: message.into(),
-    }
+    StageVerdict { stage, verdict: Verdict::Allow, rule: Cow::Borrowed(stage), message: message.into() }
 }
 
 /// Reads the claim, matches it against the tool's own route and, where the host is an address, the table.
@@ -132,10 +113,7 @@ fn normalised(admission: &mut Admission<'_>) -> StageVerdict {
         true => adapter.base_url.as_deref().into_iter().collect(),
         false => tool.servers.iter().map(String::as_str).collect(),
     };
-    let egress = |refusal| GateError::Egress {
-        refusal,
-        adapter: Some(adapter.id.clone()),
-    };
+    let egress = |refusal| GateError::Egress { refusal, adapter: Some(adapter.id.clone()) };
     let route = match Route::new(tool.method, &own, &tool.path) {
         Ok(route) => route,
         Err(refusal) => return admission.deny(STAGE, refusal.rule().to_owned(), egress(refusal)),
@@ -218,14 +196,8 @@ fn hard_floor(admission: &mut Admission<'_>) -> StageVerdict {
     let entry = policy.entry(list, &tool.name, &tool.toolset).unwrap_or_default();
     let error = GateError::Denied {
         rule: list.key().to_owned(),
-        message: format!(
-            "`{}` of adapter `{}` is denied by `{entry}` in {list}",
-            tool.name, invocation.adapter.id
-        ),
-        hint: Some(format!(
-            "remove `{entry}` from {list} in adapters/{}/config/policies.json",
-            invocation.adapter.id
-        )),
+        message: format!("`{}` of adapter `{}` is denied by `{entry}` in {list}", tool.name, invocation.adapter.id),
+        hint: Some(format!("remove `{entry}` from {list} in adapters/{}/config/policies.json", invocation.adapter.id)),
     };
     admission.deny(STAGE, list.key().to_owned(), error)
 }
@@ -246,19 +218,13 @@ fn scope(admission: &mut Admission<'_>) -> StageVerdict {
         return pass(STAGE, "reads are within every flow's scope");
     }
     let (adapter, tool) = (&invocation.adapter.id, &invocation.tool.name);
-    let permitted = flow
-        .write_permissions
-        .iter()
-        .any(|one| one.adapter == *adapter && one.tool == *tool);
+    let permitted = flow.write_permissions.iter().any(|one| one.adapter == *adapter && one.tool == *tool);
     if permitted {
         return pass(STAGE, "the tool is among the flow's write permissions");
     }
     let error = GateError::Denied {
         rule: "flow.write_permissions".into(),
-        message: format!(
-            "flow `{}` may not write with `{tool}` of adapter `{adapter}`",
-            flow.name
-        ),
+        message: format!("flow `{}` may not write with `{tool}` of adapter `{adapter}`", flow.name),
         hint: Some(format!("rote flow info {}", flow.name)),
     };
     admission.deny(STAGE, "flow.write_permissions".into(), error)

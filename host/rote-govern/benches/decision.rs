@@ -1,6 +1,5 @@
 //! The gate's decision alone, with 64 list entries and 64 address grants: time against one hash-map lookup in
 //! the same run, and allocations, which must be none.
-#![expect(missing_docs, reason = "criterion's macros write undocumented functions")]
 #![expect(clippy::print_stdout, reason = "a benchmark prints its figures")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -44,11 +43,7 @@ fn policy() -> Policy {
     let mut policy = Policy::parse(text.to_string().as_bytes(), "bench").expect("the policy is well formed");
     for n in 0..64 {
         let cidr = format!("10.{n}.0.0/16").parse().expect("a network");
-        policy.allow(AllowedRange {
-            cidr,
-            port: Some(443),
-            reason: "bench".to_owned(),
-        });
+        policy.allow(AllowedRange { cidr, port: Some(443), reason: "bench".to_owned() });
     }
     policy
 }

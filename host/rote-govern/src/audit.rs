@@ -200,11 +200,7 @@ pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {
     };
     let text = serde_json::to_string(&line).ok()?;
     let date = event.at.to_string().chars().take(10).collect();
-    Some(GuardLine {
-        adapter: record.adapter.clone(),
-        date,
-        line: text,
-    })
+    Some(GuardLine { adapter: record.adapter.clone(), date, line: text })
 }
 
 #[cfg(test)]
@@ -238,13 +234,7 @@ mod tests {
         let body = serde_json::to_value(record(decision)).unwrap();
         let effect = EffectId("e".into());
         let at = "2026-03-01T23:59:59.5Z".parse().unwrap();
-        write_guard_line(JournalLine {
-            seq: 9,
-            at,
-            kind,
-            effect: Some(&effect),
-            body: &body,
-        })
+        write_guard_line(JournalLine { seq: 9, at, kind, effect: Some(&effect), body: &body })
     }
 
     #[test]
@@ -276,15 +266,6 @@ mod tests {
     fn an_event_that_is_no_record_has_no_line() {
         let body = serde_json::json!({ "decision": 1 });
         let at = "2026-03-01T00:00:00Z".parse().unwrap();
-        assert_eq!(
-            write_guard_line(JournalLine {
-                seq: 1,
-                at,
-                kind: STARTED,
-                effect: None,
-                body: &body
-            }),
-            None
-        );
+        assert_eq!(write_guard_line(JournalLine { seq: 1, at, kind: STARTED, effect: None, body: &body }), None);
     }
 }

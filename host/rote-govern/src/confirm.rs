@@ -69,30 +69,14 @@ mod tests {
         let other_print = Fingerprint("mcp_y".into());
         let arguments = args_digest(&json!({"a": 1, "b": 2})).unwrap();
         let other_arguments = args_digest(&json!({"a": 1})).unwrap();
-        let base = Binding {
-            adapter: "a",
-            fingerprint: &print,
-            tool: "t",
-            arguments: &arguments,
-            workspace: "w",
-        };
+        let base = Binding { adapter: "a", fingerprint: &print, tool: "t", arguments: &arguments, workspace: "w" };
         let changed = [
             Binding { adapter: "b", ..base },
-            Binding {
-                fingerprint: &other_print,
-                ..base
-            },
+            Binding { fingerprint: &other_print, ..base },
             Binding { tool: "u", ..base },
-            Binding {
-                arguments: &other_arguments,
-                ..base
-            },
+            Binding { arguments: &other_arguments, ..base },
             Binding { workspace: "v", ..base },
-            Binding {
-                adapter: "at",
-                tool: "",
-                ..base
-            },
+            Binding { adapter: "at", tool: "", ..base },
         ];
         for binding in changed {
             assert_ne!(binding.digest().unwrap(), base.digest().unwrap(), "{binding:?}");
@@ -105,13 +89,7 @@ mod tests {
         let token = confirm_token([0, 1, 2, 3, 4, 5, 6, 255]);
         assert_eq!(token, "00010203040506ff");
         assert!(token_hash(&token).is_some());
-        for bad in [
-            "",
-            "00010203040506f",
-            "00010203040506FF",
-            "00010203040506fg",
-            "00010203040506ff0",
-        ] {
+        for bad in ["", "00010203040506f", "00010203040506FF", "00010203040506fg", "00010203040506ff0"] {
             assert_eq!(token_hash(bad), None, "{bad}");
         }
     }

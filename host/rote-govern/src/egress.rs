@@ -81,11 +81,7 @@ impl Classify for EgressRefusal {
 /// A foreign text for a message: cut, control characters out.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 200;
-    let mut kept: String = text
-        .chars()
-        .take(LONGEST)
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect();
+    let mut kept: String = text.chars().take(LONGEST).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
     if text.chars().nth(LONGEST).is_some() {
         kept.push('…');
     }

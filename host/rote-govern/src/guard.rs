@@ -132,20 +132,13 @@ pub struct GuardDecision {
 pub fn guard(policy: &Policy, tool: &ToolFacts<'_>) -> GuardDecision {
     let (verdict, rule, reason) = match policy.list_of(tool.name, tool.toolset) {
         Some(list @ List::Deny) => (Verdict::Deny, Rule::Listed(list), "the policy denies this tool"),
-        Some(list @ List::Confirm) => (
-            Verdict::Confirm,
-            Rule::Listed(list),
-            "the policy wants this tool confirmed each time",
-        ),
+        Some(list @ List::Confirm) => {
+            (Verdict::Confirm, Rule::Listed(list), "the policy wants this tool confirmed each time")
+        }
         Some(list @ List::Safe) => (Verdict::Allow, Rule::Listed(list), "the policy lists this tool as safe"),
         None => by_method(tool),
     };
-    GuardDecision {
-        verdict,
-        rule,
-        reason,
-        risk: risk(tool),
-    }
+    GuardDecision { verdict, rule, reason, risk: risk(tool) }
 }
 
 fn by_method(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
@@ -156,11 +149,7 @@ fn by_method(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
         Method::Post => (Verdict::Audit, Rule::Method, "`POST` is audited"),
         Method::Patch => (Verdict::Audit, Rule::Method, "`PATCH` is audited"),
         Method::Put => (Verdict::Confirm, Rule::Method, "`PUT` replaces and needs confirmation"),
-        Method::Delete => (
-            Verdict::Confirm,
-            Rule::Method,
-            "`DELETE` removes and needs confirmation",
-        ),
+        Method::Delete => (Verdict::Confirm, Rule::Method, "`DELETE` removes and needs confirmation"),
         Method::Mcp => by_hints(tool),
     }
 }
@@ -168,30 +157,15 @@ fn by_method(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
 fn by_hints(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
     // A tool that calls itself both harmless and destructive is treated as destructive.
     if tool.hints.destructive_hint {
-        return (
-            Verdict::Confirm,
-            Rule::Hints,
-            "the tool says that it may destroy something",
-        );
+        return (Verdict::Confirm, Rule::Hints, "the tool says that it may destroy something");
     }
     if tool.hints.read_only_hint {
         return (Verdict::Allow, Rule::Hints, "the tool says that it only reads");
     }
-    if ["get", "list", "search", "read"]
-        .iter()
-        .any(|verb| tool.name.starts_with(verb))
-    {
-        return (
-            Verdict::Audit,
-            Rule::Name,
-            "the tool gives no hints; its name says that it reads",
-        );
+    if ["get", "list", "search", "read"].iter().any(|verb| tool.name.starts_with(verb)) {
+        return (Verdict::Audit, Rule::Name, "the tool gives no hints; its name says that it reads");
     }
-    (
-        Verdict::Confirm,
-        Rule::Name,
-        "the tool gives no hints and its name does not say that it reads",
-    )
+    (Verdict::Confirm, Rule::Name, "the tool gives no hints and its name does not say that it reads")
 }
 
 fn risk(tool: &ToolFacts<'_>) -> Risk {
@@ -288,20 +262,8 @@ mod tests {
     #[test]
     fn tools_without_a_method_are_judged_by_their_hints_and_names() {
         let judge = |name, read_only_hint, destructive_hint| {
-            let hints = ToolHints {
-                read_only_hint,
-                destructive_hint,
-                idempotent_hint: false,
-            };
-            guard(
-                &Policy::default(),
-                &ToolFacts {
-                    name,
-                    hints,
-                    ..facts(Method::Mcp)
-                },
-            )
-            .verdict
+            let hints = ToolHints { read_only_hint, destructive_hint, idempotent_hint: false };
+            guard(&Policy::default(), &ToolFacts { name, hints, ..facts(Method::Mcp) }).verdict
         };
         assert_eq!(judge("x", true, false), Verdict::Allow);
         assert_eq!(judge("x", false, true), Verdict::Confirm);
@@ -316,11 +278,9 @@ mod tests {
             let text = format!(r#"{{"version":1,"{list}":["things/*"]}}"#);
             Policy::parse(text.as_bytes(), "p").unwrap()
         };
-        for (list, verdict) in [
-            ("deny_list", Verdict::Deny),
-            ("confirm_list", Verdict::Confirm),
-            ("safe_list", Verdict::Allow),
-        ] {
+        for (list, verdict) in
+            [("deny_list", Verdict::Deny), ("confirm_list", Verdict::Confirm), ("safe_list", Verdict::Allow)]
+        {
             for method in [Method::Get, Method::Delete] {
                 let decision = guard(&policy(list), &facts(method));
                 assert_eq!(decision.verdict, verdict);
@@ -332,19 +292,8 @@ mod tests {
     #[test]
     fn risk_grows_with_the_tier_and_with_a_destructive_hint() {
         let judge = |method, tier, destructive_hint| {
-            let hints = ToolHints {
-                destructive_hint,
-                ..ToolHints::default()
-            };
-            guard(
-                &Policy::default(),
-                &ToolFacts {
-                    hints,
-                    tier,
-                    ..facts(method)
-                },
-            )
-            .risk
+            let hints = ToolHints { destructive_hint, ..ToolHints::default() };
+            guard(&Policy::default(), &ToolFacts { hints, tier, ..facts(method) }).risk
         };
         assert_eq!(judge(Method::Get, SensitivityTier::High, false), Risk::Medium);
         assert_eq!(judge(Method::Post, SensitivityTier::High, false), Risk::High);
@@ -363,12 +312,7 @@ mod tests {
     fn an_impact_names_the_object_and_stays_short() {
         let text = impact(Method::Delete, "pets/remove", "/pets/{id}", &json!({"x": 1, "id": "7"}));
         assert_eq!(text, "deletes `/pets/{id}` with `id` = \"7\"");
-        let long = impact(
-            Method::Post,
-            "t",
-            "/t",
-            &json!({"a": "x".repeat(500), "b": "\u{1b}]52;c"}),
-        );
+        let long = impact(Method::Post, "t", "/t", &json!({"a": "x".repeat(500), "b": "\u{1b}]52;c"}));
         assert!(long.chars().count() < 120 && !long.contains('\u{1b}'), "{long}");
     }
 }

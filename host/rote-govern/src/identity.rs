@@ -51,13 +51,7 @@ const MAX_DEPTH: usize = 256;
 const PROSE: [&str; 4] = ["description", "title", "example", "examples"];
 
 /// Keywords whose value maps names to schemas, so that a key below them is a name and not a keyword.
-const NAME_MAPS: [&str; 5] = [
-    "properties",
-    "patternProperties",
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-];
+const NAME_MAPS: [&str; 5] = ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
 /// Keywords whose value is data, to be taken as it stands.
 const DATA: [&str; 4] = ["const", "enum", "default", "required"];
@@ -68,10 +62,7 @@ const DATA: [&str; 4] = ["const", "enum", "default", "required"];
 /// [`IdentityError`] when the schema has no canonical form or is nested too deeply.
 pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
     let Some(schema) = without_prose(&tool.input_schema, 0) else {
-        return Err(IdentityError::TooDeep {
-            tool: tool.name.clone(),
-            limit: MAX_DEPTH,
-        });
+        return Err(IdentityError::TooDeep { tool: tool.name.clone(), limit: MAX_DEPTH });
     };
     let mut identity = json!({
         "name": tool.name,
@@ -99,10 +90,8 @@ pub fn fingerprint(
 ) -> Result<Fingerprint, IdentityError> {
     let mut kinds = Vec::with_capacity(auth.schemes.len());
     for slot in auth.schemes.values() {
-        let text = canonical_json(&slot.kind).map_err(|source| IdentityError::NotCanonical {
-            of: server.name.clone(),
-            source,
-        })?;
+        let text = canonical_json(&slot.kind)
+            .map_err(|source| IdentityError::NotCanonical { of: server.name.clone(), source })?;
         kinds.push((text, json!(slot.kind)));
     }
     kinds.sort_by(|one, other| one.0.cmp(&other.0));
@@ -119,10 +108,7 @@ pub fn fingerprint(
 }
 
 fn digest(of: &str, identity: &Value) -> Result<rote_types::Sha256Digest, IdentityError> {
-    let bytes = canonical_json(identity).map_err(|source| IdentityError::NotCanonical {
-        of: of.to_owned(),
-        source,
-    })?;
+    let bytes = canonical_json(identity).map_err(|source| IdentityError::NotCanonical { of: of.to_owned(), source })?;
     Ok(sha256(&bytes))
 }
 
@@ -149,11 +135,9 @@ fn without_prose(schema: &Value, depth: usize) -> Option<Value> {
             }
             Some(Value::Object(kept))
         }
-        Value::Array(items) => items
-            .iter()
-            .map(|item| without_prose(item, depth + 1))
-            .collect::<Option<Vec<_>>>()
-            .map(Value::Array),
+        Value::Array(items) => {
+            items.iter().map(|item| without_prose(item, depth + 1)).collect::<Option<Vec<_>>>().map(Value::Array)
+        }
         other => Some(other.clone()),
     }
 }
@@ -243,19 +227,12 @@ mod tests {
     }
 
     fn slot(kind: AuthKind, token_env: &str) -> AuthSlot {
-        AuthSlot {
-            kind,
-            token_env: token_env.into(),
-            evidence: "/components".into(),
-        }
+        AuthSlot { kind, token_env: token_env.into(), evidence: "/components".into() }
     }
 
     #[test]
     fn a_fingerprint_depends_on_how_credentials_travel_and_not_on_their_names() {
-        let server = ServerIdentity {
-            name: "Pets".into(),
-            version: "1".into(),
-        };
+        let server = ServerIdentity { name: "Pets".into(), version: "1".into() };
         let tools = BTreeMap::from([("a".to_owned(), ToolDigest("x".into()))]);
         let print = |auth: &Authentication| fingerprint(SpecType::Openapi31, &server, auth, &tools).unwrap();
         let with = |name: &str, kind: AuthKind| Authentication {
@@ -272,14 +249,8 @@ mod tests {
     fn two_surfaces_cannot_be_told_alike_by_moving_text_between_fields() {
         let tools = BTreeMap::new();
         let auth = Authentication::default();
-        let one = ServerIdentity {
-            name: "ab".into(),
-            version: "c".into(),
-        };
-        let other = ServerIdentity {
-            name: "a".into(),
-            version: "bc".into(),
-        };
+        let one = ServerIdentity { name: "ab".into(), version: "c".into() };
+        let other = ServerIdentity { name: "a".into(), version: "bc".into() };
         assert_ne!(
             fingerprint(SpecType::Openapi3, &one, &auth, &tools).unwrap(),
             fingerprint(SpecType::Openapi3, &other, &auth, &tools).unwrap()

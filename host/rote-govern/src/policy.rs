@@ -43,10 +43,7 @@ impl Classify for PolicyError {
     }
 
     fn hint(&self) -> Option<String> {
-        Some(format!(
-            "repair line {} of {}; until then every call of this adapter is denied",
-            self.line, self.path
-        ))
+        Some(format!("repair line {} of {}; until then every call of this adapter is denied", self.line, self.path))
     }
 
     fn details(&self) -> Option<serde_json::Value> {
@@ -131,9 +128,7 @@ impl Policy {
             safe_list: self.safe.entries.clone(),
             confirm_list: self.confirm.entries.clone(),
             deny_list: self.deny.entries.clone(),
-            egress: EgressFile {
-                allow: self.allow.clone(),
-            },
+            egress: EgressFile { allow: self.allow.clone() },
         };
         let mut text = serde_json::to_string_pretty(&file).expect("a policy has string keys and finite numbers only");
         text.push('\n');
@@ -148,11 +143,7 @@ impl Policy {
 
     /// Allows one more range; the same range and port given again replaces the reason.
     pub fn allow(&mut self, range: AllowedRange) {
-        match self
-            .allow
-            .iter_mut()
-            .find(|known| known.cidr == range.cidr && known.port == range.port)
-        {
+        match self.allow.iter_mut().find(|known| known.cidr == range.cidr && known.port == range.port) {
             Some(known) => *known = range,
             None => self.allow.push(range),
         }
@@ -171,10 +162,7 @@ impl Policy {
         if self.deny.precision(tool, toolset).is_some() {
             return Some(List::Deny);
         }
-        match (
-            self.confirm.precision(tool, toolset),
-            self.safe.precision(tool, toolset),
-        ) {
+        match (self.confirm.precision(tool, toolset), self.safe.precision(tool, toolset)) {
             (Some(confirm), Some(safe)) if safe > confirm => Some(List::Safe),
             (Some(_), _) => Some(List::Confirm),
             (None, Some(_)) => Some(List::Safe),
@@ -191,13 +179,8 @@ impl Policy {
     /// Returns the exact entries that name none of `tools`: most likely misspelt.
     pub fn unknown_tools(&self, tools: impl Fn(&str) -> bool) -> Vec<(List, &str)> {
         let lists = [List::Deny, List::Confirm, List::Safe];
-        let exact = lists
-            .into_iter()
-            .flat_map(|list| self.matcher(list).exact.iter().map(move |name| (list, name)));
-        exact
-            .filter(|(_, name)| !tools(name))
-            .map(|(list, name)| (list, name.as_str()))
-            .collect()
+        let exact = lists.into_iter().flat_map(|list| self.matcher(list).exact.iter().map(move |name| (list, name)));
+        exact.filter(|(_, name)| !tools(name)).map(|(list, name)| (list, name.as_str())).collect()
     }
 
     fn matcher(&self, list: List) -> &Matcher {
@@ -234,12 +217,7 @@ impl Matcher {
             }
         }
         let globs = globs.build().map_err(|error| error.to_string())?;
-        Ok(Self {
-            exact,
-            toolsets,
-            globs,
-            entries,
-        })
+        Ok(Self { exact, toolsets, globs, entries })
     }
 
     fn precision(&self, tool: &str, toolset: &str) -> Option<Precision> {
@@ -259,19 +237,13 @@ impl Matcher {
             Meaning::Toolset(name) => name == toolset,
         };
         let found = self.entries.iter().filter(names);
-        found
-            .max_by_key(|entry| entry.precision())
-            .map(|entry| entry.0.as_str())
+        found.max_by_key(|entry| entry.precision()).map(|entry| entry.0.as_str())
     }
 }
 
 /// Compiles a glob: `*` stands for any characters, `/` included, since a list of names has no folders.
 fn compile(text: &str) -> Result<Glob, String> {
-    GlobBuilder::new(text)
-        .literal_separator(false)
-        .backslash_escape(false)
-        .build()
-        .map_err(|e| e.kind().to_string())
+    GlobBuilder::new(text).literal_separator(false).backslash_escape(false).build().map_err(|e| e.kind().to_string())
 }
 
 /// One line of a list, checked when it is read so that an error has its place.
@@ -315,9 +287,7 @@ impl Entry {
             None => match text.chars().find(strange) {
                 Some(c) => Err(format!("`{text}` holds {c:?}, which no tool's name has")),
                 None if text.contains(':') => Err(format!("`{text}` is neither a tool, a glob nor `toolset:<name>`")),
-                None => compile(text)
-                    .map(|_| ())
-                    .map_err(|problem| format!("bad glob `{text}`: {problem}")),
+                None => compile(text).map(|_| ()).map_err(|problem| format!("bad glob `{text}`: {problem}")),
             },
         }
     }
@@ -345,9 +315,7 @@ impl<'de> Deserialize<'de> for Version {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match u32::deserialize(deserializer)? {
             VERSION => Ok(Self),
-            other => Err(serde::de::Error::custom(format!(
-                "version {other} is not {VERSION}, the only one known"
-            ))),
+            other => Err(serde::de::Error::custom(format!("version {other} is not {VERSION}, the only one known"))),
         }
     }
 }
@@ -385,10 +353,7 @@ fn without_position(error: &serde_json::Error) -> String {
 /// The line of a key, for the rare problem that only a whole list has.
 fn line_of(bytes: &[u8], key: &str) -> usize {
     let quoted = format!("\"{key}\"");
-    let at = bytes
-        .windows(quoted.len())
-        .position(|window| window == quoted.as_bytes())
-        .unwrap_or(0);
+    let at = bytes.windows(quoted.len()).position(|window| window == quoted.as_bytes()).unwrap_or(0);
     1 + bytes[..at].iter().filter(|byte| **byte == b'\n').count()
 }
 
@@ -416,11 +381,7 @@ mod tests {
     fn every_typo_is_refused_with_its_line_and_column() {
         let cases = [
             ("{\"version\":1,\n\"denylist\":[]}", 2, "unknown field `denylist`"),
-            (
-                "{\"version\":1,\n\"deny_list\":[],\n\"deny_list\":[]}",
-                3,
-                "duplicate field `deny_list`",
-            ),
+            ("{\"version\":1,\n\"deny_list\":[],\n\"deny_list\":[]}", 3, "duplicate field `deny_list`"),
             ("{\"version\":1,\n\"deny_list\":[\"a\" \"b\"]}", 2, "expected `,`"),
             ("{\"version\":1,\n\n\"deny_list\":[\"[\"]}", 3, "bad glob"),
             ("{\"version\":1,\"deny_list\":\"a\"}", 1, "invalid type: string"),
@@ -431,26 +392,14 @@ mod tests {
             ("", 1, "EOF"),
             ("{\"version\":1,\"deny_list\":[\"dеlete\"]}", 1, "holds 'е'"),
             ("{\"version\":1,\"deny_list\":[\"a \"]}", 1, "holds ' '"),
-            (
-                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/99\",\"reason\":\"\"}]}}",
-                1,
-                "cidr",
-            ),
-            (
-                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.1/8\",\"reason\":\"\"}]}}",
-                1,
-                "10.0.0.0/8",
-            ),
+            ("{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/99\",\"reason\":\"\"}]}}", 1, "cidr"),
+            ("{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.1/8\",\"reason\":\"\"}]}}", 1, "10.0.0.0/8"),
             (
                 "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/8\",\"prot\":1}]}}",
                 1,
                 "unknown field `prot`",
             ),
-            (
-                "{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/8\",\"port\":0}]}}",
-                1,
-                "port",
-            ),
+            ("{\"version\":1,\"egress\":{\"allow\":[{\"cidr\":\"10.0.0.0/8\",\"port\":0}]}}", 1, "port"),
         ];
         for (text, line, problem) in cases {
             let error = parse(text).expect_err(text);
@@ -464,12 +413,7 @@ mod tests {
     fn the_column_of_a_typo_is_where_the_reader_stopped() {
         let error = parse("{\"version\": 1,\n  \"deny_lst\": []}").unwrap_err();
         assert_eq!((error.line, error.column), (2, 12));
-        assert!(
-            error
-                .to_string()
-                .starts_with("policy `policies.json` line 2, column 12: unknown field"),
-            "{error}"
-        );
+        assert!(error.to_string().starts_with("policy `policies.json` line 2, column 12: unknown field"), "{error}");
     }
 
     #[test]
@@ -512,21 +456,16 @@ mod tests {
         let policy = parse(text).unwrap();
         let again = parse(&policy.to_json()).unwrap();
         assert_eq!(policy.to_json(), again.to_json());
-        let (one, two): (serde_json::Value, serde_json::Value) = (
-            serde_json::from_str(text).unwrap(),
-            serde_json::from_str(&policy.to_json()).unwrap(),
-        );
+        let (one, two): (serde_json::Value, serde_json::Value) =
+            (serde_json::from_str(text).unwrap(), serde_json::from_str(&policy.to_json()).unwrap());
         assert_eq!(one, two);
     }
 
     #[test]
     fn allowing_twice_keeps_one_grant_and_disallowing_takes_it_back() {
         let mut policy = Policy::default();
-        let range = |reason: &str, port| AllowedRange {
-            cidr: "10.0.0.0/8".parse().unwrap(),
-            port,
-            reason: reason.into(),
-        };
+        let range =
+            |reason: &str, port| AllowedRange { cidr: "10.0.0.0/8".parse().unwrap(), port, reason: reason.into() };
         policy.allow(range("one", None));
         policy.allow(range("two", None));
         policy.allow(range("three", Some(80)));

@@ -42,13 +42,7 @@ pub fn open_database(path: &Path, migrations: &[&str]) -> Result<Connection, Hom
         .custom_flags(no_follow())
         .open(path)
         .map_err(|source| HomeError::io("open the database", path, source))?;
-    let failed = |action| {
-        move |source| HomeError::Database {
-            action,
-            path: path.to_owned(),
-            source,
-        }
-    };
+    let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
     configure(&connection).map_err(failed("configure"))?;
@@ -88,34 +82,22 @@ fn schema_version(connection: &Connection) -> Result<u64, rusqlite::Error> {
 }
 
 fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
-    let failed = |source| HomeError::Database {
-        action: "migrate",
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| HomeError::Database { action: "migrate", path: path.to_owned(), source };
     let supported = migrations.len() as u64;
     if schema_version(connection).map_err(failed)? == supported {
         return Ok(());
     }
-    let transaction = connection
-        .transaction_with_behavior(TransactionBehavior::Immediate)
-        .map_err(failed)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
     // Read again under the write lock: another process may have migrated meanwhile.
     let found = schema_version(&transaction).map_err(failed)?;
     if found > supported {
-        return Err(HomeError::NewerDatabase {
-            path: path.to_owned(),
-            found,
-            supported,
-        });
+        return Err(HomeError::NewerDatabase { path: path.to_owned(), found, supported });
     }
     let done = usize::try_from(found).expect("found is at most the number of migrations");
     for migration in &migrations[done..] {
         transaction.execute_batch(migration).map_err(failed)?;
     }
-    transaction
-        .pragma_update(None, "user_version", supported.cast_signed())
-        .map_err(failed)?;
+    transaction.pragma_update(None, "user_version", supported.cast_signed()).map_err(failed)?;
     transaction.commit().map_err(failed)
 }
 
@@ -135,14 +117,10 @@ mod tests {
         drop(open_database(&path, &[FIRST]).unwrap());
         drop(open_database(&path, &[FIRST, SECOND]).unwrap());
         let connection = open_database(&path, &[FIRST, SECOND]).unwrap();
-        let rows: i64 = connection
-            .query_row("SELECT count(*) FROM a", [], |row| row.get(0))
-            .unwrap();
+        let rows: i64 = connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 1);
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
-        let mode: String = connection
-            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
-            .unwrap();
+        let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");
     }
 
@@ -152,17 +130,7 @@ mod tests {
         let path = dir.path().join("x.db");
         drop(open_database(&path, &[FIRST, SECOND]).unwrap());
         let error = open_database(&path, &[FIRST]).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                HomeError::NewerDatabase {
-                    found: 2,
-                    supported: 1,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, HomeError::NewerDatabase { found: 2, supported: 1, .. }), "{error}");
     }
 
     #[test]
@@ -187,10 +155,7 @@ mod tests {
     fn a_link_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(dir.path().join("y.db"), dir.path().join("x.db")).unwrap();
-        assert!(matches!(
-            open_database(&dir.path().join("x.db"), &[]),
-            Err(HomeError::Symlink { .. })
-        ));
+        assert!(matches!(open_database(&dir.path().join("x.db"), &[]), Err(HomeError::Symlink { .. })));
     }
 
     #[test]

@@ -124,11 +124,7 @@ impl HomeError {
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::NotFound => Self::NotFound { path: path.to_owned() },
-            _ => Self::Io {
-                action,
-                path: path.to_owned(),
-                source,
-            },
+            _ => Self::Io { action, path: path.to_owned(), source },
         }
     }
 

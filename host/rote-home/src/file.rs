@@ -44,18 +44,13 @@ pub fn read_capped(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
     let fail = |source| HomeError::io("read", path, source);
     let file = File::open(path).map_err(fail)?;
     let expected = file.metadata().map_err(fail)?.len();
-    let too_large = || HomeError::TooLarge {
-        path: path.to_owned(),
-        max_bytes,
-    };
+    let too_large = || HomeError::TooLarge { path: path.to_owned(), max_bytes };
     if expected > max_bytes {
         return Err(too_large());
     }
     let mut bytes = Vec::with_capacity(usize::try_from(expected).unwrap_or(0));
     // One byte more than allowed shows a file that grows while it is read, or a device without a size.
-    file.take(max_bytes.saturating_add(1))
-        .read_to_end(&mut bytes)
-        .map_err(fail)?;
+    file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     match u64::try_from(bytes.len()) {
         Ok(length) if length <= max_bytes => Ok(bytes),
         _ => Err(too_large()),
@@ -94,11 +89,8 @@ fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Resu
         .tempfile_in(dir)
         .map_err(fail)?;
     // Held until the rename, so that a sweep can tell a file in use from a leftover.
-    rustix::fs::flock(
-        temporary.as_file(),
-        rustix::fs::FlockOperation::NonBlockingLockExclusive,
-    )
-    .map_err(|source| fail(source.into()))?;
+    rustix::fs::flock(temporary.as_file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)
+        .map_err(|source| fail(source.into()))?;
     fill(temporary.as_file_mut()).map_err(fail)?;
     temporary.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
@@ -111,10 +103,7 @@ fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Resu
 /// [`HomeError::Io`]; a part that fitted on a full disk is taken back.
 pub fn append_line(path: &Path, line: &str, mode: FileMode) -> Result<(), HomeError> {
     if line.contains('\n') {
-        return Err(HomeError::Invalid {
-            what: "a line".to_owned(),
-            reason: "it holds a line break",
-        });
+        return Err(HomeError::Invalid { what: "a line".to_owned(), reason: "it holds a line break" });
     }
     refuse_symlink(path)?;
     create_private_dir(parent(path))?;
@@ -200,9 +189,7 @@ pub(crate) fn no_follow() -> i32 {
 
 /// Makes the names in a directory survive a power cut.
 pub(crate) fn sync_dir(dir: &Path) -> Result<(), HomeError> {
-    File::open(dir)
-        .and_then(|dir| dir.sync_all())
-        .map_err(|source| HomeError::io("sync", dir, source))
+    File::open(dir).and_then(|dir| dir.sync_all()).map_err(|source| HomeError::io("sync", dir, source))
 }
 
 #[cfg(test)]

@@ -83,10 +83,7 @@ impl Journal {
     pub fn open(home: &Home) -> Result<Self, HomeError> {
         let path = home.journal_file();
         let connection = open_database(&path, &MIGRATIONS)?;
-        Ok(Self {
-            path,
-            connection: Mutex::new(connection),
-        })
+        Ok(Self { path, connection: Mutex::new(connection) })
     }
 
     /// Appends `events`, all of them or none, and returns them as recorded.
@@ -192,12 +189,9 @@ impl Journal {
 
     fn select(&self, tail: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, HomeError> {
         let connection = self.connection();
-        let mut statement = connection
-            .prepare_cached(&format!("SELECT {COLUMNS} FROM events {tail}"))
-            .map_err(self.failed("read"))?;
-        let rows = statement
-            .query_map(parameters, RawEvent::from_row)
-            .map_err(self.failed("read"))?;
+        let mut statement =
+            connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events {tail}")).map_err(self.failed("read"))?;
+        let rows = statement.query_map(parameters, RawEvent::from_row).map_err(self.failed("read"))?;
         rows.map(|row| {
             let raw = row.map_err(self.failed("read"))?;
             let seq = raw.seq;
@@ -222,9 +216,7 @@ impl Journal {
         work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
     ) -> Result<T, HomeError> {
         if durability == Durability::Disk {
-            connection
-                .execute_batch("PRAGMA synchronous = FULL")
-                .map_err(self.failed("configure"))?;
+            connection.execute_batch("PRAGMA synchronous = FULL").map_err(self.failed("configure"))?;
         }
         let result = self.in_transaction(connection, work);
         if durability == Durability::Disk {
@@ -239,20 +231,15 @@ impl Journal {
         connection: &mut Connection,
         work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
     ) -> Result<T, HomeError> {
-        let transaction = connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(self.failed("write to"))?;
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(self.failed("write to"))?;
         let value = work(&transaction)?;
         transaction.commit().map_err(self.failed("write to"))?;
         Ok(value)
     }
 
     fn failed(&self, action: &'static str) -> impl Fn(rusqlite::Error) -> HomeError + '_ {
-        move |source| HomeError::Database {
-            action,
-            path: self.path.clone(),
-            source,
-        }
+        move |source| HomeError::Database { action, path: self.path.clone(), source }
     }
 }
 

@@ -49,10 +49,7 @@ fn read_key(path: &Path) -> Result<Option<[u8; 32]>, HomeError> {
     }
     let mode = metadata.permissions().mode() & 0o777;
     if mode & 0o077 != 0 {
-        return Err(HomeError::Insecure {
-            path: path.to_owned(),
-            mode,
-        });
+        return Err(HomeError::Insecure { path: path.to_owned(), mode });
     }
     let bytes = read_capped(path, 32)?;
     let found = bytes.len();
@@ -82,10 +79,7 @@ mod tests {
         assert_eq!(host_key(&home, "cache", &Fixed(1)).unwrap(), [1; 32]);
         assert_eq!(host_key(&home, "cache", &Fixed(2)).unwrap(), [1; 32]);
         assert_eq!(host_key(&home, "machine", &Fixed(2)).unwrap(), [2; 32]);
-        assert!(matches!(
-            host_key(&home, "../x", &Fixed(1)),
-            Err(HomeError::Invalid { .. })
-        ));
+        assert!(matches!(host_key(&home, "../x", &Fixed(1)), Err(HomeError::Invalid { .. })));
     }
 
     #[test]
@@ -95,15 +89,9 @@ mod tests {
         host_key(&home, "cache", &Fixed(1)).unwrap();
         let path = home.secrets_dir().join(".cache.key");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
-        assert!(matches!(
-            host_key(&home, "cache", &Fixed(1)),
-            Err(HomeError::Insecure { mode: 0o644, .. })
-        ));
+        assert!(matches!(host_key(&home, "cache", &Fixed(1)), Err(HomeError::Insecure { mode: 0o644, .. })));
         write_durable(&path, &[1; 31], FileMode::Private).unwrap();
-        assert!(matches!(
-            host_key(&home, "cache", &Fixed(1)),
-            Err(HomeError::Corrupt { .. })
-        ));
+        assert!(matches!(host_key(&home, "cache", &Fixed(1)), Err(HomeError::Corrupt { .. })));
     }
 
     #[test]
@@ -112,9 +100,8 @@ mod tests {
         let home = Home::open(dir.path()).unwrap();
         let keys: Vec<_> = std::thread::scope(|scope| {
             let home = &home;
-            let threads: Vec<_> = (0..16)
-                .map(|n| scope.spawn(move || host_key(home, "cache", &Fixed(n)).unwrap()))
-                .collect();
+            let threads: Vec<_> =
+                (0..16).map(|n| scope.spawn(move || host_key(home, "cache", &Fixed(n)).unwrap())).collect();
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         assert!(keys.iter().all(|key| *key == keys[0]));

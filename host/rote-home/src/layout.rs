@@ -9,16 +9,7 @@ use crate::HomeError;
 use crate::file::create_private_dir;
 
 /// Directories that every command may count on.
-const ALWAYS: [&str; 8] = [
-    "adapters",
-    "flows",
-    "secrets",
-    "config",
-    "chronicle",
-    "log",
-    "cache",
-    "rote/workspaces",
-];
+const ALWAYS: [&str; 8] = ["adapters", "flows", "secrets", "config", "chronicle", "log", "cache", "rote/workspaces"];
 
 /// The vendor directory in which workspaces and archives live.
 const VENDOR: &str = "rote";
@@ -187,10 +178,7 @@ impl Home {
     /// # Errors
     /// [`HomeError::Outside`] when it is not.
     pub fn contained(&self, path: &Path) -> Result<(), HomeError> {
-        let resolve = |path: &Path| {
-            path.canonicalize()
-                .map_err(|source| HomeError::io("resolve", path, source))
-        };
+        let resolve = |path: &Path| path.canonicalize().map_err(|source| HomeError::io("resolve", path, source));
         let root = resolve(&self.root)?;
         let existing = path.ancestors().find(|part| part.symlink_metadata().is_ok());
         let inside = match existing {
@@ -199,10 +187,7 @@ impl Home {
         };
         match inside {
             true => Ok(()),
-            false => Err(HomeError::Outside {
-                path: path.to_owned(),
-                root: self.root.to_path_buf(),
-            }),
+            false => Err(HomeError::Outside { path: path.to_owned(), root: self.root.to_path_buf() }),
         }
     }
 }
@@ -233,14 +218,8 @@ mod tests {
         std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
         Home::open(&root).unwrap();
         assert_eq!(root.metadata().unwrap().permissions().mode() & 0o777, 0o700);
-        assert_eq!(
-            home.workspace_dir(&"w".parse().unwrap()),
-            root.join("rote/workspaces/w/.rote")
-        );
-        assert_eq!(
-            home.adapter_policy_file(&"a".parse().unwrap()),
-            root.join("adapters/a/config/policies.json")
-        );
+        assert_eq!(home.workspace_dir(&"w".parse().unwrap()), root.join("rote/workspaces/w/.rote"));
+        assert_eq!(home.adapter_policy_file(&"a".parse().unwrap()), root.join("adapters/a/config/policies.json"));
     }
 
     #[test]

@@ -52,10 +52,7 @@ pub(crate) fn flock_within(file: &File, path: &Path, timeout: Duration) -> Resul
         }
         let waited = start.elapsed();
         if waited >= timeout {
-            return Err(HomeError::Busy {
-                path: path.to_owned(),
-                waited,
-            });
+            return Err(HomeError::Busy { path: path.to_owned(), waited });
         }
         std::thread::sleep(pause.min(timeout.saturating_sub(waited)));
         pause = (pause * 2).min(LONGEST_PAUSE);
@@ -73,10 +70,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/x.lock");
         let guard = lock(&path, Duration::ZERO).unwrap();
-        assert!(matches!(
-            lock(&path, Duration::from_millis(5)),
-            Err(HomeError::Busy { .. })
-        ));
+        assert!(matches!(lock(&path, Duration::from_millis(5)), Err(HomeError::Busy { .. })));
         drop(guard);
         assert!(lock(&path, Duration::ZERO).is_ok());
     }

@@ -47,16 +47,10 @@ impl Staged {
             let number = NEXT.fetch_add(1, Ordering::Relaxed);
             let path = dir.join(format!("{STAGING_PREFIX}{}-{number}", std::process::id()));
             if let Some(lock) = claim(&path)? {
-                return Ok(Self {
-                    destination: destination.to_owned(),
-                    path,
-                    _lock: lock,
-                });
+                return Ok(Self { destination: destination.to_owned(), path, _lock: lock });
             }
         }
-        Err(HomeError::Exists {
-            path: dir.join(STAGING_PREFIX),
-        })
+        Err(HomeError::Exists { path: dir.join(STAGING_PREFIX) })
     }
 
     /// Returns where to build.
@@ -86,9 +80,7 @@ impl Staged {
     pub fn commit_new(self) -> Result<(), HomeError> {
         self.sync()?;
         rename(&self.path, &self.destination, RenameFlags::NOREPLACE).map_err(|source| match source {
-            Errno::EXIST => HomeError::Exists {
-                path: self.destination.clone(),
-            },
+            Errno::EXIST => HomeError::Exists { path: self.destination.clone() },
             source => self.failure(source),
         })?;
         sync_dir(parent(&self.destination))
@@ -136,10 +128,7 @@ fn rename(from: &Path, to: &Path, flags: RenameFlags) -> Result<(), Errno> {
 fn sync_tree(dir: &Path, depth: u32) -> Result<(), HomeError> {
     let fail = |source| HomeError::io("sync", dir, source);
     if depth > MAX_DEPTH {
-        return Err(HomeError::Invalid {
-            what: format!("`{}`", dir.display()),
-            reason: "it is nested too deeply",
-        });
+        return Err(HomeError::Invalid { what: format!("`{}`", dir.display()), reason: "it is nested too deeply" });
     }
     for entry in dir.read_dir().map_err(fail)? {
         let entry = entry.map_err(fail)?;
@@ -147,9 +136,7 @@ fn sync_tree(dir: &Path, depth: u32) -> Result<(), HomeError> {
         if kind.is_dir() {
             sync_tree(&entry.path(), depth + 1)?;
         } else if kind.is_file() {
-            File::open(entry.path())
-                .and_then(|file| file.sync_all())
-                .map_err(fail)?;
+            File::open(entry.path()).and_then(|file| file.sync_all()).map_err(fail)?;
         }
     }
     sync_dir(dir)
@@ -213,21 +200,13 @@ mod tests {
 
     fn stage(destination: &Path, text: &str) -> Staged {
         let staged = Staged::new(destination).unwrap();
-        crate::write_atomic(
-            &staged.path().join("sub/file"),
-            text.as_bytes(),
-            crate::FileMode::Private,
-        )
-        .unwrap();
+        crate::write_atomic(&staged.path().join("sub/file"), text.as_bytes(), crate::FileMode::Private).unwrap();
         staged
     }
 
     fn names(dir: &Path) -> Vec<String> {
-        let mut names: Vec<_> = dir
-            .read_dir()
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .collect();
+        let mut names: Vec<_> =
+            dir.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
     }
@@ -238,10 +217,7 @@ mod tests {
         let destination = dir.path().join("x");
         stage(&destination, "one").commit_new().unwrap();
         assert_eq!(content(&destination.join("sub/file")), "one");
-        assert!(matches!(
-            stage(&destination, "two").commit_new(),
-            Err(HomeError::Exists { .. })
-        ));
+        assert!(matches!(stage(&destination, "two").commit_new(), Err(HomeError::Exists { .. })));
         assert_eq!(content(&destination.join("sub/file")), "one");
         stage(&destination, "two").commit().unwrap();
         assert_eq!(content(&destination.join("sub/file")), "two");
@@ -275,10 +251,7 @@ mod tests {
         let target = dir.path().join("target");
         std::fs::create_dir(&target).unwrap();
         std::os::unix::fs::symlink(&target, dir.path().join("x")).unwrap();
-        assert!(matches!(
-            Staged::new(&dir.path().join("x")),
-            Err(HomeError::Symlink { .. })
-        ));
+        assert!(matches!(Staged::new(&dir.path().join("x")), Err(HomeError::Symlink { .. })));
     }
 
     #[test]

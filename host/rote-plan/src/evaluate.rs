@@ -37,12 +37,9 @@ pub fn evaluate<V: Values + ?Sized>(expression: &Expression, values: &mut V) -> 
         Expression::Literal(value) => value.clone(),
         Expression::Param(name) => return values.parameter(name),
         Expression::From(reference) => values.reference(reference)?,
-        Expression::Array(items) => Value::Array(
-            items
-                .iter()
-                .map(|item| needed(item, values))
-                .collect::<Result<_, _>>()?,
-        ),
+        Expression::Array(items) => {
+            Value::Array(items.iter().map(|item| needed(item, values)).collect::<Result<_, _>>()?)
+        }
         Expression::Object(members) => {
             let mut object = Map::with_capacity(members.len());
             for (key, inner) in members {

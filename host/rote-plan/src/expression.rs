@@ -121,11 +121,7 @@ fn depth_of(value: &Value, above: usize) -> usize {
     }
     1 + match value {
         Value::Array(items) => items.iter().map(|item| depth_of(item, above + 1)).max().unwrap_or(0),
-        Value::Object(members) => members
-            .values()
-            .map(|item| depth_of(item, above + 1))
-            .max()
-            .unwrap_or(0),
+        Value::Object(members) => members.values().map(|item| depth_of(item, above + 1)).max().unwrap_or(0),
         _ => 0,
     }
 }
@@ -151,9 +147,8 @@ fn read(value: Value, depth: usize) -> Result<Expression, ExpressionError> {
 }
 
 fn read_members(members: impl Iterator<Item = (String, Value)>, depth: usize) -> Result<Expression, ExpressionError> {
-    let inner: Vec<(String, Expression)> = members
-        .map(|(key, value)| Ok((key, read(value, depth + 1)?)))
-        .collect::<Result<_, ExpressionError>>()?;
+    let inner: Vec<(String, Expression)> =
+        members.map(|(key, value)| Ok((key, read(value, depth + 1)?))).collect::<Result<_, ExpressionError>>()?;
     Ok(collapse_object(inner))
 }
 
@@ -178,29 +173,19 @@ fn read_dollar(members: Map<String, Value>, depth: usize) -> Result<Expression, 
             ("$from", inner) => serde_json::from_value(inner)
                 .map(Expression::From)
                 .map_err(|error| ExpressionError(format!("`$from` is not well formed: {error}"))),
-            (key, _) => Err(ExpressionError(format!(
-                "`{key}` is not an expression, or its value has the wrong type"
-            ))),
+            (key, _) => Err(ExpressionError(format!("`{key}` is not an expression, or its value has the wrong type"))),
         },
-        _ => Err(ExpressionError(
-            "an expression is an object with one `$` key and no other".to_owned(),
-        )),
+        _ => Err(ExpressionError("an expression is an object with one `$` key and no other".to_owned())),
     }
 }
 
 /// An object without holes is a literal, so that equal plans compare equal however they were built.
 fn collapse_object(members: Vec<(String, Expression)>) -> Expression {
-    if members
-        .iter()
-        .any(|(_, inner)| !matches!(inner, Expression::Literal(_)))
-    {
+    if members.iter().any(|(_, inner)| !matches!(inner, Expression::Literal(_))) {
         return Expression::Object(members);
     }
     Expression::Literal(Value::Object(
-        members
-            .into_iter()
-            .filter_map(|(key, inner)| Some((key, inner.literal()?)))
-            .collect(),
+        members.into_iter().filter_map(|(key, inner)| Some((key, inner.literal()?))).collect(),
     ))
 }
 
@@ -208,9 +193,7 @@ fn collapse_array(items: Vec<Expression>) -> Expression {
     if items.iter().any(|inner| !matches!(inner, Expression::Literal(_))) {
         return Expression::Array(items);
     }
-    Expression::Literal(Value::Array(
-        items.into_iter().filter_map(Expression::literal).collect(),
-    ))
+    Expression::Literal(Value::Array(items.into_iter().filter_map(Expression::literal).collect()))
 }
 
 impl Expression {
@@ -226,9 +209,9 @@ impl Expression {
 fn looks_like_expression(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(looks_like_expression),
-        Value::Object(members) => members
-            .iter()
-            .any(|(key, inner)| key.starts_with('$') || looks_like_expression(inner)),
+        Value::Object(members) => {
+            members.iter().any(|(key, inner)| key.starts_with('$') || looks_like_expression(inner))
+        }
         _ => false,
     }
 }

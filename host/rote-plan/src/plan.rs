@@ -77,11 +77,7 @@ impl Step {
     /// arguments use.
     #[must_use]
     pub fn all_needs(&self) -> BTreeSet<&str> {
-        let derived = self
-            .arguments
-            .references()
-            .into_iter()
-            .map(|reference| reference.step.as_str());
+        let derived = self.arguments.references().into_iter().map(|reference| reference.step.as_str());
         self.needs.iter().map(String::as_str).chain(derived).collect()
     }
 }
@@ -93,15 +89,11 @@ impl Plan {
     /// See [`PlanError`]; the author of the text is to blame.
     pub fn parse(bytes: &[u8]) -> Result<Self, PlanError> {
         if bytes.len() > MAX_PLAN_BYTES {
-            return Err(PlanError::TooLarge {
-                what: "bytes",
-                limit: MAX_PLAN_BYTES,
-            });
+            return Err(PlanError::TooLarge { what: "bytes", limit: MAX_PLAN_BYTES });
         }
         check_version(bytes)?;
-        let plan: Self = serde_json::from_slice(bytes).map_err(|error| PlanError::Syntax {
-            message: error.to_string(),
-        })?;
+        let plan: Self =
+            serde_json::from_slice(bytes).map_err(|error| PlanError::Syntax { message: error.to_string() })?;
         plan.validate()?;
         Ok(plan)
     }
@@ -115,16 +107,10 @@ impl Plan {
             return Err(PlanError::Version { found: self.version });
         }
         if self.steps.len() > MAX_STEPS {
-            return Err(PlanError::TooLarge {
-                what: "steps",
-                limit: MAX_STEPS,
-            });
+            return Err(PlanError::TooLarge { what: "steps", limit: MAX_STEPS });
         }
         if self.parameters.len() > MAX_PARAMETERS {
-            return Err(PlanError::TooLarge {
-                what: "parameters",
-                limit: MAX_PARAMETERS,
-            });
+            return Err(PlanError::TooLarge { what: "parameters", limit: MAX_PARAMETERS });
         }
         if let Some(name) = self.parameters.keys().find(|name| !is_name(name)) {
             return Err(PlanError::Name { name: name.clone() });
@@ -135,10 +121,7 @@ impl Plan {
                 return Err(PlanError::Arguments { step: step.id.clone() });
             }
             if let Some(unknown) = step.needs.iter().find(|id| !steps.contains(id.as_str())) {
-                return Err(PlanError::UnknownStep {
-                    by: step.id.clone(),
-                    step: unknown.clone(),
-                });
+                return Err(PlanError::UnknownStep { by: step.id.clone(), step: unknown.clone() });
             }
             self.check_expression(&step.id, &step.arguments, &steps)?;
         }
@@ -161,33 +144,17 @@ impl Plan {
 
     fn check_expression(&self, by: &str, expression: &Expression, steps: &BTreeSet<&str>) -> Result<(), PlanError> {
         if expression.depth() > MAX_DEPTH {
-            return Err(PlanError::TooLarge {
-                what: "levels of nesting",
-                limit: MAX_DEPTH,
-            });
+            return Err(PlanError::TooLarge { what: "levels of nesting", limit: MAX_DEPTH });
         }
-        if let Some(unknown) = expression
-            .parameters()
-            .into_iter()
-            .find(|name| !self.parameters.contains_key(*name))
-        {
-            return Err(PlanError::UnknownParameter {
-                by: by.to_owned(),
-                parameter: unknown.to_owned(),
-            });
+        if let Some(unknown) = expression.parameters().into_iter().find(|name| !self.parameters.contains_key(*name)) {
+            return Err(PlanError::UnknownParameter { by: by.to_owned(), parameter: unknown.to_owned() });
         }
         for reference in expression.references() {
             if !steps.contains(reference.step.as_str()) {
-                return Err(PlanError::UnknownStep {
-                    by: by.to_owned(),
-                    step: reference.step.clone(),
-                });
+                return Err(PlanError::UnknownStep { by: by.to_owned(), step: reference.step.clone() });
             }
             if reference.jq.len() > MAX_PROGRAM_BYTES {
-                return Err(PlanError::TooLarge {
-                    what: "bytes in a jq program",
-                    limit: MAX_PROGRAM_BYTES,
-                });
+                return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
             }
         }
         Ok(())
@@ -195,11 +162,8 @@ impl Plan {
 
     /// Takes away steps whose needs are met until nothing changes; what is left is in or behind a cycle.
     fn check_cycles(&self) -> Result<(), PlanError> {
-        let needs: Vec<(&str, BTreeSet<&str>)> = self
-            .steps
-            .iter()
-            .map(|step| (step.id.as_str(), step.all_needs()))
-            .collect();
+        let needs: Vec<(&str, BTreeSet<&str>)> =
+            self.steps.iter().map(|step| (step.id.as_str(), step.all_needs())).collect();
         let mut done: BTreeSet<&str> = BTreeSet::new();
         loop {
             let before = done.len();
@@ -212,10 +176,7 @@ impl Plan {
                 return Ok(());
             }
             if done.len() == before {
-                let steps = needs
-                    .iter()
-                    .filter(|(id, _)| !done.contains(id))
-                    .map(|(id, _)| (*id).to_owned());
+                let steps = needs.iter().filter(|(id, _)| !done.contains(id)).map(|(id, _)| (*id).to_owned());
                 return Err(PlanError::Cycle { steps: steps.collect() });
             }
         }
@@ -228,20 +189,13 @@ fn check_version(bytes: &[u8]) -> Result<(), PlanError> {
     struct Versioned {
         version: u64,
     }
-    let Versioned { version } = serde_json::from_slice(bytes).map_err(|error| PlanError::Syntax {
-        message: error.to_string(),
-    })?;
-    if version == VERSION {
-        Ok(())
-    } else {
-        Err(PlanError::Version { found: version })
-    }
+    let Versioned { version } =
+        serde_json::from_slice(bytes).map_err(|error| PlanError::Syntax { message: error.to_string() })?;
+    if version == VERSION { Ok(()) } else { Err(PlanError::Version { found: version }) }
 }
 
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
 }

@@ -39,10 +39,7 @@ pub trait Host {
     ///
     /// # Errors
     /// When waiting itself failed; the run ends at once.
-    #[expect(
-        clippy::type_complexity,
-        reason = "the two results mean different things: waiting and the call"
-    )]
+    #[expect(clippy::type_complexity, reason = "the two results mean different things: waiting and the call")]
     fn wait_any(&mut self, tasks: &[u32]) -> Result<(usize, Result<Self::Response, Self::Error>), Self::Error>;
 
     /// Runs a jq program on a response and returns its outputs.
@@ -74,13 +71,7 @@ pub fn run<H: Host + ?Sized>(
     host: &mut H,
 ) -> Result<Outcome<H::Response>, RunError<H::Error>> {
     check_parameters(plan, parameters)?;
-    let mut running = Running {
-        plan,
-        parameters,
-        host,
-        responses: BTreeMap::new(),
-        tasks: Vec::new(),
-    };
+    let mut running = Running { plan, parameters, host, responses: BTreeMap::new(), tasks: Vec::new() };
     let mut started = vec![false; plan.steps.len()];
     let mut failure = None;
     loop {
@@ -108,16 +99,8 @@ fn check_parameters<E>(plan: &Plan, given: &Map<String, Value>) -> Result<(), Ru
         .filter(|(name, parameter)| parameter.required && parameter.default.is_none() && !given.contains_key(*name))
         .map(|(name, _)| name.clone())
         .collect();
-    let unknown: Vec<String> = given
-        .keys()
-        .filter(|name| !plan.parameters.contains_key(*name))
-        .cloned()
-        .collect();
-    if missing.is_empty() && unknown.is_empty() {
-        Ok(())
-    } else {
-        Err(RunError::Parameters { missing, unknown })
-    }
+    let unknown: Vec<String> = given.keys().filter(|name| !plan.parameters.contains_key(*name)).cloned().collect();
+    if missing.is_empty() && unknown.is_empty() { Ok(()) } else { Err(RunError::Parameters { missing, unknown }) }
 }
 
 struct Running<'a, H: Host + ?Sized> {
@@ -139,14 +122,8 @@ impl<H: Host + ?Sized> Running<'_, H> {
                 continue;
             }
             started[position] = true;
-            let arguments = evaluate(
-                &step.arguments,
-                &mut Holes {
-                    running: self,
-                    by: &step.id,
-                    null_is_missing: true,
-                },
-            )?;
+            let arguments =
+                evaluate(&step.arguments, &mut Holes { running: self, by: &step.id, null_is_missing: true })?;
             let call = Call {
                 adapter: step.adapter.clone(),
                 tool: step.tool.clone(),
@@ -156,10 +133,7 @@ impl<H: Host + ?Sized> Running<'_, H> {
                 Ok(task) => self.tasks.push((task, position)),
                 Err(source) => {
                     self.host.finished(step, Err(&source));
-                    return Err(RunError::Step {
-                        step: step.id.clone(),
-                        source,
-                    });
+                    return Err(RunError::Step { step: step.id.clone(), source });
                 }
             }
         }
@@ -183,25 +157,15 @@ impl<H: Host + ?Sized> Running<'_, H> {
                 self.responses.insert(step.id.clone(), response);
                 Ok(None)
             }
-            Err(source) => Ok(Some(RunError::Step {
-                step: step.id.clone(),
-                source,
-            })),
+            Err(source) => Ok(Some(RunError::Step { step: step.id.clone(), source })),
         }
     }
 
     fn finish(mut self) -> Result<Outcome<H::Response>, RunError<H::Error>> {
         let plan = self.plan;
-        let mut holes = Holes {
-            running: &mut self,
-            by: "result",
-            null_is_missing: false,
-        };
+        let mut holes = Holes { running: &mut self, by: "result", null_is_missing: false };
         let result = evaluate(&plan.result, &mut holes)?.unwrap_or(Value::Null);
-        Ok(Outcome {
-            result,
-            responses: self.responses,
-        })
+        Ok(Outcome { result, responses: self.responses })
     }
 }
 
@@ -215,10 +179,7 @@ struct Holes<'a, 'b, H: Host + ?Sized> {
 
 impl<H: Host + ?Sized> Holes<'_, '_, H> {
     fn missing(&self, message: String) -> RunError<H::Error> {
-        RunError::Reference {
-            by: self.by.to_owned(),
-            message,
-        }
+        RunError::Reference { by: self.by.to_owned(), message }
     }
 }
 
@@ -226,12 +187,7 @@ impl<H: Host + ?Sized> Values for Holes<'_, '_, H> {
     type Error = RunError<H::Error>;
 
     fn parameter(&mut self, name: &str) -> Result<Option<Value>, Self::Error> {
-        let default = self
-            .running
-            .plan
-            .parameters
-            .get(name)
-            .and_then(|parameter| parameter.default.clone());
+        let default = self.running.plan.parameters.get(name).and_then(|parameter| parameter.default.clone());
         Ok(self.running.parameters.get(name).cloned().or(default))
     }
 
@@ -243,10 +199,7 @@ impl<H: Host + ?Sized> Values for Holes<'_, '_, H> {
             .running
             .host
             .query(&response, jq)
-            .map_err(|source| RunError::Step {
-                step: self.by.to_owned(),
-                source,
-            })?;
+            .map_err(|source| RunError::Step { step: self.by.to_owned(), source })?;
         if *each {
             return Ok(Value::Array(outputs));
         }
@@ -256,10 +209,9 @@ impl<H: Host + ?Sized> Values for Holes<'_, '_, H> {
             }
             (Some(value), 0) => Ok(value),
             (None, _) => Err(self.missing(format!("`{jq}` of step `{step}` has no output"))),
-            (Some(_), more) => Err(self.missing(format!(
-                "`{jq}` of step `{step}` has {} outputs, one is needed",
-                more + 1
-            ))),
+            (Some(_), more) => {
+                Err(self.missing(format!("`{jq}` of step `{step}` has {} outputs, one is needed", more + 1)))
+            }
         }
     }
 

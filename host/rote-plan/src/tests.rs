@@ -35,14 +35,7 @@ impl Host for Fake {
         let index = self.pick.as_mut().map_or(0, |pick| pick(tasks.len()));
         let task = tasks.get(index).copied().unwrap_or(0) as usize;
         let tool = &self.started[task].0;
-        Ok((
-            index,
-            if self.answers.contains_key(tool) {
-                Ok(task)
-            } else {
-                Err(format!("no answer for {tool}"))
-            },
-        ))
+        Ok((index, if self.answers.contains_key(tool) { Ok(task) } else { Err(format!("no answer for {tool}")) }))
     }
 
     /// Understands `.`, `.name`, `empty` and `both`.
@@ -57,8 +50,7 @@ impl Host for Fake {
     }
 
     fn finished(&mut self, step: &Step, outcome: Result<&usize, &String>) {
-        self.log
-            .push(format!("{} {}", if outcome.is_ok() { "done" } else { "fail" }, step.id));
+        self.log.push(format!("{} {}", if outcome.is_ok() { "done" } else { "fail" }, step.id));
     }
 }
 
@@ -79,13 +71,7 @@ fn object(value: Value) -> Map<String, Value> {
 }
 
 fn answering(tools: &[(&str, Value)]) -> Fake {
-    Fake {
-        answers: tools
-            .iter()
-            .map(|(tool, body)| ((*tool).to_owned(), body.clone()))
-            .collect(),
-        ..Fake::default()
-    }
+    Fake { answers: tools.iter().map(|(tool, body)| ((*tool).to_owned(), body.clone())).collect(), ..Fake::default() }
 }
 
 #[test]
@@ -93,61 +79,25 @@ fn a_plan_that_is_not_well_formed_is_refused_with_its_reason() {
     let one = |arguments: Value| json!({"version": 1, "steps": [step("a", "t", arguments)], "result": null});
     let cases = [
         (json!({"version": 2, "new": true}), "the plan has version 2"),
-        (
-            json!({"version": 1, "steps": [], "result": 1, "extra": 1}),
-            "unknown field `extra`",
-        ),
-        (
-            json!({"version": 1, "steps": [{"id": "a"}], "result": 1}),
-            "missing field `adapter`",
-        ),
+        (json!({"version": 1, "steps": [], "result": 1, "extra": 1}), "unknown field `extra`"),
+        (json!({"version": 1, "steps": [{"id": "a"}], "result": 1}), "missing field `adapter`"),
         (one(json!([])), "the arguments of step `a` are not an object"),
-        (
-            one(json!({"$param": "p"})),
-            "the arguments of step `a` are not an object",
-        ),
-        (
-            one(json!({"x": {"$param": "p"}})),
-            "`a` refers to parameter `p`, which is not declared",
-        ),
+        (one(json!({"$param": "p"})), "the arguments of step `a` are not an object"),
+        (one(json!({"x": {"$param": "p"}})), "`a` refers to parameter `p`, which is not declared"),
         (one(json!({"x": {"$parm": "p"}})), "`$parm` is not an expression"),
-        (
-            one(json!({"x": {"$param": 1}})),
-            "`$param` is not an expression, or its value has the wrong type",
-        ),
-        (
-            one(json!({"x": {"$param": "p", "y": 1}})),
-            "an expression is an object with one `$` key",
-        ),
-        (
-            one(json!({"x": from("b", ".")})),
-            "`a` refers to step `b`, which does not exist",
-        ),
-        (
-            one(json!({"x": {"$from": {"step": "a"}}})),
-            "`$from` is not well formed: missing field `jq`",
-        ),
-        (
-            one(json!({"x": {"$from": {"step": "a", "jq": ".", "raw": true}}})),
-            "unknown field `raw`",
-        ),
+        (one(json!({"x": {"$param": 1}})), "`$param` is not an expression, or its value has the wrong type"),
+        (one(json!({"x": {"$param": "p", "y": 1}})), "an expression is an object with one `$` key"),
+        (one(json!({"x": from("b", ".")})), "`a` refers to step `b`, which does not exist"),
+        (one(json!({"x": {"$from": {"step": "a"}}})), "`$from` is not well formed: missing field `jq`"),
+        (one(json!({"x": {"$from": {"step": "a", "jq": ".", "raw": true}}})), "unknown field `raw`"),
         (one(json!({"x": from("a", ".")})), "steps wait for each other: `a`"),
-        (
-            json!({"version": 1, "steps": [step("a b", "t", json!({}))], "result": 1}),
-            "`a b` is not a name",
-        ),
+        (json!({"version": 1, "steps": [step("a b", "t", json!({}))], "result": 1}), "`a b` is not a name"),
         (
             json!({"version": 1, "steps": [step("a", "t", json!({})), step("a", "t", json!({}))], "result": 1}),
             "the plan has two steps `a`",
         ),
-        (
-            json!({"version": 1, "steps": [], "result": from("z", ".")}),
-            "`result` refers to step `z`",
-        ),
-        (
-            json!({"version": 1, "parameters": {"p": {"reqired": true}}, "steps": [], "result": 1}),
-            "unknown field",
-        ),
+        (json!({"version": 1, "steps": [], "result": from("z", ".")}), "`result` refers to step `z`"),
+        (json!({"version": 1, "parameters": {"p": {"reqired": true}}, "steps": [], "result": 1}), "unknown field"),
         (json!([]), "the plan is not well formed"),
     ];
     for (value, expected) in cases {
@@ -164,16 +114,11 @@ fn bounds_on_size_and_depth_hold() {
     }
     let too_deep = json!({"version": 1, "steps": [], "result": deep});
     assert!(Plan::parse(too_deep.to_string().as_bytes()).is_err());
-    let steps: Vec<Value> = (0..=MAX_STEPS)
-        .map(|n| step(&format!("s{n}"), "t", json!({})))
-        .collect();
+    let steps: Vec<Value> = (0..=MAX_STEPS).map(|n| step(&format!("s{n}"), "t", json!({}))).collect();
     let too_many = json!({"version": 1, "steps": steps, "result": 1});
     assert_eq!(
         Plan::parse(too_many.to_string().as_bytes()),
-        Err(PlanError::TooLarge {
-            what: "steps",
-            limit: MAX_STEPS
-        })
+        Err(PlanError::TooLarge { what: "steps", limit: MAX_STEPS })
     );
     let program = "x".repeat(MAX_PROGRAM_BYTES + 1);
     let too_long = json!({"version": 1, "steps": [step("a", "t", json!({}))], "result": from("a", &program)});
@@ -263,13 +208,7 @@ fn a_failure_stops_new_starts_and_waits_for_what_runs() {
     }));
     let mut fake = answering(&[("t", json!(1))]);
     let error = run(&plan, &Map::new(), &mut fake).unwrap_err();
-    assert_eq!(
-        error,
-        RunError::Step {
-            step: "bad".to_owned(),
-            source: "no answer for broken".to_owned()
-        }
-    );
+    assert_eq!(error, RunError::Step { step: "bad".to_owned(), source: "no answer for broken".to_owned() });
     assert_eq!(fake.log, ["start bad", "start slow", "fail bad", "done slow"]);
 }
 
@@ -299,13 +238,7 @@ fn a_reference_needs_exactly_one_output_that_is_not_null() {
             "result": 1,
         }));
         let error = run(&plan, &Map::new(), &mut answering(&[("t", json!({}))])).unwrap_err();
-        assert_eq!(
-            error,
-            RunError::Reference {
-                by: "b".to_owned(),
-                message: message.to_owned()
-            }
-        );
+        assert_eq!(error, RunError::Reference { by: "b".to_owned(), message: message.to_owned() });
     }
 }
 
@@ -319,20 +252,10 @@ fn parameters_are_complete_and_known_or_the_run_does_not_start() {
     }));
     let mut fake = answering(&[("t", json!(1))]);
     let error = run(&plan, &object(json!({"typo": 1})), &mut fake).unwrap_err();
-    assert_eq!(
-        error,
-        RunError::Parameters {
-            missing: vec!["must".to_owned()],
-            unknown: vec!["typo".to_owned()]
-        }
-    );
+    assert_eq!(error, RunError::Parameters { missing: vec!["must".to_owned()], unknown: vec!["typo".to_owned()] });
     assert!(fake.log.is_empty());
     run(&plan, &object(json!({"must": null})), &mut fake).unwrap();
-    assert_eq!(
-        fake.started[0].1,
-        json!({"must": null, "has": 3}),
-        "an optional parameter leaves its member out"
-    );
+    assert_eq!(fake.started[0].1, json!({"must": null, "has": 3}), "an optional parameter leaves its member out");
 }
 
 #[test]
@@ -340,10 +263,7 @@ fn a_host_that_reports_an_unknown_task_ends_the_run() {
     let plan = plan(json!({"version": 1, "steps": [step("a", "t", json!({}))], "result": 1}));
     let mut fake = answering(&[("t", json!(1))]);
     fake.pick = Some(Box::new(|_| 5));
-    assert!(matches!(
-        run(&plan, &Map::new(), &mut fake),
-        Err(RunError::Protocol { .. })
-    ));
+    assert!(matches!(run(&plan, &Map::new(), &mut fake), Err(RunError::Protocol { .. })));
 }
 
 /// Random acyclic plans: step `n` may need any earlier one, and the list is then shuffled.
@@ -352,22 +272,15 @@ fn dag() -> impl Strategy<Value = Plan> {
     edges
         .prop_map(|edges| {
             let step_of = |(n, needs): (usize, Vec<prop::sample::Index>)| {
-                let needs: Vec<usize> = if n == 0 {
-                    Vec::new()
-                } else {
-                    needs.into_iter().map(|need| need.index(n)).collect()
-                };
+                let needs: Vec<usize> =
+                    if n == 0 { Vec::new() } else { needs.into_iter().map(|need| need.index(n)).collect() };
                 let (uses, waits): (Vec<usize>, Vec<usize>) = needs.into_iter().partition(|need| need % 2 == 0);
                 let arguments = uses
                     .into_iter()
                     .map(|need| {
                         (
                             format!("a{need}"),
-                            Expression::From(Reference {
-                                step: format!("s{need}"),
-                                jq: ".".to_owned(),
-                                each: false,
-                            }),
+                            Expression::From(Reference { step: format!("s{need}"), jq: ".".to_owned(), each: false }),
                         )
                     })
                     .collect();

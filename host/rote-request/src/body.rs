@@ -41,10 +41,7 @@ fn write_kind(body: &Body, content: &Content) -> Result<Written, Problem> {
         MediaKind::Json { lines } => (json(&content.value, *lines)?, concrete(body, None, "application/json")),
         MediaKind::Form { default, encodings } => {
             let fallback = "application/x-www-form-urlencoded";
-            (
-                form::write(content, default, encodings)?,
-                concrete(body, None, fallback),
-            )
+            (form::write(content, default, encodings)?, concrete(body, None, fallback))
         }
         MediaKind::Multipart { content_types, files } => {
             let essence = concrete(body, None, "multipart/form-data");
@@ -54,18 +51,11 @@ fn write_kind(body: &Body, content: &Content) -> Result<Written, Problem> {
         MediaKind::Xml { root } => text::xml(content, root, &concrete(body, None, "application/xml"))?,
         MediaKind::Binary => {
             let given = content.value.get("content_type").and_then(Value::as_str);
-            (
-                text::binary(content)?,
-                concrete(body, given, "application/octet-stream"),
-            )
+            (text::binary(content)?, concrete(body, given, "application/octet-stream"))
         }
     };
     check_content_type(&content_type, content)?;
-    Ok(Written {
-        content_type,
-        owns_content_type: false,
-        bytes,
-    })
+    Ok(Written { content_type, owns_content_type: false, bytes })
 }
 
 /// The value of a body and where it comes from.
@@ -84,11 +74,7 @@ impl Content {
             BodyArguments::Whole { argument } => {
                 let pointer = pointer_to("", argument);
                 match arguments.get(argument) {
-                    Some(value) => Some(Self {
-                        value: value.clone(),
-                        pointer,
-                        renamed: Vec::new(),
-                    }),
+                    Some(value) => Some(Self { value: value.clone(), pointer, renamed: Vec::new() }),
                     None => {
                         if body.required {
                             problems.push(Problem::new(pointer, "is required: it is the request body"));
@@ -109,11 +95,7 @@ impl Content {
                     }
                 }
                 let is_sent = body.required || !members.is_empty();
-                is_sent.then(|| Self {
-                    value: Value::Object(members),
-                    pointer: String::new(),
-                    renamed,
-                })
+                is_sent.then(|| Self { value: Value::Object(members), pointer: String::new(), renamed })
             }
         }
     }
@@ -125,22 +107,15 @@ impl Content {
 
     /// Returns the JSON pointer, into the arguments, of one field of the body.
     pub(crate) fn field_pointer(&self, field: &str) -> String {
-        let argument = self
-            .renamed
-            .iter()
-            .find(|(name, _)| name == field)
-            .map(|(_, argument)| argument.as_str());
+        let argument = self.renamed.iter().find(|(name, _)| name == field).map(|(_, argument)| argument.as_str());
         pointer_to(&self.pointer, argument.unwrap_or(field))
     }
 
     /// Returns the fields of an object body.
     pub(crate) fn fields(&self) -> Result<&Map<String, Value>, Problem> {
-        self.value.as_object().ok_or_else(|| {
-            Problem::new(
-                self.pointer(),
-                "must be an object: its members are the fields of the body",
-            )
-        })
+        self.value
+            .as_object()
+            .ok_or_else(|| Problem::new(self.pointer(), "must be an object: its members are the fields of the body"))
     }
 }
 
@@ -171,10 +146,7 @@ fn check_content_type(content_type: &str, content: &Content) -> Result<(), Probl
     if is_content_type(content_type) {
         return Ok(());
     }
-    Err(Problem::new(
-        content.pointer(),
-        "has a content type that is not a media type",
-    ))
+    Err(Problem::new(content.pointer(), "has a content type that is not a media type"))
 }
 
 /// Says whether a text may stand as the value of a `Content-Type` header.

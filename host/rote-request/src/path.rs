@@ -64,10 +64,7 @@ fn expand_segment(
                 last_pointer = Some(pointer);
             }
             None => {
-                problems.push(Problem::new(
-                    "",
-                    format!("the path needs `{name}`, which no parameter supplies"),
-                ));
+                problems.push(Problem::new("", format!("the path needs `{name}`, which no parameter supplies")));
                 output.push('-');
             }
         }
@@ -90,10 +87,7 @@ fn next_placeholder(template: &str) -> Option<(&str, &str, &str)> {
 }
 
 fn find_parameter<'a>(operation: &'a Operation, name: &str) -> Option<&'a Parameter> {
-    operation
-        .parameters
-        .iter()
-        .find(|parameter| parameter.location == Location::Path && parameter.name == name)
+    operation.parameters.iter().find(|parameter| parameter.location == Location::Path && parameter.name == name)
 }
 
 fn expand_parameter(parameter: &Parameter, pointer: &str, arguments: &Map<String, Value>) -> Result<String, Problem> {
@@ -102,10 +96,7 @@ fn expand_parameter(parameter: &Parameter, pointer: &str, arguments: &Map<String
         Some(value) => value,
     };
     if has_dot_piece(value) {
-        return Err(Problem::new(
-            pointer,
-            "must not be or contain a `.` or `..` path segment",
-        ));
+        return Err(Problem::new(pointer, "must not be or contain a `.` or `..` path segment"));
     }
     let text = style::in_path(&parameter.name, value, &parameter.encoding);
     let may_be_empty = matches!(parameter.encoding.style, Style::Label | Style::Matrix);
@@ -121,9 +112,7 @@ fn has_dot_piece(value: &Value) -> bool {
     match value {
         Value::String(text) => is_dots(text),
         Value::Array(items) => items.iter().any(has_dot_piece),
-        Value::Object(members) => members
-            .iter()
-            .any(|(key, member)| is_dots(key) || has_dot_piece(member)),
+        Value::Object(members) => members.iter().any(|(key, member)| is_dots(key) || has_dot_piece(member)),
         _ => false,
     }
 }

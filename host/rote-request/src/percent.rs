@@ -51,9 +51,7 @@ pub(crate) fn encode(text: &str, keep: Keep) -> String {
 }
 
 fn hex_digit(nibble: u8) -> char {
-    char::from_digit(u32::from(nibble), 16)
-        .unwrap_or('0')
-        .to_ascii_uppercase()
+    char::from_digit(u32::from(nibble), 16).unwrap_or('0').to_ascii_uppercase()
 }
 
 #[cfg(test)]
@@ -64,18 +62,9 @@ mod tests {
     fn each_set_escapes_what_would_end_its_place() {
         let text = "aZ09-._~:/?#[]@!$&'()*+,;= %\\\u{e9}";
         let cases = [
-            (
-                Keep::Unreserved,
-                "aZ09-._~%3A%2F%3F%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D%20%25%5C%C3%A9",
-            ),
-            (
-                Keep::ReservedInQuery,
-                "aZ09-._~:/?%23%5B%5D@!$%26'()*%2B,;=%20%25%5C%C3%A9",
-            ),
-            (
-                Keep::ReservedInSegment,
-                "aZ09-._~:%2F%3F%23%5B%5D@!$&'()*+,%3B=%20%25%5C%C3%A9",
-            ),
+            (Keep::Unreserved, "aZ09-._~%3A%2F%3F%23%5B%5D%40%21%24%26%27%28%29%2A%2B%2C%3B%3D%20%25%5C%C3%A9"),
+            (Keep::ReservedInQuery, "aZ09-._~:/?%23%5B%5D@!$%26'()*%2B,;=%20%25%5C%C3%A9"),
+            (Keep::ReservedInSegment, "aZ09-._~:%2F%3F%23%5B%5D@!$&'()*+,%3B=%20%25%5C%C3%A9"),
             (Keep::Template, "aZ09-._~:/%3F%23[]@!$&'()*+,;=%20%%5C%C3%A9"),
         ];
         for (keep, expected) in cases {

@@ -74,10 +74,7 @@ pub fn build(operation: &Operation, arguments: &Map<String, Value>) -> Result<Bu
 
 /// Returns the key of the first argument that is nested too deeply. Walks with a stack of its own.
 fn too_deep(arguments: &Map<String, Value>) -> Option<&str> {
-    arguments
-        .iter()
-        .find(|(_, value)| exceeds_depth(value))
-        .map(|(key, _)| key.as_str())
+    arguments.iter().find(|(_, value)| exceeds_depth(value)).map(|(key, _)| key.as_str())
 }
 
 fn exceeds_depth(value: &Value) -> bool {
@@ -111,12 +108,7 @@ fn unknown_arguments(operation: &Operation, arguments: &Map<String, Value>) -> V
 }
 
 fn url(operation: &Operation, arguments: &Map<String, Value>, problems: &mut Vec<Problem>) -> String {
-    let mut url = operation
-        .base
-        .as_deref()
-        .unwrap_or_default()
-        .trim_end_matches('/')
-        .to_owned();
+    let mut url = operation.base.as_deref().unwrap_or_default().trim_end_matches('/').to_owned();
     url.push_str(&path::expand(operation, arguments, problems));
     let mut separator = '?';
     let mut push = |text: &str| {
@@ -172,10 +164,7 @@ fn cookie_header((name, value): Pair) -> (String, String) {
 }
 
 fn in_location(operation: &Operation, location: Location) -> impl Iterator<Item = &Parameter> {
-    operation
-        .parameters
-        .iter()
-        .filter(move |parameter| parameter.location == location)
+    operation.parameters.iter().filter(move |parameter| parameter.location == location)
 }
 
 /// Returns the argument of a parameter; a missing or null one is a problem when it is required.

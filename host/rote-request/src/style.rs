@@ -31,22 +31,13 @@ pub(crate) fn in_content_type(value: &Value, content_type: &str) -> String {
 
 /// Says whether a media type is JSON: `application/json`, `text/json` or any `+json`.
 pub(crate) fn is_json(content_type: &str) -> bool {
-    let essence = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     essence.ends_with("/json") || essence.ends_with("+json")
 }
 
 /// Writes a value into a path segment; empty when the value is undefined.
 pub(crate) fn in_path(name: &str, value: &Value, encoding: &Encoding) -> String {
-    let keep = if encoding.allow_reserved {
-        Keep::ReservedInSegment
-    } else {
-        Keep::Unreserved
-    };
+    let keep = if encoding.allow_reserved { Keep::ReservedInSegment } else { Keep::Unreserved };
     let write = |text: &str| percent::encode(text, keep);
     if let Some(content_type) = &encoding.content_type {
         return write(&in_content_type(value, content_type));
@@ -56,12 +47,7 @@ pub(crate) fn in_path(name: &str, value: &Value, encoding: &Encoding) -> String 
             let separator = if encoding.explode { "." } else { "," };
             prefixed(".", joined(value, encoding.explode, separator, &write))
         }
-        Style::Matrix => matrix(
-            &percent::encode(name, Keep::Unreserved),
-            value,
-            encoding.explode,
-            &write,
-        ),
+        Style::Matrix => matrix(&percent::encode(name, Keep::Unreserved), value, encoding.explode, &write),
         _ => joined(value, encoding.explode, ",", &write).unwrap_or_default(),
     }
 }
@@ -76,11 +62,7 @@ pub(crate) fn in_header(value: &Value, encoding: &Encoding) -> Option<String> {
 
 /// Writes a value as pairs for a query, a form body or cookies.
 pub(crate) fn as_pairs(name: &str, value: &Value, encoding: &Encoding) -> Vec<Pair> {
-    let keep = if encoding.allow_reserved {
-        Keep::ReservedInQuery
-    } else {
-        Keep::Unreserved
-    };
+    let keep = if encoding.allow_reserved { Keep::ReservedInQuery } else { Keep::Unreserved };
     let write = |text: &str| percent::encode(text, keep);
     let encoded_name = percent::encode(name, Keep::Unreserved);
     if let Some(content_type) = &encoding.content_type {
@@ -98,10 +80,7 @@ pub(crate) fn as_pairs(name: &str, value: &Value, encoding: &Encoding) -> Vec<Pa
     if encoding.explode {
         return exploded(&encoded_name, value, &write);
     }
-    joined(value, false, separator, &write)
-        .map(|text| (encoded_name, text))
-        .into_iter()
-        .collect()
+    joined(value, false, separator, &write).map(|text| (encoded_name, text)).into_iter().collect()
 }
 
 /// Writes a value as one text: elements or name-value couples with `separator` between them; `None` when
@@ -109,11 +88,7 @@ pub(crate) fn as_pairs(name: &str, value: &Value, encoding: &Encoding) -> Vec<Pa
 fn joined(value: &Value, explode: bool, separator: &str, write: &dyn Fn(&str) -> String) -> Option<String> {
     let parts: Vec<String> = match value {
         Value::Null => return None,
-        Value::Array(items) => items
-            .iter()
-            .filter(|item| !item.is_null())
-            .map(|item| write(&scalar(item)))
-            .collect(),
+        Value::Array(items) => items.iter().filter(|item| !item.is_null()).map(|item| write(&scalar(item))).collect(),
         Value::Object(members) => members
             .iter()
             .filter(|(_, member)| !member.is_null())
@@ -133,33 +108,22 @@ fn prefixed(prefix: &str, text: Option<String>) -> String {
 
 fn matrix(name: &str, value: &Value, explode: bool, write: &dyn Fn(&str) -> String) -> String {
     if explode && (value.is_array() || value.is_object()) {
-        return exploded(name, value, write)
-            .iter()
-            .map(|(name, text)| matrix_pair(name, text))
-            .collect();
+        return exploded(name, value, write).iter().map(|(name, text)| matrix_pair(name, text)).collect();
     }
-    joined(value, false, ",", write)
-        .map(|text| matrix_pair(name, &text))
-        .unwrap_or_default()
+    joined(value, false, ",", write).map(|text| matrix_pair(name, &text)).unwrap_or_default()
 }
 
 /// RFC 6570 §3.2.7: an empty value has no `=`.
 fn matrix_pair(name: &str, text: &str) -> String {
-    if text.is_empty() {
-        format!(";{name}")
-    } else {
-        format!(";{name}={text}")
-    }
+    if text.is_empty() { format!(";{name}") } else { format!(";{name}={text}") }
 }
 
 fn exploded(name: &str, value: &Value, write: &dyn Fn(&str) -> String) -> Vec<Pair> {
     match value {
         Value::Null => Vec::new(),
-        Value::Array(items) => items
-            .iter()
-            .filter(|item| !item.is_null())
-            .map(|item| (name.to_owned(), write(&scalar(item))))
-            .collect(),
+        Value::Array(items) => {
+            items.iter().filter(|item| !item.is_null()).map(|item| (name.to_owned(), write(&scalar(item)))).collect()
+        }
         Value::Object(members) => members
             .iter()
             .filter(|(_, member)| !member.is_null())

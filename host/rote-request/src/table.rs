@@ -69,9 +69,7 @@ impl fmt::Display for TableError {
 impl std::error::Error for TableError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Record {
-                source: Some(source), ..
-            } => Some(source),
+            Self::Record { source: Some(source), .. } => Some(source),
             _ => None,
         }
     }
@@ -85,9 +83,7 @@ pub fn encode(operations: &[Operation]) -> Result<Vec<u8>, TableError> {
     let mut sorted: Vec<&Operation> = operations.iter().collect();
     sorted.sort_by(|left, right| left.name.as_bytes().cmp(right.name.as_bytes()));
     if let Some(pair) = sorted.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        return Err(TableError::DuplicateName {
-            name: pair[0].name.clone(),
-        });
+        return Err(TableError::DuplicateName { name: pair[0].name.clone() });
     }
     let mut index = Vec::with_capacity(HEADER_BYTES + ENTRY_BYTES * sorted.len());
     index.extend_from_slice(MAGIC);
@@ -108,10 +104,8 @@ pub fn encode(operations: &[Operation]) -> Result<Vec<u8>, TableError> {
 }
 
 fn record(operation: &Operation) -> Result<Vec<u8>, TableError> {
-    serde_json::to_vec(operation).map_err(|source| TableError::Record {
-        name: operation.name.clone(),
-        source: Some(source),
-    })
+    serde_json::to_vec(operation)
+        .map_err(|source| TableError::Record { name: operation.name.clone(), source: Some(source) })
 }
 
 fn push_size(bytes: &mut Vec<u8>, size: usize) -> Result<(), TableError> {
@@ -133,9 +127,7 @@ pub fn len(table: &[u8]) -> Result<usize, TableError> {
         return Err(TableError::Version { found });
     }
     let count = read_size(table, 12)?;
-    let index = count
-        .checked_mul(ENTRY_BYTES)
-        .and_then(|bytes| bytes.checked_add(HEADER_BYTES));
+    let index = count.checked_mul(ENTRY_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
     match index {
         Some(end) if end <= table.len() => Ok(count),
         _ => Err(TableError::OutOfBounds),
@@ -161,26 +153,15 @@ pub fn find(table: &[u8], name: &str) -> Result<Option<Operation>, TableError> {
 }
 
 fn decode(record: &[u8], name: &str) -> Result<Operation, TableError> {
-    let operation: Operation = serde_json::from_slice(record).map_err(|source| TableError::Record {
-        name: name.to_owned(),
-        source: Some(source),
-    })?;
-    if operation.name == name {
-        Ok(operation)
-    } else {
-        Err(TableError::Record {
-            name: name.to_owned(),
-            source: None,
-        })
-    }
+    let operation: Operation = serde_json::from_slice(record)
+        .map_err(|source| TableError::Record { name: name.to_owned(), source: Some(source) })?;
+    if operation.name == name { Ok(operation) } else { Err(TableError::Record { name: name.to_owned(), source: None }) }
 }
 
 /// Reads an (offset, length) pair at `at` and returns the bytes that it points to.
 fn slice(table: &[u8], at: usize) -> Result<&[u8], TableError> {
     let start = read_size(table, at)?;
-    let end = start
-        .checked_add(read_size(table, at + 4)?)
-        .ok_or(TableError::OutOfBounds)?;
+    let end = start.checked_add(read_size(table, at + 4)?).ok_or(TableError::OutOfBounds)?;
     table.get(start..end).ok_or(TableError::OutOfBounds)
 }
 
@@ -189,14 +170,8 @@ fn read_size(table: &[u8], at: usize) -> Result<usize, TableError> {
 }
 
 fn read_u32(table: &[u8], at: usize) -> Result<u32, TableError> {
-    let bytes = at
-        .checked_add(4)
-        .and_then(|end| table.get(at..end))
-        .ok_or(TableError::OutOfBounds)?;
-    bytes
-        .try_into()
-        .map(u32::from_le_bytes)
-        .map_err(|_| TableError::OutOfBounds)
+    let bytes = at.checked_add(4).and_then(|end| table.get(at..end)).ok_or(TableError::OutOfBounds)?;
+    bytes.try_into().map(u32::from_le_bytes).map_err(|_| TableError::OutOfBounds)
 }
 
 #[cfg(test)]
@@ -235,10 +210,7 @@ mod tests {
     #[test]
     fn the_order_of_operations_does_not_change_the_table() {
         let (first, second) = (operation("a"), operation("b"));
-        assert_eq!(
-            encode(&[first.clone(), second.clone()]).unwrap(),
-            encode(&[second, first]).unwrap()
-        );
+        assert_eq!(encode(&[first.clone(), second.clone()]).unwrap(), encode(&[second, first]).unwrap());
     }
 
     #[test]
@@ -270,10 +242,7 @@ mod tests {
         let mut table = encode(&[operation("a")]).unwrap();
         let at = HEADER_BYTES + ENTRY_BYTES;
         table[at] = b'b';
-        assert!(matches!(
-            find(&table, "b"),
-            Err(TableError::Record { source: None, .. })
-        ));
+        assert!(matches!(find(&table, "b"), Err(TableError::Record { source: None, .. })));
     }
 
     proptest! {

@@ -26,11 +26,7 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
 }
 
 fn problems(operation: &Operation, given: Value) -> Vec<String> {
-    build(operation, &arguments(given))
-        .unwrap_err()
-        .iter()
-        .map(ToString::to_string)
-        .collect()
+    build(operation, &arguments(given)).unwrap_err().iter().map(ToString::to_string).collect()
 }
 
 /// Undoes percent-encoding.
@@ -79,11 +75,7 @@ fn a_request_has_every_part_in_its_place() {
     let request = build(&operation, &arguments(given)).unwrap();
     assert_eq!(request.method, "POST");
     assert_eq!(request.url, "/v1/users/7/files/a%20b.json?action=start&page=2&tags=x,y");
-    let headers: Vec<_> = request
-        .headers
-        .iter()
-        .map(|(name, value)| (name.as_str(), value.as_str()))
-        .collect();
+    let headers: Vec<_> = request.headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     assert_eq!(
         headers,
         [
@@ -100,10 +92,7 @@ fn a_request_has_every_part_in_its_place() {
 #[test]
 fn an_operation_with_a_base_of_its_own_has_an_absolute_url() {
     let operation = operation(json!({ "path": "/a", "base": "https://other.example/v2/" }));
-    assert_eq!(
-        build(&operation, &Map::new()).unwrap().url,
-        "https://other.example/v2/a"
-    );
+    assert_eq!(build(&operation, &Map::new()).unwrap().url, "https://other.example/v2/a");
 }
 
 #[test]
@@ -119,10 +108,7 @@ fn every_problem_is_reported_with_its_pointer() {
         },
     }));
     assert_eq!(
-        problems(
-            &operation,
-            json!({ "page": null, "X-A": "a\r\nHost: b", "un/known": 1 })
-        ),
+        problems(&operation, json!({ "page": null, "X-A": "a\r\nHost: b", "un/known": 1 })),
         [
             "`/un~1known` is not an argument of this tool",
             "`/id` is required",
@@ -158,10 +144,7 @@ fn a_path_argument_that_would_leave_its_segment_is_refused() {
     let label = operation(json!({
         "path": "/{id}", "parameters": [parameter("id", "path", "label", false)],
     }));
-    assert_eq!(
-        problems(&label, json!({ "id": "" })),
-        ["`/id` leaves a path segment empty or made of dots"]
-    );
+    assert_eq!(problems(&label, json!({ "id": "" })), ["`/id` leaves a path segment empty or made of dots"]);
     let split = operation(json!({
         "path": "/{a}{b}", "parameters": [parameter("a", "path", "simple", false), parameter("b", "path", "label", true)],
     }));
@@ -184,10 +167,7 @@ fn a_path_argument_is_one_encoded_segment() {
         ("\u{ff0e}\u{ff0e}", "/a/%EF%BC%8E%EF%BC%8E/b"),
     ];
     for (value, expected) in cases {
-        assert_eq!(
-            build(&operation, &arguments(json!({ "id": value }))).unwrap().url,
-            expected
-        );
+        assert_eq!(build(&operation, &arguments(json!({ "id": value }))).unwrap().url, expected);
     }
 }
 
@@ -203,10 +183,7 @@ fn literal_parts_of_a_template_are_made_safe_for_a_url() {
 #[test]
 fn a_placeholder_without_a_parameter_is_a_problem() {
     let operation = operation(json!({ "path": "/{x}" }));
-    assert_eq!(
-        problems(&operation, json!({})),
-        ["the path needs `x`, which no parameter supplies"]
-    );
+    assert_eq!(problems(&operation, json!({})), ["the path needs `x`, which no parameter supplies"]);
 }
 
 #[test]
@@ -225,10 +202,7 @@ fn an_argument_nested_without_end_is_refused() {
     for _ in 0..129 {
         value = json!([value]);
     }
-    assert_eq!(
-        problems(&operation, json!({ "x": value })),
-        ["`/x` is nested deeper than 128 levels"]
-    );
+    assert_eq!(problems(&operation, json!({ "x": value })), ["`/x` is nested deeper than 128 levels"]);
 }
 
 #[test]

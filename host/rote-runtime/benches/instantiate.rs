@@ -1,6 +1,7 @@
 //! What the sandbox costs: an instance against bare wasmtime, a prepared component from the cache, one query.
 //!
 //! Each figure has its baseline in the same run. `cargo bench -p rote-runtime`.
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints, and reads committed guests")]
 
 use std::hint::black_box;
 use std::path::Path;
@@ -48,9 +49,7 @@ fn bare(bytes: &[u8]) -> (Engine, InstancePre<()>) {
     let engine = Engine::new(&config).expect("the default engine starts");
     let component = Component::from_binary(&engine, bytes).expect("the template compiles");
     let mut linker = Linker::new(&engine);
-    linker
-        .define_unknown_imports_as_traps(&component)
-        .expect("its imports are functions");
+    linker.define_unknown_imports_as_traps(&component).expect("its imports are functions");
     let pre = linker.instantiate_pre(&component).expect("it links");
     (engine, pre)
 }
@@ -82,22 +81,13 @@ fn prepare(criterion: &mut Criterion) {
     let home = Home::open(directory.path().join("home")).expect("a home");
     let bytes = template();
     let cold = Instant::now();
-    Sandbox::new(&home, &FixedEntropy)
-        .prepare(World::Flow, &bytes)
-        .expect("it is a flow");
+    Sandbox::new(&home, &FixedEntropy).prepare(World::Flow, &bytes).expect("it is a flow");
     let cold = cold.elapsed();
     let warm = || {
         // A sandbox of its own each time: a new process would find only the disk.
-        black_box(
-            Sandbox::new(&home, &FixedEntropy)
-                .prepare(World::Flow, &bytes)
-                .expect("it is a flow"),
-        );
+        black_box(Sandbox::new(&home, &FixedEntropy).prepare(World::Flow, &bytes).expect("it is a flow"));
     };
-    println!(
-        "prepare: compiled {cold:?}, from the cache p50 {:?} (goal 1ms)",
-        median(warm)
-    );
+    println!("prepare: compiled {cold:?}, from the cache p50 {:?} (goal 1ms)", median(warm));
     criterion.bench_function("prepare/cached", |bencher| bencher.iter(warm));
 }
 
@@ -115,10 +105,7 @@ fn query(criterion: &mut Criterion) {
     let rows = row.repeat((10 << 20) / row.len());
     let input = format!("[{}]", rows.trim_end_matches(','));
     for program in [".", "length", "map(.id) | add"] {
-        let limits = QueryLimits {
-            time: Duration::from_secs(60),
-            ..limits
-        };
+        let limits = QueryLimits { time: Duration::from_secs(60), ..limits };
         let started = Instant::now();
         black_box(engine.run(program, input.as_bytes(), &limits).expect("it is jq"));
         println!("query `{program}` over {} bytes: {:?}", input.len(), started.elapsed());

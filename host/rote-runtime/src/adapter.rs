@@ -68,11 +68,7 @@ impl AdapterState {
     /// Counts a call of the host.
     fn enter(&mut self) -> Result<(), LimitHit> {
         self.host_calls += 1;
-        if self.host_calls > HOST_CALLS {
-            Err(LimitHit::HostCalls(HOST_CALLS))
-        } else {
-            Ok(())
-        }
+        if self.host_calls > HOST_CALLS { Err(LimitHit::HostCalls(HOST_CALLS)) } else { Ok(()) }
     }
 }
 
@@ -94,13 +90,7 @@ pub(crate) async fn call(
     let subject = format!("tool `{}/{}`", invocation.adapter.id, invocation.tool.name);
     let arguments = invocation.arguments.to_string();
     let limits = invocation.limits;
-    let call = Call {
-        gate,
-        invocation: Arc::clone(&invocation),
-        queries,
-        sends: 0,
-        received: Vec::new(),
-    };
+    let call = Call { gate, invocation: Arc::clone(&invocation), queries, sends: 0, received: Vec::new() };
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let mut store = new_store(handle, &limits, Some(call));
@@ -123,10 +113,7 @@ pub(crate) async fn call(
         .into_iter()
         .find(|response| response_to_wit(response) == claimed)
         .map(CallOutcome::Response)
-        .ok_or_else(|| RunError::Contract {
-            subject,
-            message: "it returned a response that it did not get".to_owned(),
-        })
+        .ok_or_else(|| RunError::Contract { subject, message: "it returned a response that it did not get".to_owned() })
 }
 
 /// Instantiates the adapter and returns what it says of itself.
@@ -177,10 +164,7 @@ impl http::Host for AdapterState {
         };
         let max = call.invocation.limits.sends;
         if call.sends >= max {
-            let limit = LimitKind::Count {
-                what: "requests",
-                max: u64::from(max),
-            };
+            let limit = LimitKind::Count { what: "requests", max: u64::from(max) };
             let subject = format!("tool `{}`", call.invocation.tool.name);
             return Ok(Err(self.remembered.tell(RunError::Limit { subject, limit })));
         }
@@ -201,11 +185,7 @@ fn claimed(request: http::Request) -> ClaimedRequest {
     ClaimedRequest {
         method: request.method,
         url: request.url,
-        headers: request
-            .headers
-            .into_iter()
-            .map(|header| (header.name, header.value))
-            .collect(),
+        headers: request.headers.into_iter().map(|header| (header.name, header.value)).collect(),
         body: request.body,
         credentials: request.credentials,
     }
@@ -247,10 +227,7 @@ impl AdapterState {
     /// A query computes for the guest, so it runs on the guest's time, which goes on counting.
     fn query_limits(&self) -> QueryLimits {
         let defaults = QueryLimits::default();
-        QueryLimits {
-            time: defaults.time.min(self.meter.left()),
-            ..defaults
-        }
+        QueryLimits { time: defaults.time.min(self.meter.left()), ..defaults }
     }
 }
 
@@ -305,9 +282,7 @@ pub(crate) fn query_value(
 pub(crate) async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, RunError> + Send + 'static,
 ) -> Result<T, RunError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| {
-        Err(RunError::Host {
-            message: "a query was torn down".to_owned(),
-        })
-    })
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|_| Err(RunError::Host { message: "a query was torn down".to_owned() }))
 }

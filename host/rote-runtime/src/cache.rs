@@ -29,13 +29,7 @@ pub(crate) struct CacheKey([u8; 32]);
 impl CacheKey {
     /// Names the code of `component` as compiled by the engine that `compatibility` names.
     pub(crate) fn new(component: Sha256Digest, compatibility: &[u8; 32]) -> Self {
-        Self(
-            Sha256::new()
-                .chain_update(component.0)
-                .chain_update(compatibility)
-                .finalize()
-                .into(),
-        )
+        Self(Sha256::new().chain_update(component.0).chain_update(compatibility).finalize().into())
     }
 }
 
@@ -53,10 +47,7 @@ impl CompileCache {
         let key = host_key(home, "compile-cache", entropy)
             .inspect_err(|error| tracing::warn!(%error, "components are compiled each time: no cache key"))
             .ok();
-        Self {
-            directory: home.cache_dir().join("components"),
-            key,
-        }
+        Self { directory: home.cache_dir().join("components"), key }
     }
 
     /// Returns the verified code of an entry.
@@ -214,18 +205,12 @@ mod tests {
     fn an_entry_of_another_component_engine_or_host_is_ignored() {
         let (dir, cache, name) = cache();
         cache.store(name, b"code");
-        for other in [
-            CacheKey::new(sha256(b"other"), &[1; 32]),
-            CacheKey::new(sha256(b"component"), &[2; 32]),
-        ] {
+        for other in [CacheKey::new(sha256(b"other"), &[1; 32]), CacheKey::new(sha256(b"component"), &[2; 32])] {
             std::fs::copy(cache.path(name), cache.path(other)).unwrap();
             assert_eq!(cache.load(other), None);
         }
         let home = Home::open(dir.path().join("other")).unwrap();
-        let elsewhere = CompileCache {
-            directory: cache.directory.clone(),
-            ..CompileCache::open(&home, &Fixed(8))
-        };
+        let elsewhere = CompileCache { directory: cache.directory.clone(), ..CompileCache::open(&home, &Fixed(8)) };
         assert_eq!(elsewhere.load(name), None);
     }
 

@@ -55,14 +55,8 @@ impl EngineHandle {
 
     fn new(engine: Engine) -> Result<Self, LoadError> {
         let compatibility = compatibility(&engine);
-        let ticker = Ticker::start(engine.clone()).map_err(|error| LoadError::Engine {
-            message: error.to_string(),
-        })?;
-        Ok(Self {
-            engine,
-            compatibility,
-            ticker,
-        })
+        let ticker = Ticker::start(engine.clone()).map_err(|error| LoadError::Engine { message: error.to_string() })?;
+        Ok(Self { engine, compatibility, ticker })
     }
 
     /// Keeps the epoch advancing until the guard is dropped.
@@ -79,9 +73,7 @@ fn pooled_or_on_demand() -> Result<Engine, LoadError> {
         tracing::info!(%reason, "no address space for pooled instances: allocating on demand");
         on_demand()
     });
-    engine.map_err(|error| LoadError::Engine {
-        message: format!("{error:#}"),
-    })
+    engine.map_err(|error| LoadError::Engine { message: format!("{error:#}") })
 }
 
 /// An engine for a process whose address space is bounded: memories are as large as they are used.
@@ -166,25 +158,18 @@ impl Ticker {
         let ticker = Arc::new(Self::default());
         let clock = Arc::clone(&ticker);
         // The thread lives as long as the process, like the engine.
-        std::thread::Builder::new()
-            .name("rote-epoch".to_owned())
-            .stack_size(256 << 10)
-            .spawn(move || {
-                let mut idle = 0;
-                loop {
-                    std::thread::sleep(TICK);
-                    engine.increment_epoch();
-                    idle = if clock.running.load(Ordering::SeqCst) == 0 {
-                        idle + 1
-                    } else {
-                        0
-                    };
-                    if idle > IDLE_TICKS {
-                        clock.sleep();
-                        idle = 0;
-                    }
+        std::thread::Builder::new().name("rote-epoch".to_owned()).stack_size(256 << 10).spawn(move || {
+            let mut idle = 0;
+            loop {
+                std::thread::sleep(TICK);
+                engine.increment_epoch();
+                idle = if clock.running.load(Ordering::SeqCst) == 0 { idle + 1 } else { 0 };
+                if idle > IDLE_TICKS {
+                    clock.sleep();
+                    idle = 0;
                 }
-            })?;
+            }
+        })?;
         Ok(ticker)
     }
 

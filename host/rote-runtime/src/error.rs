@@ -319,12 +319,7 @@ impl RunError {
     /// Wraps an error of a layer above, which has its own kind, hint and details.
     #[must_use]
     pub fn nested(error: &dyn Classify) -> Self {
-        Self::Nested {
-            kind: error.kind(),
-            message: error.to_string(),
-            hint: error.hint(),
-            details: error.details(),
-        }
+        Self::Nested { kind: error.kind(), message: error.to_string(), hint: error.hint(), details: error.details() }
     }
 }
 

@@ -125,30 +125,13 @@ pub(crate) async fn run(
     const SUBJECT: &str = "flow";
     let limits = run.limits;
     if run.depth > DEPTH {
-        let limit = LimitKind::Count {
-            what: "nested runs",
-            max: u64::from(DEPTH),
-        };
-        return Err(RunError::Limit {
-            subject: SUBJECT.to_owned(),
-            limit,
-        });
+        let limit = LimitKind::Count { what: "nested runs", max: u64::from(DEPTH) };
+        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
     }
     let parameters = run.parameters.to_string();
     let tasks = Tasks::new(run.tools, limits.calls, limits.concurrency);
     let (payload, workspace, flow) = (run.payload, run.workspace, run.flow);
-    let state = FlowState::new(
-        &limits,
-        Some(Run {
-            payload,
-            workspace,
-            flow,
-            queries,
-            clock,
-            limits,
-            tasks,
-        }),
-    );
+    let state = FlowState::new(&limits, Some(Run { payload, workspace, flow, queries, clock, limits, tasks }));
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let mut store = new_store(handle, &limits, state);
@@ -165,10 +148,7 @@ pub(crate) async fn run(
     }
     let Ok(result) = ended else {
         let limit = LimitKind::Total(limits.total);
-        return Err(RunError::Limit {
-            subject: SUBJECT.to_owned(),
-            limit,
-        });
+        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
     };
     let answer = result.map_err(|error| explain_trap(SUBJECT, &error, state.limiter.hit()))?;
     let returned = match answer {
@@ -179,12 +159,7 @@ pub(crate) async fn run(
         Some(result) => result,
         None => parse_result(&returned, limits.result_bytes)?,
     };
-    Ok(FlowOutcome {
-        result,
-        human: state.human.lines,
-        summary: state.summary.lines,
-        log: state.log.finish(),
-    })
+    Ok(FlowOutcome { result, human: state.human.lines, summary: state.summary.lines, log: state.log.finish() })
 }
 
 /// Instantiates the flow and returns what it says of itself.
@@ -227,10 +202,7 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
 fn parse_result(text: &str, max: usize) -> Result<Value, RunError> {
     if text.len() > max {
         let limit = LimitKind::Bytes { what: "result", max };
-        return Err(RunError::Limit {
-            subject: "flow".to_owned(),
-            limit,
-        });
+        return Err(RunError::Limit { subject: "flow".to_owned(), limit });
     }
     serde_json::from_str(text).map_err(|error| RunError::Contract {
         subject: "flow".to_owned(),
@@ -256,17 +228,11 @@ impl FlowState {
     /// Counts a call of the host.
     fn enter(&mut self) -> Result<(), LimitHit> {
         self.host_calls += 1;
-        if self.host_calls > HOST_CALLS {
-            Err(LimitHit::HostCalls(HOST_CALLS))
-        } else {
-            Ok(())
-        }
+        if self.host_calls > HOST_CALLS { Err(LimitHit::HostCalls(HOST_CALLS)) } else { Ok(()) }
     }
 
     fn tell(&mut self, outcome: Outcome) -> Result<wit::ResponseRef, wit::Error> {
-        outcome
-            .map(|response| response_to_wit(&response))
-            .map_err(|error| self.remembered.tell(error))
+        outcome.map(|response| response_to_wit(&response)).map_err(|error| self.remembered.tell(error))
     }
 
     /// Starts calls, or says why not.
@@ -284,31 +250,18 @@ impl FlowState {
 
 /// Reads a call as the guest wrote it.
 fn decode(call: tools::ToolCall) -> Result<ToolCall, RunError> {
-    let adapter: AdapterId = call
-        .adapter
-        .parse()
-        .map_err(|_| invalid("/adapter", "not an adapter id"))?;
+    let adapter: AdapterId = call.adapter.parse().map_err(|_| invalid("/adapter", "not an adapter id"))?;
     let arguments: Value =
         serde_json::from_str(&call.arguments).map_err(|error| invalid("/arguments", &format!("not JSON: {error}")))?;
     if !arguments.is_object() {
         return Err(invalid("/arguments", "not an object"));
     }
-    Ok(ToolCall {
-        adapter,
-        tool: call.tool,
-        arguments,
-    })
+    Ok(ToolCall { adapter, tool: call.tool, arguments })
 }
 
 fn invalid(pointer: &str, message: &str) -> RunError {
-    let problem = Problem {
-        pointer: pointer.to_owned(),
-        message: message.to_owned(),
-    };
-    RunError::InvalidInput {
-        subject: "tool call".to_owned(),
-        problems: vec![problem],
-    }
+    let problem = Problem { pointer: pointer.to_owned(), message: message.to_owned() };
+    RunError::InvalidInput { subject: "tool call".to_owned(), problems: vec![problem] }
 }
 
 impl tools::Host for FlowState {
@@ -335,14 +288,8 @@ impl tools::Host for FlowState {
         let _paused = meter.pause()?;
         let count = calls.len();
         if count > BATCH {
-            let limit = LimitKind::Count {
-                what: "calls in one batch",
-                max: BATCH as u64,
-            };
-            let error = self.remembered.tell(RunError::Limit {
-                subject: "flow".to_owned(),
-                limit,
-            });
+            let limit = LimitKind::Count { what: "calls in one batch", max: BATCH as u64 };
+            let error = self.remembered.tell(RunError::Limit { subject: "flow".to_owned(), limit });
             return Ok(vec![Err(error); count]);
         }
         let started = self.start_batch(calls);
@@ -382,9 +329,7 @@ impl tools::Host for FlowState {
                 .tell(invalid("", "no task, or one that was never started or is waited for"))));
         }
         let Some((position, outcome)) = run.tasks.wait_any(&tasks).await else {
-            let error = RunError::Host {
-                message: "a tool call was lost".to_owned(),
-            };
+            let error = RunError::Host { message: "a tool call was lost".to_owned() };
             return Ok(Err(self.remembered.tell(error)));
         };
         let position = u32::try_from(position)?;

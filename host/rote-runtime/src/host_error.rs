@@ -77,10 +77,7 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
         ErrorKind::FingerprintMismatch => wit::Error::FingerprintMismatch(message),
         ErrorKind::Auth => wit::Error::Auth(message),
         ErrorKind::Upstream => wit::Error::Upstream(message),
-        ErrorKind::Usage => wit::Error::InvalidInput(vec![wit::Problem {
-            pointer: String::new(),
-            message,
-        }]),
+        ErrorKind::Usage => wit::Error::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]),
         ErrorKind::NotFound => wit::Error::NotFound(message),
         ErrorKind::Limit => wit::Error::Limit(message),
         _ => wit::Error::Internal(message),
@@ -101,10 +98,7 @@ fn detail(error: &RunError, key: &str) -> Option<String> {
 }
 
 fn problem_to_wit(problem: &Problem) -> wit::Problem {
-    wit::Problem {
-        pointer: problem.pointer.clone(),
-        message: problem.message.clone(),
-    }
+    wit::Problem { pointer: problem.pointer.clone(), message: problem.message.clone() }
 }
 
 /// Returns an error that the guest made itself, its texts cleaned.
@@ -113,9 +107,7 @@ fn from_guest(subject: &str, error: wit::Error) -> RunError {
         subject: subject.to_owned(),
         kind,
         message: clean_line(message, TEXT_BYTES),
-        hint: hint
-            .filter(|hint| !hint.is_empty())
-            .map(|hint| clean_line(hint, TEXT_BYTES)),
+        hint: hint.filter(|hint| !hint.is_empty()).map(|hint| clean_line(hint, TEXT_BYTES)),
     };
     match error {
         wit::Error::Denied(denial) => guest(ErrorKind::Denied, &denial.message, Some(&denial.hint)),
@@ -139,18 +131,12 @@ fn from_guest(subject: &str, error: wit::Error) -> RunError {
 }
 
 fn problem_from_wit(problem: &wit::Problem) -> Problem {
-    Problem {
-        pointer: clean_line(&problem.pointer, TEXT_BYTES),
-        message: clean_line(&problem.message, TEXT_BYTES),
-    }
+    Problem { pointer: clean_line(&problem.pointer, TEXT_BYTES), message: clean_line(&problem.message, TEXT_BYTES) }
 }
 
 /// Explains what ended a guest from outside: a trap, a bound, or the engine.
 pub(crate) fn explain_trap(subject: &str, error: &wasmtime::Error, refused: Option<LimitHit>) -> RunError {
-    let limit = |limit: LimitKind| RunError::Limit {
-        subject: subject.to_owned(),
-        limit,
-    };
+    let limit = |limit: LimitKind| RunError::Limit { subject: subject.to_owned(), limit };
     if let Some(hit) = error.downcast_ref::<LimitHit>().copied() {
         return limit(hit.into());
     }
@@ -192,10 +178,7 @@ impl From<LimitHit> for LimitKind {
             LimitHit::Time(limit) => Self::Cpu(limit),
             LimitHit::Memory(bytes) => Self::Memory(bytes),
             LimitHit::Table(elements) => Self::Table(elements),
-            LimitHit::HostCalls(max) => Self::Count {
-                what: "host calls",
-                max,
-            },
+            LimitHit::HostCalls(max) => Self::Count { what: "host calls", max },
         }
     }
 }

@@ -96,9 +96,5 @@ impl Counts {
 }
 
 fn at_most(what: &'static str, count: u64, max: u64) -> Result<(), LoadError> {
-    if count > max {
-        Err(LoadError::TooComplex { what, count, max })
-    } else {
-        Ok(())
-    }
+    if count > max { Err(LoadError::TooComplex { what, count, max }) } else { Ok(()) }
 }

@@ -46,10 +46,7 @@ impl SandboxedJq {
     /// Makes an engine that loads its guest through `sandbox`.
     #[must_use]
     pub fn new(sandbox: Arc<Sandbox>) -> Self {
-        Self {
-            sandbox,
-            guest: Mutex::new(None),
-        }
+        Self { sandbox, guest: Mutex::new(None) }
     }
 
     /// Returns the guest, loading it the first time.
@@ -70,12 +67,7 @@ impl SandboxedJq {
             return Err(engine("its guest is of another world".to_owned()));
         };
         let handle = EngineHandle::get().map_err(|error| engine(error.to_string()))?;
-        let mut store = Store::new(
-            &handle.engine,
-            QueryState {
-                limiter: Limiter::new(limits.memory_bytes),
-            },
-        );
+        let mut store = Store::new(&handle.engine, QueryState { limiter: Limiter::new(limits.memory_bytes) });
         store.limiter(|state| &mut state.limiter);
         // Beside the text, each output costs the host a string's head; a list of tiny outputs must fit too.
         store.set_hostcall_fuel(limits.output_bytes.saturating_mul(16).saturating_add(1 << 20));
@@ -90,10 +82,7 @@ impl SandboxedJq {
             let query = pre.instantiate_async(&mut store).await?;
             query.call_run(&mut store, program, input, output_bytes).await
         };
-        match run
-            .now_or_never()
-            .unwrap_or_else(|| Err(wasmtime::Error::msg("the query guest waited")))
-        {
+        match run.now_or_never().unwrap_or_else(|| Err(wasmtime::Error::msg("the query guest waited"))) {
             Ok(Ok(values)) => Ok(values),
             Ok(Err(failure)) => Err(failed(program, failure, limits)),
             Err(error) => Err(trapped(program, &error, store.data().limiter.hit(), limits)),
@@ -105,10 +94,7 @@ impl QueryEngine for SandboxedJq {
     fn run(&self, program: &str, input: &[u8], limits: &QueryLimits) -> Result<QueryOutput, QueryError> {
         // The guest's memory holds the text and what is made of it: what cannot fit is not copied in.
         if input.len() > limits.memory_bytes {
-            return Err(limit(
-                program,
-                format!("memory limit of {} bytes reached", limits.memory_bytes),
-            ));
+            return Err(limit(program, format!("memory limit of {} bytes reached", limits.memory_bytes)));
         }
         let values = self.evaluate(program, input, limits)?;
         Ok(QueryOutput { values })
@@ -116,31 +102,17 @@ impl QueryEngine for SandboxedJq {
 }
 
 fn limit(program: &str, limit: String) -> QueryError {
-    QueryError::Limit {
-        program: clean_line(program, SHOWN),
-        limit,
-    }
+    QueryError::Limit { program: clean_line(program, SHOWN), limit }
 }
 
 /// What the guest reported.
 fn failed(program: &str, failure: Failure, limits: &QueryLimits) -> QueryError {
     let shown = clean_line(program, SHOWN);
     match failure {
-        Failure::Syntax(message) => QueryError::Syntax {
-            program: shown,
-            message: clean_line(&message, SHOWN),
-        },
-        Failure::Input(message) => QueryError::Input {
-            message: clean_line(&message, SHOWN),
-        },
-        Failure::Runtime(message) => QueryError::Runtime {
-            program: shown,
-            message: clean_line(&message, SHOWN),
-        },
-        Failure::OutputLimit => limit(
-            program,
-            format!("output limit of {} bytes reached", limits.output_bytes),
-        ),
+        Failure::Syntax(message) => QueryError::Syntax { program: shown, message: clean_line(&message, SHOWN) },
+        Failure::Input(message) => QueryError::Input { message: clean_line(&message, SHOWN) },
+        Failure::Runtime(message) => QueryError::Runtime { program: shown, message: clean_line(&message, SHOWN) },
+        Failure::OutputLimit => limit(program, format!("output limit of {} bytes reached", limits.output_bytes)),
     }
 }
 
@@ -153,18 +125,12 @@ fn trapped(program: &str, error: &wasmtime::Error, hit: Option<LimitHit>, limits
         return limit(program, hit.to_string());
     }
     // The guest's own stack lies at the bottom of its memory: running over it leaves the memory.
-    if matches!(
-        error.downcast_ref::<Trap>(),
-        Some(Trap::StackOverflow | Trap::MemoryOutOfBounds)
-    ) {
+    if matches!(error.downcast_ref::<Trap>(), Some(Trap::StackOverflow | Trap::MemoryOutOfBounds)) {
         return limit(program, "recursion limit reached".to_owned());
     }
     let message = clean_line(&error.root_cause().to_string(), SHOWN);
     if message.contains("fuel") {
-        return limit(
-            program,
-            format!("output limit of {} bytes reached", limits.output_bytes),
-        );
+        return limit(program, format!("output limit of {} bytes reached", limits.output_bytes));
     }
     QueryError::Engine { message }
 }

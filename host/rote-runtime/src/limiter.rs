@@ -40,13 +40,7 @@ pub(crate) struct Limiter {
 
 impl Limiter {
     pub(crate) fn new(memory_limit: usize) -> Self {
-        Self {
-            memory_limit,
-            memory_used: 0,
-            memory_pending: 0,
-            table_used: 0,
-            hit: None,
-        }
+        Self { memory_limit, memory_used: 0, memory_pending: 0, table_used: 0, hit: None }
     }
 
     /// Returns the last bound that refused a growth.
@@ -58,10 +52,7 @@ impl Limiter {
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let growth = desired.saturating_sub(current);
-        let fits = self
-            .memory_used
-            .checked_add(growth)
-            .is_some_and(|total| total <= self.memory_limit);
+        let fits = self.memory_used.checked_add(growth).is_some_and(|total| total <= self.memory_limit);
         if fits {
             self.memory_used += growth;
             self.memory_pending = growth;
@@ -79,10 +70,7 @@ impl ResourceLimiter for Limiter {
 
     fn table_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         let growth = desired.saturating_sub(current);
-        let fits = self
-            .table_used
-            .checked_add(growth)
-            .is_some_and(|total| total <= TABLE_ELEMENTS);
+        let fits = self.table_used.checked_add(growth).is_some_and(|total| total <= TABLE_ELEMENTS);
         if fits {
             self.table_used += growth;
         } else {

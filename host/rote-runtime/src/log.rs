@@ -39,11 +39,7 @@ pub(crate) struct LogBuffer {
 
 impl LogBuffer {
     pub(crate) fn new(max_bytes: usize) -> Self {
-        Self {
-            lines: Vec::new(),
-            left: max_bytes,
-            dropped: 0,
-        }
+        Self { lines: Vec::new(), left: max_bytes, dropped: 0 }
     }
 
     /// Keeps `text`, or counts it as dropped once the bound is reached.
@@ -65,10 +61,7 @@ impl LogBuffer {
     pub(crate) fn finish(mut self) -> Vec<LogLine> {
         if self.dropped > 0 {
             let text = format!("log limit reached: {} more lines were dropped", self.dropped);
-            self.lines.push(LogLine {
-                level: LogLevel::Warn,
-                text,
-            });
+            self.lines.push(LogLine { level: LogLevel::Warn, text });
         }
         self.lines
     }

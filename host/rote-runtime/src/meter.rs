@@ -27,13 +27,7 @@ struct State {
 impl CpuMeter {
     /// Makes a stopped meter that allows `limit`.
     pub(crate) fn new(limit: Duration) -> Self {
-        Self {
-            limit,
-            state: Arc::new(Mutex::new(State {
-                spent: Duration::ZERO,
-                running_since: None,
-            })),
-        }
+        Self { limit, state: Arc::new(Mutex::new(State { spent: Duration::ZERO, running_since: None })) }
     }
 
     /// Starts counting.
@@ -54,11 +48,7 @@ impl CpuMeter {
         if let Some(since) = state.running_since.take() {
             state.spent += since.elapsed();
         }
-        if state.spent > self.limit {
-            Err(LimitHit::Time(self.limit))
-        } else {
-            Ok(())
-        }
+        if state.spent > self.limit { Err(LimitHit::Time(self.limit)) } else { Ok(()) }
     }
 
     /// Returns how much time is left.

@@ -32,9 +32,7 @@ pub struct Runtime {
 
 impl std::fmt::Debug for Runtime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runtime")
-            .field("sandbox", &self.sandbox)
-            .finish_non_exhaustive()
+        f.debug_struct("Runtime").field("sandbox", &self.sandbox).finish_non_exhaustive()
     }
 }
 
@@ -44,12 +42,7 @@ impl Runtime {
     pub fn new(parts: RuntimeParts) -> Self {
         let sandbox = Arc::new(Sandbox::new(&parts.home, &*parts.entropy));
         let queries = Arc::new(SandboxedJq::new(Arc::clone(&sandbox)));
-        Self {
-            sandbox,
-            queries,
-            gate: parts.gate,
-            clock: parts.clock,
-        }
+        Self { sandbox, queries, gate: parts.gate, clock: parts.clock }
     }
 
     /// Returns the jq engine, which shares this runtime's compile cache.
@@ -87,10 +80,7 @@ impl Runtime {
         invocation: Arc<Invocation>,
     ) -> Result<CallOutcome, RunError> {
         let Linked::Adapter(pre) = &prepared.linked else {
-            return Err(RunError::WrongWorld {
-                expected: World::Adapter,
-                actual: prepared.world(),
-            });
+            return Err(RunError::WrongWorld { expected: World::Adapter, actual: prepared.world() });
         };
         let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
         crate::adapter::call(pre, Arc::clone(&self.gate), queries, invocation).await
@@ -103,10 +93,7 @@ impl Runtime {
     /// wrong.
     pub async fn run_flow(&self, prepared: &Prepared, run: FlowRun) -> Result<FlowOutcome, RunError> {
         let Linked::Flow(pre) = &prepared.linked else {
-            return Err(RunError::WrongWorld {
-                expected: World::Flow,
-                actual: prepared.world(),
-            });
+            return Err(RunError::WrongWorld { expected: World::Flow, actual: prepared.world() });
         };
         let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
         crate::flow::run(pre, queries, Arc::clone(&self.clock), run).await
@@ -121,10 +108,7 @@ impl Runtime {
             Linked::Adapter(pre) => crate::adapter::describe(pre).await?,
             Linked::Flow(pre) => crate::flow::describe(pre).await?,
             Linked::Query(_) => {
-                return Err(RunError::WrongWorld {
-                    expected: World::Adapter,
-                    actual: prepared.world(),
-                });
+                return Err(RunError::WrongWorld { expected: World::Adapter, actual: prepared.world() });
             }
         };
         serde_json::from_str(&text).map_err(|error| RunError::Contract {

@@ -74,10 +74,7 @@ impl Prepared {
 
 impl std::fmt::Debug for Prepared {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Prepared")
-            .field("world", &self.world)
-            .field("code_digest", &self.code_digest)
-            .finish()
+        f.debug_struct("Prepared").field("world", &self.world).field("code_digest", &self.code_digest).finish()
     }
 }
 
@@ -92,10 +89,7 @@ impl Sandbox {
     /// Makes a sandbox with the compile cache of `home`.
     #[must_use]
     pub fn new(home: &Home, entropy: &dyn Entropy) -> Self {
-        Self {
-            cache: CompileCache::open(home, entropy),
-            kept: Mutex::new(VecDeque::new()),
-        }
+        Self { cache: CompileCache::open(home, entropy), kept: Mutex::new(VecDeque::new()) }
     }
 
     /// Checks that `bytes` are a component of exactly `world` and makes it ready to run.
@@ -143,11 +137,7 @@ impl Sandbox {
         }
         world.check(code)?;
         let component = self.compiled(code, code_digest)?;
-        let prepared = Arc::new(Prepared {
-            world,
-            code_digest,
-            linked: link(world, &component)?,
-        });
+        let prepared = Arc::new(Prepared { world, code_digest, linked: link(world, &component)? });
         self.keep(Arc::clone(&prepared));
         Ok(prepared)
     }
@@ -173,9 +163,7 @@ impl Sandbox {
 
     fn kept(&self, world: World, digest: Sha256Digest) -> Option<Arc<Prepared>> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let position = kept
-            .iter()
-            .position(|one| one.world == world && one.code_digest == digest)?;
+        let position = kept.iter().position(|one| one.world == world && one.code_digest == digest)?;
         let prepared = kept.remove(position)?;
         kept.push_back(Arc::clone(&prepared));
         Some(prepared)
@@ -204,19 +192,13 @@ pub fn check(world: World, bytes: &[u8]) -> Result<(), LoadError> {
 
 fn check_size(bytes: &[u8]) -> Result<(), LoadError> {
     if bytes.len() > COMPONENT_BYTES {
-        return Err(LoadError::TooLarge {
-            bytes: bytes.len(),
-            max: COMPONENT_BYTES,
-        });
+        return Err(LoadError::TooLarge { bytes: bytes.len(), max: COMPONENT_BYTES });
     }
     Ok(())
 }
 
 /// Makes a component of code that the cache has authenticated.
-#[expect(
-    unsafe_code,
-    reason = "the engine cannot check compiled code: the cache authenticates it"
-)]
+#[expect(unsafe_code, reason = "the engine cannot check compiled code: the cache authenticates it")]
 fn deserialize(handle: &EngineHandle, code: &[u8]) -> wasmtime::Result<Component> {
     // SAFETY: `code` is the output of `Component::serialize` of an engine with this compatibility hash: the
     // cache verified an HMAC under this host's key over the very bytes passed here, together with a name that
@@ -236,15 +218,13 @@ fn compile(handle: &'static EngineHandle, code: &[u8]) -> Result<Component, Load
         .name("rote-compile".to_owned())
         .stack_size(COMPILE_STACK)
         .spawn(work)
-        .map_err(|error| LoadError::Engine {
-            message: error.to_string(),
-        })?;
+        .map_err(|error| LoadError::Engine { message: error.to_string() })?;
     match receiver.recv_timeout(COMPILE_TIME) {
         Ok(result) => result.map_err(|error| LoadError::Compile { message: shown(&error) }),
         Err(RecvTimeoutError::Timeout) => Err(LoadError::CompileTime { limit: COMPILE_TIME }),
-        Err(RecvTimeoutError::Disconnected) => Err(LoadError::Compile {
-            message: "the compiler gave up on this component".to_owned(),
-        }),
+        Err(RecvTimeoutError::Disconnected) => {
+            Err(LoadError::Compile { message: "the compiler gave up on this component".to_owned() })
+        }
     }
 }
 
@@ -264,10 +244,7 @@ fn link(world: World, component: &Component) -> Result<Linked, LoadError> {
             .and_then(QueryPre::new)
             .map(Linked::Query),
     };
-    let wrong = |error: wasmtime::Error| LoadError::WrongType {
-        world,
-        message: shown(&error),
-    };
+    let wrong = |error: wasmtime::Error| LoadError::WrongType { world, message: shown(&error) };
     let linked = linked.map_err(wrong)?;
     world.check_types(component).map_err(wrong)?;
     Ok(linked)

@@ -28,10 +28,7 @@ pub fn custom_section<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a 
     let mut found = None;
     for section in sections(component)? {
         if section.custom_name == Some(name) && found.replace(&component[section.contents]).is_some() {
-            return Err(LoadError::Malformed {
-                message: format!("custom section `{name}` occurs twice"),
-                offset: 0,
-            });
+            return Err(LoadError::Malformed { message: format!("custom section `{name}` occurs twice"), offset: 0 });
         }
     }
     Ok(found)
@@ -63,10 +60,7 @@ pub(crate) fn has_rote_sections(component: &[u8]) -> Result<bool, LoadError> {
 /// # Errors
 /// [`LoadError::TooLarge`] when name and contents together do not fit a section (4 GiB).
 pub fn append_section(component: &mut Vec<u8>, name: &str, contents: &[u8]) -> Result<(), LoadError> {
-    let too_large = |_| LoadError::TooLarge {
-        bytes: contents.len(),
-        max: u32::MAX as usize,
-    };
+    let too_large = |_| LoadError::TooLarge { bytes: contents.len(), max: u32::MAX as usize };
     let mut prefix = Vec::new();
     write_leb(&mut prefix, u32::try_from(name.len()).map_err(too_large)?);
     let length = u32::try_from(prefix.len() + name.len() + contents.len()).map_err(too_large)?;
@@ -114,33 +108,16 @@ pub(crate) fn check_header(bytes: &[u8]) -> Result<(), LoadError> {
 }
 
 fn read_section(component: &[u8], start: usize) -> Result<Section<'_>, LoadError> {
-    let cut_off = || LoadError::Malformed {
-        message: "a section is cut off".to_owned(),
-        offset: start,
-    };
+    let cut_off = || LoadError::Malformed { message: "a section is cut off".to_owned(), offset: start };
     let (size, begin) = read_leb(component, start + 1).ok_or_else(cut_off)?;
-    let end = begin
-        .checked_add(size)
-        .filter(|end| *end <= component.len())
-        .ok_or_else(cut_off)?;
+    let end = begin.checked_add(size).filter(|end| *end <= component.len()).ok_or_else(cut_off)?;
     if component[start] != 0 {
-        return Ok(Section {
-            whole: start..end,
-            custom_name: None,
-            contents: begin..end,
-        });
+        return Ok(Section { whole: start..end, custom_name: None, contents: begin..end });
     }
     let (name_length, name_begin) = read_leb(&component[..end], begin).ok_or_else(cut_off)?;
-    let name_end = name_begin
-        .checked_add(name_length)
-        .filter(|name_end| *name_end <= end)
-        .ok_or_else(cut_off)?;
+    let name_end = name_begin.checked_add(name_length).filter(|name_end| *name_end <= end).ok_or_else(cut_off)?;
     let name = std::str::from_utf8(&component[name_begin..name_end]).map_err(|_| cut_off())?;
-    Ok(Section {
-        whole: start..end,
-        custom_name: Some(name),
-        contents: name_end..end,
-    })
+    Ok(Section { whole: start..end, custom_name: Some(name), contents: name_end..end })
 }
 
 /// Reads an unsigned LEB128 of at most 32 bits; returns it with the position after it.
@@ -151,9 +128,7 @@ fn read_leb(bytes: &[u8], mut position: usize) -> Option<(usize, usize)> {
         position += 1;
         value |= u64::from(byte & 0x7f) << shift;
         if byte & 0x80 == 0 {
-            return usize::try_from(u32::try_from(value).ok()?)
-                .ok()
-                .map(|value| (value, position));
+            return usize::try_from(u32::try_from(value).ok()?).ok().map(|value| (value, position));
         }
     }
     None
@@ -187,14 +162,8 @@ mod tests {
         let plain = component.clone();
         append_section(&mut component, PAYLOAD_SECTION, &[7; 300]).unwrap();
         append_section(&mut component, FRONTMATTER_SECTION, b"{}").unwrap();
-        assert_eq!(
-            custom_section(&component, PAYLOAD_SECTION).unwrap(),
-            Some(&[7; 300][..])
-        );
-        assert_eq!(
-            custom_section(&component, FRONTMATTER_SECTION).unwrap(),
-            Some(&b"{}"[..])
-        );
+        assert_eq!(custom_section(&component, PAYLOAD_SECTION).unwrap(), Some(&[7; 300][..]));
+        assert_eq!(custom_section(&component, FRONTMATTER_SECTION).unwrap(), Some(&b"{}"[..]));
         assert_eq!(custom_section(&plain, PAYLOAD_SECTION).unwrap(), None);
         assert_eq!(strip_rote_sections(&component).unwrap(), plain);
         assert!(has_rote_sections(&component).unwrap() && !has_rote_sections(&plain).unwrap());
@@ -205,10 +174,7 @@ mod tests {
         let mut component = empty();
         append_section(&mut component, PAYLOAD_SECTION, b"one").unwrap();
         append_section(&mut component, PAYLOAD_SECTION, b"two").unwrap();
-        assert!(matches!(
-            custom_section(&component, PAYLOAD_SECTION),
-            Err(LoadError::Malformed { .. })
-        ));
+        assert!(matches!(custom_section(&component, PAYLOAD_SECTION), Err(LoadError::Malformed { .. })));
     }
 
     #[test]
@@ -223,14 +189,8 @@ mod tests {
 
     #[test]
     fn a_core_module_and_a_text_are_told_apart() {
-        assert!(matches!(
-            strip_rote_sections(&MODULE_HEADER),
-            Err(LoadError::CoreModule)
-        ));
-        assert!(matches!(
-            strip_rote_sections(b"<!doctype html>"),
-            Err(LoadError::NotWasm { bytes: 15 })
-        ));
+        assert!(matches!(strip_rote_sections(&MODULE_HEADER), Err(LoadError::CoreModule)));
+        assert!(matches!(strip_rote_sections(b"<!doctype html>"), Err(LoadError::NotWasm { bytes: 15 })));
     }
 
     proptest! {

@@ -50,20 +50,12 @@ impl Tasks {
     pub(crate) fn start(&mut self, calls: &[ToolCall]) -> Result<Vec<u32>, RunError> {
         let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
         if count > self.max_calls - self.started {
-            let limit = LimitKind::Count {
-                what: "tool calls",
-                max: u64::from(self.max_calls),
-            };
-            return Err(RunError::Limit {
-                subject: "flow".to_owned(),
-                limit,
-            });
+            let limit = LimitKind::Count { what: "tool calls", max: u64::from(self.max_calls) };
+            return Err(RunError::Limit { subject: "flow".to_owned(), limit });
         }
         let reserved = self.host.reserve(calls)?;
         if reserved.len() != calls.len() {
-            return Err(RunError::Host {
-                message: "the tool host lost a call".to_owned(),
-            });
+            return Err(RunError::Host { message: "the tool host lost a call".to_owned() });
         }
         Ok(reserved.into_iter().map(|reserved| self.spawn(reserved)).collect())
     }
@@ -110,12 +102,8 @@ impl Tasks {
 
     /// Waits for one call and returns what became of it.
     pub(crate) async fn wait(&mut self, task: u32) -> Outcome {
-        let lost = || RunError::Host {
-            message: "a tool call was lost".to_owned(),
-        };
-        self.wait_any(&[task])
-            .await
-            .map_or_else(|| Err(lost()), |(_, outcome)| outcome)
+        let lost = || RunError::Host { message: "a tool call was lost".to_owned() };
+        self.wait_any(&[task]).await.map_or_else(|| Err(lost()), |(_, outcome)| outcome)
     }
 
     /// Moves the next call that ends from in flight to done; false when none is in flight.
@@ -145,7 +133,5 @@ impl Tasks {
 /// A call whose code panicked or was torn down; the host is to blame.
 fn broken(error: &JoinError) -> RunError {
     let what = if error.is_panic() { "crashed" } else { "was torn down" };
-    RunError::Host {
-        message: format!("a tool call {what}"),
-    }
+    RunError::Host { message: format!("a tool call {what}") }
 }

@@ -40,12 +40,9 @@ impl World {
     /// The interfaces that a component of this world may import.
     fn imports(self) -> &'static [&'static str] {
         match self {
-            Self::Adapter => &[
-                "rote:base/types@0.1.0",
-                "rote:host/http@0.1.0",
-                "rote:host/query@0.1.0",
-                "rote:host/log@0.1.0",
-            ],
+            Self::Adapter => {
+                &["rote:base/types@0.1.0", "rote:host/http@0.1.0", "rote:host/query@0.1.0", "rote:host/log@0.1.0"]
+            }
             Self::Flow => &[
                 "rote:base/types@0.1.0",
                 "rote:host/tools@0.1.0",
@@ -71,25 +68,17 @@ impl World {
     pub(crate) fn check(self, component: &[u8]) -> Result<(), LoadError> {
         let names = Names::read(component)?;
         // What a component asks for comes first, then what it is; the types that it names follow from both.
-        let (aliases, reaching): (Vec<_>, Vec<_>) = names
-            .imports
-            .iter()
-            .partition(|import| matches!(import.kind, ImportKind::Alias));
+        let (aliases, reaching): (Vec<_>, Vec<_>) =
+            names.imports.iter().partition(|import| matches!(import.kind, ImportKind::Alias));
         reaching.into_iter().try_for_each(|import| self.check_import(import))?;
         for export in &names.exports {
             if !export.is_function || !self.exports().contains(&export.name.as_str()) {
-                return Err(LoadError::ExtraExport {
-                    world: self,
-                    export: shown(&export.name),
-                });
+                return Err(LoadError::ExtraExport { world: self, export: shown(&export.name) });
             }
         }
         let exported: BTreeSet<&str> = names.exports.iter().map(|export| export.name.as_str()).collect();
         match self.exports().iter().find(|name| !exported.contains(**name)) {
-            Some(missing) => Err(LoadError::MissingExport {
-                world: self,
-                export: (*missing).to_owned(),
-            }),
+            Some(missing) => Err(LoadError::MissingExport { world: self, export: (*missing).to_owned() }),
             None => aliases.into_iter().try_for_each(|import| self.check_import(import)),
         }
     }
@@ -99,9 +88,8 @@ impl World {
         let component_type = component.component_type();
         let cx = component_type.instance_type();
         for name in self.exports() {
-            let Some(ComponentItem::ComponentFunc(function)) = component_type
-                .get_export(component.engine(), name)
-                .map(|export| export.ty)
+            let Some(ComponentItem::ComponentFunc(function)) =
+                component_type.get_export(component.engine(), name).map(|export| export.ty)
             else {
                 wasmtime::bail!("`{name}` is not a function");
             };
@@ -136,10 +124,7 @@ impl World {
         if offered.contains(&import.name.as_str()) {
             return Ok(());
         }
-        Err(LoadError::ForbiddenImport {
-            world: self,
-            import: shown(&import.name),
-        })
+        Err(LoadError::ForbiddenImport { world: self, import: shown(&import.name) })
     }
 }
 
@@ -180,10 +165,7 @@ struct Names {
 impl Names {
     /// Reads the import and export sections of the top level.
     fn read(component: &[u8]) -> Result<Self, LoadError> {
-        let mut names = Self {
-            imports: Vec::new(),
-            exports: Vec::new(),
-        };
+        let mut names = Self { imports: Vec::new(), exports: Vec::new() };
         let mut parser = Parser::new(0);
         let mut rest = component;
         loop {
@@ -222,10 +204,7 @@ impl Names {
                 ComponentTypeRef::Type(TypeBounds::Eq(_)) => ImportKind::Alias,
                 _ => ImportKind::Other,
             };
-            self.imports.push(Import {
-                name: import.name.name.to_owned(),
-                kind,
-            });
+            self.imports.push(Import { name: import.name.name.to_owned(), kind });
         }
         Ok(())
     }
@@ -234,10 +213,7 @@ impl Names {
         for export in section {
             let export = export.map_err(malformed)?;
             let is_function = export.kind == ComponentExternalKind::Func;
-            self.exports.push(Export {
-                name: export.name.name.to_owned(),
-                is_function,
-            });
+            self.exports.push(Export { name: export.name.name.to_owned(), is_function });
         }
         Ok(())
     }

@@ -31,9 +31,7 @@ pub struct NoReferences;
 
 impl DocumentLoader for NoReferences {
     fn load(&mut self, reference: &str) -> Result<Vec<u8>, String> {
-        Err(format!(
-            "references to other documents are not allowed here: `{reference}`"
-        ))
+        Err(format!("references to other documents are not allowed here: `{reference}`"))
     }
 }
 
@@ -113,10 +111,7 @@ impl Api {
     /// Returns how many tools came out exactly as described.
     #[must_use]
     pub fn generated(&self) -> usize {
-        self.tools
-            .iter()
-            .filter(|tool| tool.outcome == Outcome::Generated)
-            .count()
+        self.tools.iter().filter(|tool| tool.outcome == Outcome::Generated).count()
     }
 
     /// Returns how many tools needed a repair.

@@ -60,20 +60,14 @@ pub(crate) fn plan<'a>(
     let choices = content.iter().map(|(name, media)| (*name, media.get("schema")));
     let Some(index) = media::preferred(choices) else {
         notes.add(&place, "request body without `content` taken as JSON");
-        return Some(BodyPlan {
-            required,
-            description,
-            ..open
-        });
+        return Some(BodyPlan { required, description, ..open });
     };
     let (name, media) = &content[index];
     let media = reader.resolve(media.clone(), "media type left open", notes);
     Some(BodyPlan {
         content_type: media::concrete(name),
         class: media::class(name),
-        schema: media
-            .as_ref()
-            .and_then(|media| media.get("schema").or_else(|| media.get("itemSchema"))),
+        schema: media.as_ref().and_then(|media| media.get("schema").or_else(|| media.get("itemSchema"))),
         fields: Vec::new(),
         encoding: media.as_ref().and_then(|media| media.get("encoding")),
         required,
@@ -108,10 +102,7 @@ fn plan_swagger<'a>(
     if declarations.form.is_empty() {
         return None;
     }
-    let has_file = declarations
-        .form
-        .iter()
-        .any(|field| field.node.text("type") == Some("file"));
+    let has_file = declarations.form.iter().any(|field| field.node.text("type") == Some("file"));
     let offers = |class: Class| consumes.iter().any(|media| media::class(media) == class);
     let multipart = has_file || (offers(Class::Multipart) && !offers(Class::Form));
     let (content_type, class) = if multipart {
@@ -159,36 +150,20 @@ pub(crate) fn assemble<'a>(
         Class::JsonLines => MediaKind::Json { lines: true },
         Class::Form => form::urlencoded(plan, &schema),
         Class::Multipart => form::multipart(plan, &mut schema),
-        Class::Xml => MediaKind::Xml {
-            root: Box::new(xml::root(documents, plan.schema.as_ref())),
-        },
+        Class::Xml => MediaKind::Xml { root: Box::new(xml::root(documents, plan.schema.as_ref())) },
         Class::Text => MediaKind::Text,
         Class::Binary => MediaKind::Binary,
     };
-    let fields = if plan.may_flatten() {
-        fields(&schema, &arguments.properties)
-    } else {
-        None
-    };
+    let fields = if plan.may_flatten() { fields(&schema, &arguments.properties) } else { None };
     let body_arguments = match fields {
         Some(names) => {
             flatten(plan, schema, arguments);
-            let field = |name: String| BodyField {
-                argument: name.clone(),
-                name,
-            };
+            let field = |name: String| BodyField { argument: name.clone(), name };
             BodyArguments::Fields(names.into_iter().map(field).collect())
         }
-        None => BodyArguments::Whole {
-            argument: whole(plan, schema, arguments),
-        },
+        None => BodyArguments::Whole { argument: whole(plan, schema, arguments) },
     };
-    Body {
-        content_type: plan.content_type.clone(),
-        kind,
-        arguments: body_arguments,
-        required: plan.required,
-    }
+    Body { content_type: plan.content_type.clone(), kind, arguments: body_arguments, required: plan.required }
 }
 
 fn body_schema<'a>(plan: &BodyPlan<'a>, writer: &mut SchemaWriter<'a, '_>) -> Map<String, Value> {
@@ -224,10 +199,7 @@ fn form_schema<'a>(plan: &BodyPlan<'a>, writer: &mut SchemaWriter<'a, '_>) -> Ma
             required.push(json!(field.name));
         }
     }
-    let mut schema = Map::from_iter([
-        ("type".into(), json!("object")),
-        ("properties".into(), json!(properties)),
-    ]);
+    let mut schema = Map::from_iter([("type".into(), json!("object")), ("properties".into(), json!(properties))]);
     if !required.is_empty() {
         schema.insert("required".into(), Value::Array(required));
     }
@@ -249,26 +221,15 @@ fn fields(schema: &Map<String, Value>, taken: &Map<String, Value>) -> Option<Vec
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "object"),
         Some(kind) => kind == "object",
     };
-    let has_variants = [
-        "anyOf",
-        "allOf",
-        "not",
-        "if",
-        "$ref",
-        "patternProperties",
-        "dependentSchemas",
-        "enum",
-    ]
-    .iter()
-    .any(|key| schema.contains_key(*key));
+    let has_variants = ["anyOf", "allOf", "not", "if", "$ref", "patternProperties", "dependentSchemas", "enum"]
+        .iter()
+        .any(|key| schema.contains_key(*key));
     let is_open = match schema.get("additionalProperties") {
         None => false,
         Some(Value::Bool(open)) => *open,
         Some(_) => true,
     };
-    let clashes = properties
-        .keys()
-        .any(|name| taken.contains_key(name) || name == REQUEST_BODY_ARGUMENT);
+    let clashes = properties.keys().any(|name| taken.contains_key(name) || name == REQUEST_BODY_ARGUMENT);
     (is_object && !has_variants && !is_open && !clashes).then(|| properties.keys().cloned().collect())
 }
 
@@ -307,11 +268,7 @@ fn whole(plan: &BodyPlan<'_>, mut schema: Map<String, Value>, arguments: &mut Ar
     }
     if !schema.contains_key("description") {
         let said = crate::prose::capped(plan.description, 500);
-        let text = if said.is_empty() {
-            format!("The request body ({}).", plan.content_type)
-        } else {
-            said
-        };
+        let text = if said.is_empty() { format!("The request body ({}).", plan.content_type) } else { said };
         schema.insert("description".to_owned(), json!(text));
     }
     let mut argument = REQUEST_BODY_ARGUMENT.to_owned();

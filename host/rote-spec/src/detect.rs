@@ -19,10 +19,7 @@ pub(crate) fn parse(name: &str, bytes: &[u8], limits: &SpecLimits) -> Result<Tre
             limits.document_bytes,
             limits.document_bytes >> 20
         );
-        return Err(SpecError::Limit {
-            name: name.to_owned(),
-            limit,
-        });
+        return Err(SpecError::Limit { name: name.to_owned(), limit });
     }
     let text = text(name, bytes)?;
     let start = text.trim_start();
@@ -47,8 +44,7 @@ pub(crate) fn parse(name: &str, bytes: &[u8], limits: &SpecLimits) -> Result<Tre
 
 fn has_extension(name: &str, extensions: &[&str]) -> bool {
     let path = name.split(['?', '#']).next().unwrap_or(name);
-    path.rsplit_once('.')
-        .is_some_and(|(_, end)| extensions.iter().any(|one| end.eq_ignore_ascii_case(one)))
+    path.rsplit_once('.').is_some_and(|(_, end)| extensions.iter().any(|one| end.eq_ignore_ascii_case(one)))
 }
 
 /// UTF-8, or UTF-16 with a byte order mark.
@@ -56,10 +52,7 @@ fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>, SpecError> {
     let wide = |read: fn([u8; 2]) -> u16| {
         let units = bytes[2..].chunks_exact(2).map(|pair| read([pair[0], pair[1]]));
         let text: Result<String, _> = char::decode_utf16(units).collect();
-        text.map(Cow::Owned).map_err(|_| SpecError::NotText {
-            name: name.to_owned(),
-            offset: 0,
-        })
+        text.map(Cow::Owned).map_err(|_| SpecError::NotText { name: name.to_owned(), offset: 0 })
     };
     match bytes {
         [0xff, 0xfe, ..] => return wide(u16::from_le_bytes),
@@ -70,10 +63,7 @@ fn text<'a>(name: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>, SpecError> {
     let skipped = bytes.len() - body.len();
     std::str::from_utf8(body)
         .map(Cow::Borrowed)
-        .map_err(|error| SpecError::NotText {
-            name: name.to_owned(),
-            offset: skipped + error.valid_up_to(),
-        })
+        .map_err(|error| SpecError::NotText { name: name.to_owned(), offset: skipped + error.valid_up_to() })
 }
 
 fn markup(name: &str, start: &str) -> SpecError {
@@ -81,46 +71,26 @@ fn markup(name: &str, start: &str) -> SpecError {
     if head.contains("<html") || head.contains("<!doctype html") || head.contains("<head") {
         return SpecError::Html { name: name.to_owned() };
     }
-    SpecError::NotADescription {
-        name: name.to_owned(),
-        reason: "it is XML".to_owned(),
-    }
+    SpecError::NotADescription { name: name.to_owned(), reason: "it is XML".to_owned() }
 }
 
 fn is_graphql(text: &str) -> bool {
     let definition = |line: &str| {
-        let words = [
-            "type ",
-            "schema ",
-            "extend type ",
-            "directive @",
-            "interface ",
-            "input ",
-            "scalar ",
-        ];
+        let words = ["type ", "schema ", "extend type ", "directive @", "interface ", "input ", "scalar "];
         line.starts_with("\"\"\"") || (words.iter().any(|word| line.starts_with(word)) && !line.contains(": "))
     };
-    text.lines()
-        .map(str::trim_end)
-        .find(|line| !line.is_empty() && !line.starts_with('#'))
-        .is_some_and(definition)
+    text.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('#')).is_some_and(definition)
 }
 
 fn unsupported(name: &str, format: &str) -> SpecError {
-    SpecError::Unsupported {
-        name: name.to_owned(),
-        format: format.to_owned(),
-    }
+    SpecError::Unsupported { name: name.to_owned(), format: format.to_owned() }
 }
 
 /// Decides the format and the version word of a description.
 pub(crate) fn format(name: &str, root: &Value) -> Result<(SpecType, String), SpecError> {
     let Some(object) = root.as_object() else {
         let reason = format!("it is {}, not an object", kind_of(root));
-        return Err(SpecError::NotADescription {
-            name: name.to_owned(),
-            reason,
-        });
+        return Err(SpecError::NotADescription { name: name.to_owned(), reason });
     };
     if let Some(version) = object.get("openapi").and_then(word) {
         return match version.split('.').take(2).collect::<Vec<_>>().as_slice() {
@@ -150,10 +120,7 @@ fn word(value: &Value) -> Option<String> {
 
 fn other_format(name: &str, root: &Value) -> SpecError {
     let has = |pointer: &str| root.pointer(pointer).is_some();
-    let postman = root
-        .pointer("/info/schema")
-        .and_then(Value::as_str)
-        .is_some_and(|s| s.contains("postman"));
+    let postman = root.pointer("/info/schema").and_then(Value::as_str).is_some_and(|s| s.contains("postman"));
     let format = if has("/discoveryVersion") || root["kind"] == "discovery#restDescription" {
         "a Google Discovery document"
     } else if has("/__schema") || has("/data/__schema") {
@@ -168,10 +135,7 @@ fn other_format(name: &str, root: &Value) -> SpecError {
         "a Postman collection"
     } else {
         let reason = "it has neither `openapi` nor `swagger`".to_owned();
-        return SpecError::NotADescription {
-            name: name.to_owned(),
-            reason,
-        };
+        return SpecError::NotADescription { name: name.to_owned(), reason };
     };
     unsupported(name, format)
 }
@@ -192,10 +156,7 @@ mod tests {
     use super::*;
 
     fn check(bytes: &[u8], expected: &str) {
-        let limits = SpecLimits {
-            document_bytes: 1_000,
-            ..SpecLimits::default()
-        };
+        let limits = SpecLimits { document_bytes: 1_000, ..SpecLimits::default() };
         let outcome = parse("d", bytes, &limits).and_then(|tree| format("d", &tree.value));
         let text = match outcome {
             Ok((spec_type, version)) => format!("{} {version}", spec_type.as_str()),
@@ -213,39 +174,18 @@ mod tests {
         check(b"{\"openapi\": \"\xff\"}", "`d` is not text: byte 13 is no UTF-8");
         check(b"{\"openapi\": \"3.0.2\"}", "openapi3 3.0.2");
         check(b"\xef\xbb\xbfopenapi: 3.1\n", "openapi31 3.1");
-        check(
-            b"\xff\xfe{\0\"\0o\0p\0e\0n\0a\0p\0i\0\"\0:\0\"\x003\0.\x002\0\"\0}\0",
-            "openapi31 3.2",
-        );
+        check(b"\xff\xfe{\0\"\0o\0p\0e\0n\0a\0p\0i\0\"\0:\0\"\x003\0.\x002\0\"\0}\0", "openapi31 3.2");
         check(b"swagger: '2.0'", "swagger2 2.0");
-        check(
-            b"{\"openapi\": \"4.0\"}",
-            "`d` is OpenAPI `4.0`, which this version does not read",
-        );
-        check(
-            b"{\"swaggerVersion\": \"1.2\"}",
-            "`d` is Swagger 1, which this version does not read",
-        );
-        check(
-            b"type Query {\n a: Int }",
-            "`d` is a GraphQL schema, which this version does not read",
-        );
+        check(b"{\"openapi\": \"4.0\"}", "`d` is OpenAPI `4.0`, which this version does not read");
+        check(b"{\"swaggerVersion\": \"1.2\"}", "`d` is Swagger 1, which this version does not read");
+        check(b"type Query {\n a: Int }", "`d` is a GraphQL schema, which this version does not read");
         check(
             b"{\"kind\": \"discovery#restDescription\"}",
             "`d` is a Google Discovery document, which this version does not read",
         );
         check(b"[]", "`d` is not an API description: it is a list, not an object");
-        check(
-            b"hello",
-            "`d` is not an API description: it is plain text, not an object",
-        );
-        check(
-            b"{}",
-            "`d` is not an API description: it has neither `openapi` nor `swagger`",
-        );
-        check(
-            &[b' '; 2_000],
-            "`d` exceeds a limit: 2000 bytes, of at most 1000 (0 MiB)",
-        );
+        check(b"hello", "`d` is not an API description: it is plain text, not an object");
+        check(b"{}", "`d` is not an API description: it has neither `openapi` nor `swagger`");
+        check(&[b' '; 2_000], "`d` exceeds a limit: 2000 bytes, of at most 1000 (0 MiB)");
     }
 }

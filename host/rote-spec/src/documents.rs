@@ -31,20 +31,13 @@ impl<'a> Node<'a> {
     /// The place of `value`, which is the member or element `key` of this one.
     pub(crate) fn step(&self, key: &str, value: &'a Value) -> Node<'a> {
         let pointer = format!("{}/{}", self.pointer, escape(key));
-        Node {
-            document: self.document,
-            pointer,
-            value,
-        }
+        Node { document: self.document, pointer, value }
     }
 
     /// The elements of an array, none for anything else.
     pub(crate) fn elements(&self) -> impl Iterator<Item = Node<'a>> + '_ {
         let items = self.value.as_array().map_or(&[][..], Vec::as_slice);
-        items
-            .iter()
-            .enumerate()
-            .map(|(index, value)| self.step(&index.to_string(), value))
+        items.iter().enumerate().map(|(index, value)| self.step(&index.to_string(), value))
     }
 
     /// The members of an object in source order, none for anything else.
@@ -60,11 +53,7 @@ impl<'a> Node<'a> {
 
     /// Whether the member `key` is `true`.
     pub(crate) fn flag(&self, key: &str) -> bool {
-        self.value
-            .as_object()
-            .and_then(|object| object.get(key))
-            .and_then(Value::as_bool)
-            .unwrap_or(false)
+        self.value.as_object().and_then(|object| object.get(key)).and_then(Value::as_bool).unwrap_or(false)
     }
 }
 
@@ -101,16 +90,8 @@ impl Documents {
         loader: &mut dyn DocumentLoader,
         limits: &SpecLimits,
     ) -> Self {
-        let first = Document {
-            name: name.to_owned(),
-            root,
-            anchors: OnceCell::new(),
-        };
-        let mut all = Self {
-            list: vec![first],
-            refused: HashMap::new(),
-            hops: limits.reference_hops,
-        };
+        let first = Document { name: name.to_owned(), root, anchors: OnceCell::new() };
+        let mut all = Self { list: vec![first], refused: HashMap::new(), hops: limits.reference_hops };
         let mut bytes = size;
         let mut next = 0;
         while next < all.list.len() {
@@ -119,11 +100,7 @@ impl Documents {
                     continue;
                 }
                 match all.fetch(&name, &mut bytes, loader, limits) {
-                    Ok(root) => all.list.push(Document {
-                        name,
-                        root,
-                        anchors: OnceCell::new(),
-                    }),
+                    Ok(root) => all.list.push(Document { name, root, anchors: OnceCell::new() }),
                     Err(reason) => {
                         all.refused.insert(name, reason);
                     }
@@ -142,28 +119,19 @@ impl Documents {
         limits: &SpecLimits,
     ) -> Result<Value, String> {
         if self.list.len() + self.refused.len() >= limits.documents {
-            return Err(format!(
-                "the description refers to more than {} documents",
-                limits.documents
-            ));
+            return Err(format!("the description refers to more than {} documents", limits.documents));
         }
         let body = loader.load(name)?;
         *bytes = bytes.saturating_add(body.len());
         if *bytes > limits.total_bytes {
             return Err(format!("the documents together exceed {} bytes", limits.total_bytes));
         }
-        parse(name, &body, limits)
-            .map(|tree| tree.value)
-            .map_err(|error: SpecError| error.to_string())
+        parse(name, &body, limits).map(|tree| tree.value).map_err(|error: SpecError| error.to_string())
     }
 
     /// Returns the root of the first document.
     pub(crate) fn root(&self) -> Node<'_> {
-        Node {
-            document: 0,
-            pointer: String::new(),
-            value: &self.list[0].root,
-        }
+        Node { document: 0, pointer: String::new(), value: &self.list[0].root }
     }
 
     /// Returns the name of the first document.
@@ -178,11 +146,7 @@ impl Documents {
 
     /// Returns the documents that could not be had, sorted, each with the reason.
     pub(crate) fn refused(&self) -> Vec<(&str, &str)> {
-        let mut refused: Vec<_> = self
-            .refused
-            .iter()
-            .map(|(name, why)| (name.as_str(), why.as_str()))
-            .collect();
+        let mut refused: Vec<_> = self.refused.iter().map(|(name, why)| (name.as_str(), why.as_str())).collect();
         refused.sort_unstable();
         refused
     }
@@ -190,11 +154,7 @@ impl Documents {
     /// Returns the pointer as it is shown: with the document's name unless it is the first one.
     pub(crate) fn place(&self, document: usize, pointer: &str) -> String {
         if document == 0 {
-            return if pointer.is_empty() {
-                "/".to_owned()
-            } else {
-                pointer.to_owned()
-            };
+            return if pointer.is_empty() { "/".to_owned() } else { pointer.to_owned() };
         }
         format!("{}#{pointer}", self.list[document].name)
     }
@@ -249,38 +209,24 @@ impl Documents {
         ["/components/schemas", "/definitions"].into_iter().find_map(|parent| {
             let value = self.list[from].root.pointer(parent)?.as_object()?.get(reference)?;
             let pointer = format!("{parent}/{}", escape(reference));
-            Some(Node {
-                document: from,
-                pointer,
-                value,
-            })
+            Some(Node { document: from, pointer, value })
         })
     }
 
     fn walk<'a>(&'a self, document: usize, pointer: &str, hops: &mut usize) -> Result<Node<'a>, String> {
-        let mut node = Node {
-            document,
-            pointer: String::new(),
-            value: &self.list[document].root,
-        };
+        let mut node = Node { document, pointer: String::new(), value: &self.list[document].root };
         for token in pointer.split('/').skip(1) {
             if child(node.value, token).is_none() && node.text("$ref").is_some() {
                 if *hops == 0 {
                     return Err("is circular".to_owned());
                 }
-                node = self
-                    .follow(node, hops)
-                    .map_err(|broken| format!("passes {}", broken.reason))?;
+                node = self.follow(node, hops).map_err(|broken| format!("passes {}", broken.reason))?;
             }
             let value = child(node.value, token).ok_or_else(|| {
                 let place = self.place(node.document, &node.pointer);
                 format!("leads nowhere: there is no `{}` at `{place}`", shortened(token))
             })?;
-            node = Node {
-                document: node.document,
-                pointer: format!("{}/{token}", node.pointer),
-                value,
-            };
+            node = Node { document: node.document, pointer: format!("{}/{token}", node.pointer), value };
         }
         Ok(node)
     }
@@ -306,19 +252,10 @@ impl Documents {
 fn push_children<'a>(pointer: &str, value: &'a Value, stack: &mut Vec<(String, &'a Value)>) {
     match value {
         Value::Object(members) => {
-            stack.extend(
-                members
-                    .iter()
-                    .map(|(key, value)| (format!("{pointer}/{}", escape(key)), value)),
-            );
+            stack.extend(members.iter().map(|(key, value)| (format!("{pointer}/{}", escape(key)), value)));
         }
         Value::Array(items) => {
-            stack.extend(
-                items
-                    .iter()
-                    .enumerate()
-                    .map(|(index, item)| (format!("{pointer}/{index}"), item)),
-            );
+            stack.extend(items.iter().enumerate().map(|(index, item)| (format!("{pointer}/{index}"), item)));
         }
         _ => {}
     }
@@ -340,10 +277,7 @@ fn foreign_names(document: &Document) -> BTreeSet<String> {
                         names.insert(name);
                     }
                 }
-                for (key, value) in members
-                    .iter()
-                    .filter(|(_, value)| value.is_object() || value.is_array())
-                {
+                for (key, value) in members.iter().filter(|(_, value)| value.is_object() || value.is_array()) {
                     let is_extension = !is_map && key.starts_with("x-");
                     if !is_extension {
                         stack.push((value, !is_map && is_name_map(key)));
@@ -413,19 +347,13 @@ mod tests {
     fn a_pointer_may_pass_through_a_reference_and_an_anchor_is_found() {
         let root = json!({"start": {"$ref": "#/p/0/q"}, "p": [{"$ref": "#/r"}], "r": {"q": {"$ref": "#here"}},
                           "s": {"$anchor": "here", "v": 2}});
-        assert_eq!(
-            resolve(root, &[]),
-            Ok((json!({"$anchor": "here", "v": 2}), "/s".to_owned()))
-        );
+        assert_eq!(resolve(root, &[]), Ok((json!({"$anchor": "here", "v": 2}), "/s".to_owned())));
     }
 
     #[test]
     fn what_cannot_be_followed_says_where_and_why() {
         let circular = resolve(json!({"start": {"$ref": "#/b"}, "b": {"$ref": "#/start"}}), &[]).unwrap_err();
-        assert!(
-            circular.ends_with("is circular or longer than 64 references"),
-            "{circular}"
-        );
+        assert!(circular.ends_with("is circular or longer than 64 references"), "{circular}");
         assert_eq!(
             resolve(json!({"start": {"$ref": "/etc/passwd"}}), &[]),
             Err("/start/$ref: `/etc/passwd` cannot be followed: `/etc/passwd` is outside `/spec`".to_owned())
@@ -435,20 +363,14 @@ mod tests {
             Err("/start/$ref: `#/x/y` leads nowhere: there is no `y` at `/x`".to_owned())
         );
         let broken = resolve(json!({"start": {"$ref": "b.json"}}), &[("/spec/b.json", "{\"a\":")]).unwrap_err();
-        assert!(
-            broken.contains("`/spec/b.json` is not valid JSON at line 1"),
-            "{broken}"
-        );
+        assert!(broken.contains("`/spec/b.json` is not valid JSON at line 1"), "{broken}");
     }
 
     #[test]
     fn each_document_is_loaded_once_and_their_number_is_bounded() {
         let refs: Vec<Value> = (0..20).map(|i| json!({"$ref": format!("d{}.json", i % 5)})).collect();
         let mut loader = Files::default();
-        let limits = SpecLimits {
-            documents: 4,
-            ..SpecLimits::default()
-        };
+        let limits = SpecLimits { documents: 4, ..SpecLimits::default() };
         Documents::collect("/spec/a.json", json!({"refs": refs}), 0, &mut loader, &limits);
         assert_eq!(loader.1, ["/spec/d0.json", "/spec/d1.json", "/spec/d2.json"]);
     }

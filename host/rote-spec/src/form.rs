@@ -8,12 +8,7 @@ use crate::media::{self, Class};
 use crate::parameters::collection_encoding;
 
 /// What OpenAPI writes fields with by default: each element of an array as a pair of its own.
-const DEFAULT: Encoding = Encoding {
-    style: Style::Form,
-    explode: true,
-    allow_reserved: false,
-    content_type: None,
-};
+const DEFAULT: Encoding = Encoding { style: Style::Form, explode: true, allow_reserved: false, content_type: None };
 
 /// `application/x-www-form-urlencoded`, as the source's `encoding` or `collectionFormat` says.
 pub(crate) fn urlencoded(plan: &BodyPlan<'_>, schema: &Map<String, Value>) -> MediaKind {
@@ -34,17 +29,11 @@ pub(crate) fn urlencoded(plan: &BodyPlan<'_>, schema: &Map<String, Value>) -> Me
     for (name, property) in properties.into_iter().flatten() {
         // OpenAPI 3.1.1 §4.8.15.1.2: an object without an encoding of its own is written as JSON.
         if is_object(property) && !encodings.iter().any(|(known, _)| known == name) {
-            let json = Encoding {
-                content_type: Some("application/json".to_owned()),
-                ..DEFAULT
-            };
+            let json = Encoding { content_type: Some("application/json".to_owned()), ..DEFAULT };
             encodings.push((name.clone(), json));
         }
     }
-    MediaKind::Form {
-        default: DEFAULT,
-        encodings,
-    }
+    MediaKind::Form { default: DEFAULT, encodings }
 }
 
 fn declared_encoding(value: &Value) -> Option<Encoding> {
@@ -52,10 +41,7 @@ fn declared_encoding(value: &Value) -> Option<Encoding> {
     let flag = |key: &str| value.get(key).and_then(Value::as_bool);
     if text("style").is_none() && flag("explode").is_none() && flag("allowReserved").is_none() {
         let content_type = text("contentType").filter(|media| media::class(media) != Class::Text)?;
-        return Some(Encoding {
-            content_type: Some(content_type.to_owned()),
-            ..DEFAULT
-        });
+        return Some(Encoding { content_type: Some(content_type.to_owned()), ..DEFAULT });
     }
     let style = match text("style") {
         Some("deepObject") => Style::DeepObject,
@@ -64,12 +50,7 @@ fn declared_encoding(value: &Value) -> Option<Encoding> {
         _ => Style::Form,
     };
     let explode = style == Style::DeepObject || flag("explode").unwrap_or(style == Style::Form);
-    Some(Encoding {
-        style,
-        explode,
-        allow_reserved: flag("allowReserved").unwrap_or(false),
-        content_type: None,
-    })
+    Some(Encoding { style, explode, allow_reserved: flag("allowReserved").unwrap_or(false), content_type: None })
 }
 
 fn is_object(schema: &Value) -> bool {
@@ -82,21 +63,14 @@ pub(crate) fn multipart(plan: &BodyPlan<'_>, schema: &mut Map<String, Value>) ->
     for (name, encoding) in plan.encoding.iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
         // A list of types leaves the choice to the sender; the first one that is no range is taken.
         let listed = encoding.text("contentType").unwrap_or("");
-        if let Some(media) = listed
-            .split(',')
-            .map(str::trim)
-            .find(|media| !media.is_empty() && !media.contains('*'))
-        {
+        if let Some(media) = listed.split(',').map(str::trim).find(|media| !media.is_empty() && !media.contains('*')) {
             content_types.push((name.to_owned(), media.to_owned()));
         }
     }
     let mut files = Vec::new();
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         for (name, property) in properties {
-            let declared = content_types
-                .iter()
-                .find(|(known, _)| known == name)
-                .map(|(_, media)| media.as_str());
+            let declared = content_types.iter().find(|(known, _)| known == name).map(|(_, media)| media.as_str());
             if make_file(property, declared) {
                 files.push(name.clone());
             }
@@ -119,19 +93,13 @@ fn make_file(property: &mut Value, declared: Option<&str>) -> bool {
 }
 
 fn is_file(schema: &Value, declared: Option<&str>) -> bool {
-    let is_text = schema
-        .get("type")
-        .is_none_or(|kind| kind == "string" || *kind == json!(["string", "null"]));
-    let marked = schema
-        .get("format")
-        .is_some_and(|format| format == "binary" || format == "byte")
+    let is_text = schema.get("type").is_none_or(|kind| kind == "string" || *kind == json!(["string", "null"]));
+    let marked = schema.get("format").is_some_and(|format| format == "binary" || format == "byte")
         || schema.get("contentMediaType").is_some()
         || schema.get("contentEncoding").is_some();
     let typed = declared.is_some_and(|media| media::class(media) == Class::Binary);
     // 3.1 writes a file as a schema that says nothing.
-    let says_nothing = schema
-        .as_object()
-        .is_some_and(|schema| schema.keys().all(|key| key == "description"));
+    let says_nothing = schema.as_object().is_some_and(|schema| schema.keys().all(|key| key == "description"));
     is_text && (marked || typed || says_nothing)
 }
 

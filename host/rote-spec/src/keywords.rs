@@ -75,18 +75,12 @@ fn names(value: &Value) -> Option<Value> {
 
 fn count(value: &Value) -> Option<Value> {
     let whole = |number: &f64| *number >= 0.0 && number.fract() == 0.0 && *number < 9e15;
-    value
-        .as_f64()
-        .filter(whole)
-        .map(|_| value.as_u64().map_or_else(|| value.clone(), |number| json!(number)))
+    value.as_f64().filter(whole).map(|_| value.as_u64().map_or_else(|| value.clone(), |number| json!(number)))
 }
 
 fn dependent(value: &Value) -> Option<Value> {
-    let entries: Map<String, Value> = value
-        .as_object()?
-        .iter()
-        .filter_map(|(key, value)| Some((key.clone(), names(value)?)))
-        .collect();
+    let entries: Map<String, Value> =
+        value.as_object()?.iter().filter_map(|(key, value)| Some((key.clone(), names(value)?))).collect();
     (!entries.is_empty()).then_some(Value::Object(entries))
 }
 
@@ -100,13 +94,7 @@ pub(crate) fn weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 2,
         Value::Array(items) => items.iter().map(|item| weight(item) + 1).sum::<usize>() + 2,
-        Value::Object(members) => {
-            members
-                .iter()
-                .map(|(key, value)| key.len() + 4 + weight(value))
-                .sum::<usize>()
-                + 2
-        }
+        Value::Object(members) => members.iter().map(|(key, value)| key.len() + 4 + weight(value)).sum::<usize>() + 2,
         _ => 5,
     }
 }
@@ -121,11 +109,7 @@ pub(crate) fn settle(source: &Map<String, Value>, out: &mut Map<String, Value>) 
             out.insert(exclusive.to_owned(), number);
         }
     }
-    if source
-        .get("type")
-        .and_then(Value::as_str)
-        .is_some_and(|kind| kind.eq_ignore_ascii_case("file"))
-    {
+    if source.get("type").and_then(Value::as_str).is_some_and(|kind| kind.eq_ignore_ascii_case("file")) {
         out.insert("format".to_owned(), json!("binary"));
     }
     if out.get("type") == Some(&json!("string")) {
@@ -162,10 +146,7 @@ fn as_text(value: &mut Value) {
 
 /// Keeps one short example, which tells an agent more than a format does.
 pub(crate) fn example(source: &Map<String, Value>, out: &mut Map<String, Value>) {
-    let many = source
-        .get("examples")
-        .and_then(Value::as_array)
-        .and_then(|list| list.first());
+    let many = source.get("examples").and_then(Value::as_array).and_then(|list| list.first());
     let Some(example) = source.get("example").or(many) else {
         return;
     };
@@ -184,9 +165,7 @@ pub(crate) fn complete(out: &mut Map<String, Value>) {
             out.remove("required");
         }
     }
-    let open = ["type", "anyOf", "$ref", "enum", "const"]
-        .iter()
-        .any(|key| out.contains_key(*key));
+    let open = ["type", "anyOf", "$ref", "enum", "const"].iter().any(|key| out.contains_key(*key));
     if !open && out.contains_key("properties") {
         out.insert("type".to_owned(), json!("object"));
     } else if !open && out.contains_key("items") {

@@ -50,13 +50,7 @@ pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &Spec
     let (spec_type, spec_version) = detect::format(document.name, &tree.value)?;
     let notices = notices::Notices::default();
     for key in tree.duplicates {
-        notices.warn(
-            "/",
-            format!(
-                "key `{}` stands twice in one object; the last one counts",
-                prose::capped(&key, 80)
-            ),
-        );
+        notices.warn("/", format!("key `{}` stands twice in one object; the last one counts", prose::capped(&key, 80)));
     }
     let size = document.bytes.len();
     let documents = documents::Documents::collect(document.name, tree.value, size, loader, limits);

@@ -54,9 +54,7 @@ pub(crate) fn concrete(media: &str) -> String {
 
 /// Returns the index of the media type to send, of those that a body may have.
 pub(crate) fn preferred<'m>(media: impl Iterator<Item = (&'m str, Option<Node<'m>>)>) -> Option<usize> {
-    let ranked = media
-        .enumerate()
-        .map(|(index, (name, schema))| (class(name), within(name, schema.as_ref()), index));
+    let ranked = media.enumerate().map(|(index, (name, schema))| (class(name), within(name, schema.as_ref()), index));
     ranked.min().map(|(_, _, index)| index)
 }
 

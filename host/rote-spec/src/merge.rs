@@ -78,9 +78,7 @@ fn is_open(schema: &Value) -> bool {
 }
 
 fn is_flat(schema: &Map<String, Value>) -> bool {
-    !["$ref", "anyOf", "not", "if"]
-        .iter()
-        .any(|key| schema.contains_key(*key))
+    !["$ref", "anyOf", "not", "if"].iter().any(|key| schema.contains_key(*key))
 }
 
 fn union(known: &mut Value, more: Value) {
@@ -140,9 +138,7 @@ mod tests {
     use super::*;
 
     fn check(one: Value, two: Value, merged: Value) {
-        let (Value::Object(mut one), Value::Object(two)) = (one, two) else {
-            panic!("objects")
-        };
+        let (Value::Object(mut one), Value::Object(two)) = (one, two) else { panic!("objects") };
         merge_into(&mut one, two);
         assert_eq!(Value::Object(one), merged);
     }
@@ -159,11 +155,7 @@ mod tests {
             json!({"type": "string", "minLength": 3}),
             json!({"type": "string", "minLength": 3}),
         );
-        check(
-            json!({"enum": ["a", "b"]}),
-            json!({"enum": ["b", "c"]}),
-            json!({"enum": ["b"]}),
-        );
+        check(json!({"enum": ["a", "b"]}), json!({"enum": ["b", "c"]}), json!({"enum": ["b"]}));
         check(
             json!({"properties": {"a": {"type": "string"}}}),
             json!({"properties": {"a": {"description": "d"}}}),

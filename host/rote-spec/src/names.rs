@@ -44,12 +44,7 @@ pub(crate) fn assign(claims: &[Claim]) -> Vec<String> {
     let mut winners: HashMap<&str, usize> = HashMap::new();
     let rank = |index: usize| {
         let claim = &claims[index];
-        (
-            !claim.is_exact(&natural[index]),
-            claim.path.len(),
-            &claim.path,
-            &claim.method,
-        )
+        (!claim.is_exact(&natural[index]), claim.path.len(), &claim.path, &claim.method)
     };
     for (index, name) in natural.iter().enumerate() {
         let winner = winners.entry(name).or_insert(index);
@@ -57,10 +52,7 @@ pub(crate) fn assign(claims: &[Claim]) -> Vec<String> {
             *winner = index;
         }
     }
-    let mut taken: HashMap<String, usize> = winners
-        .iter()
-        .map(|(name, index)| ((*name).to_owned(), *index))
-        .collect();
+    let mut taken: HashMap<String, usize> = winners.iter().map(|(name, index)| ((*name).to_owned(), *index)).collect();
     let mut names = Vec::with_capacity(claims.len());
     for (index, name) in natural.iter().enumerate() {
         if winners.get(name.as_str()) == Some(&index) {
@@ -98,19 +90,11 @@ fn sanitised(id: &str) -> String {
         }
     }
     let name = name.trim_end_matches('_');
-    if name.is_empty() {
-        suffixed("operation", id)
-    } else {
-        fitted(name, id)
-    }
+    if name.is_empty() { suffixed("operation", id) } else { fitted(name, id) }
 }
 
 fn fitted(name: &str, identity: &str) -> String {
-    if name.len() <= MOST_CHARS {
-        name.to_owned()
-    } else {
-        suffixed(name, identity)
-    }
+    if name.len() <= MOST_CHARS { name.to_owned() } else { suffixed(name, identity) }
 }
 
 fn suffixed(name: &str, identity: &str) -> String {
@@ -118,21 +102,13 @@ fn suffixed(name: &str, identity: &str) -> String {
     let most = MOST_CHARS - SUFFIX_DIGITS - 1;
     // Names are ASCII here, so every index is a character boundary.
     let kept = &name[..name.len().min(most)];
-    format!(
-        "{}-{}",
-        kept.trim_end_matches(['_', '-', '/', '.']),
-        &digest[..SUFFIX_DIGITS]
-    )
+    format!("{}-{}", kept.trim_end_matches(['_', '-', '/', '.']), &digest[..SUFFIX_DIGITS])
 }
 
 /// `tag/verb_noun`: the verb by method and by whether the path ends in a parameter, the noun from the path.
 fn derived(claim: &Claim) -> String {
     let path = claim.path.split(['?', '#']).next().unwrap_or("");
-    let extra = claim
-        .path
-        .split_once(['?', '#'])
-        .map(|(_, extra)| slug(extra))
-        .unwrap_or_default();
+    let extra = claim.path.split_once(['?', '#']).map(|(_, extra)| slug(extra)).unwrap_or_default();
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let ends_in_parameter = segments.last().is_some_and(|last| last.ends_with('}'));
     let verb = match claim.method.as_str() {
@@ -152,11 +128,7 @@ fn derived(claim: &Claim) -> String {
         if word.is_empty() {
             continue;
         }
-        words.push(if segment.starts_with('{') {
-            format!("by_{word}")
-        } else {
-            word
-        });
+        words.push(if segment.starts_with('{') { format!("by_{word}") } else { word });
     }
     if !extra.is_empty() {
         words.push(extra);
@@ -174,16 +146,11 @@ pub(crate) fn toolset(tag: Option<&str>, path: &str) -> String {
     }
     let is_prefix = |word: &str| {
         matches!(word, "api" | "rest" | "apis")
-            || word
-                .strip_prefix('v')
-                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            || word.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };
     let path = path.split(['?', '#']).next().unwrap_or("");
     let words = path.split('/').filter(|segment| !segment.contains('{')).map(slug);
-    words
-        .into_iter()
-        .find(|word| !word.is_empty() && !is_prefix(word))
-        .unwrap_or_else(|| "default".to_owned())
+    words.into_iter().find(|word| !word.is_empty() && !is_prefix(word)).unwrap_or_else(|| "default".to_owned())
 }
 
 #[cfg(test)]
@@ -206,10 +173,7 @@ mod tests {
         assert_eq!(natural("List all pets"), "List_all_pets");
         assert_eq!(natural("Users:list()"), "Users_list");
         let long = natural(&"a".repeat(70));
-        assert!(
-            long.len() == 64 && long.starts_with("aaa") && long.as_bytes()[55] == b'-',
-            "{long}"
-        );
+        assert!(long.len() == 64 && long.starts_with("aaa") && long.as_bytes()[55] == b'-', "{long}");
         assert_ne!(natural(&format!("{}b", "a".repeat(70))), long);
         assert!(natural("äöü").starts_with("operation-"));
     }

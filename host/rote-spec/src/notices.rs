@@ -42,11 +42,7 @@ impl Notices {
     fn push(&self, severity: Severity, pointer: &str, message: String) {
         let mut list = self.list.borrow_mut();
         if list.len() < MOST_DIAGNOSTICS {
-            list.push(Diagnostic {
-                severity,
-                pointer: pointer.to_owned(),
-                message,
-            });
+            list.push(Diagnostic { severity, pointer: pointer.to_owned(), message });
         }
     }
 
@@ -55,11 +51,7 @@ impl Notices {
         let mut list = self.list.into_inner();
         for (message, (pointer, count)) in self.tallies.into_inner() {
             let message = format!("{message} ({count} in all)");
-            list.push(Diagnostic {
-                severity: Severity::Info,
-                pointer,
-                message,
-            });
+            list.push(Diagnostic { severity: Severity::Info, pointer, message });
         }
         list
     }

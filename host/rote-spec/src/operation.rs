@@ -50,9 +50,7 @@ pub(crate) fn generate<'a>(
     let own_servers =
         servers::of_operation(reader.documents, [&place.operation, &place.item], bases, &notes).unwrap_or_default();
     if place.operation.get("callbacks").is_some() {
-        reader
-            .notices
-            .tally(&pointer, "callbacks are ignored: they describe calls to the client");
+        reader.notices.tally(&pointer, "callbacks are ignored: they describe calls to the client");
     }
     let operation = Operation {
         name: String::new(),
@@ -79,19 +77,8 @@ pub(crate) fn generate<'a>(
         input_schema: assembled.schema,
     };
     let notes = notes.finish();
-    let outcome = if notes.is_empty() {
-        Outcome::Generated
-    } else {
-        Outcome::Repaired { notes }
-    };
-    GeneratedTool {
-        tool,
-        operation,
-        outcome,
-        pointer,
-        scopes: needs.scopes,
-        response_fields: answers.fields,
-    }
+    let outcome = if notes.is_empty() { Outcome::Generated } else { Outcome::Repaired { notes } };
+    GeneratedTool { tool, operation, outcome, pointer, scopes: needs.scopes, response_fields: answers.fields }
 }
 
 /// Returns how much a tool adds to the output: bytes of compact JSON.
@@ -116,11 +103,7 @@ pub(crate) fn size(tool: &GeneratedTool) -> usize {
 fn prose(reader: &Reader<'_>, place: &Place<'_>) -> String {
     let text = |key: &str| place.operation.text(key).or_else(|| place.item.text(key)).unwrap_or("");
     let text = described(text("summary"), text("description"), reader.limits.description_chars);
-    if text.is_empty() {
-        format!("{} {}", place.method, place.path)
-    } else {
-        text
-    }
+    if text.is_empty() { format!("{} {}", place.method, place.path) } else { text }
 }
 
 fn hints(method: Method) -> ToolHints {
@@ -166,15 +149,9 @@ fn assemble<'a>(
             let message = format!("the input schema was shortened to stay within {most} bytes and its depth limit");
             reader.notices.info(pointer, message);
         }
-        return Assembled {
-            schema: input_schema(arguments, definitions),
-            body,
-        };
+        return Assembled { schema: input_schema(arguments, definitions), body };
     }
-    Assembled {
-        schema: json!({"type": "object"}),
-        body: None,
-    }
+    Assembled { schema: json!({"type": "object"}), body: None }
 }
 
 fn add_parameter<'a>(
@@ -202,9 +179,7 @@ fn add_parameter<'a>(
     if planned.parameter.required {
         arguments.required.push(planned.parameter.argument.clone());
     }
-    arguments
-        .properties
-        .insert(planned.parameter.argument.clone(), Value::Object(schema));
+    arguments.properties.insert(planned.parameter.argument.clone(), Value::Object(schema));
 }
 
 /// Takes over an example that stands beside the schema instead of in it.
@@ -212,9 +187,7 @@ fn add_example(declared: &Node<'_>, schema: &mut Map<String, Value>) {
     if schema.contains_key("examples") {
         return;
     }
-    let first = declared
-        .get("examples")
-        .and_then(|all| all.members().next()?.1.get("value"));
+    let first = declared.get("examples").and_then(|all| all.members().next()?.1.get("value"));
     let Some(example) = declared.get("example").or(first) else {
         return;
     };

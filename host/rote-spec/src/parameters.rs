@@ -64,10 +64,7 @@ pub(crate) fn declared<'a>(
                 continue;
             };
             if !seen.insert((place.to_owned(), name.to_owned())) {
-                notes.add(
-                    &reader.place(&node),
-                    format_args!("`{name}` declared twice; the first one counts"),
-                );
+                notes.add(&reader.place(&node), format_args!("`{name}` declared twice; the first one counts"));
                 continue;
             }
             all.add(reader, Declared { node, name }, place, notes);
@@ -95,10 +92,7 @@ impl<'a> Declarations<'a> {
                 return;
             }
             other => {
-                notes.add(
-                    &reader.place(&declared.node),
-                    format_args!("parameter in `{other}` left out"),
-                );
+                notes.add(&reader.place(&declared.node), format_args!("parameter in `{other}` left out"));
                 return;
             }
         };
@@ -125,10 +119,7 @@ impl<'a> Declarations<'a> {
             let mut wire_name = declared.name.to_owned();
             let mut location = *location;
             if location == Location::Path && !template.placeholders.iter().any(|known| known == declared.name) {
-                let in_query = template
-                    .query_placeholders
-                    .iter()
-                    .find(|(_, name)| name == declared.name);
+                let in_query = template.query_placeholders.iter().find(|(_, name)| name == declared.name);
                 if let Some((name, _)) = in_query {
                     location = Location::Query;
                     wire_name.clone_from(name);
@@ -143,20 +134,14 @@ impl<'a> Declarations<'a> {
         for name in &template.placeholders {
             let known = |one: &Planned<'_>| one.parameter.location == Location::Path && one.parameter.name == *name;
             if !planned.iter().any(known) {
-                notes.add(
-                    place,
-                    format_args!("path parameter `{name}` is not declared; taken as a string"),
-                );
+                notes.add(place, format_args!("path parameter `{name}` is not declared; taken as a string"));
                 planned.push(undeclared(Location::Path, name));
             }
         }
         for (name, placeholder) in &template.query_placeholders {
             let known = |one: &Planned<'_>| one.parameter.location == Location::Query && one.parameter.name == *name;
             if !planned.iter().any(known) {
-                notes.add(
-                    place,
-                    format_args!("`{{{placeholder}}}` in the path's query taken as parameter `{name}`"),
-                );
+                notes.add(place, format_args!("`{{{placeholder}}}` in the path's query taken as parameter `{name}`"));
                 planned.push(undeclared(Location::Query, name));
             }
         }
@@ -185,25 +170,10 @@ fn is_reserved(reader: &Reader<'_>, declared: &Declared<'_>) -> bool {
 
 fn undeclared<'a>(location: Location, name: &str) -> Planned<'a> {
     let (style, explode) = default_style(location);
-    let encoding = Encoding {
-        style,
-        explode,
-        allow_reserved: false,
-        content_type: None,
-    };
+    let encoding = Encoding { style, explode, allow_reserved: false, content_type: None };
     let required = location == Location::Path;
-    let parameter = Parameter {
-        argument: name.to_owned(),
-        name: name.to_owned(),
-        location,
-        encoding,
-        required,
-    };
-    Planned {
-        parameter,
-        schema: None,
-        declared: None,
-    }
+    let parameter = Parameter { argument: name.to_owned(), name: name.to_owned(), location, encoding, required };
+    Planned { parameter, schema: None, declared: None }
 }
 
 fn plan_one<'a>(
@@ -220,18 +190,10 @@ fn plan_one<'a>(
         Some((first.0.to_owned(), first.1))
     });
     let (encoding, schema) = if reader.is_swagger() {
-        (
-            collection_encoding(node.text("collectionFormat"), location),
-            Some(node.clone()),
-        )
+        (collection_encoding(node.text("collectionFormat"), location), Some(node.clone()))
     } else if let (Some((media, media_node)), None) = (content, node.get("schema")) {
         let (style, explode) = default_style(location);
-        let encoding = Encoding {
-            style,
-            explode,
-            allow_reserved: false,
-            content_type: Some(media),
-        };
+        let encoding = Encoding { style, explode, allow_reserved: false, content_type: Some(media) };
         let media_node = reader.resolve(media_node, "media type left open", notes);
         (encoding, media_node.and_then(|media| media.get("schema")))
     } else {
@@ -239,18 +201,8 @@ fn plan_one<'a>(
     };
     let required = location == Location::Path || node.flag("required");
     let argument = declared.name.to_owned();
-    let parameter = Parameter {
-        argument,
-        name,
-        location,
-        encoding,
-        required,
-    };
-    Planned {
-        parameter,
-        schema,
-        declared: Some(node.clone()),
-    }
+    let parameter = Parameter { argument, name, location, encoding, required };
+    Planned { parameter, schema, declared: Some(node.clone()) }
 }
 
 fn default_style(location: Location) -> (Style, bool) {
@@ -272,21 +224,13 @@ fn styled(reader: &Reader<'_>, node: &Node<'_>, location: Location, notes: &Note
         (Some("pipeDelimited"), Location::Query) => Style::PipeDelimited,
         (Some("deepObject"), Location::Query) => Style::DeepObject,
         (Some(other), _) => {
-            notes.add(
-                &reader.place(node),
-                format_args!("style `{other}` is not possible here; the default is used"),
-            );
+            notes.add(&reader.place(node), format_args!("style `{other}` is not possible here; the default is used"));
             default
         }
     };
     let declared = node.value.get("explode").and_then(Value::as_bool);
     let explode = style == Style::DeepObject || declared.unwrap_or(style == Style::Form);
-    Encoding {
-        style,
-        explode,
-        allow_reserved: node.flag("allowReserved"),
-        content_type: None,
-    }
+    Encoding { style, explode, allow_reserved: node.flag("allowReserved"), content_type: None }
 }
 
 /// Swagger 2's `collectionFormat`, `csv` unless it says otherwise.
@@ -300,12 +244,7 @@ pub(crate) fn collection_encoding(format: Option<&str>, location: Location) -> E
         _ if in_query => (Style::Form, false),
         _ => (Style::Simple, false),
     };
-    Encoding {
-        style,
-        explode,
-        allow_reserved: false,
-        content_type: None,
-    }
+    Encoding { style, explode, allow_reserved: false, content_type: None }
 }
 
 /// Gives each parameter its own argument: the plain name in the first location, a qualified one in later ones.

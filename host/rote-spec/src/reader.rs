@@ -46,8 +46,6 @@ impl<'a> Reader<'a> {
     pub(crate) fn swagger_media(&self, operation: &Node<'a>, key: &str) -> Vec<&'a str> {
         let own = operation.get(key);
         let list = own.or_else(|| self.documents.root().get(key));
-        list.map_or_else(Vec::new, |list| {
-            list.elements().filter_map(|media| media.value.as_str()).collect()
-        })
+        list.map_or_else(Vec::new, |list| list.elements().filter_map(|media| media.value.as_str()).collect())
     }
 }

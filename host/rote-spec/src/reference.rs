@@ -53,20 +53,12 @@ fn join_path(base: &str, path: &str) -> String {
 
 /// Escapes one key for use in a JSON pointer.
 pub(crate) fn escape(key: &str) -> String {
-    if key.contains(['~', '/']) {
-        key.replace('~', "~0").replace('/', "~1")
-    } else {
-        key.to_owned()
-    }
+    if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1") } else { key.to_owned() }
 }
 
 /// Undoes [`escape`].
 pub(crate) fn unescape(token: &str) -> String {
-    if token.contains('~') {
-        token.replace("~1", "/").replace("~0", "~")
-    } else {
-        token.to_owned()
-    }
+    if token.contains('~') { token.replace("~1", "/").replace("~0", "~") } else { token.to_owned() }
 }
 
 /// Returns the child of an object or array that a pointer token names.
@@ -90,33 +82,14 @@ mod tests {
             ("/a/b/api.yaml", "../d%20e.json", "/a/d e.json", ""),
             ("/a/api.yaml", "../../../../etc/passwd", "/etc/passwd", ""),
             ("api.yaml", "../x.yaml", "../x.yaml", ""),
-            (
-                "/a/api.yaml",
-                "http://169.254.169.254/latest",
-                "http://169.254.169.254/latest",
-                "",
-            ),
+            ("/a/api.yaml", "http://169.254.169.254/latest", "http://169.254.169.254/latest", ""),
             ("/a/api.yaml", "file:///etc/passwd", "file:///etc/passwd", ""),
-            (
-                "https://h.example/s/api.json",
-                "x.json#/a",
-                "https://h.example/s/x.json",
-                "/a",
-            ),
-            (
-                "https://h.example/s/api.json",
-                "//other/x.json",
-                "https://other/x.json",
-                "",
-            ),
+            ("https://h.example/s/api.json", "x.json#/a", "https://h.example/s/x.json", "/a"),
+            ("https://h.example/s/api.json", "//other/x.json", "https://other/x.json", ""),
             ("/a/api.yaml", "#/paths/%7Bid%7D", "/a/api.yaml", "/paths/{id}"),
         ];
         for (base, reference, name, fragment) in cases {
-            assert_eq!(
-                absolute(base, reference),
-                (name.to_owned(), fragment.to_owned()),
-                "{reference}"
-            );
+            assert_eq!(absolute(base, reference), (name.to_owned(), fragment.to_owned()), "{reference}");
         }
     }
 }

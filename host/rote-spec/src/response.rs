@@ -63,10 +63,7 @@ pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &Fie
     media.sort_by_key(|media| rank(media));
     media.truncate(MOST_ACCEPTED);
     let fields = schema.map_or_else(Vec::new, |schema| names(reader.documents, &schema, cache));
-    Answers {
-        accept: media.join(", "),
-        fields,
-    }
+    Answers { accept: media.join(", "), fields }
 }
 
 fn read<'a>(
@@ -88,11 +85,7 @@ fn read<'a>(
         }
         return;
     }
-    for (name, content) in response
-        .get("content")
-        .iter()
-        .flat_map(|all| all.members().collect::<Vec<_>>())
-    {
+    for (name, content) in response.get("content").iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
         add(media, name);
         if schema.is_none() && class(name) == Class::Json {
             *schema = content.get("schema");
@@ -129,11 +122,7 @@ fn names<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &FieldCache) ->
     if let Some(known) = cache.0.borrow().get(&address) {
         return known.clone();
     }
-    let mut collector = Collector {
-        documents,
-        visits: MOST_VISITS,
-        found: BTreeSet::new(),
-    };
+    let mut collector = Collector { documents, visits: MOST_VISITS, found: BTreeSet::new() };
     collector.collect(&target, MOST_DEPTH, MOST_NESTING);
     let names: Vec<String> = collector.found.into_iter().take(MOST_FIELDS).collect();
     cache.0.borrow_mut().insert(address, names.clone());
@@ -155,11 +144,7 @@ impl<'a> Collector<'a> {
         let Ok(schema) = self.documents.resolve(schema.clone()) else {
             return;
         };
-        for (name, property) in schema
-            .get("properties")
-            .iter()
-            .flat_map(|all| all.members().collect::<Vec<_>>())
-        {
+        for (name, property) in schema.get("properties").iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
             if name.len() <= 64 {
                 self.found.insert(name.to_owned());
             }
@@ -169,18 +154,11 @@ impl<'a> Collector<'a> {
         }
         // A variant is as deep as its whole; `nesting` bounds one that contains itself.
         for key in ["allOf", "anyOf", "oneOf"] {
-            for part in schema
-                .get(key)
-                .iter()
-                .flat_map(|all| all.elements().collect::<Vec<_>>())
-            {
+            for part in schema.get(key).iter().flat_map(|all| all.elements().collect::<Vec<_>>()) {
                 self.collect(&part, depth, nesting - 1);
             }
         }
-        if let Some(items) = schema
-            .get("items")
-            .filter(|items| matches!(items.value, Value::Object(_)))
-        {
+        if let Some(items) = schema.get("items").filter(|items| matches!(items.value, Value::Object(_))) {
             self.collect(&items, depth, nesting - 1);
         }
     }

@@ -38,44 +38,14 @@ pub(crate) struct Detail {
 impl Detail {
     /// The levels, the fullest first.
     pub(crate) fn levels(depth: usize, bytes: usize) -> [Self; 6] {
-        let full = Self {
-            depth,
-            closure: 16,
-            top_prose: 1_000,
-            nested_prose: 300,
-            bytes,
-        };
+        let full = Self { depth, closure: 16, top_prose: 1_000, nested_prose: 300, bytes };
         [
             full,
-            Self {
-                nested_prose: 80,
-                ..full
-            },
-            Self {
-                nested_prose: 0,
-                ..full
-            },
-            Self {
-                depth: depth.min(5),
-                closure: 3,
-                top_prose: 400,
-                nested_prose: 0,
-                bytes,
-            },
-            Self {
-                depth: depth.min(3),
-                closure: 1,
-                top_prose: 200,
-                nested_prose: 0,
-                bytes,
-            },
-            Self {
-                depth: depth.min(2),
-                closure: 0,
-                top_prose: 0,
-                nested_prose: 0,
-                bytes,
-            },
+            Self { nested_prose: 80, ..full },
+            Self { nested_prose: 0, ..full },
+            Self { depth: depth.min(5), closure: 3, top_prose: 400, nested_prose: 0, bytes },
+            Self { depth: depth.min(3), closure: 1, top_prose: 200, nested_prose: 0, bytes },
+            Self { depth: depth.min(2), closure: 0, top_prose: 0, nested_prose: 0, bytes },
         ]
     }
 }
@@ -207,8 +177,7 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
         match self.documents.resolve(node.clone()) {
             Ok(target) => Some(target),
             Err(broken) => {
-                self.notes
-                    .add(&broken.pointer, format_args!("schema left open: {}", broken.reason));
+                self.notes.add(&broken.pointer, format_args!("schema left open: {}", broken.reason));
                 None
             }
         }
@@ -272,11 +241,7 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
             number += 1;
         }
         self.names.insert(address(target), name.clone());
-        self.promises.push_back(Promise {
-            name: name.clone(),
-            node: target.clone(),
-            level: self.level + 1,
-        });
+        self.promises.push_back(Promise { name: name.clone(), node: target.clone(), level: self.level + 1 });
         name
     }
 
@@ -411,10 +376,7 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
             return true;
         }
         property.text("$ref").is_some()
-            && self
-                .documents
-                .resolve(property.clone())
-                .is_ok_and(|target| target.flag("readOnly"))
+            && self.documents.resolve(property.clone()).is_ok_and(|target| target.flag("readOnly"))
     }
 
     fn list(&mut self, keyword: &str, list: Node<'a>, out: &mut Map<String, Value>, depth: usize) {
@@ -445,11 +407,7 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
     }
 
     fn describe(&mut self, out: &mut Map<String, Value>, text: &str, depth: usize) {
-        let most = if depth <= 1 && self.level == 0 {
-            self.detail.top_prose
-        } else {
-            self.detail.nested_prose
-        };
+        let most = if depth <= 1 && self.level == 0 { self.detail.top_prose } else { self.detail.nested_prose };
         let text = crate::prose::capped(text, most);
         if !text.is_empty() {
             self.spend(text.len());
@@ -464,9 +422,7 @@ fn address(node: &Node<'_>) -> usize {
 }
 
 fn is_nullable(members: &Map<String, Value>) -> bool {
-    ["nullable", "x-nullable"]
-        .iter()
-        .any(|key| members.get(*key) == Some(&Value::Bool(true)))
+    ["nullable", "x-nullable"].iter().any(|key| members.get(*key) == Some(&Value::Bool(true)))
 }
 
 /// Whether a schema is worth a definition of its own.
@@ -495,13 +451,7 @@ fn definition_name(pointer: &str) -> String {
     let last = pointer.rsplit('/').next().unwrap_or("");
     let mut name: String = crate::reference::unescape(last)
         .chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') {
-                c
-            } else {
-                '_'
-            }
-        })
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
         .take(64)
         .collect();
     if name.is_empty() || name.chars().all(|c| c.is_ascii_digit()) || matches!(name.as_str(), "schema" | "items") {

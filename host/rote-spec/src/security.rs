@@ -42,8 +42,7 @@ impl Schemes {
         let declared = if spec_type == SpecType::Swagger2 {
             root.get("securityDefinitions")
         } else {
-            root.get("components")
-                .and_then(|components| components.get("securitySchemes"))
+            root.get("components").and_then(|components| components.get("securitySchemes"))
         };
         let mut schemes = Self::default();
         for (name, node) in declared.iter().flat_map(|list| list.members().collect::<Vec<_>>()) {
@@ -54,9 +53,7 @@ impl Schemes {
             };
             match kind {
                 Ok((kind, words)) => {
-                    schemes
-                        .usable
-                        .insert(name.to_owned(), (kind, format!("{words} at {place}")));
+                    schemes.usable.insert(name.to_owned(), (kind, format!("{words} at {place}")));
                 }
                 Err(reason) => {
                     notices.warn(&place, format!("security scheme `{name}` cannot be used: {reason}"));
@@ -79,10 +76,7 @@ impl Schemes {
         if self.unassigned {
             let mut alternatives: Vec<_> = self.usable.keys().map(|name| vec![name.clone()]).collect();
             alternatives.push(Vec::new());
-            return Needs {
-                alternatives,
-                scopes: Vec::new(),
-            };
+            return Needs { alternatives, scopes: Vec::new() };
         }
         let root = documents.root();
         let Some(list) = operation.get("security").or_else(|| root.get("security")) else {
@@ -102,12 +96,7 @@ impl Schemes {
                     continue;
                 }
                 names.push(name.to_owned());
-                scopes.extend(
-                    wanted
-                        .elements()
-                        .filter_map(|scope| scope.value.as_str())
-                        .map(str::to_owned),
-                );
+                scopes.extend(wanted.elements().filter_map(|scope| scope.value.as_str()).map(str::to_owned));
             }
             if usable && names.is_empty() {
                 anonymous = true;
@@ -119,10 +108,7 @@ impl Schemes {
             // Last, so that a credential is used where there is one.
             alternatives.push(Vec::new());
         }
-        Needs {
-            alternatives,
-            scopes: scopes.into_iter().collect(),
-        }
+        Needs { alternatives, scopes: scopes.into_iter().collect() }
     }
 
     fn obstacle(&self, name: &str) -> Option<String> {
@@ -138,12 +124,8 @@ impl Schemes {
     /// Makes the slots and recommends one by how many operations it opens alone.
     pub(crate) fn authentication(&self, title: &str, needs: &[&[SecurityAlternative]]) -> Authentication {
         let total = needs.len();
-        let covered = |name: &str| {
-            needs
-                .iter()
-                .filter(|one| one.iter().any(|and| and.len() == 1 && and[0] == name))
-                .count()
-        };
+        let covered =
+            |name: &str| needs.iter().filter(|one| one.iter().any(|and| and.len() == 1 && and[0] == name)).count();
         let best = self
             .usable
             .iter()
@@ -163,14 +145,7 @@ impl Schemes {
         };
         let slots = self.usable.iter().map(|(name, (kind, evidence))| {
             let token_env = variables.get(name).cloned().unwrap_or_default();
-            (
-                name.clone(),
-                AuthSlot {
-                    kind: kind.clone(),
-                    token_env,
-                    evidence: evidence.clone(),
-                },
-            )
+            (name.clone(), AuthSlot { kind: kind.clone(), token_env, evidence: evidence.clone() })
         });
         Authentication {
             token_env: default_scheme.as_ref().and_then(|name| variables.get(name).cloned()),
@@ -202,12 +177,7 @@ impl Schemes {
         let simple = |kind: &AuthKind| format!("{prefix}_{}", ending(kind));
         let mut variables = BTreeMap::new();
         for (name, (kind, _)) in &self.usable {
-            let shared = self
-                .usable
-                .values()
-                .filter(|(other, _)| ending(other) == ending(kind))
-                .count()
-                > 1;
+            let shared = self.usable.values().filter(|(other, _)| ending(other) == ending(kind)).count() > 1;
             let scheme = slug(name).to_uppercase();
             let mut variable = if shared && !scheme.is_empty() && recommended != Some(name) {
                 format!("{prefix}_{scheme}_{}", ending(kind))
@@ -279,17 +249,10 @@ fn prefix(title: &str) -> String {
     let words: Vec<&str> = all.split('_').filter(|word| !word.is_empty()).collect();
     let mut chosen: Vec<&str> = words.iter().copied().filter(|word| !noise(word)).take(3).collect();
     if chosen.is_empty() {
-        chosen = words
-            .into_iter()
-            .filter(|word| !word.chars().all(|c| c.is_ascii_digit()))
-            .take(3)
-            .collect();
+        chosen = words.into_iter().filter(|word| !word.chars().all(|c| c.is_ascii_digit())).take(3).collect();
     }
     let prefix: String = chosen.join("_").to_uppercase().chars().take(40).collect();
-    let prefix = prefix
-        .trim_start_matches(|c: char| c.is_ascii_digit())
-        .trim_matches('_')
-        .to_owned();
+    let prefix = prefix.trim_start_matches(|c: char| c.is_ascii_digit()).trim_matches('_').to_owned();
     if prefix.is_empty() { "API".to_owned() } else { prefix }
 }
 
@@ -304,10 +267,7 @@ fn kind(scheme: &Node<'_>) -> Result<(AuthKind, String), String> {
         "basic" => Ok((AuthKind::Basic, "basic".to_owned())),
         "apikey" => api_key(scheme),
         "oauth2" => Ok((AuthKind::Bearer, "oauth2, its access token sent as bearer".to_owned())),
-        "openidconnect" => Ok((
-            AuthKind::Bearer,
-            "openIdConnect, its access token sent as bearer".to_owned(),
-        )),
+        "openidconnect" => Ok((AuthKind::Bearer, "openIdConnect, its access token sent as bearer".to_owned())),
         "mutualtls" => Err("mutual TLS is not supported".to_owned()),
         "" => Err("it has no `type`".to_owned()),
         other => Err(format!("type `{other}` is not supported")),
@@ -315,37 +275,21 @@ fn kind(scheme: &Node<'_>) -> Result<(AuthKind, String), String> {
 }
 
 fn api_key(scheme: &Node<'_>) -> Result<(AuthKind, String), String> {
-    let name = scheme
-        .text("name")
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .ok_or("it has no `name`")?;
+    let name = scheme.text("name").map(str::trim).filter(|name| !name.is_empty()).ok_or("it has no `name`")?;
     let owned = name.to_owned();
     match scheme.text("in").unwrap_or("") {
-        "header" if name.eq_ignore_ascii_case("authorization") && speaks_of_bearer(scheme) => Ok((
-            AuthKind::Bearer,
-            "apiKey in the Authorization header, described as bearer,".to_owned(),
-        )),
-        "header" => Ok((
-            AuthKind::ApiKeyHeader { name: owned },
-            format!("apiKey in header `{name}`"),
-        )),
-        "query" => Ok((
-            AuthKind::ApiKeyQuery { name: owned },
-            format!("apiKey in query `{name}`"),
-        )),
-        "cookie" => Ok((
-            AuthKind::ApiKeyCookie { name: owned },
-            format!("apiKey in cookie `{name}`"),
-        )),
+        "header" if name.eq_ignore_ascii_case("authorization") && speaks_of_bearer(scheme) => {
+            Ok((AuthKind::Bearer, "apiKey in the Authorization header, described as bearer,".to_owned()))
+        }
+        "header" => Ok((AuthKind::ApiKeyHeader { name: owned }, format!("apiKey in header `{name}`"))),
+        "query" => Ok((AuthKind::ApiKeyQuery { name: owned }, format!("apiKey in query `{name}`"))),
+        "cookie" => Ok((AuthKind::ApiKeyCookie { name: owned }, format!("apiKey in cookie `{name}`"))),
         other => Err(format!("an API key in `{other}` is not supported")),
     }
 }
 
 fn speaks_of_bearer(scheme: &Node<'_>) -> bool {
-    scheme
-        .text("description")
-        .is_some_and(|text| text.to_lowercase().contains("bearer"))
+    scheme.text("description").is_some_and(|text| text.to_lowercase().contains("bearer"))
 }
 
 /// Whether the document or any operation has a `security` section.

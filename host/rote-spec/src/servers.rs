@@ -25,10 +25,7 @@ pub(crate) fn of_document(documents: &Documents, spec_type: SpecType, notices: &
     }
     let mut choices: Vec<ServerChoice> = Vec::new();
     let servers = root.get("servers");
-    for server in servers
-        .iter()
-        .flat_map(|list| list.elements().take(MOST_SERVERS).collect::<Vec<_>>())
-    {
+    for server in servers.iter().flat_map(|list| list.elements().take(MOST_SERVERS).collect::<Vec<_>>()) {
         match read(&server, origin.as_ref()) {
             Ok(url) if choices.iter().any(|known| known.url == url) => {}
             Ok(url) if url == "/" => notices.info(&server.pointer, "server `/` names no host"),
@@ -41,11 +38,7 @@ pub(crate) fn of_document(documents: &Documents, spec_type: SpecType, notices: &
     {
         // OpenAPI 3: without `servers`, the server is `/` relative to the document.
         let url = origin.join("/").map_or_else(|_| String::new(), |url| tidy(&url));
-        choices.push(ServerChoice {
-            url,
-            description: String::new(),
-            pointer: "/".to_owned(),
-        });
+        choices.push(ServerChoice { url, description: String::new(), pointer: "/".to_owned() });
     }
     choices
 }
@@ -76,20 +69,13 @@ pub(crate) fn of_operation(
             Err(reason) => notes.add(&place, format_args!("server left out: {reason}")),
         }
     }
-    let same = urls
-        .first()
-        .zip(bases.first())
-        .is_some_and(|(own, base)| *own == base.url);
+    let same = urls.first().zip(bases.first()).is_some_and(|(own, base)| *own == base.url);
     (!urls.is_empty() && !same).then_some(urls)
 }
 
 fn choice(url: String, server: &Node<'_>) -> ServerChoice {
     let description = capped(server.text("description").unwrap_or(""), 200);
-    ServerChoice {
-        url,
-        description,
-        pointer: server.pointer.clone(),
-    }
+    ServerChoice { url, description, pointer: server.pointer.clone() }
 }
 
 fn read(server: &Node<'_>, origin: Option<&Url>) -> Result<String, String> {
@@ -106,13 +92,9 @@ fn substituted(template: &str, server: &Node<'_>) -> Result<String, String> {
     let mut url = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once('{') {
-        let (name, end) = after
-            .split_once('}')
-            .ok_or_else(|| format!("`{template}` has an open brace"))?;
+        let (name, end) = after.split_once('}').ok_or_else(|| format!("`{template}` has an open brace"))?;
         let variable = variables.as_ref().and_then(|variables| variables.get(name));
-        let first = variable
-            .as_ref()
-            .and_then(|variable| variable.get("enum")?.elements().next());
+        let first = variable.as_ref().and_then(|variable| variable.get("enum")?.elements().next());
         let default = variable.as_ref().and_then(|variable| variable.get("default")).or(first);
         let value = match default.as_ref().map(|default| default.value) {
             Some(Value::String(text)) => text.clone(),
@@ -129,36 +111,20 @@ fn substituted(template: &str, server: &Node<'_>) -> Result<String, String> {
 
 fn absolute(text: &str, origin: Option<&Url>) -> Result<String, String> {
     if let Some(url) = as_url(text) {
-        return if is_web(&url) {
-            Ok(tidy(&url))
-        } else {
-            Err(format!("`{}` is not HTTP", url.scheme()))
-        };
+        return if is_web(&url) { Ok(tidy(&url)) } else { Err(format!("`{}` is not HTTP", url.scheme())) };
     }
     let host = text.split(['/', '?']).next().unwrap_or("");
     if !text.starts_with('/') && !text.starts_with('.') && (host.contains('.') || host.contains(':')) {
         // `api.example.com/v1`: a host whose scheme was forgotten.
-        return Url::parse(&format!("https://{text}"))
-            .map(|url| tidy(&url))
-            .map_err(|e| format!("`{text}`: {e}"));
+        return Url::parse(&format!("https://{text}")).map(|url| tidy(&url)).map_err(|e| format!("`{text}`: {e}"));
     }
     if let Some(origin) = origin {
-        return origin
-            .join(text)
-            .map(|url| tidy(&url))
-            .map_err(|error| format!("`{text}`: {error}"));
+        return origin.join(text).map(|url| tidy(&url)).map_err(|error| format!("`{text}`: {error}"));
     }
     if text.starts_with("//") {
-        return Url::parse(&format!("https:{text}"))
-            .map(|url| tidy(&url))
-            .map_err(|e| format!("`{text}`: {e}"));
+        return Url::parse(&format!("https:{text}")).map(|url| tidy(&url)).map_err(|e| format!("`{text}`: {e}"));
     }
-    let path = text
-        .split(['?', '#'])
-        .next()
-        .unwrap_or("")
-        .trim_start_matches('.')
-        .trim_matches('/');
+    let path = text.split(['?', '#']).next().unwrap_or("").trim_start_matches('.').trim_matches('/');
     Ok(format!("/{path}"))
 }
 
@@ -183,21 +149,12 @@ fn of_swagger(root: &Node<'_>, origin: Option<&Url>, notices: &Notices) -> Vec<S
         let port = origin.port().map(|port| format!(":{port}")).unwrap_or_default();
         Some(format!("{}{port}", origin.host_str()?))
     };
-    let Some(host) = root
-        .text("host")
-        .map(str::to_owned)
-        .filter(|host| !host.is_empty())
-        .or_else(found_at)
-    else {
+    let Some(host) = root.text("host").map(str::to_owned).filter(|host| !host.is_empty()).or_else(found_at) else {
         if path.trim_matches('/').is_empty() {
             return Vec::new();
         }
         let url = format!("/{}", path.trim_matches('/'));
-        return vec![ServerChoice {
-            url,
-            description: String::new(),
-            pointer: "/basePath".to_owned(),
-        }];
+        return vec![ServerChoice { url, description: String::new(), pointer: "/basePath".to_owned() }];
     };
     let declared: Vec<&str> = root.get("schemes").map_or_else(Vec::new, |list| {
         list.elements()
@@ -211,17 +168,9 @@ fn of_swagger(root: &Node<'_>, origin: Option<&Url>, notices: &Notices) -> Vec<S
     schemes.dedup();
     let mut choices = Vec::new();
     for scheme in schemes {
-        let text = format!(
-            "{scheme}://{}/{}",
-            host.trim_end_matches('/'),
-            path.trim_start_matches('/')
-        );
+        let text = format!("{scheme}://{}/{}", host.trim_end_matches('/'), path.trim_start_matches('/'));
         match absolute(&text, None) {
-            Ok(url) => choices.push(ServerChoice {
-                url,
-                description: String::new(),
-                pointer: "/host".to_owned(),
-            }),
+            Ok(url) => choices.push(ServerChoice { url, description: String::new(), pointer: "/host".to_owned() }),
             Err(reason) => notices.warn("/host", format!("server left out: {reason}")),
         }
     }

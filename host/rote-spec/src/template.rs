@@ -37,14 +37,9 @@ fn read_path(path: &str, template: &mut Template) {
         template.path.push_str(&rest[..start]);
         let written = &rest[start + 1..start + length];
         // RFC 6570 operators and modifiers, which OpenAPI does not have, stand in some documents.
-        let name = written
-            .trim()
-            .trim_start_matches(['+', '/', '.', ';', '#'])
-            .trim_end_matches('*');
+        let name = written.trim().trim_start_matches(['+', '/', '.', ';', '#']).trim_end_matches('*');
         if name != written {
-            template
-                .repairs
-                .push(format!("placeholder `{{{written}}}` read as `{{{name}}}`"));
+            template.repairs.push(format!("placeholder `{{{written}}}` read as `{{{name}}}`"));
         }
         template.path.push('{');
         template.path.push_str(name);
@@ -63,9 +58,7 @@ fn read_query(query: &str, template: &mut Template) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
         match value.strip_prefix('{').and_then(|value| value.strip_suffix('}')) {
             Some(placeholder) => {
-                template
-                    .query_placeholders
-                    .push((name.to_owned(), placeholder.to_owned()));
+                template.query_placeholders.push((name.to_owned(), placeholder.to_owned()));
             }
             None if pair.contains(['{', '}']) => {
                 // RFC 6570's `{?a,b}` and values with a placeholder inside: the parameters are declared anyway.
@@ -93,17 +86,10 @@ mod tests {
         ];
         for (source, path, query, placeholders) in cases {
             let template = parse(source);
-            assert_eq!(
-                (template.path.as_str(), template.query.as_str()),
-                (path, query),
-                "{source}"
-            );
+            assert_eq!((template.path.as_str(), template.query.as_str()), (path, query), "{source}");
             assert_eq!(template.placeholders, placeholders, "{source}");
         }
-        assert_eq!(
-            parse("/a?x={y}&z=1").query_placeholders,
-            [("x".to_owned(), "y".to_owned())]
-        );
+        assert_eq!(parse("/a?x={y}&z=1").query_placeholders, [("x".to_owned(), "y".to_owned())]);
         assert_eq!(parse("/a?x={y}&z=1").query, "z=1");
     }
 }

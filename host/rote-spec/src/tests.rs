@@ -29,10 +29,7 @@ fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
 /// Reads a description that lies below `directory`.
 fn read_file(directory: &Path, file: &str) -> Api {
     let path = directory.join(file);
-    let source = Source {
-        name: path.to_str().unwrap(),
-        bytes: &bytes(&path).unwrap(),
-    };
+    let source = Source { name: path.to_str().unwrap(), bytes: &bytes(&path).unwrap() };
     read(source, &mut Directory(directory.to_owned()), &SpecLimits::default()).unwrap()
 }
 
@@ -44,16 +41,10 @@ fn fixture(file: &str) -> Api {
 
 /// Reads a description without a place of its own.
 fn inline(text: &str) -> Api {
-    let source = Source {
-        name: "inline.yaml",
-        bytes: text.as_bytes(),
-    };
+    let source = Source { name: "inline.yaml", bytes: text.as_bytes() };
     read(source, &mut crate::NoReferences, &SpecLimits::default()).unwrap()
 }
 
 fn tool<'a>(api: &'a Api, name: &str) -> &'a GeneratedTool {
-    api.tools
-        .iter()
-        .find(|tool| tool.tool.name == name)
-        .unwrap_or_else(|| panic!("no tool `{name}`"))
+    api.tools.iter().find(|tool| tool.tool.name == name).unwrap_or_else(|| panic!("no tool `{name}`"))
 }

@@ -169,12 +169,7 @@ impl<'de> Visitor<'de> for Node<'_> {
         let depth = self.enter()?;
         let mut items = Vec::new();
         let budget = self.budget;
-        while let Some(item) = sequence.next_element_seed(Node {
-            budget,
-            depth,
-            word: false,
-            info: false,
-        })? {
+        while let Some(item) = sequence.next_element_seed(Node { budget, depth, word: false, info: false })? {
             items.push(item);
         }
         items.shrink_to_fit();
@@ -204,11 +199,7 @@ impl<'de> Visitor<'de> for Node<'_> {
 
 /// Integers beyond 64 bits become floats, as every JSON reader makes them.
 fn wide_number(digits: &str) -> Value {
-    digits
-        .parse::<f64>()
-        .ok()
-        .and_then(Number::from_f64)
-        .map_or(Value::Null, Value::Number)
+    digits.parse::<f64>().ok().and_then(Number::from_f64).map_or(Value::Null, Value::Number)
 }
 
 /// Reads JSON.
@@ -217,12 +208,7 @@ pub(crate) fn read_json(name: &str, text: &str, limits: &SpecLimits) -> Result<T
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // The depth is bounded by `Budget`, with an error that says so.
     deserializer.disable_recursion_limit();
-    let root = Node {
-        budget: &budget,
-        depth: 0,
-        word: false,
-        info: false,
-    };
+    let root = Node { budget: &budget, depth: 0, word: false, info: false };
     let outcome = root.deserialize(&mut deserializer).and_then(|value| {
         deserializer.end()?;
         Ok(value)
@@ -240,10 +226,7 @@ pub(crate) fn read_json(name: &str, text: &str, limits: &SpecLimits) -> Result<T
             },
         }
     })?;
-    Ok(Tree {
-        value,
-        duplicates: budget.duplicates.into_inner(),
-    })
+    Ok(Tree { value, duplicates: budget.duplicates.into_inner() })
 }
 
 /// The reader's words without its own position, which the error carries in fields.
@@ -255,15 +238,8 @@ fn without_position(text: String) -> String {
 }
 
 fn at_limit(name: &str, limit: &str, line: usize, column: usize) -> SpecError {
-    let place = if line == 0 {
-        String::new()
-    } else {
-        format!(" (line {line}, column {column})")
-    };
-    SpecError::Limit {
-        name: name.to_owned(),
-        limit: format!("{limit}{place}"),
-    }
+    let place = if line == 0 { String::new() } else { format!(" (line {line}, column {column})") };
+    SpecError::Limit { name: name.to_owned(), limit: format!("{limit}{place}") }
 }
 
 /// Reads YAML on a thread with a stack of its own, since its reader recurses with large frames.
@@ -280,22 +256,14 @@ pub(crate) fn read_yaml(name: &str, text: &str, limits: &SpecLimits) -> Result<T
         let reader = builder
             .spawn_scoped(scope, || read_yaml_here(name, text, limits))
             .map_err(|_| failed("no thread could be started to read it"))?;
-        reader
-            .join()
-            .unwrap_or_else(|_| Err(failed("its reader stopped unexpectedly")))
+        reader.join().unwrap_or_else(|_| Err(failed("its reader stopped unexpectedly")))
     })
 }
 
 fn read_yaml_here(name: &str, text: &str, limits: &SpecLimits) -> Result<Tree, SpecError> {
     let budget = Budget::new(limits, true);
     let outcome = serde_saphyr::with_deserializer_from_str_with_options(text, yaml_options(limits), |deserializer| {
-        Node {
-            budget: &budget,
-            depth: 0,
-            word: false,
-            info: false,
-        }
-        .deserialize(deserializer)
+        Node { budget: &budget, depth: 0, word: false, info: false }.deserialize(deserializer)
     });
     let value = outcome.map_err(|error| {
         let place = error.location();
@@ -310,18 +278,9 @@ fn read_yaml_here(name: &str, text: &str, limits: &SpecLimits) -> Result<Tree, S
         }
         let text = error.to_string();
         let message = without_position(text.lines().next().unwrap_or("broken").to_owned());
-        SpecError::Syntax {
-            name: name.to_owned(),
-            language: "YAML",
-            line,
-            column,
-            message,
-        }
+        SpecError::Syntax { name: name.to_owned(), language: "YAML", line, column, message }
     })?;
-    Ok(Tree {
-        value,
-        duplicates: budget.duplicates.into_inner(),
-    })
+    Ok(Tree { value, duplicates: budget.duplicates.into_inner() })
 }
 
 /// The reader's own budgets, in our words.
@@ -392,10 +351,7 @@ mod tests {
             yaml("[.inf, 123456789012345678901234567890, -7, 1e3, '5', !!str 5]"),
             json!([".inf", 123456789012345678901234567890_f64, -7, 1000.0, "5", "5"])
         );
-        assert_eq!(
-            yaml("{1.10: a, null: b, true: c}"),
-            json!({"1.10": "a", "null": "b", "true": "c"})
-        );
+        assert_eq!(yaml("{1.10: a, null: b, true: c}"), json!({"1.10": "a", "null": "b", "true": "c"}));
     }
 
     #[test]
@@ -417,16 +373,10 @@ mod tests {
     fn deep_documents_end_at_the_limit_with_a_position() {
         let deep = "[".repeat(100_000);
         let error = read_json("deep", &deep, &SpecLimits::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`deep` exceeds a limit: nesting deeper than 256 levels (line 1, column 257)"
-        );
+        assert_eq!(error.to_string(), "`deep` exceeds a limit: nesting deeper than 256 levels (line 1, column 257)");
         for text in [deep, "- ".repeat(100_000), "{a: ".repeat(5_000)] {
             let error = read_yaml("deep", &text, &SpecLimits::default()).unwrap_err();
-            assert!(
-                matches!(error, SpecError::Limit { .. } | SpecError::Syntax { .. }),
-                "{error}"
-            );
+            assert!(matches!(error, SpecError::Limit { .. } | SpecError::Syntax { .. }), "{error}");
         }
         let just_inside = format!("{}1{}", "[".repeat(255), "]".repeat(255));
         read_json("inside", &just_inside, &SpecLimits::default()).unwrap();
@@ -448,10 +398,7 @@ mod tests {
     #[test]
     fn broken_documents_are_located() {
         let error = read_json("x.json", "{\"a\": [1,\n 2", &SpecLimits::default()).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`x.json` is not valid JSON at line 2, column 2: EOF while parsing a list"
-        );
+        assert_eq!(error.to_string(), "`x.json` is not valid JSON at line 2, column 2: EOF while parsing a list");
         let error = read_yaml("x.yaml", "a: b\n c: [\n", &SpecLimits::default()).unwrap_err();
         assert!(matches!(error, SpecError::Syntax { line: 1.., .. }), "{error:?}");
     }

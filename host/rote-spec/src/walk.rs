@@ -40,14 +40,7 @@ pub(crate) fn walk(
     let schemes = Schemes::read(documents, spec_type, &notices);
     let base_urls = servers::of_document(documents, spec_type, &notices);
     let written = Cell::new(0);
-    let reader = Reader {
-        documents,
-        limits,
-        spec_type,
-        notices: &notices,
-        schemes: &schemes,
-        written,
-    };
+    let reader = Reader { documents, limits, spec_type, notices: &notices, schemes: &schemes, written };
     report_surroundings(&reader);
     let mut found = Found::default();
     found.collect(&reader)?;
@@ -58,10 +51,7 @@ pub(crate) fn walk(
         let tool = generate(&reader, place, &base_urls, &cache);
         bytes = bytes.saturating_add(size(&tool));
         if bytes > limits.output_bytes {
-            return Err(exceeded(
-                documents,
-                format!("tools of more than {} bytes", limits.output_bytes),
-            ));
+            return Err(exceeded(documents, format!("tools of more than {} bytes", limits.output_bytes)));
         }
         tools.push(tool);
     }
@@ -87,10 +77,7 @@ pub(crate) fn walk(
 }
 
 fn exceeded(documents: &Documents, limit: String) -> SpecError {
-    SpecError::Limit {
-        name: documents.first_name().to_owned(),
-        limit,
-    }
+    SpecError::Limit { name: documents.first_name().to_owned(), limit }
 }
 
 fn identity(documents: &Documents, notices: &Notices) -> ServerIdentity {
@@ -179,17 +166,9 @@ impl<'a> Found<'a> {
             }
             Err(broken) => return self.skip(path, Some(method), broken.pointer, &broken.reason),
         };
-        let tag = operation
-            .get("tags")
-            .and_then(|tags| tags.elements().next()?.value.as_str());
+        let tag = operation.get("tags").and_then(|tags| tags.elements().next()?.value.as_str());
         let toolset = toolset(tag, path);
-        self.places.push(Place {
-            item,
-            operation,
-            method,
-            path,
-            toolset,
-        });
+        self.places.push(Place { item, operation, method, path, toolset });
     }
 
     /// OpenAPI 3.2 has a QUERY method and room for any other.
@@ -200,10 +179,7 @@ impl<'a> Found<'a> {
         if let Some(query) = item.get("query") {
             self.skip(path, None, reader.place(&query), "method QUERY is not supported");
         }
-        for (method, node) in item
-            .get("additionalOperations")
-            .iter()
-            .flat_map(|all| all.members().collect::<Vec<_>>())
+        for (method, node) in item.get("additionalOperations").iter().flat_map(|all| all.members().collect::<Vec<_>>())
         {
             let reason = format!("method `{}` is not supported", capped(method, 40));
             self.skip(path, None, reader.place(&node), &reason);
@@ -216,20 +192,9 @@ impl<'a> Found<'a> {
 
     fn skip(&mut self, path: &str, method: Option<Method>, pointer: String, reason: &str) {
         let word = method.map_or("", Method::as_str).to_owned();
-        let claim = Claim {
-            operation_id: None,
-            method: word,
-            path: path.to_owned(),
-            toolset: toolset(None, path),
-        };
+        let claim = Claim { operation_id: None, method: word, path: path.to_owned(), toolset: toolset(None, path) };
         let name = claim.natural();
-        let skipped = Skipped {
-            name,
-            method,
-            path: path.to_owned(),
-            pointer,
-            reason: reason.to_owned(),
-        };
+        let skipped = Skipped { name, method, path: path.to_owned(), pointer, reason: reason.to_owned() };
         self.skipped.push(skipped);
     }
 }

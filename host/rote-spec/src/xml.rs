@@ -13,18 +13,11 @@ const MOST_NODES: usize = 2_000;
 /// Returns how a body's root element and all below it are written.
 pub(crate) fn root(documents: &Documents, schema: Option<&Node<'_>>) -> XmlNode {
     let Some(schema) = schema else {
-        return XmlNode {
-            name: "root".to_owned(),
-            ..XmlNode::default()
-        };
+        return XmlNode { name: "root".to_owned(), ..XmlNode::default() };
     };
     let target = documents.resolve(schema.clone()).unwrap_or_else(|_| schema.clone());
     // OpenAPI names a root after its component.
-    let name = if schema.text("$ref").is_some() {
-        component(&target.pointer)
-    } else {
-        "root".to_owned()
-    };
+    let name = if schema.text("$ref").is_some() { component(&target.pointer) } else { "root".to_owned() };
     let mut left = MOST_NODES;
     node(documents, schema, &name, MOST_DEPTH, &mut left)
 }
@@ -35,10 +28,7 @@ fn component(pointer: &str) -> String {
 }
 
 fn node(documents: &Documents, schema: &Node<'_>, name: &str, depth: usize, left: &mut usize) -> XmlNode {
-    let mut out = XmlNode {
-        name: name.to_owned(),
-        ..XmlNode::default()
-    };
+    let mut out = XmlNode { name: name.to_owned(), ..XmlNode::default() };
     let Ok(schema) = documents.resolve(schema.clone()) else {
         return out;
     };
@@ -55,28 +45,17 @@ fn node(documents: &Documents, schema: &Node<'_>, name: &str, depth: usize, left
 }
 
 fn add_children(documents: &Documents, schema: &Node<'_>, out: &mut XmlNode, depth: usize, left: &mut usize) {
-    for (name, property) in schema
-        .get("properties")
-        .iter()
-        .flat_map(|all| all.members().collect::<Vec<_>>())
-    {
+    for (name, property) in schema.get("properties").iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
         if *left == 0 {
             return;
         }
         let child = node(documents, &property, name, depth - 1, left);
-        let plain = XmlNode {
-            name: name.to_owned(),
-            ..XmlNode::default()
-        };
+        let plain = XmlNode { name: name.to_owned(), ..XmlNode::default() };
         if child != plain && !out.children.iter().any(|(known, _)| known == name) {
             out.children.push((name.to_owned(), child));
         }
     }
-    for part in schema
-        .get("allOf")
-        .iter()
-        .flat_map(|all| all.elements().collect::<Vec<_>>())
-    {
+    for part in schema.get("allOf").iter().flat_map(|all| all.elements().collect::<Vec<_>>()) {
         if let (Ok(part), true) = (documents.resolve(part), *left > 0) {
             *left -= 1;
             if depth > 1 {

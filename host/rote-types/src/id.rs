@@ -22,9 +22,7 @@ fn name_problem(value: &str) -> Option<&'static str> {
     const RULE: &str = "use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit";
     let fits = (1..=64).contains(&value.len())
         && value.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && value
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        && value.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     (!fits).then_some(RULE)
 }
 
@@ -148,17 +146,7 @@ mod tests {
         for good in ["github", "my-api.v2", "9lives", "A_b"] {
             assert!(good.parse::<AdapterId>().is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            "..",
-            ".hidden",
-            "-x",
-            "a/b",
-            "a\\b",
-            "naïve",
-            "a b",
-            &"x".repeat(65),
-        ] {
+        for bad in ["", "..", ".hidden", "-x", "a/b", "a\\b", "naïve", "a b", &"x".repeat(65)] {
             assert!(bad.parse::<AdapterId>().is_err(), "{bad}");
         }
     }

@@ -57,11 +57,7 @@ pub struct QueryLimits {
 
 impl Default for QueryLimits {
     fn default() -> Self {
-        Self {
-            time: Duration::from_secs(5),
-            memory_bytes: 1 << 30,
-            output_bytes: 16 << 20,
-        }
+        Self { time: Duration::from_secs(5), memory_bytes: 1 << 30, output_bytes: 16 << 20 }
     }
 }
 

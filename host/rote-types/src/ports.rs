@@ -25,14 +25,7 @@ pub trait Entropy: Send + Sync + std::fmt::Debug {
         bytes[6] = (bytes[6] & 0x0f) | 0x40;
         bytes[8] = (bytes[8] & 0x3f) | 0x80;
         let digits = hex::encode(bytes);
-        [
-            &digits[0..8],
-            &digits[8..12],
-            &digits[12..16],
-            &digits[16..20],
-            &digits[20..32],
-        ]
-        .join("-")
+        [&digits[0..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..32]].join("-")
     }
 }
 

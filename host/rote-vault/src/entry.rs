@@ -54,11 +54,7 @@ pub(crate) struct Entry {
 
 impl Default for TokenFile {
     fn default() -> Self {
-        Self {
-            version: VERSION,
-            key: None,
-            entries: BTreeMap::new(),
-        }
+        Self { version: VERSION, key: None, entries: BTreeMap::new() }
     }
 }
 
@@ -66,13 +62,8 @@ impl Default for TokenFile {
 pub(crate) fn seal(key: &MachineKey, entropy: &dyn Entropy, name: &str, value: &SecretString) -> (String, String) {
     let mut nonce = [0_u8; NONCE_BYTES];
     entropy.fill(&mut nonce);
-    let payload = Payload {
-        msg: value.expose_secret().as_bytes(),
-        aad: name.as_bytes(),
-    };
-    let sealed = cipher(key)
-        .encrypt((&nonce).into(), payload)
-        .expect("a value of at most 64 KiB fits AES-GCM");
+    let payload = Payload { msg: value.expose_secret().as_bytes(), aad: name.as_bytes() };
+    let sealed = cipher(key).encrypt((&nonce).into(), payload).expect("a value of at most 64 KiB fits AES-GCM");
     (STANDARD.encode(nonce), STANDARD.encode(sealed))
 }
 
@@ -82,15 +73,10 @@ pub(crate) fn unseal(key: &MachineKey, name: &str, entry: &Entry) -> Result<Secr
     let nonce = STANDARD.decode(&entry.nonce).map_err(|_| tampered())?;
     let nonce: [u8; NONCE_BYTES] = nonce.try_into().map_err(|_| tampered())?;
     let sealed = STANDARD.decode(&entry.ct).map_err(|_| tampered())?;
-    let payload = Payload {
-        msg: &sealed,
-        aad: name.as_bytes(),
-    };
+    let payload = Payload { msg: &sealed, aad: name.as_bytes() };
     let bytes = cipher(key).decrypt((&nonce).into(), payload).map_err(|_| tampered())?;
     let bytes = Zeroizing::new(bytes);
-    std::str::from_utf8(&bytes)
-        .map(SecretString::from)
-        .map_err(|_| tampered())
+    std::str::from_utf8(&bytes).map(SecretString::from).map_err(|_| tampered())
 }
 
 fn cipher(key: &MachineKey) -> Aes256Gcm {

@@ -90,10 +90,9 @@ impl Classify for VaultError {
         match self {
             Self::Home(source) => source.hint(),
             Self::Insecure { path, .. } => Some(format!("chmod 600 {}", path.display())),
-            Self::Damaged { path, .. } => Some(format!(
-                "mv {0} {0}.damaged, then `rote token set NAME` for each token",
-                path.display()
-            )),
+            Self::Damaged { path, .. } => {
+                Some(format!("mv {0} {0}.damaged, then `rote token set NAME` for each token", path.display()))
+            }
             Self::KeyMissing { .. } | Self::WrongKey { .. } => {
                 Some("restore the key, or move secrets/tokens.json away and `rote token set NAME` again".to_owned())
             }

@@ -31,9 +31,7 @@ pub(crate) fn read(token: &str) -> Option<Jwt> {
     let header = URL_SAFE_NO_PAD.decode(header).ok()?;
     serde_json::from_slice::<serde::de::IgnoredAny>(&header).ok()?;
     let claims: Claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
-    Some(Jwt {
-        expires_at: claims.exp.and_then(timestamp),
-    })
+    Some(Jwt { expires_at: claims.exp.and_then(timestamp) })
 }
 
 /// Seconds since 1970 may have a fraction; what is out of range is no time.
@@ -55,10 +53,7 @@ mod tests {
     fn the_end_of_a_jwt_is_read() {
         let jwt = read(&token(r#"{"sub":"x","exp":1800000000}"#)).unwrap();
         assert_eq!(jwt.expires_at, Timestamp::from_second(1_800_000_000).ok());
-        assert_eq!(
-            read(&token(r#"{"exp":1800000000.9}"#)).unwrap().expires_at,
-            jwt.expires_at
-        );
+        assert_eq!(read(&token(r#"{"exp":1800000000.9}"#)).unwrap().expires_at, jwt.expires_at);
         assert_eq!(read(&token("{}")).unwrap().expires_at, None);
         assert_eq!(read(&token(r#"{"exp":1e300}"#)).unwrap().expires_at, None);
     }

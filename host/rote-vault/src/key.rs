@@ -54,9 +54,7 @@ impl MachineKey {
         };
         match bytes {
             Some(bytes) => Ok(Self { bytes }),
-            None => Err(VaultError::KeyMissing {
-                source_name: source.as_str(),
-            }),
+            None => Err(VaultError::KeyMissing { source_name: source.as_str() }),
         }
     }
 
@@ -73,11 +71,7 @@ impl MachineKey {
 }
 
 fn from_file(home: &Home, entropy: &dyn Entropy, create: bool) -> Result<Option<Zeroizing<[u8; 32]>>, VaultError> {
-    let present = home
-        .secrets_dir()
-        .join(format!(".{KEY_FILE}.key"))
-        .symlink_metadata()
-        .is_ok();
+    let present = home.secrets_dir().join(format!(".{KEY_FILE}.key")).symlink_metadata().is_ok();
     if !present && !create {
         return Ok(None);
     }

@@ -13,25 +13,17 @@ const NAME_RULE: &str = "use 1 to 128 letters, digits, `_`, `-` or `.`, starting
 pub(crate) fn check_name(name: &str) -> Result<(), VaultError> {
     let fits = (1..=128).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
     match fits {
         true => Ok(()),
-        false => Err(VaultError::InvalidName {
-            name: name.to_owned(),
-            rule: NAME_RULE,
-        }),
+        false => Err(VaultError::InvalidName { name: name.to_owned(), rule: NAME_RULE }),
     }
 }
 
 /// Brings a value to its one form: no white space around it and no `Bearer ` before it (the adapter's slot says
 /// how a credential travels). Control characters are refused: they would end a header.
 pub(crate) fn normalise(name: &str, value: &SecretString) -> Result<SecretString, VaultError> {
-    let refuse = |reason| VaultError::InvalidValue {
-        name: name.to_owned(),
-        reason,
-    };
+    let refuse = |reason| VaultError::InvalidValue { name: name.to_owned(), reason };
     let text = value.expose_secret().trim();
     let text = match text.get(..7) {
         Some(prefix) if prefix.eq_ignore_ascii_case("bearer ") => text[7..].trim_start(),
@@ -55,14 +47,7 @@ mod tests {
 
     #[test]
     fn a_value_is_kept_bare() {
-        let same = [
-            "tok",
-            " tok\n",
-            "Bearer tok",
-            "bearer   tok",
-            "BEARER tok \r\n",
-            "\tBearer tok",
-        ];
+        let same = ["tok", " tok\n", "Bearer tok", "bearer   tok", "BEARER tok \r\n", "\tBearer tok"];
         for given in same {
             let value = normalise("X", &SecretString::from(given)).unwrap();
             assert_eq!(value.expose_secret(), "tok", "{given:?}");

@@ -80,10 +80,7 @@ pub struct Vault {
 
 impl std::fmt::Debug for Vault {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Vault")
-            .field("path", &self.path())
-            .field("source", &self.source)
-            .finish_non_exhaustive()
+        f.debug_struct("Vault").field("path", &self.path()).field("source", &self.source).finish_non_exhaustive()
     }
 }
 
@@ -94,12 +91,7 @@ impl Vault {
     /// [`VaultError::Home`] when `secrets/` leads out of the home.
     pub fn open(home: &Home, entropy: Arc<dyn Entropy>, source: KeySource) -> Result<Self, VaultError> {
         home.contained(&home.secrets_dir())?;
-        Ok(Self {
-            home: home.clone(),
-            entropy,
-            source,
-            key: OnceLock::new(),
-        })
+        Ok(Self { home: home.clone(), entropy, source, key: OnceLock::new() })
     }
 
     /// Stores a value under `name`, replacing one that is there. A leading `Bearer ` and surrounding white space
@@ -119,25 +111,11 @@ impl Vault {
         let jwt = jwt::read(value.expose_secret());
         let kind = if jwt.is_some() { "jwt" } else { "static" };
         let expires_at = meta.expires_at.or(jwt.and_then(|jwt| jwt.expires_at));
-        let TokenMeta {
-            created_at,
-            description,
-            ..
-        } = meta;
-        let entry = Entry {
-            kind: kind.to_owned(),
-            nonce,
-            ct,
-            created_at,
-            expires_at,
-            description,
-        };
+        let TokenMeta { created_at, description, .. } = meta;
+        let entry = Entry { kind: kind.to_owned(), nonce, ct, created_at, expires_at, description };
         let info = info(name, &entry);
         file.entries.insert(name.to_owned(), entry);
-        file.key = Some(KeyName {
-            source: self.source.as_str().to_owned(),
-            id: key.id(),
-        });
+        file.key = Some(KeyName { source: self.source.as_str().to_owned(), id: key.id() });
         self.write(&file)?;
         Ok(info)
     }
@@ -217,24 +195,14 @@ impl Vault {
             Err(error) if error.is_not_found() => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let mode = path
-            .metadata()
-            .map_or(0o777, |metadata| metadata.permissions().mode() & 0o777);
+        let mode = path.metadata().map_or(0o777, |metadata| metadata.permissions().mode() & 0o777);
         if mode & 0o077 != 0 {
             return Err(VaultError::Insecure { path, mode });
         }
-        let damaged = |reason| VaultError::Damaged {
-            path: self.path(),
-            reason,
-        };
+        let damaged = |reason| VaultError::Damaged { path: self.path(), reason };
         // The parser's message names a position, never the text there, which may be part of a value.
-        let file: TokenFile = serde_json::from_slice(&bytes).map_err(|error| {
-            damaged(format!(
-                "not readable at line {} column {}",
-                error.line(),
-                error.column()
-            ))
-        })?;
+        let file: TokenFile = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged(format!("not readable at line {} column {}", error.line(), error.column())))?;
         match file.version {
             VERSION => Ok(Some(file)),
             other => Err(damaged(format!("version {other} is not known to this rote"))),
@@ -257,9 +225,9 @@ impl Vault {
 
     fn check_key(&self, file: &TokenFile, key: &MachineKey) -> Result<(), VaultError> {
         match &file.key {
-            Some(name) if !file.entries.is_empty() && name.id != key.id() => Err(VaultError::WrongKey {
-                source_name: self.source.as_str(),
-            }),
+            Some(name) if !file.entries.is_empty() && name.id != key.id() => {
+                Err(VaultError::WrongKey { source_name: self.source.as_str() })
+            }
             _ => Ok(()),
         }
     }

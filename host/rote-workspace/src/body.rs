@@ -107,12 +107,7 @@ pub(crate) fn read(content_type: &str, bytes: Vec<u8>) -> Read {
 
 /// Returns the media type in lower case, without parameters.
 pub(crate) fn media_type(content_type: &str) -> String {
-    content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase()
+    content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
 
 enum Declared {
@@ -147,9 +142,7 @@ fn declared(media_type: &str) -> Declared {
         || TEXTS.contains(&media_type)
     {
         Declared::Text
-    } else if ["image/", "audio/", "video/", "font/", "model/"]
-        .iter()
-        .any(|start| media_type.starts_with(start))
+    } else if ["image/", "audio/", "video/", "font/", "model/"].iter().any(|start| media_type.starts_with(start))
         || matches!(subtype, "octet-stream" | "zip" | "gzip" | "pdf" | "wasm" | "x-tar")
     {
         Declared::Binary
@@ -226,9 +219,7 @@ fn decode(content_type: &str, bytes: Vec<u8>) -> Result<(String, Option<String>)
 fn charset(content_type: &str) -> Option<&str> {
     content_type.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
-        name.trim()
-            .eq_ignore_ascii_case("charset")
-            .then(|| value.trim().trim_matches('"'))
+        name.trim().eq_ignore_ascii_case("charset").then(|| value.trim().trim_matches('"'))
     })
 }
 
@@ -241,10 +232,7 @@ mod tests {
     }
 
     fn text(text: &str) -> Read {
-        Read::Text {
-            text: text.to_owned(),
-            note: None,
-        }
+        Read::Text { text: text.to_owned(), note: None }
     }
 
     #[test]
@@ -286,22 +274,10 @@ mod tests {
     #[test]
     fn character_sets_are_honoured() {
         let note = Some("decoded from windows-1252".to_owned());
-        let expected = Read::Text {
-            text: "Größe".to_owned(),
-            note,
-        };
-        assert_eq!(
-            read("text/plain; charset=ISO-8859-1", b"Gr\xf6\xdfe".to_vec()),
-            expected
-        );
+        let expected = Read::Text { text: "Größe".to_owned(), note };
+        assert_eq!(read("text/plain; charset=ISO-8859-1", b"Gr\xf6\xdfe".to_vec()), expected);
         let note = Some("not UTF-8; read as windows-1252".to_owned());
-        assert_eq!(
-            read("text/plain", b"Gr\xf6\xdfe".to_vec()),
-            Read::Text {
-                text: "Größe".to_owned(),
-                note
-            }
-        );
+        assert_eq!(read("text/plain", b"Gr\xf6\xdfe".to_vec()), Read::Text { text: "Größe".to_owned(), note });
         assert_eq!(read("application/json", b"\xff\xfe{\0}\0".to_vec()), json("{}"));
     }
 

@@ -77,10 +77,7 @@ impl Workspace {
     /// Counts numbers whose process is gone.
     fn unfinished(&self) -> Result<u64> {
         let states = self.open_states()?;
-        let gone = states
-            .iter()
-            .filter(|state| matches!(state, ResponseState::Lost | ResponseState::InDoubt))
-            .count();
+        let gone = states.iter().filter(|state| matches!(state, ResponseState::Lost | ResponseState::InDoubt)).count();
         Ok(u64::try_from(gone).unwrap_or(u64::MAX))
     }
 
@@ -93,14 +90,9 @@ impl Workspace {
     fn open_states(&self) -> Result<Vec<ResponseState>> {
         let sql = "SELECT id FROM responses WHERE state = 'pending'";
         let ids: Vec<i64> = self.with("find open responses", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_map([], |row| row.get(0))?
-                .collect()
+            connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         })?;
-        ids.into_iter()
-            .map(|id| Ok(self.summary(ResponseId(from_i64(id)))?.state))
-            .collect()
+        ids.into_iter().map(|id| Ok(self.summary(ResponseId(from_i64(id)))?.state)).collect()
     }
 }
 
@@ -109,10 +101,7 @@ impl Workspace {
 /// # Errors
 /// The folder or a database refused.
 pub fn list_workspaces(home: &Home) -> Result<Vec<WorkspaceSummary>> {
-    names(home)?
-        .iter()
-        .map(|name| Workspace::open(home, name)?.overall())
-        .collect()
+    names(home)?.iter().map(|name| Workspace::open(home, name)?.overall()).collect()
 }
 
 /// Removes the workspaces that `filter` selects and returns their names; with `dry_run` only names them. One in
@@ -150,11 +139,7 @@ pub fn clean_workspaces(
 /// Returns the names of the folders that hold a workspace, sorted; links are not followed.
 fn names(home: &Home) -> Result<Vec<WorkspaceName>> {
     let dir = home.workspaces_dir();
-    let failed = |source| WorkspaceError::Io {
-        action: "list",
-        path: dir.clone(),
-        source,
-    };
+    let failed = |source| WorkspaceError::Io { action: "list", path: dir.clone(), source };
     let entries = match dir.read_dir() {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -164,10 +149,7 @@ fn names(home: &Home) -> Result<Vec<WorkspaceName>> {
     for entry in entries {
         let entry = entry.map_err(failed)?;
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
-        let name = entry
-            .file_name()
-            .to_str()
-            .and_then(|name| name.parse::<WorkspaceName>().ok());
+        let name = entry.file_name().to_str().and_then(|name| name.parse::<WorkspaceName>().ok());
         if let Some(name) = name.filter(|name| is_folder && database_file(&home.workspace_dir(name)).is_file()) {
             names.push(name);
         }
@@ -182,10 +164,7 @@ fn selects(filter: &CleanFilter, workspace: &WorkspaceSummary, now: Timestamp) -
         unused.is_some_and(|unused| std::time::Duration::try_from(unused).is_ok_and(|unused| unused >= age))
     });
     let empty_enough = !filter.empty || workspace.commands == 0;
-    let named = filter
-        .pattern
-        .as_deref()
-        .is_none_or(|pattern| matches(pattern, workspace.name.as_str()));
+    let named = filter.pattern.as_deref().is_none_or(|pattern| matches(pattern, workspace.name.as_str()));
     old_enough && empty_enough && named
 }
 

@@ -35,9 +35,7 @@ impl FromStr for Comparison {
             "lt" => Ok(Self::Less),
             "match" => Ok(Self::Matches),
             "contains" => Ok(Self::Contains),
-            _ => Err(bad(format!(
-                "`{word}` is no comparison; use -eq, -gt, -lt, -match or -contains"
-            ))),
+            _ => Err(bad(format!("`{word}` is no comparison; use -eq, -gt, -lt, -match or -contains"))),
         }
     }
 }
@@ -91,22 +89,10 @@ impl FromStr for JsonType {
     type Err = WorkspaceError;
 
     fn from_str(word: &str) -> Result<Self> {
-        const ALL: [JsonType; 6] = [
-            JsonType::Null,
-            JsonType::Boolean,
-            JsonType::Number,
-            JsonType::String,
-            JsonType::Array,
-            JsonType::Object,
-        ];
-        let known = ALL
-            .into_iter()
-            .find(|kind| kind.as_str() == word || (*kind == Self::Boolean && word == "bool"));
-        known.ok_or_else(|| {
-            bad(format!(
-                "`{word}` is no type; use null, boolean, number, string, array or object"
-            ))
-        })
+        const ALL: [JsonType; 6] =
+            [JsonType::Null, JsonType::Boolean, JsonType::Number, JsonType::String, JsonType::Array, JsonType::Object];
+        let known = ALL.into_iter().find(|kind| kind.as_str() == word || (*kind == Self::Boolean && word == "bool"));
+        known.ok_or_else(|| bad(format!("`{word}` is no type; use null, boolean, number, string, array or object")))
     }
 }
 
@@ -231,10 +217,8 @@ impl Workspace {
         }
         programs.iter().try_fold(true, |holds, program| {
             let values = self.values(engine, id, program)?;
-            let fits = !values.is_empty()
-                && values
-                    .iter()
-                    .all(|value| !matches!(value, Value::Null | Value::Bool(false)));
+            let fits =
+                !values.is_empty() && values.iter().all(|value| !matches!(value, Value::Null | Value::Bool(false)));
             Ok(holds && fits)
         })
     }
@@ -261,10 +245,7 @@ impl Workspace {
             .iter()
             .map(|text| serde_json::from_str(text))
             .collect::<serde_json::Result<_>>()
-            .map_err(|source| WorkspaceError::Encode {
-                what: "the result of a query",
-                source,
-            })
+            .map_err(|source| WorkspaceError::Encode { what: "the result of a query", source })
     }
 
     fn one_value(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<Value> {
@@ -273,10 +254,7 @@ impl Workspace {
             (Some(value), 0) => Ok(value),
             (last, rest) => {
                 let count = rest + usize::from(last.is_some());
-                Err(WorkspaceError::NotOneValue {
-                    program: program.to_owned(),
-                    count,
-                })
+                Err(WorkspaceError::NotOneValue { program: program.to_owned(), count })
             }
         }
     }
@@ -315,19 +293,11 @@ fn equal(value: &Value, wanted: &str) -> bool {
 }
 
 fn order(value: &Value, wanted: &str) -> Result<Ordering> {
-    let unordered = || {
-        bad(format!(
-            "cannot order {} against `{wanted}`",
-            JsonType::of(value).as_str()
-        ))
-    };
+    let unordered = || bad(format!("cannot order {} against `{wanted}`", JsonType::of(value).as_str()));
     match value {
         Value::Number(_) => {
             let wanted_number: f64 = wanted.trim().parse().map_err(|_not_a_number| unordered())?;
-            value
-                .as_f64()
-                .and_then(|left| left.partial_cmp(&wanted_number))
-                .ok_or_else(unordered)
+            value.as_f64().and_then(|left| left.partial_cmp(&wanted_number)).ok_or_else(unordered)
         }
         Value::String(text) => Ok(text.as_str().cmp(wanted)),
         _ => Err(unordered()),
@@ -380,11 +350,7 @@ mod tests {
             (json!({"id": 1}), Contains, "id", true),
         ];
         for (value, comparison, wanted, expected) in rows {
-            assert_eq!(
-                compare(&value, comparison, wanted).unwrap(),
-                expected,
-                "{value} {comparison:?} {wanted}"
-            );
+            assert_eq!(compare(&value, comparison, wanted).unwrap(), expected, "{value} {comparison:?} {wanted}");
         }
     }
 

@@ -126,31 +126,16 @@ fn compare_arrays(left: &[Value], right: &[Value], pointer: &str, changes: &mut 
 fn common_ends(left: &[Value], right: &[Value]) -> (usize, usize) {
     let start = left.iter().zip(right).take_while(|(one, other)| one == other).count();
     let (left, right) = (&left[start..], &right[start..]);
-    let end = left
-        .iter()
-        .rev()
-        .zip(right.iter().rev())
-        .take_while(|(one, other)| one == other)
-        .count();
+    let end = left.iter().rev().zip(right.iter().rev()).take_while(|(one, other)| one == other).count();
     (start, end)
 }
 
 fn added(pointer: String, value: &Value) -> Change {
-    Change {
-        kind: ChangeKind::Added,
-        pointer,
-        before: None,
-        after: Some(value.clone()),
-    }
+    Change { kind: ChangeKind::Added, pointer, before: None, after: Some(value.clone()) }
 }
 
 fn removed(pointer: String, value: &Value) -> Change {
-    Change {
-        kind: ChangeKind::Removed,
-        pointer,
-        before: Some(value.clone()),
-        after: None,
-    }
+    Change { kind: ChangeKind::Removed, pointer, before: Some(value.clone()), after: None }
 }
 
 #[cfg(test)]
@@ -166,10 +151,7 @@ mod tests {
             ChangeKind::Removed => '-',
             ChangeKind::Changed => '~',
         };
-        diff_values(before, after)
-            .iter()
-            .map(|change| format!("{} {}", sign(change.kind), change.pointer))
-            .collect()
+        diff_values(before, after).iter().map(|change| format!("{} {}", sign(change.kind), change.pointer)).collect()
     }
 
     #[test]

@@ -184,11 +184,7 @@ fn template_text(problems: &[TemplateProblem]) -> String {
     let lines: Vec<String> = problems
         .iter()
         .map(|problem| {
-            let place = if problem.pointer.is_empty() {
-                "the template"
-            } else {
-                &problem.pointer
-            };
+            let place = if problem.pointer.is_empty() { "the template" } else { &problem.pointer };
             format!("`{}` in `{place}` {}", problem.reference, problem.reason)
         })
         .collect();
@@ -261,8 +257,5 @@ fn template_hint(problems: &[TemplateProblem]) -> Option<String> {
 }
 
 fn is_busy(source: &rusqlite::Error) -> bool {
-    matches!(
-        source.sqlite_error_code(),
-        Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked)
-    )
+    matches!(source.sqlite_error_code(), Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked))
 }

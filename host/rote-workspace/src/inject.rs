@@ -45,15 +45,7 @@ impl Workspace {
             body: body.into_bytes(),
             truncated: false,
         };
-        self.record(
-            id,
-            Recording {
-                request,
-                outcome,
-                started: at,
-                duration: Duration::ZERO,
-            },
-        )
+        self.record(id, Recording { request, outcome, started: at, duration: Duration::ZERO })
     }
 }
 
@@ -97,10 +89,7 @@ mod tests {
     #[test]
     fn what_is_neither_is_refused() {
         for text in [&b"{\"a\":"[..], b"[1, 2", b"a: [1", b"\xff\xfe"] {
-            assert!(
-                matches!(document(text), Err(WorkspaceError::BadDocument { .. })),
-                "{text:?}"
-            );
+            assert!(matches!(document(text), Err(WorkspaceError::BadDocument { .. })), "{text:?}");
         }
     }
 }

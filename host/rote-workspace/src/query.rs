@@ -71,11 +71,7 @@ impl QueryResult {
     /// Returns the outputs as lines: indented JSON, or with `raw` strings as they are (`-r`).
     #[must_use]
     pub fn text(&self, raw: bool) -> String {
-        self.values
-            .iter()
-            .map(|value| show(value, raw))
-            .collect::<Vec<_>>()
-            .join("\n")
+        self.values.iter().map(|value| show(value, raw)).collect::<Vec<_>>().join("\n")
     }
 }
 
@@ -169,35 +165,22 @@ impl Workspace {
         }
         let prepared = prepare(&request.program, request.unwrap_mcp);
         let evaluated = self.evaluate(engine, &request.source, &prepared, &request.limits)?;
-        let saved_text = request
-            .save_as
-            .as_ref()
-            .map(|_| saved_value(&prepared.program, &evaluated.values))
-            .transpose()?;
+        let saved_text =
+            request.save_as.as_ref().map(|_| saved_value(&prepared.program, &evaluated.values)).transpose()?;
         let command = self.log_query(request, &prepared, &evaluated, saved_text.as_deref())?;
         let saved = match &request.save_as {
             Some(name) => self.var(name)?,
             None => None,
         };
-        let Evaluated {
-            values, source_error, ..
-        } = evaluated;
-        Ok(QueryResult {
-            values,
-            program: prepared.program,
-            command,
-            source_error,
-            saved,
-        })
+        let Evaluated { values, source_error, .. } = evaluated;
+        Ok(QueryResult { values, program: prepared.program, command, source_error, saved })
     }
 
     /// Runs a program on a response without logging it: conditions, templates, differences.
     pub(crate) fn ask(&self, engine: &dyn QueryEngine, id: ResponseId, program: &str) -> Result<Vec<String>> {
         let prepared = prepare(program, false);
         let source = QuerySource::Response(id);
-        Ok(self
-            .evaluate(engine, &source, &prepared, &QueryLimits::default())?
-            .values)
+        Ok(self.evaluate(engine, &source, &prepared, &QueryLimits::default())?.values)
     }
 
     fn evaluate(
@@ -210,17 +193,11 @@ impl Workspace {
         match source {
             QuerySource::Response(id) => self.evaluate_response(engine, *id, prepared, limits),
             QuerySource::Variable(name) => {
-                let text = self.var_text(name)?.ok_or_else(|| WorkspaceError::NoVariable {
-                    workspace: self.name().clone(),
-                    name: name.clone(),
-                })?;
+                let text = self
+                    .var_text(name)?
+                    .ok_or_else(|| WorkspaceError::NoVariable { workspace: self.name().clone(), name: name.clone() })?;
                 let values = self.run(engine, prepared, &text, limits)?;
-                Ok(Evaluated {
-                    values,
-                    source_bytes: text.len(),
-                    source_text: Some(text),
-                    source_error: None,
-                })
+                Ok(Evaluated { values, source_bytes: text.len(), source_text: Some(text), source_error: None })
             }
             QuerySource::Text(bytes) => {
                 let text = match serde_json::from_slice::<&serde_json::value::RawValue>(bytes) {
@@ -228,12 +205,7 @@ impl Workspace {
                     Err(_not_json) => Value::String(String::from_utf8_lossy(bytes).into_owned()).to_string(),
                 };
                 let values = self.run(engine, prepared, &text, limits)?;
-                Ok(Evaluated {
-                    values,
-                    source_bytes: text.len(),
-                    source_text: Some(text),
-                    source_error: None,
-                })
+                Ok(Evaluated { values, source_bytes: text.len(), source_text: Some(text), source_error: None })
             }
         }
     }
@@ -253,21 +225,13 @@ impl Workspace {
         let problem = (summary.state == ResponseState::Error)
             .then(|| summary.error.unwrap_or_else(|| "an error without a message".to_owned()));
         match (self.run(engine, prepared, text, limits), problem) {
-            (
-                Err(WorkspaceError::Query {
-                    source: source @ QueryError::Runtime { .. },
-                }),
-                Some(problem),
-            ) => Err(WorkspaceError::QueryOnError { id, problem, source }),
+            (Err(WorkspaceError::Query { source: source @ QueryError::Runtime { .. } }), Some(problem)) => {
+                Err(WorkspaceError::QueryOnError { id, problem, source })
+            }
             (Err(error), _) => Err(error),
             (Ok(values), problem) => {
                 let source_error = problem.map(|problem| format!("`{id}` is an error response: {problem}"));
-                Ok(Evaluated {
-                    values,
-                    source_bytes: text.len(),
-                    source_text: None,
-                    source_error,
-                })
+                Ok(Evaluated { values, source_bytes: text.len(), source_text: None, source_error })
             }
         }
     }
@@ -293,9 +257,8 @@ impl Workspace {
                 engine.run(&program, input.as_bytes(), limits)
             }
         };
-        let output = result.map_err(|error| WorkspaceError::Query {
-            source: name_program(error, &prepared.program),
-        })?;
+        let output =
+            result.map_err(|error| WorkspaceError::Query { source: name_program(error, &prepared.program) })?;
         Ok(output.values)
     }
 
@@ -306,11 +269,7 @@ impl Workspace {
         evaluated: &Evaluated,
         saved: Option<&str>,
     ) -> Result<CommandId> {
-        let kind = if request.save_as.is_some() {
-            CommandKind::Extract
-        } else {
-            CommandKind::Query
-        };
+        let kind = if request.save_as.is_some() { CommandKind::Extract } else { CommandKind::Query };
         let params = serde_json::json!({
             "source": source_name(&request.source),
             "program": prepared.program,
@@ -326,16 +285,7 @@ impl Workspace {
                     QuerySource::Response(id) => Some((id, prepared.portable.as_str())),
                     QuerySource::Variable(_) | QuerySource::Text(_) => None,
                 };
-                variable::put(
-                    transaction,
-                    &NewVariable {
-                        name,
-                        text,
-                        source,
-                        command,
-                        at: request.at,
-                    },
-                )?;
+                variable::put(transaction, &NewVariable { name, text, source, command, at: request.at })?;
             }
             Ok(command)
         })
@@ -377,33 +327,21 @@ fn insert_query(
 fn prepare(program: &str, unwrap_mcp: bool) -> Prepared {
     if !unwrap_mcp {
         let program = desugar(program);
-        return Prepared {
-            portable: program.clone(),
-            program,
-        };
+        return Prepared { portable: program.clone(), program };
     }
     let program = match sugar::strip_bare_content(program) {
         Some(rest) => format!(".{rest}"),
         None => desugar(program),
     };
-    Prepared {
-        portable: format!("{UNWRAP} | {program}"),
-        program,
-    }
+    Prepared { portable: format!("{UNWRAP} | {program}"), program }
 }
 
 /// Puts variables and input into one document: a program is bounded in size, its input hardly.
 fn bind(bound: &[(String, String)], program: &str, input: &str) -> (String, String) {
     let values: Vec<&str> = bound.iter().map(|(_, text)| text.as_str()).collect();
-    let names: String = bound
-        .iter()
-        .enumerate()
-        .map(|(place, (name, _))| format!(".v[{place}] as ${name} | "))
-        .collect();
-    (
-        format!("{names}.i | {program}"),
-        format!("{{\"v\":[{}],\"i\":{input}}}", values.join(",")),
-    )
+    let names: String =
+        bound.iter().enumerate().map(|(place, (name, _))| format!(".v[{place}] as ${name} | ")).collect();
+    (format!("{names}.i | {program}"), format!("{{\"v\":[{}],\"i\":{input}}}", values.join(",")))
 }
 
 /// Names the program that the user wrote, not the one with our prefix.
@@ -420,10 +358,7 @@ fn name_program(error: QueryError, written: &str) -> QueryError {
 /// The value that `-s` keeps: one output as it is, several as an array.
 fn saved_value(program: &str, values: &[String]) -> Result<String> {
     match values {
-        [] => Err(WorkspaceError::NotOneValue {
-            program: program.to_owned(),
-            count: 0,
-        }),
+        [] => Err(WorkspaceError::NotOneValue { program: program.to_owned(), count: 0 }),
         [one] => Ok(one.clone()),
         several => Ok(format!("[{}]", several.join(","))),
     }

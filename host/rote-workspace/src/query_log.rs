@@ -90,9 +90,7 @@ impl Workspace {
         let sql = "SELECT q.command_sequence, q.source_response, q.source_variable, q.program, q.unwrap_mcp, \
                    q.saved_as, c.flow, q.source_bytes, q.result_bytes, q.source_tokens, q.result_tokens, c.timestamp \
                    FROM queries q JOIN commands c ON c.sequence = q.command_sequence ORDER BY q.command_sequence";
-        self.with("read the query log", |connection| {
-            connection.prepare_cached(sql)?.query_map([], query)?.collect()
-        })
+        self.with("read the query log", |connection| connection.prepare_cached(sql)?.query_map([], query)?.collect())
     }
 
     /// Counts what has no count yet and stores it; returns how many texts were counted.
@@ -102,10 +100,7 @@ impl Workspace {
     pub fn count_tokens(&self, tokenizer: Tokenizer) -> Result<u64> {
         let sql = "SELECT id FROM responses WHERE state = 'recorded' AND response_tokens IS NULL ORDER BY id";
         let ids: Vec<i64> = self.with("find uncounted responses", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_map([], |row| row.get(0))?
-                .collect()
+            connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         })?;
         let mut counted = 0;
         for id in ids {
@@ -173,9 +168,7 @@ impl Workspace {
         let sql = "UPDATE queries SET source_tokens = ?2, result_tokens = ?3, source_text = NULL, result_text = NULL \
                    WHERE command_sequence = ?1";
         self.with("store the token counts", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .execute((to_i64(query.command), source.map(to_i64), to_i64(result)))
+            connection.prepare_cached(sql)?.execute((to_i64(query.command), source.map(to_i64), to_i64(result)))
         })?;
         Ok(())
     }

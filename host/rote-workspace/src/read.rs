@@ -44,10 +44,7 @@ impl Workspace {
         let sql = format!("{SUMMARY} WHERE r.id = ?1");
         let read = || {
             self.with("read the response", |connection| {
-                connection
-                    .prepare_cached(&sql)?
-                    .query_row([to_i64(id.0)], summary)
-                    .optional()
+                connection.prepare_cached(&sql)?.query_row([to_i64(id.0)], summary).optional()
             })
         };
         let found = read()?.ok_or_else(|| self.no_response(id))?;
@@ -65,10 +62,7 @@ impl Workspace {
         match summary.state {
             ResponseState::Ok | ResponseState::Error => Ok(summary),
             ResponseState::Cleared => Err(WorkspaceError::Cleared { id }),
-            state => Err(WorkspaceError::Unfinished {
-                id,
-                state: state.as_str(),
-            }),
+            state => Err(WorkspaceError::Unfinished { id, state: state.as_str() }),
         }
     }
 
@@ -91,14 +85,7 @@ impl Workspace {
             crate::Body::Binary { sha256, .. } => sha256.hex(),
             _ => rote_types::sha256(text.as_bytes()).hex(),
         };
-        self.complete(
-            id,
-            &record::Row {
-                bytes: size,
-                sha256,
-                file: &file,
-            },
-        )?;
+        self.complete(id, &record::Row { bytes: size, sha256, file: &file })?;
         Ok(true)
     }
 
@@ -127,9 +114,7 @@ impl Workspace {
     pub fn latest(&self) -> Result<Option<ResponseId>> {
         let sql = "SELECT max(id) FROM responses WHERE state = 'recorded'";
         let id = self.with("read the newest response", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([], |row| row.get::<_, Option<i64>>(0))
+            connection.prepare_cached(sql)?.query_row([], |row| row.get::<_, Option<i64>>(0))
         })?;
         Ok(response_id(id))
     }
@@ -166,9 +151,7 @@ impl Workspace {
     pub fn sessions(&self) -> Result<Vec<SessionRecord>> {
         let sql = "SELECT endpoint, fingerprint, auth_source, session_id, created_at, last_used_at, expires_at \
                    FROM sessions ORDER BY endpoint";
-        self.with("read the sessions", |connection| {
-            connection.prepare_cached(sql)?.query_map([], session)?.collect()
-        })
+        self.with("read the sessions", |connection| connection.prepare_cached(sql)?.query_map([], session)?.collect())
     }
 
     /// Stores or replaces the session of one endpoint.
@@ -291,12 +274,8 @@ fn name<T: serde::de::DeserializeOwned>(column: usize, text: Option<String>) -> 
 fn command(row: &Row<'_>) -> rusqlite::Result<CommandRecord> {
     let method: Option<Method> = name(4, row.get(4)?)?;
     let ids: Option<String> = row.get(10)?;
-    let mut response_ids: Vec<ResponseId> = ids
-        .iter()
-        .flat_map(|ids| ids.split(','))
-        .filter_map(|id| id.parse().ok())
-        .map(ResponseId)
-        .collect();
+    let mut response_ids: Vec<ResponseId> =
+        ids.iter().flat_map(|ids| ids.split(',')).filter_map(|id| id.parse().ok()).map(ResponseId).collect();
     response_ids.sort_unstable();
     Ok(CommandRecord {
         sequence: CommandId(from_i64(row.get(0)?)),

@@ -30,9 +30,7 @@ impl Workspace {
     /// The database refused.
     pub fn begin_call(&self, call: &NewCall) -> Result<(CommandId, ResponseId)> {
         let begun = self.begin_calls(std::slice::from_ref(call))?;
-        begun.first().copied().ok_or_else(|| WorkspaceError::DamagedDatabase {
-            message: "no number given".to_owned(),
-        })
+        begun.first().copied().ok_or_else(|| WorkspaceError::DamagedDatabase { message: "no number given".to_owned() })
     }
 
     /// Logs several calls; their numbers are consecutive and in order, whatever other processes do.
@@ -63,12 +61,7 @@ impl Workspace {
     /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
     pub fn record(&self, id: ResponseId, recording: Recording) -> Result<StoredResponse> {
         let (adapter, tool) = self.expect_pending(id)?;
-        let Recording {
-            mut request,
-            outcome,
-            started,
-            duration,
-        } = recording;
+        let Recording { mut request, outcome, started, duration } = recording;
         let outcome = self.keep(outcome)?;
         let request_body = response_file::request_body(&mut request)?;
         let file = ResponseFile {
@@ -98,24 +91,14 @@ impl Workspace {
         };
         let path = self.response_file(id);
         file.write(&path)?;
-        let row = Row {
-            bytes: outcome.bytes,
-            sha256: outcome.sha256,
-            file: &file,
-        };
+        let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file };
         if self.complete(id, &row)? == 0 {
             return Err(WorkspaceError::AlreadyRecorded { id });
         }
         let summary = self.summary(id)?;
         let request = file.request();
         let truncated = file.response.truncated;
-        Ok(StoredResponse {
-            summary,
-            request,
-            headers: file.response.headers,
-            body: outcome.body,
-            truncated,
-        })
+        Ok(StoredResponse { summary, request, headers: file.response.headers, body: outcome.body, truncated })
     }
 
     /// Checks that `id` waits for an outcome and returns its adapter and tool.
@@ -124,20 +107,15 @@ impl Workspace {
                    WHERE r.id = ?1";
         let found = self.with("read the response", |connection| {
             connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| {
-                Ok((
-                    row.get::<_, String>(0)?,
-                    row.get::<_, Option<String>>(1)?,
-                    row.get::<_, Option<String>>(2)?,
-                ))
+                Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, Option<String>>(2)?))
             })
         });
         match found {
             Ok((state, adapter, tool)) if state == "pending" => Ok((adapter, tool)),
             Ok(_) => Err(WorkspaceError::AlreadyRecorded { id }),
-            Err(WorkspaceError::Database {
-                source: rusqlite::Error::QueryReturnedNoRows,
-                ..
-            }) => Err(self.no_response(id)),
+            Err(WorkspaceError::Database { source: rusqlite::Error::QueryReturnedNoRows, .. }) => {
+                Err(self.no_response(id))
+            }
             Err(error) => Err(error),
         }
     }
@@ -146,65 +124,34 @@ impl Workspace {
     fn keep(&self, outcome: RecordedOutcome) -> Result<Kept> {
         let (status, headers, content_type, bytes, truncated) = match outcome {
             RecordedOutcome::Failed { kind, message } => return Ok(Kept::failed(kind, message)),
-            RecordedOutcome::Http {
-                status,
-                headers,
-                content_type,
-                body,
-                truncated,
-            } => (status, headers, content_type, body, truncated),
+            RecordedOutcome::Http { status, headers, content_type, body, truncated } => {
+                (status, headers, content_type, body, truncated)
+            }
         };
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let digest = sha256(&bytes);
         let (body, note) = match body::read(&content_type, bytes) {
             Read::Empty => (Body::Empty, None),
             Read::Json(text) => (Body::Json(text), None),
-            Read::Text { text, note } => (
-                Body::Text {
-                    text,
-                    note: note.clone(),
-                },
-                note,
-            ),
+            Read::Text { text, note } => (Body::Text { text, note: note.clone() }, note),
             Read::Binary(bytes) => {
                 let path = self.artifacts_dir().join(digest.hex());
                 // Named by content: a file of that name has these bytes, unless a crash cut it, hence the size.
                 if path.metadata().map_or(true, |known| known.len() != size) {
                     write_atomic(&path, &bytes, FileMode::Private)?;
                 }
-                (
-                    Body::Binary {
-                        sha256: digest,
-                        bytes: size,
-                        path: artifact_path(&digest),
-                    },
-                    None,
-                )
+                (Body::Binary { sha256: digest, bytes: size, path: artifact_path(&digest) }, None)
             }
         };
         let error = answer_error(status, &body);
         let sha256 = digest.hex();
-        Ok(Kept {
-            status: Some(status),
-            headers,
-            content_type,
-            body,
-            note,
-            truncated,
-            error,
-            bytes: size,
-            sha256,
-        })
+        Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes: size, sha256 })
     }
 
     /// Writes the outcome into the row and the command's status; returns how many rows were pending.
     pub(crate) fn complete(&self, id: ResponseId, row: &Row<'_>) -> Result<usize> {
         let response = &row.file.response;
-        let status = if response.error.is_some() {
-            CommandStatus::Failed
-        } else {
-            CommandStatus::Succeeded
-        };
+        let status = if response.error.is_some() { CommandStatus::Failed } else { CommandStatus::Succeeded };
         self.transact("record the response", |transaction| {
             let sql = "UPDATE responses SET state = 'recorded', is_error = ?2, method = ?3, url = ?4, status = ?5, \
                        content_type = ?6, body_kind = ?7, bytes = ?8, sha256 = ?9, started_at = ?10, \
@@ -294,10 +241,7 @@ fn answer_error(status: u16, body: &Body) -> Option<Failure> {
         Some(said) => format!("{head}: {}", said.chars().take(MAX_ERROR_CHARS).collect::<String>()),
         None => head,
     };
-    Some(Failure {
-        kind: kind.to_owned(),
-        message,
-    })
+    Some(Failure { kind: kind.to_owned(), message })
 }
 
 fn is_mcp_error(text: &str) -> bool {
@@ -332,9 +276,7 @@ fn error_message(text: &str) -> Option<String> {
         return None;
     }
     let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    POINTERS
-        .iter()
-        .find_map(|pointer| value.pointer(pointer)?.as_str().map(str::to_owned))
+    POINTERS.iter().find_map(|pointer| value.pointer(pointer)?.as_str().map(str::to_owned))
 }
 
 fn milliseconds(duration: Duration) -> u64 {
@@ -414,17 +356,7 @@ impl<'a> NewCommand<'a> {
     pub(crate) fn local(kind: CommandKind, params: String, at: Timestamp, flow: Option<&'a str>) -> Self {
         let arguments = params.clone();
         let status = CommandStatus::Succeeded;
-        Self {
-            kind,
-            adapter: None,
-            tool: None,
-            method: None,
-            params,
-            arguments,
-            status,
-            flow,
-            at,
-        }
+        Self { kind, adapter: None, tool: None, method: None, params, arguments, status, flow, at }
     }
 
     /// Gives it the next number and writes it.

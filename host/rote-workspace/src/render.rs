@@ -29,22 +29,12 @@ impl Workspace {
     /// # Errors
     /// `Template` with everything that is missing; or the engine, the database or a file failed.
     pub fn render(&self, engine: &dyn QueryEngine, template: &Value) -> Result<Rendered> {
-        let mut renderer = Renderer {
-            workspace: self,
-            engine,
-            known: HashMap::new(),
-            uses: Vec::new(),
-            problems: Vec::new(),
-        };
+        let mut renderer =
+            Renderer { workspace: self, engine, known: HashMap::new(), uses: Vec::new(), problems: Vec::new() };
         let value = renderer.value(template, "", MAX_DEPTH)?;
         match renderer.problems.is_empty() {
-            true => Ok(Rendered {
-                value,
-                uses: renderer.uses,
-            }),
-            false => Err(WorkspaceError::Template {
-                problems: renderer.problems,
-            }),
+            true => Ok(Rendered { value, uses: renderer.uses }),
+            false => Err(WorkspaceError::Template { problems: renderer.problems }),
         }
     }
 }
@@ -72,11 +62,7 @@ struct Renderer<'a> {
 impl Renderer<'_> {
     fn value(&mut self, template: &Value, pointer: &str, depth: usize) -> Result<Value> {
         let Some(depth) = depth.checked_sub(1) else {
-            self.problem(
-                pointer,
-                "the template",
-                format!("is nested deeper than {MAX_DEPTH} levels"),
-            );
+            self.problem(pointer, "the template", format!("is nested deeper than {MAX_DEPTH} levels"));
             return Ok(Value::Null);
         };
         match template {
@@ -162,32 +148,17 @@ impl Renderer<'_> {
         let [value] = values.as_slice() else {
             return Ok(Err(format!("gives {} values where one is needed", values.len())));
         };
-        let value: Value = serde_json::from_str(value).map_err(|source| WorkspaceError::Encode {
-            what: "the result of a query",
-            source,
-        })?;
+        let value: Value = serde_json::from_str(value)
+            .map_err(|source| WorkspaceError::Encode { what: "the result of a query", source })?;
         let accepts_null = program.as_ref().is_none_or(|program| program.contains("//"));
         if value.is_null() && !accepts_null {
-            return Ok(Err(
-                "is absent or null there (append `// null` inside the braces if null is meant)".to_owned(),
-            ));
+            return Ok(Err("is absent or null there (append `// null` inside the braces if null is meant)".to_owned()));
         }
-        Ok(Ok((
-            value,
-            Origin {
-                response: Some(id),
-                query: program,
-                variable: None,
-            },
-        )))
+        Ok(Ok((value, Origin { response: Some(id), query: program, variable: None })))
     }
 
     fn problem(&mut self, pointer: &str, reference: &str, reason: String) {
-        self.problems.push(TemplateProblem {
-            pointer: pointer.to_owned(),
-            reference: reference.to_owned(),
-            reason,
-        });
+        self.problems.push(TemplateProblem { pointer: pointer.to_owned(), reference: reference.to_owned(), reason });
     }
 }
 
@@ -198,12 +169,10 @@ fn absent(error: WorkspaceError) -> Result<String> {
         WorkspaceError::Cleared { .. } => Ok("was cleared".to_owned()),
         WorkspaceError::Unfinished { state, .. } => Ok(format!("has no recorded outcome (`{state}`)")),
         WorkspaceError::QueryOnError { problem, .. } => Ok(format!("reads an error response ({problem})")),
-        WorkspaceError::Query {
-            source: QueryError::Syntax { message, .. },
-        } => Ok(format!("does not parse: {message}")),
-        WorkspaceError::Query {
-            source: QueryError::Runtime { message, .. },
-        } => Ok(format!("failed: {message}")),
+        WorkspaceError::Query { source: QueryError::Syntax { message, .. } } => {
+            Ok(format!("does not parse: {message}"))
+        }
+        WorkspaceError::Query { source: QueryError::Runtime { message, .. } } => Ok(format!("failed: {message}")),
         WorkspaceError::Query { source } if source.kind() == ErrorKind::Limit => Ok(format!("failed: {source}")),
         _ => Err(error),
     }
@@ -211,11 +180,8 @@ fn absent(error: WorkspaceError) -> Result<String> {
 
 /// A variable that was read from a response carries that on.
 fn of_variable(variable: Variable) -> (Value, Origin) {
-    let origin = Origin {
-        response: variable.source_response,
-        query: variable.source_query,
-        variable: Some(variable.name),
-    };
+    let origin =
+        Origin { response: variable.source_response, query: variable.source_query, variable: Some(variable.name) };
     (variable.value, origin)
 }
 

@@ -113,10 +113,8 @@ impl ResponseFile<'_> {
     /// Writes the file in one step, mode 0600.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
         let mut bytes = Vec::with_capacity(self.response.body.0.get().len() + self.request.body.0.get().len() + 2048);
-        serde_json::to_writer(&mut bytes, self).map_err(|source| WorkspaceError::Encode {
-            what: "a response",
-            source,
-        })?;
+        serde_json::to_writer(&mut bytes, self)
+            .map_err(|source| WorkspaceError::Encode { what: "a response", source })?;
         bytes.push(b'\n');
         write_atomic(path, &bytes, FileMode::Private)?;
         Ok(())
@@ -125,32 +123,20 @@ impl ResponseFile<'_> {
     /// Returns the body as callers see it.
     pub(crate) fn body(&self, path: &Path) -> Result<Body> {
         let text = self.response.body.0.get();
-        let damaged = |source| WorkspaceError::DamagedResponse {
-            path: path.to_owned(),
-            source,
-        };
+        let damaged = |source| WorkspaceError::DamagedResponse { path: path.to_owned(), source };
         Ok(match self.response.body_kind {
             BodyKind::Empty => Body::Empty,
             BodyKind::Json => Body::Json(text.to_owned()),
             BodyKind::Text => {
                 let text = serde_json::from_str(text).map_err(damaged)?;
-                Body::Text {
-                    text,
-                    note: self.response.note.clone(),
-                }
+                Body::Text { text, note: self.response.note.clone() }
             }
             BodyKind::Binary => {
                 let ArtifactBody { artifact } = serde_json::from_str(text).map_err(damaged)?;
-                let sha256 = format!("sha256:{}", artifact.sha256)
-                    .parse()
-                    .map_err(|message: String| WorkspaceError::DamagedDatabase {
-                        message: format!("{}: {message}", path.display()),
-                    })?;
-                Body::Binary {
-                    sha256,
-                    bytes: artifact.bytes,
-                    path: artifact.path,
-                }
+                let sha256 = format!("sha256:{}", artifact.sha256).parse().map_err(|message: String| {
+                    WorkspaceError::DamagedDatabase { message: format!("{}: {message}", path.display()) }
+                })?;
+                Body::Binary { sha256, bytes: artifact.bytes, path: artifact.path }
             }
         })
     }
@@ -160,11 +146,7 @@ impl ResponseFile<'_> {
         let text = self.request.body.0.get();
         let body = match text {
             "null" => None,
-            _ => Some(
-                serde_json::from_str::<String>(text)
-                    .unwrap_or_else(|_not_text| text.to_owned())
-                    .into_bytes(),
-            ),
+            _ => Some(serde_json::from_str::<String>(text).unwrap_or_else(|_not_text| text.to_owned()).into_bytes()),
         };
         RequestRecord {
             url: self.request.url.clone().into_owned(),
@@ -183,18 +165,12 @@ pub(crate) fn load(path: &Path) -> Result<Vec<u8>> {
 
 /// Reads a response file.
 pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<ResponseFile<'a>> {
-    serde_json::from_slice(bytes).map_err(|source| WorkspaceError::DamagedResponse {
-        path: path.to_owned(),
-        source,
-    })
+    serde_json::from_slice(bytes).map_err(|source| WorkspaceError::DamagedResponse { path: path.to_owned(), source })
 }
 
 /// Returns the request's body as it stands in the file: JSON as it is, text as a string, bytes by their number.
 pub(crate) fn request_body(request: &mut RequestRecord) -> Result<Raw<'static>> {
-    let content_type = request
-        .headers
-        .iter()
-        .find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let content_type = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let content_type = content_type.map(|(_, value)| value.clone()).unwrap_or_default();
     match body::read(&content_type, request.body.take().unwrap_or_default()) {
         Read::Empty => Raw::new("null".to_owned()),

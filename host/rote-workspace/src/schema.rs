@@ -52,10 +52,7 @@ pub fn overview_of(value: &Value, rows: usize) -> Overview {
         (None, Value::Object(_)) if rows > 0 => vec![row(value)],
         _ => Vec::new(),
     };
-    Overview {
-        shape: shape_line(value, 2),
-        rows,
-    }
+    Overview { shape: shape_line(value, 2), rows }
 }
 
 impl Workspace {
@@ -90,14 +87,10 @@ impl Workspace {
                 Err(_checked_when_recorded) => text_overview(&text, rows),
             },
             Body::Text { text, .. } => text_overview(&text, rows),
-            Body::Binary { sha256, bytes, .. } => Overview {
-                shape: format!("{bytes} bytes, sha256 {}…", &sha256.hex()[..12]),
-                rows: Vec::new(),
-            },
-            Body::Empty => Overview {
-                shape: "empty".to_owned(),
-                rows: Vec::new(),
-            },
+            Body::Binary { sha256, bytes, .. } => {
+                Overview { shape: format!("{bytes} bytes, sha256 {}…", &sha256.hex()[..12]), rows: Vec::new() }
+            }
+            Body::Empty => Overview { shape: "empty".to_owned(), rows: Vec::new() },
         })
     }
 }
@@ -170,11 +163,7 @@ impl Shape {
         if let Some((least, most)) = self.lengths {
             out.insert(
                 "length".to_owned(),
-                if least == most {
-                    json!(least)
-                } else {
-                    json!({"min": least, "max": most})
-                },
+                if least == most { json!(least) } else { json!({"min": least, "max": most}) },
             );
         }
         if let Some(items) = self.items.as_ref().filter(|items| !items.types.is_empty()) {
@@ -209,11 +198,7 @@ fn shorten(value: &Value) -> Value {
 
 /// The array that a list response is about: the only one, or the longest of several.
 fn main_list(fields: &Map<String, Value>) -> Option<&Vec<Value>> {
-    fields
-        .values()
-        .filter_map(Value::as_array)
-        .filter(|items| !items.is_empty())
-        .max_by_key(|items| items.len())
+    fields.values().filter_map(Value::as_array).filter(|items| !items.is_empty()).max_by_key(|items| items.len())
 }
 
 fn shape_line(value: &Value, depth: usize) -> String {
@@ -221,11 +206,8 @@ fn shape_line(value: &Value, depth: usize) -> String {
         Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
         Value::Object(_) if depth == 0 => "{…}".to_owned(),
         Value::Object(fields) => {
-            let mut keys: Vec<String> = fields
-                .iter()
-                .take(SHAPE_KEYS)
-                .map(|(key, value)| key_shape(key, value, depth))
-                .collect();
+            let mut keys: Vec<String> =
+                fields.iter().take(SHAPE_KEYS).map(|(key, value)| key_shape(key, value, depth)).collect();
             if fields.len() > SHAPE_KEYS {
                 keys.push(format!("… {} more", fields.len() - SHAPE_KEYS));
             }
@@ -264,12 +246,7 @@ fn row(value: &Value) -> String {
                 Value::String(text) => Some(format!("{key}={}", cut(text, 40))),
                 other => Some(format!("{key}={other}")),
             };
-            fields
-                .iter()
-                .filter_map(scalar)
-                .take(SHAPE_KEYS)
-                .collect::<Vec<_>>()
-                .join("  ")
+            fields.iter().filter_map(scalar).take(SHAPE_KEYS).collect::<Vec<_>>().join("  ")
         }
         Value::String(text) => text.clone(),
         Value::Array(items) => format!("array[{}]", items.len()),
@@ -342,10 +319,7 @@ mod tests {
         assert_eq!(overview.rows, ["id=1  name=a [31m"]);
         assert_eq!(
             overview_of(&json!([1, 2, 3]), 2),
-            Overview {
-                shape: "array[3] of number".to_owned(),
-                rows: vec!["1".to_owned(), "2".to_owned()]
-            }
+            Overview { shape: "array[3] of number".to_owned(), rows: vec!["1".to_owned(), "2".to_owned()] }
         );
         assert_eq!(overview_of(&json!("x"), 2).shape, "string");
     }

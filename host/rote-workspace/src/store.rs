@@ -55,11 +55,7 @@ impl Workspace {
     fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
         let folder = home.workspace_dir(name);
         let connection = open_database(&database_file(&folder), MIGRATIONS)?;
-        Ok(Self {
-            name: name.clone(),
-            folder,
-            connection: Mutex::new(connection),
-        })
+        Ok(Self { name: name.clone(), folder, connection: Mutex::new(connection) })
     }
 
     /// Returns its name.
@@ -116,30 +112,21 @@ impl Workspace {
     }
 
     fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
-        WorkspaceError::Database {
-            action,
-            workspace: self.name.clone(),
-            source,
-        }
+        WorkspaceError::Database { action, workspace: self.name.clone(), source }
     }
 
     /// Returns the highest response number given out.
     pub(crate) fn highest(&self) -> Result<u64> {
         let sql = "SELECT value FROM counter WHERE name = 'response'";
-        let value: Option<i64> = self.with("read the counter", |connection| {
-            connection.query_row(sql, [], |row| row.get(0)).optional()
-        })?;
+        let value: Option<i64> =
+            self.with("read the counter", |connection| connection.query_row(sql, [], |row| row.get(0)).optional())?;
         Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
     }
 
     /// Says that `id` does not exist.
     pub(crate) fn no_response(&self, id: ResponseId) -> WorkspaceError {
         match self.highest() {
-            Ok(highest) => WorkspaceError::NoResponse {
-                workspace: self.name.clone(),
-                id,
-                highest,
-            },
+            Ok(highest) => WorkspaceError::NoResponse { workspace: self.name.clone(), id, highest },
             Err(error) => error,
         }
     }
@@ -152,9 +139,7 @@ pub(crate) fn database_file(folder: &Path) -> PathBuf {
 /// Raises a counter by `count` and returns the first of the new numbers.
 pub(crate) fn allocate(connection: &Connection, counter: &str, count: u64) -> rusqlite::Result<u64> {
     let sql = "UPDATE counter SET value = value + ?2 WHERE name = ?1 RETURNING value";
-    let last: i64 = connection
-        .prepare_cached(sql)?
-        .query_row((counter, to_i64(count)), |row| row.get(0))?;
+    let last: i64 = connection.prepare_cached(sql)?.query_row((counter, to_i64(count)), |row| row.get(0))?;
     Ok(from_i64(last).saturating_sub(count).saturating_add(1))
 }
 

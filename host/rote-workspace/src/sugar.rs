@@ -198,9 +198,7 @@ pub(crate) fn variable_names(program: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for place in dollars(program) {
         let rest = &program[place + 1..];
-        let end = rest
-            .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-            .unwrap_or(rest.len());
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
         let name = &rest[..end];
         if starts_name(name) && !names.iter().any(|known| known == name) {
             names.push(name.to_owned());
@@ -233,9 +231,7 @@ fn leading_root(rest: &str) -> (&'static str, &str) {
 
 /// Whether the program opens with a word that can only be meant as a field.
 fn is_bare_field(program: &str) -> bool {
-    let end = program
-        .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .unwrap_or(program.len());
+    let end = program.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(program.len());
     let (word, rest) = program.split_at(end);
     starts_name(word) && !JQ_WORDS.contains(&word) && !rest.trim_start().starts_with('(') && !rest.starts_with("::")
 }
@@ -325,10 +321,7 @@ mod tests {
             ("content[0].text", ".content[0].text"),
             ("items | length", ".items | length"),
             ("name.first", ".name.first"),
-            (
-                ".items[] | select(.id == $.wanted)",
-                ". as $__root | .items[] | select(.id == $__root.wanted)",
-            ),
+            (".items[] | select(.id == $.wanted)", ". as $__root | .items[] | select(.id == $__root.wanted)"),
             ("\"\\($.a) $5\"", ". as $__root | \"\\($__root.a) $5\""),
         ];
         for (sugar, jq) in rows {

@@ -109,10 +109,7 @@ fn variable(rest: &str) -> (Option<Piece>, usize) {
         let name_end = name_length(inner);
         if name_end > 0 && inner[name_end..].starts_with('}') {
             return (
-                Some(reference(
-                    Reference::Variable(inner[..name_end].to_owned()),
-                    &rest[..name_end + 3],
-                )),
+                Some(reference(Reference::Variable(inner[..name_end].to_owned()), &rest[..name_end + 3])),
                 name_end + 3,
             );
         }
@@ -120,13 +117,7 @@ fn variable(rest: &str) -> (Option<Piece>, usize) {
     }
     match name_length(after) {
         0 => (None, 1),
-        length => (
-            Some(reference(
-                Reference::Variable(after[..length].to_owned()),
-                &rest[..=length],
-            )),
-            length + 1,
-        ),
+        length => (Some(reference(Reference::Variable(after[..length].to_owned()), &rest[..=length])), length + 1),
     }
 }
 
@@ -134,8 +125,7 @@ fn name_length(text: &str) -> usize {
     if !text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
         return 0;
     }
-    text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .unwrap_or(text.len())
+    text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(text.len())
 }
 
 /// Reads what starts with `@`; returns how many bytes it takes.
@@ -167,13 +157,7 @@ fn query(rest: &str, id: ResponseId, open: usize) -> (Option<Piece>, usize) {
         }
         None => {
             let written: String = rest.chars().take(40).collect();
-            (
-                Some(Piece::Broken {
-                    written,
-                    reason: "has no closing `}`",
-                }),
-                rest.len(),
-            )
+            (Some(Piece::Broken { written, reason: "has no closing `}`" }), rest.len())
         }
     }
 }
@@ -201,10 +185,7 @@ fn closing_brace(text: &str) -> Option<usize> {
 }
 
 fn reference(reference: Reference, written: &str) -> Piece {
-    Piece::Reference {
-        reference,
-        written: written.to_owned(),
-    }
+    Piece::Reference { reference, written: written.to_owned() }
 }
 
 #[cfg(test)]
@@ -241,19 +222,13 @@ mod tests {
             ("$$a costs $5 and $", vec![text("$a costs $5 and $")]),
             ("@2", vec![whole(2)]),
             ("@2{.id}", vec![ask(2, ".id", "@2{.id}")]),
-            (
-                "@2{ .a | {b: \"}\"} }/x",
-                vec![ask(2, ".a | {b: \"}\"}", "@2{ .a | {b: \"}\"} }"), text("/x")],
-            ),
+            ("@2{ .a | {b: \"}\"} }/x", vec![ask(2, ".a | {b: \"}\"}", "@2{ .a | {b: \"}\"} }"), text("/x")]),
             ("me@1and1.com", vec![text("me@1and1.com")]),
             ("me@2", vec![text("me@2")]),
             ("@1st", vec![text("@1st")]),
             ("@@2", vec![text("@2")]),
             ("@0 @", vec![text("@0 @")]),
-            (
-                "see @12, @3.",
-                vec![text("see "), whole(12), text(", "), whole(3), text(".")],
-            ),
+            ("see @12, @3.", vec![text("see "), whole(12), text(", "), whole(3), text(".")]),
         ];
         for (input, expected) in rows {
             assert_eq!(parse(input), expected, "{input}");
@@ -262,10 +237,7 @@ mod tests {
 
     #[test]
     fn an_open_brace_is_reported() {
-        let expected = Piece::Broken {
-            written: "@2{.id".to_owned(),
-            reason: "has no closing `}`",
-        };
+        let expected = Piece::Broken { written: "@2{.id".to_owned(), reason: "has no closing `}`" };
         assert_eq!(parse("@2{.id"), vec![expected]);
     }
 

@@ -26,10 +26,7 @@ fn init_is_idempotent_and_open_wants_an_existing_workspace() {
     assert_eq!(again.ls().unwrap().len(), 1);
     assert_eq!(again.overall().unwrap().created_at, Some(at(0)));
     let error = Workspace::open(&setup.home, &"nope".parse().unwrap()).unwrap_err();
-    assert_eq!(
-        (error.kind(), error.hint()),
-        (ErrorKind::NotFound, Some("rote init nope".to_owned()))
-    );
+    assert_eq!((error.kind(), error.hint()), (ErrorKind::NotFound, Some("rote init nope".to_owned())));
 }
 
 #[test]
@@ -42,13 +39,7 @@ fn a_recorded_json_body_comes_back_byte_for_byte() {
     assert_eq!(stored.summary.bytes, u64::try_from(text.len()).unwrap());
     assert_eq!(stored.headers, [("x-a".to_owned(), "1".to_owned())]);
     assert_eq!(stored.request.body.as_deref(), Some(&b"{\"q\":1}"[..]));
-    let mode = setup
-        .workspace
-        .response_file(id)
-        .metadata()
-        .unwrap()
-        .permissions()
-        .mode();
+    let mode = setup.workspace.response_file(id).metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
@@ -87,13 +78,7 @@ fn text_binary_and_empty_bodies_are_kept_as_what_they_are() {
     let broken = setup.record(http(200, "application/json", b"{\"a\":"));
     let bytes = setup.record(http(200, "image/png", b"\x89PNG\0"));
     let empty = setup.record(http(204, "", b""));
-    assert_eq!(
-        setup.body(text),
-        Body::Text {
-            text: "hé".to_owned(),
-            note: None
-        }
-    );
+    assert_eq!(setup.body(text), Body::Text { text: "hé".to_owned(), note: None });
     match setup.body(broken) {
         Body::Text { text, note: Some(note) } => assert!(text == "{\"a\":" && note.contains("not")),
         other => panic!("{other:?}"),
@@ -118,10 +103,7 @@ fn a_failed_call_keeps_its_number_with_an_error_body() {
     assert_eq!(stored.summary.state, ResponseState::Error);
     assert_eq!((stored.summary.status, stored.reference().status), (None, 0));
     assert_eq!(stored.summary.error.as_deref(), Some("connection refused"));
-    assert_eq!(
-        stored.body.as_json(),
-        "{\"error\":{\"kind\":\"upstream\",\"message\":\"connection refused\"}}"
-    );
+    assert_eq!(stored.body.as_json(), "{\"error\":{\"kind\":\"upstream\",\"message\":\"connection refused\"}}");
     assert_eq!(setup.workspace.commands().unwrap()[0].status, CommandStatus::Failed);
 }
 
@@ -143,11 +125,7 @@ fn error_answers_say_what_the_remote_said() {
     let setup = Setup::new();
     for (status, body, expected) in rows {
         let id = setup.record(http(status, "application/json", body.as_bytes()));
-        assert_eq!(
-            setup.workspace.summary(id).unwrap().error.as_deref(),
-            expected,
-            "{status} {body}"
-        );
+        assert_eq!(setup.workspace.summary(id).unwrap().error.as_deref(), expected, "{status} {body}");
         assert_eq!(setup.workspace.is_error(id).unwrap(), expected.is_some());
     }
 }
@@ -156,21 +134,12 @@ fn error_answers_say_what_the_remote_said() {
 fn responses_are_immutable_and_unknown_numbers_are_not_found() {
     let setup = Setup::new();
     let id = setup.record(json_body("1"));
-    assert!(matches!(
-        setup.workspace.record(id, json_body("2")),
-        Err(WorkspaceError::AlreadyRecorded { .. })
-    ));
+    assert!(matches!(setup.workspace.record(id, json_body("2")), Err(WorkspaceError::AlreadyRecorded { .. })));
     assert_eq!(setup.body(id), Body::Json("1".to_owned()));
     let error = setup.workspace.response(ResponseId(9)).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotFound);
-    assert_eq!(
-        error.to_string(),
-        "workspace `w` has no response `@9` (there is only `@1`)"
-    );
-    assert!(matches!(
-        setup.workspace.record(ResponseId(9), json_body("1")),
-        Err(WorkspaceError::NoResponse { .. })
-    ));
+    assert_eq!(error.to_string(), "workspace `w` has no response `@9` (there is only `@1`)");
+    assert!(matches!(setup.workspace.record(ResponseId(9), json_body("1")), Err(WorkspaceError::NoResponse { .. })));
 }
 
 #[test]
@@ -192,17 +161,11 @@ fn clearing_keeps_the_counter_and_removes_files_and_unused_artifacts() {
     assert_eq!(setup.workspace.clear(&[first], at(5)).unwrap(), 1);
     assert_eq!(artifacts(), 1);
     assert!(!setup.workspace.response_file(first).exists());
-    assert!(matches!(
-        setup.workspace.response(first),
-        Err(WorkspaceError::Cleared { .. })
-    ));
+    assert!(matches!(setup.workspace.response(first), Err(WorkspaceError::Cleared { .. })));
     assert_eq!(setup.workspace.clear(&[], at(6)).unwrap(), 1);
     assert_eq!(artifacts(), 0);
     assert!(setup.workspace.ls().unwrap().is_empty());
-    assert!(matches!(
-        setup.workspace.response(second),
-        Err(WorkspaceError::Cleared { .. })
-    ));
+    assert!(matches!(setup.workspace.response(second), Err(WorkspaceError::Cleared { .. })));
     assert_eq!(setup.record(json_body("1")), ResponseId(3));
     assert!(setup.workspace.clear(&[ResponseId(77)], at(7)).is_err());
 }
@@ -216,20 +179,8 @@ fn the_log_reads_back_in_order_for_crystallize() {
     let injected = setup.workspace.inject("notes.yaml", b"a: 1\n", at(3)).unwrap();
     let commands = setup.workspace.commands().unwrap();
     let kinds: Vec<CommandKind> = commands.iter().map(|command| command.kind).collect();
-    assert_eq!(
-        kinds,
-        [
-            CommandKind::Call,
-            CommandKind::SetVariable,
-            CommandKind::Extract,
-            CommandKind::Inject
-        ]
-    );
-    assert!(
-        commands
-            .iter()
-            .all(|command| command.status == CommandStatus::Succeeded)
-    );
+    assert_eq!(kinds, [CommandKind::Call, CommandKind::SetVariable, CommandKind::Extract, CommandKind::Inject]);
+    assert!(commands.iter().all(|command| command.status == CommandStatus::Succeeded));
     assert_eq!(commands[0].response_ids, [id]);
     assert_eq!(commands[0].raw_arguments, json!({"page": "$page"}));
     assert_eq!(commands[0].arguments, json!({"page": 1}));
@@ -241,9 +192,7 @@ fn the_log_reads_back_in_order_for_crystallize() {
 fn conditions_answer_and_unknown_responses_are_errors() {
     let setup = Setup::new();
     let (engine, workspace) = (&setup.engine, &setup.workspace);
-    let good = setup.record(json_body(
-        "{\"n\":3,\"items\":[],\"name\":\"abc\",\"ok\":true,\"none\":null}",
-    ));
+    let good = setup.record(json_body("{\"n\":3,\"items\":[],\"name\":\"abc\",\"ok\":true,\"none\":null}"));
     let denied = setup.record(http(401, "application/json", b"{}"));
     let other = setup.record(json_body("{\"n\":4,\"items\":[],\"name\":\"abc\"}"));
     assert!(!workspace.is_error(good).unwrap() && workspace.is_error(denied).unwrap());
@@ -258,33 +207,13 @@ fn conditions_answer_and_unknown_responses_are_errors() {
     assert!(workspace.is_type(engine, good, ".items", JsonType::Array).unwrap());
     assert!(workspace.changed(engine, good, other, ".n").unwrap());
     assert!(!workspace.changed(engine, good, other, ".name").unwrap());
-    assert!(
-        workspace
-            .expect(engine, good, &[".ok".to_owned(), ".n == 3".to_owned()])
-            .unwrap()
-    );
-    assert!(
-        !workspace
-            .expect(engine, good, &[".ok".to_owned(), ".none".to_owned()])
-            .unwrap()
-    );
+    assert!(workspace.expect(engine, good, &[".ok".to_owned(), ".n == 3".to_owned()]).unwrap());
+    assert!(!workspace.expect(engine, good, &[".ok".to_owned(), ".none".to_owned()]).unwrap());
     let unknown = ResponseId(99);
     assert_eq!(workspace.is_error(unknown).unwrap_err().kind(), ErrorKind::NotFound);
-    assert_eq!(
-        workspace.any_error(&[denied, unknown]).unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
-    assert_eq!(
-        workspace.exists(engine, unknown, ".").unwrap_err().kind(),
-        ErrorKind::NotFound
-    );
-    assert_eq!(
-        workspace
-            .compare(engine, good, ".[]", Comparison::Equal, "1")
-            .unwrap_err()
-            .kind(),
-        ErrorKind::Usage
-    );
+    assert_eq!(workspace.any_error(&[denied, unknown]).unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(workspace.exists(engine, unknown, ".").unwrap_err().kind(), ErrorKind::NotFound);
+    assert_eq!(workspace.compare(engine, good, ".[]", Comparison::Equal, "1").unwrap_err().kind(), ErrorKind::Usage);
 }
 
 #[test]
@@ -305,10 +234,7 @@ fn sessions_and_variables_can_be_asked_for() {
     assert!(!setup.workspace.has_session("adapter/x").unwrap());
     setup.workspace.set_var("a", json!(null), at(0)).unwrap();
     assert!(setup.workspace.has_var("a").unwrap() && !setup.workspace.has_var("b").unwrap());
-    assert!(matches!(
-        setup.workspace.set_var("a-b", json!(1), at(0)),
-        Err(WorkspaceError::BadVariableName { .. })
-    ));
+    assert!(matches!(setup.workspace.set_var("a-b", json!(1), at(0)), Err(WorkspaceError::BadVariableName { .. })));
 }
 
 #[test]
@@ -317,17 +243,8 @@ fn differences_schema_and_overview_read_stored_bodies() {
     let a = setup.record(json_body("{\"items\":[{\"id\":1}],\"n\":1}"));
     let b = setup.record(json_body("{\"items\":[{\"id\":2}],\"n\":1}"));
     let changes = setup.workspace.diff(&setup.engine, a, b, None).unwrap();
-    assert_eq!(
-        (changes.len(), changes[0].kind, changes[0].pointer.as_str()),
-        (1, ChangeKind::Changed, "/items/0/id")
-    );
-    assert!(
-        setup
-            .workspace
-            .diff(&setup.engine, a, b, Some(".n"))
-            .unwrap()
-            .is_empty()
-    );
+    assert_eq!((changes.len(), changes[0].kind, changes[0].pointer.as_str()), (1, ChangeKind::Changed, "/items/0/id"));
+    assert!(setup.workspace.diff(&setup.engine, a, b, Some(".n")).unwrap().is_empty());
     assert_eq!(setup.workspace.schema(a).unwrap()["keys"]["items"]["length"], json!(1));
     assert_eq!(setup.workspace.overview(a, 3).unwrap().rows, ["id=1"]);
 }
@@ -339,45 +256,19 @@ fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
     for name in ["run-1", "run-2", "other"] {
         Workspace::create(&setup.home, &name.parse().unwrap(), at(0)).unwrap();
     }
-    let states: Vec<(String, String)> = list_workspaces(&setup.home)
-        .unwrap()
-        .into_iter()
-        .map(|row| (row.name.to_string(), row.state))
-        .collect();
+    let states: Vec<(String, String)> =
+        list_workspaces(&setup.home).unwrap().into_iter().map(|row| (row.name.to_string(), row.state)).collect();
     let empty = |name: &str| (name.to_owned(), "empty".to_owned());
-    assert_eq!(
-        states,
-        [
-            empty("other"),
-            empty("run-1"),
-            empty("run-2"),
-            ("w".to_owned(), "active".to_owned())
-        ]
-    );
+    assert_eq!(states, [empty("other"), empty("run-1"), empty("run-2"), ("w".to_owned(), "active".to_owned())]);
     let clean = |filter: CleanFilter, dry_run| {
         let names = clean_workspaces(&setup.home, &filter, at(100), dry_run).unwrap();
         names.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
-    let runs = CleanFilter {
-        pattern: Some("run-*".to_owned()),
-        ..CleanFilter::default()
-    };
+    let runs = CleanFilter { pattern: Some("run-*".to_owned()), ..CleanFilter::default() };
     assert_eq!(clean(runs.clone(), true), ["run-1", "run-2"]);
     assert_eq!(clean(runs, false), ["run-1", "run-2"]);
-    assert_eq!(
-        clean(
-            CleanFilter {
-                empty: true,
-                ..CleanFilter::default()
-            },
-            false
-        ),
-        ["other"]
-    );
-    let old = |seconds| CleanFilter {
-        older_than: Some(Duration::from_secs(seconds)),
-        ..CleanFilter::default()
-    };
+    assert_eq!(clean(CleanFilter { empty: true, ..CleanFilter::default() }, false), ["other"]);
+    let old = |seconds| CleanFilter { older_than: Some(Duration::from_secs(seconds)), ..CleanFilter::default() };
     assert!(clean(old(1_000), false).is_empty());
     assert_eq!(clean(old(50), false), ["w"]);
     assert!(list_workspaces(&setup.home).unwrap().is_empty());

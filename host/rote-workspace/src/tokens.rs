@@ -99,11 +99,7 @@ mod tests {
 
     #[test]
     fn a_text_without_words_is_cut_between_characters() {
-        for text in [
-            "é".repeat(PIECE_BYTES),
-            " ".repeat(3 * PIECE_BYTES),
-            "a".repeat(PIECE_BYTES + 1),
-        ] {
+        for text in ["é".repeat(PIECE_BYTES), " ".repeat(3 * PIECE_BYTES), "a".repeat(PIECE_BYTES + 1)] {
             assert!(Tokenizer.count(&text) > 0);
         }
     }

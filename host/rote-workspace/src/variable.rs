@@ -41,27 +41,11 @@ impl Workspace {
         let text = value.to_string();
         let command = self.transact("set the variable", |transaction| {
             let command = NewCommand::local(CommandKind::SetVariable, params, at, None).append(transaction)?;
-            put(
-                transaction,
-                &NewVariable {
-                    name,
-                    text: &text,
-                    source: None,
-                    command,
-                    at,
-                },
-            )?;
+            put(transaction, &NewVariable { name, text: &text, source: None, command, at })?;
             Ok(command)
         })?;
         let name = name.to_owned();
-        Ok(Variable {
-            name,
-            value,
-            source_response: None,
-            source_query: None,
-            command: Some(command),
-            set_at: at,
-        })
+        Ok(Variable { name, value, source_response: None, source_query: None, command: Some(command), set_at: at })
     }
 
     /// Returns all variables by name.
@@ -71,9 +55,7 @@ impl Workspace {
     pub fn vars(&self) -> Result<Vec<Variable>> {
         let sql = "SELECT name, value_json, source_response, source_query, command_sequence, created_at \
                    FROM variables ORDER BY name";
-        self.with("read the variables", |connection| {
-            connection.prepare_cached(sql)?.query_map([], variable)?.collect()
-        })
+        self.with("read the variables", |connection| connection.prepare_cached(sql)?.query_map([], variable)?.collect())
     }
 
     /// Returns one variable, `None` when it was never set.
@@ -92,10 +74,7 @@ impl Workspace {
     pub(crate) fn var_text(&self, name: &str) -> Result<Option<String>> {
         let sql = "SELECT value_json FROM variables WHERE name = ?1";
         self.with("read the variable", |connection| {
-            connection
-                .prepare_cached(sql)?
-                .query_row([name], |row| row.get(0))
-                .optional()
+            connection.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()
         })
     }
 }

@@ -31,10 +31,7 @@ impl Received {
     /// Returns the first header of that lower-case name.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
@@ -73,9 +70,7 @@ pub struct FakeApi {
 
 impl std::fmt::Debug for FakeApi {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("FakeApi")
-            .field("address", &self.address)
-            .finish_non_exhaustive()
+        f.debug_struct("FakeApi").field("address", &self.address).finish_non_exhaustive()
     }
 }
 
@@ -103,11 +98,7 @@ impl FakeApi {
                 std::thread::spawn(move || stream.and_then(|stream| converse(stream, &state)));
             }
         });
-        Self {
-            address,
-            shared,
-            acceptor: Some(acceptor),
-        }
+        Self { address, shared, acceptor: Some(acceptor) }
     }
 
     /// Returns `http://127.0.0.1:<port>`.
@@ -220,22 +211,14 @@ fn read_request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> io::Result<Opt
         .filter_map(|line| line.split_once(':'))
         .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
-    let request = Received {
-        method: method.to_owned(),
-        target: target.to_owned(),
-        headers,
-        body: Vec::new(),
-    };
+    let request = Received { method: method.to_owned(), target: target.to_owned(), headers, body: Vec::new() };
     let body = read_body(stream, pending, &request)?;
     Ok(Some(Received { body, ..request }))
 }
 
 fn read_body(stream: &mut TcpStream, pending: &mut Vec<u8>, request: &Received) -> io::Result<Vec<u8>> {
     let mut buffer = [0_u8; 16 << 10];
-    if request
-        .header("transfer-encoding")
-        .is_some_and(|value| value.contains("chunked"))
-    {
+    if request.header("transfer-encoding").is_some_and(|value| value.contains("chunked")) {
         while !pending.ends_with(b"0\r\n\r\n") {
             match stream.read(&mut buffer)? {
                 0 => break,
@@ -244,10 +227,7 @@ fn read_body(stream: &mut TcpStream, pending: &mut Vec<u8>, request: &Received) 
         }
         return Ok(std::mem::take(pending));
     }
-    let length = request
-        .header("content-length")
-        .and_then(|value| value.parse().ok())
-        .unwrap_or(0_usize);
+    let length = request.header("content-length").and_then(|value| value.parse().ok()).unwrap_or(0_usize);
     while pending.len() < length {
         match stream.read(&mut buffer)? {
             0 => break,
@@ -268,9 +248,7 @@ mod tests {
     fn it_answers_by_script_and_keeps_what_arrived() {
         let fake = FakeApi::start(|request| Script::Json(201, json!({ "path": request.target })));
         let mut client = TcpStream::connect(("127.0.0.1", fake.port())).unwrap();
-        client
-            .write_all(b"POST /x?y=1 HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc")
-            .unwrap();
+        client.write_all(b"POST /x?y=1 HTTP/1.1\r\nContent-Length: 3\r\nConnection: close\r\n\r\nabc").unwrap();
         let mut answer = vec![0_u8; 256];
         let count = client.read(&mut answer).unwrap();
         assert!(answer[..count].starts_with(b"HTTP/1.1 201 "));

@@ -28,10 +28,7 @@ impl TestHome {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let root = TempDir::with_prefix("rote-test-").expect("a temporary directory can be made");
         std::fs::create_dir(root.path().join("work")).expect("the new directory is writable");
-        Self {
-            root,
-            binary: binary.into(),
-        }
+        Self { root, binary: binary.into() }
     }
 
     /// Returns what `ROTE_HOME` is set to.
@@ -63,11 +60,7 @@ impl TestHome {
     /// # Panics
     /// When there is none, with its path.
     #[must_use]
-    #[expect(
-        clippy::disallowed_methods,
-        clippy::panic,
-        reason = "a test looks at what is on disk, and fails"
-    )]
+    #[expect(clippy::disallowed_methods, clippy::panic, reason = "a test looks at what is on disk, and fails")]
     pub fn read(&self, below_home: &str) -> String {
         let path = self.home().join(below_home);
         std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
@@ -154,16 +147,9 @@ impl Invocation {
     #[expect(clippy::disallowed_methods, reason = "the harness runs the binary under test")]
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.binary);
-        command
-            .args(&self.words)
-            .env_clear()
-            .env("ROTE_HOME", &self.home)
-            .env("COLUMNS", "100");
+        command.args(&self.words).env_clear().env("ROTE_HOME", &self.home).env("COLUMNS", "100");
         command.envs(&self.environment).current_dir(&self.directory);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -233,15 +219,8 @@ impl fmt::Display for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "$ rote")?;
         for word in &self.words {
-            let plain = !word.is_empty()
-                && word
-                    .chars()
-                    .all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c));
-            if plain {
-                write!(f, " {word}")?
-            } else {
-                write!(f, " '{word}'")?
-            }
+            let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c));
+            if plain { write!(f, " {word}")? } else { write!(f, " '{word}'")? }
         }
         writeln!(f)?;
         if !self.stdout.is_empty() {

@@ -16,10 +16,7 @@ const PATTERNS: [(&str, &str); 9] = [
     // The size of a component changes with the compiler, and stands before its digest.
     (r"(\d+\.\d [KM]B · )?sha256:[0-9a-f]{12,64}…?", "[SIZE AND DIGEST]"),
     (r"mcp_[1-9A-HJ-NP-Za-km-z]{26,28}", "mcp_[FINGERPRINT]"),
-    (
-        r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
-        "[UUID]",
-    ),
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "[UUID]"),
     (r"\b[0-9a-f]{64}\b", "[DIGEST]"),
     (r"\b[0-9a-f]{16}\b", "[TOKEN]"),
     (r"(127\.0\.0\.1|localhost):\d+", "$1:[PORT]"),
@@ -34,15 +31,9 @@ impl Normaliser {
     #[must_use]
     pub fn new() -> Self {
         let patterns = PATTERNS.iter().map(|(pattern, word)| {
-            (
-                Regex::new(pattern).expect("the pattern is a constant that is known to compile"),
-                *word,
-            )
+            (Regex::new(pattern).expect("the pattern is a constant that is known to compile"), *word)
         });
-        Self {
-            texts: Vec::new(),
-            patterns: patterns.collect(),
-        }
+        Self { texts: Vec::new(), patterns: patterns.collect() }
     }
 
     /// Replaces this very text first.

@@ -15,16 +15,16 @@ pub(crate) fn sample_arguments(schema: &Value) -> Value {
             arguments.insert(name.clone(), sample(property, schema, DEPTH));
         }
     }
+    // What a given argument needs beside it: the required fields of a body that is optional as a whole.
+    let given: Vec<String> = arguments.keys().cloned().collect();
+    for beside in given.iter().flat_map(|name| names(&schema["dependentRequired"], name)) {
+        arguments.entry(beside).or_insert_with(|| sample(&schema["properties"][beside], schema, DEPTH));
+    }
     Value::Object(arguments)
 }
 
 fn names<'a>(schema: &'a Value, key: &str) -> Vec<&'a str> {
-    schema[key]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect()
+    schema[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
 /// Optional properties are sent when a wrong guess is unlikely: enums, booleans, plain numbers and strings.
@@ -38,11 +38,7 @@ fn is_simple(property: &Value) -> bool {
 fn type_of(schema: &Value) -> &str {
     match &schema["type"] {
         Value::String(name) => name,
-        Value::Array(all) => all
-            .iter()
-            .filter_map(Value::as_str)
-            .find(|name| *name != "null")
-            .unwrap_or("null"),
+        Value::Array(all) => all.iter().filter_map(Value::as_str).find(|name| *name != "null").unwrap_or("null"),
         _ if schema.get("properties").is_some() => "object",
         _ if schema.get("items").is_some() => "array",
         _ => "",
@@ -63,10 +59,7 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
             return value.clone();
         }
     }
-    if let Some(first) = schema["enum"]
-        .as_array()
-        .and_then(|all| all.iter().find(|value| !value.is_null()))
-    {
+    if let Some(first) = schema["enum"].as_array().and_then(|all| all.iter().find(|value| !value.is_null())) {
         return first.clone();
     }
     for choice in ["oneOf", "anyOf"] {
@@ -83,11 +76,7 @@ fn sample(schema: &Value, root: &Value, depth: usize) -> Value {
 
 /// A choice may stand beside properties that hold for every branch.
 fn merged(schema: &Value, chosen: Value, root: &Value, depth: usize) -> Value {
-    if schema.get("properties").is_some() {
-        join(of_type(schema, root, depth), chosen)
-    } else {
-        chosen
-    }
+    if schema.get("properties").is_some() { join(of_type(schema, root, depth), chosen) } else { chosen }
 }
 
 fn join(left: Value, right: Value) -> Value {
@@ -107,9 +96,7 @@ fn of_type(schema: &Value, root: &Value, depth: usize) -> Value {
         "number" => json!(schema["minimum"].as_f64().unwrap_or(1.0).max(1.0)),
         "boolean" => json!(true),
         "array" => {
-            let count = usize::try_from(schema["minItems"].as_u64().unwrap_or(1))
-                .unwrap_or(1)
-                .clamp(1, 8);
+            let count = usize::try_from(schema["minItems"].as_u64().unwrap_or(1)).unwrap_or(1).clamp(1, 8);
             Value::Array(vec![sample(&schema["items"], root, depth - 1); count])
         }
         "null" => Value::Null,
@@ -139,9 +126,7 @@ fn text(schema: &Value) -> String {
         "hostname" => "example.com",
         _ => "sample",
     };
-    let least = usize::try_from(schema["minLength"].as_u64().unwrap_or(0))
-        .unwrap_or(0)
-        .min(1_000);
+    let least = usize::try_from(schema["minLength"].as_u64().unwrap_or(0)).unwrap_or(0).min(1_000);
     let most = usize::try_from(schema["maxLength"].as_u64().unwrap_or(1_000)).unwrap_or(1_000);
     let mut value = base.to_owned();
     while value.len() < least {

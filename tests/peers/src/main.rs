@@ -56,20 +56,7 @@ fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let rote = rote::Rote::new(&arguments.rote)?;
     match arguments.peer {
-        Peer::Prism {
-            spec,
-            url,
-            most,
-            percent,
-        } => prism::check(
-            &rote,
-            &prism::Plan {
-                spec,
-                url,
-                most,
-                percent,
-            },
-        ),
+        Peer::Prism { spec, url, most, percent } => prism::check(&rote, &prism::Plan { spec, url, most, percent }),
         Peer::Httpbin { url } => httpbin::check(&rote, &url),
     }
 }

@@ -20,16 +20,7 @@ pub(crate) struct Plan {
 /// Calls operations and counts those that Prism finds no fault with.
 pub(crate) fn check(rote: &Rote, plan: &Plan) -> Result<()> {
     let spec = plan.spec.to_str().context("the path of the description is text")?;
-    rote.ok(&[
-        "adapter",
-        "new",
-        "peer",
-        "--spec",
-        spec,
-        "--base-url",
-        &plan.url,
-        "--yes",
-    ])?;
+    rote.ok(&["adapter", "new", "peer", "--spec", spec, "--base-url", &plan.url, "--yes"])?;
     let folder = rote.home().join("adapters/peer");
     // Every write is wanted here; the write guard itself is checked elsewhere.
     let policy_path = folder.join("config/policies.json");
@@ -39,13 +30,12 @@ pub(crate) fn check(rote: &Rote, plan: &Plan) -> Result<()> {
     set_tokens(rote, &folder)?;
 
     let tools: Value = serde_json::from_slice(&std::fs::read(folder.join("tools.json"))?)?;
-    let tools = tools
-        .as_array()
-        .or_else(|| tools["tools"].as_array())
-        .context("tools.json is a list")?;
+    let tools = tools.as_array().or_else(|| tools["tools"].as_array()).context("tools.json is a list")?;
     let mut faults = String::new();
     let (mut called, mut accepted) = (0, 0);
-    for tool in tools.iter().take(plan.most) {
+    // Operations with servers of their own do not go to the mock.
+    let mocked = tools.iter().filter(|tool| tool.get("servers").is_none());
+    for tool in mocked.take(plan.most) {
         let name = tool["name"].as_str().context("a tool has a name")?;
         called += 1;
         match fault(rote, name, &sample_arguments(&tool["inputSchema"]))? {
@@ -55,28 +45,16 @@ pub(crate) fn check(rote: &Rote, plan: &Plan) -> Result<()> {
     }
     println!("prism {spec}: {accepted} of {called} requests accepted\n{faults}");
     ensure!(called > 0, "no operation was called");
-    ensure!(
-        accepted * 100 >= plan.percent * called,
-        "too many requests were refused"
-    );
+    ensure!(accepted * 100 >= plan.percent * called, "too many requests were refused");
     Ok(())
 }
 
 /// Gives every credential slot a value; Prism checks presence, not truth.
 fn set_tokens(rote: &Rote, folder: &std::path::Path) -> Result<()> {
     let manifest: Value = serde_json::from_slice(&std::fs::read(folder.join("manifest.json"))?)?;
-    for slot in manifest["auth"]["schemes"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .map(|(_, slot)| slot)
-    {
+    for slot in manifest["auth"]["schemes"].as_object().into_iter().flatten().map(|(_, slot)| slot) {
         let name = slot["token_env"].as_str().context("a slot names its token")?;
-        let value = if slot["type"] == "basic" {
-            "user:password"
-        } else {
-            "token-for-prism"
-        };
+        let value = if slot["type"] == "basic" { "user:password" } else { "token-for-prism" };
         rote.ok(&["token", "set", name, value])?;
     }
     Ok(())
@@ -87,10 +65,7 @@ fn fault(rote: &Rote, tool: &str, arguments: &Value) -> Result<Option<String>> {
     let outcome = rote.run(&["call", "peer", tool, &arguments.to_string()])?;
     let kind = outcome.envelope["error"]["kind"].as_str().unwrap_or_default();
     if outcome.code != 0 && kind != "upstream" && kind != "auth" {
-        return Ok(Some(format!(
-            "rote refused {arguments}: {}",
-            outcome.envelope["error"]["message"]
-        )));
+        return Ok(Some(format!("rote refused {arguments}: {}", outcome.envelope["error"]["message"])));
     }
     let recorded = rote.newest_response()?;
     let violations = header(&recorded["response"]["headers"], "sl-violations").unwrap_or_default();
@@ -105,10 +80,7 @@ fn fault(rote: &Rote, tool: &str, arguments: &Value) -> Result<Option<String>> {
     }
     let status = recorded["response"]["status"].as_u64().unwrap_or(0);
     Ok(matches!(status, 0 | 401 | 404 | 405 | 415 | 422).then(|| {
-        format!(
-            "status {status} for {arguments}: {} {}",
-            recorded["request"]["url"], recorded["response"]["body"]
-        )
+        format!("status {status} for {arguments}: {} {}", recorded["request"]["url"], recorded["response"]["body"])
     }))
 }
 
@@ -116,14 +88,10 @@ fn fault(rote: &Rote, tool: &str, arguments: &Value) -> Result<Option<String>> {
 fn header(headers: &Value, name: &str) -> Option<String> {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     match headers {
-        Value::Object(map) => map
-            .iter()
-            .find(|(key, _)| key.eq_ignore_ascii_case(name))
-            .and_then(|(_, v)| text(v)),
+        Value::Object(map) => map.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).and_then(|(_, v)| text(v)),
         Value::Array(list) => list.iter().find_map(|pair| {
             let key = pair[0].as_str().or_else(|| pair["name"].as_str())?;
-            key.eq_ignore_ascii_case(name)
-                .then(|| text(&pair[1]).or_else(|| text(&pair["value"])))?
+            key.eq_ignore_ascii_case(name).then(|| text(&pair[1]).or_else(|| text(&pair["value"])))?
         }),
         _ => None,
     }

@@ -23,13 +23,8 @@ pub(crate) struct Outcome {
 impl Rote {
     /// Prepares an empty home with a workspace `peers`.
     pub(crate) fn new(binary: &Path) -> Result<Self> {
-        let binary = binary
-            .canonicalize()
-            .with_context(|| format!("no binary at {}", binary.display()))?;
-        let rote = Self {
-            binary,
-            home: tempfile::tempdir()?,
-        };
+        let binary = binary.canonicalize().with_context(|| format!("no binary at {}", binary.display()))?;
+        let rote = Self { binary, home: tempfile::tempdir()? };
         rote.ok(&["init", "peers"])?;
         Ok(rote)
     }
@@ -51,26 +46,15 @@ impl Rote {
             .context("cannot start the binary")?;
         let text = String::from_utf8_lossy(&output.stdout);
         let envelope = serde_json::from_str(text.trim()).with_context(|| {
-            format!(
-                "no envelope from {arguments:?}: {text} {}",
-                String::from_utf8_lossy(&output.stderr)
-            )
+            format!("no envelope from {arguments:?}: {text} {}", String::from_utf8_lossy(&output.stderr))
         })?;
-        Ok(Outcome {
-            code: output.status.code().unwrap_or(-1),
-            envelope,
-        })
+        Ok(Outcome { code: output.status.code().unwrap_or(-1), envelope })
     }
 
     /// Runs a command that must succeed and returns `data`.
     pub(crate) fn ok(&self, arguments: &[&str]) -> Result<Value> {
         let outcome = self.run(arguments)?;
-        ensure!(
-            outcome.code == 0,
-            "{arguments:?} ended with {}: {}",
-            outcome.code,
-            outcome.envelope
-        );
+        ensure!(outcome.code == 0, "{arguments:?} ended with {}: {}", outcome.code, outcome.envelope);
         Ok(outcome.envelope["data"].clone())
     }
 
@@ -79,14 +63,7 @@ impl Rote {
         let folder = self.home().join("rote/workspaces/peers/.rote/responses");
         let newest = std::fs::read_dir(&folder)?
             .filter_map(|entry| {
-                entry
-                    .ok()?
-                    .file_name()
-                    .to_str()?
-                    .strip_prefix('@')?
-                    .strip_suffix(".json")?
-                    .parse()
-                    .ok()
+                entry.ok()?.file_name().to_str()?.strip_prefix('@')?.strip_suffix(".json")?.parse().ok()
             })
             .max()
             .unwrap_or(0_u64);

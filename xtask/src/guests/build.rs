@@ -54,19 +54,10 @@ fn flags(root: &Path, toolchain: &Toolchain) -> Result<Vec<String>> {
         (cargo_home.clone(), "/cargo"),
         (toolchain.target_dir.clone(), "/target"),
         // Where the library's own sources are installed, the compiler names them; where not, it names `/rustc/…`.
-        (
-            toolchain.sysroot.join("lib/rustlib/src/rust"),
-            toolchain.library_name.as_str(),
-        ),
+        (toolchain.sysroot.join("lib/rustlib/src/rust"), toolchain.library_name.as_str()),
     ];
     // The folder of a registry is named after the registry or its mirror.
-    let registries = std::fs::read_dir(cargo_home.join("registry/src"))
-        .into_iter()
-        .flatten()
-        .flatten();
+    let registries = std::fs::read_dir(cargo_home.join("registry/src")).into_iter().flatten().flatten();
     remapped.extend(registries.map(|registry| (registry.path(), "/cargo")));
-    Ok(remapped
-        .iter()
-        .map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display()))
-        .collect())
+    Ok(remapped.iter().map(|(from, to)| format!("--remap-path-prefix={}={to}", from.display())).collect())
 }

@@ -33,10 +33,7 @@ pub(super) struct Toolchain {
 impl Toolchain {
     /// Finds a compiler, unpacking one if need be.
     pub(super) fn find(root: &Path) -> Result<Self> {
-        let metadata = MetadataCommand::new()
-            .manifest_path(root.join("Cargo.toml"))
-            .no_deps()
-            .exec()?;
+        let metadata = MetadataCommand::new().manifest_path(root.join("Cargo.toml")).no_deps().exec()?;
         let target_dir = metadata.target_directory.into_std_path_buf();
         let rustc = compiler(root, &target_dir)?;
         let linkers = linkers()?;
@@ -55,10 +52,7 @@ impl Toolchain {
     pub(super) fn apply(&self, cargo: &mut Command) -> Result<()> {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(self.linkers.iter().cloned().chain(std::env::split_paths(&inherited)))?;
-        cargo
-            .env("PATH", path)
-            .env("RUSTC", &self.rustc)
-            .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "rust-lld");
+        cargo.env("PATH", path).env("RUSTC", &self.rustc).env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "rust-lld");
         Ok(())
     }
 }
@@ -73,23 +67,13 @@ fn compiler(root: &Path, target_dir: &Path) -> Result<PathBuf> {
         return Ok(installed.into());
     }
     let prefix = target_dir.join("guest-toolchain");
-    println!(
-        "guests: no library for {TARGET} is installed; using Debian's compiler in `{}`",
-        prefix.display()
-    );
+    println!("guests: no library for {TARGET} is installed; using Debian's compiler in `{}`", prefix.display());
     let script = root.join("xtask/guest-toolchain.sh");
-    let made = Command::new("bash")
-        .arg(&script)
-        .arg(&prefix)
-        .stderr(std::process::Stdio::inherit())
-        .output();
+    let made = Command::new("bash").arg(&script).arg(&prefix).stderr(std::process::Stdio::inherit()).output();
     let made = made.context("cannot start bash")?;
     ensure!(made.status.success(), "`xtask/guest-toolchain.sh` failed");
     let rustc = PathBuf::from(String::from_utf8(made.stdout)?.trim());
-    ensure!(
-        has_target(rustc.as_os_str()),
-        "the unpacked compiler has no library for {TARGET}"
-    );
+    ensure!(has_target(rustc.as_os_str()), "the unpacked compiler has no library for {TARGET}");
     Ok(rustc)
 }
 
@@ -105,29 +89,20 @@ fn has_target(rustc: &OsStr) -> bool {
     let Ok(entries) = printed.and_then(|path| Ok(std::fs::read_dir(path)?)) else {
         return false;
     };
-    entries
-        .flatten()
-        .any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
+    entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
 }
 
 /// Where the installed toolchain keeps `rust-lld`.
 fn linkers() -> Result<Vec<PathBuf>> {
     let sysroot = PathBuf::from(output(Path::new("rustc"), &["--print", "sysroot"])?);
     let version = output(Path::new("rustc"), &["-vV"])?;
-    let host = version
-        .lines()
-        .find_map(|line| line.strip_prefix("host: "))
-        .context("`rustc -vV` names no host")?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: ")).context("`rustc -vV` names no host")?;
     let binaries = sysroot.join("lib/rustlib").join(host).join("bin");
     Ok(vec![binaries.join("gcc-ld"), binaries])
 }
 
 fn linker_version(linkers: &[PathBuf]) -> Result<String> {
-    let Some(linker) = linkers
-        .iter()
-        .map(|folder| folder.join("rust-lld"))
-        .find(|path| path.is_file())
-    else {
+    let Some(linker) = linkers.iter().map(|folder| folder.join("rust-lld")).find(|path| path.is_file()) else {
         bail!("the installed toolchain has no `rust-lld`");
     };
     output(&linker, &["-flavor", "wasm", "--version"])
@@ -138,11 +113,6 @@ fn output(program: &Path, arguments: &[&str]) -> Result<String> {
         .args(arguments)
         .output()
         .with_context(|| format!("cannot start `{}`", program.display()))?;
-    ensure!(
-        output.status.success(),
-        "`{} {}` failed",
-        program.display(),
-        arguments.join(" ")
-    );
+    ensure!(output.status.success(), "`{} {}` failed", program.display(), arguments.join(" "));
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())
 }

@@ -75,9 +75,8 @@ fn answer(mut stream: TcpStream, seen: &Mutex<Vec<String>>) -> Option<()> {
         let Some((head, body)) = text.split_once("\r\n\r\n") else {
             continue;
         };
-        let length = head
-            .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
+        let length =
+            head.lines().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length: ")?.parse().ok());
         if body.len() >= length.unwrap_or(0) {
             break text;
         }
@@ -115,32 +114,15 @@ impl Fixture {
         let caller = caller(&home);
         let document = Document::embedded("shop.json", SHOP.as_bytes());
         let base_url = Some(format!("http://{address}/v2"));
-        let options = InstallOptions {
-            base_url,
-            ..InstallOptions::default()
-        };
+        let options = InstallOptions { base_url, ..InstallOptions::default() };
         let loader = Loader::new(&document);
-        caller
-            .parts
-            .adapters
-            .install(&"shop".parse().unwrap(), &document, loader, &options)
-            .unwrap();
+        caller.parts.adapters.install(&"shop".parse().unwrap(), &document, loader, &options).unwrap();
         let workspace = Workspace::create(&home, &"w".parse().unwrap(), Fixed.now()).unwrap();
-        Self {
-            _dir: dir,
-            home,
-            caller,
-            workspace: Arc::new(workspace),
-            seen,
-        }
+        Self { _dir: dir, home, caller, workspace: Arc::new(workspace), seen }
     }
 
     async fn call(&self, tool: &str, arguments: Value, options: &CallOptions) -> Result<CallOutcome, AdapterError> {
-        let call = ToolCall {
-            adapter: "shop".parse().unwrap(),
-            tool: tool.to_owned(),
-            arguments,
-        };
+        let call = ToolCall { adapter: "shop".parse().unwrap(), tool: tool.to_owned(), arguments };
         self.caller.call(&self.workspace, &call, options).await
     }
 
@@ -166,21 +148,9 @@ fn caller(home: &Home) -> Caller {
         })
         .unwrap(),
     );
-    let runtime = Arc::new(Runtime::new(RuntimeParts {
-        home: home.clone(),
-        gate,
-        entropy,
-        clock: Arc::clone(&clock),
-    }));
+    let runtime = Arc::new(Runtime::new(RuntimeParts { home: home.clone(), gate, entropy, clock: Arc::clone(&clock) }));
     let adapters = Arc::new(Adapters::new(home, Arc::clone(&clock)));
-    Caller::new(CallerParts {
-        adapters,
-        queries: runtime.query_engine(),
-        runtime,
-        vault,
-        env,
-        clock,
-    })
+    Caller::new(CallerParts { adapters, queries: runtime.query_engine(), runtime, vault, env, clock })
 }
 
 fn id_of(outcome: CallOutcome) -> u64 {
@@ -193,65 +163,33 @@ fn id_of(outcome: CallOutcome) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_reaches_the_server_and_is_recorded_under_its_number() {
     let fixture = Fixture::new();
-    let outcome = fixture
-        .call("orders/list", json!({"limit": 5}), &CallOptions::default())
-        .await
-        .unwrap();
+    let outcome = fixture.call("orders/list", json!({"limit": 5}), &CallOptions::default()).await.unwrap();
     assert_eq!(id_of(outcome), 1);
     assert_eq!(fixture.seen(), ["GET /v2/orders?limit=5 HTTP/1.1"]);
     let stored = fixture.workspace.response(ResponseId(1)).unwrap();
     assert_eq!(stored.summary.status, Some(200));
-    let second = fixture
-        .call("orders/create", json!({"item": "tea"}), &CallOptions::default())
-        .await
-        .unwrap();
+    let second = fixture.call("orders/create", json!({"item": "tea"}), &CallOptions::default()).await.unwrap();
     assert_eq!(id_of(second), 2);
-    let session = fixture
-        .home
-        .adapter_sessions_dir(&"shop".parse().unwrap())
-        .join("workspace_w.json");
+    let session = fixture.home.adapter_sessions_dir(&"shop".parse().unwrap()).join("workspace_w.json");
     let session: Value = serde_json::from_slice(&rote_home::read_capped(&session, 1 << 20).unwrap()).unwrap();
-    assert_eq!(
-        (&session["endpoint"], &session["auth_source"]),
-        (&json!("adapter/shop"), &json!("none"))
-    );
+    assert_eq!((&session["endpoint"], &session["auth_source"]), (&json!("adapter/shop"), &json!("none")));
     assert!(fixture.workspace.has_session("adapter/shop").unwrap());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_template_takes_its_value_from_an_earlier_answer() {
     let fixture = Fixture::new();
-    fixture
-        .call("orders/list", json!({}), &CallOptions::default())
-        .await
-        .unwrap();
+    fixture.call("orders/list", json!({}), &CallOptions::default()).await.unwrap();
     let from_answer = json!({"id": "@1{.items[0].id}"});
-    fixture
-        .call("orders/get", from_answer.clone(), &CallOptions::default())
-        .await
-        .unwrap();
+    fixture.call("orders/get", from_answer.clone(), &CallOptions::default()).await.unwrap();
     assert_eq!(fixture.seen()[1], "GET /v2/orders/o-7 HTTP/1.1");
     let commands = fixture.workspace.commands().unwrap();
-    let last = commands
-        .iter()
-        .rev()
-        .find(|command| command.tool.as_deref() == Some("orders/get"))
-        .unwrap();
-    assert_eq!(
-        (&last.raw_arguments, &last.arguments),
-        (&from_answer, &json!({"id": "o-7"}))
-    );
+    let last = commands.iter().rev().find(|command| command.tool.as_deref() == Some("orders/get")).unwrap();
+    assert_eq!((&last.raw_arguments, &last.arguments), (&from_answer, &json!({"id": "o-7"})));
     assert_eq!(fixture.workspace.dependencies().unwrap().len(), 1);
     // Final arguments are sent as they are.
-    let call = ToolCall {
-        adapter: "shop".parse().unwrap(),
-        tool: "orders/get".to_owned(),
-        arguments: from_answer,
-    };
-    assert_eq!(
-        fixture.caller.check(&call).unwrap().arguments()["id"],
-        "@1{.items[0].id}"
-    );
+    let call = ToolCall { adapter: "shop".parse().unwrap(), tool: "orders/get".to_owned(), arguments: from_answer };
+    assert_eq!(fixture.caller.check(&call).unwrap().arguments()["id"], "@1{.items[0].id}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -264,20 +202,11 @@ async fn wrong_words_spend_no_number_and_send_nothing() {
         ("orders/lst", json!({}), ErrorKind::NotFound),
     ];
     for (tool, arguments, kind) in cases {
-        let error = fixture
-            .call(tool, arguments, &CallOptions::default())
-            .await
-            .unwrap_err();
+        let error = fixture.call(tool, arguments, &CallOptions::default()).await.unwrap_err();
         assert_eq!(error.kind(), kind, "{error}");
     }
-    let preview = CallOptions {
-        dry_run: true,
-        ..CallOptions::default()
-    };
-    let outcome = fixture
-        .call("orders/create", json!({"item": "tea"}), &preview)
-        .await
-        .unwrap();
+    let preview = CallOptions { dry_run: true, ..CallOptions::default() };
+    let outcome = fixture.call("orders/create", json!({"item": "tea"}), &preview).await.unwrap();
     assert!(matches!(outcome, CallOutcome::Preview(_)));
     assert!(fixture.workspace.ls().unwrap().is_empty());
     assert!(fixture.seen().is_empty());
@@ -286,49 +215,23 @@ async fn wrong_words_spend_no_number_and_send_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_answers_in_order_and_a_failure_keeps_its_number() {
     let fixture = Fixture::new();
-    let item = |id: &str| BatchItem {
-        tool_name: "orders/get".to_owned(),
-        arguments: json!({"id": id}),
-        confirm: None,
-    };
+    let item = |id: &str| BatchItem { tool_name: "orders/get".to_owned(), arguments: json!({"id": id}), confirm: None };
     let items = [item("a"), item("none"), item("c"), item("d")];
     let shop: AdapterId = "shop".parse().unwrap();
-    let results = fixture
-        .caller
-        .batch(&fixture.workspace, &shop, &items, 4, &CallOptions::default())
-        .await
-        .unwrap();
+    let results = fixture.caller.batch(&fixture.workspace, &shop, &items, 4, &CallOptions::default()).await.unwrap();
     let numbers: Vec<_> = results.iter().map(|result| result.response.unwrap().0).collect();
     assert_eq!(numbers, [1, 2, 3, 4]);
     let failed: Vec<_> = results.iter().map(|result| result.outcome.is_err()).collect();
     assert_eq!(failed, [false, true, false, false]);
-    assert_eq!(
-        fixture.workspace.response(ResponseId(2)).unwrap().summary.status,
-        Some(404)
-    );
-    let AdapterError::Call(failure) = results[1].outcome.as_ref().unwrap_err() else {
-        panic!("not a call's failure")
-    };
+    assert_eq!(fixture.workspace.response(ResponseId(2)).unwrap().summary.status, Some(404));
+    let AdapterError::Call(failure) = results[1].outcome.as_ref().unwrap_err() else { panic!("not a call's failure") };
     assert!(matches!(&failure.cause, RunError::Gate(error) if matches!(**error, GateError::Http { .. })));
     for (id, result) in [("a", &results[0]), ("c", &results[2])] {
         let stored = fixture.workspace.response(result.response.unwrap()).unwrap();
-        assert!(
-            stored.request.url.ends_with(&format!("/orders/{id}")),
-            "{}",
-            stored.request.url
-        );
+        assert!(stored.request.url.ends_with(&format!("/orders/{id}")), "{}", stored.request.url);
     }
-    let wrong = [
-        item("a"),
-        BatchItem {
-            tool_name: "nope".to_owned(),
-            ..item("b")
-        },
-    ];
-    let refused = fixture
-        .caller
-        .batch(&fixture.workspace, &shop, &wrong, 4, &CallOptions::default())
-        .await;
+    let wrong = [item("a"), BatchItem { tool_name: "nope".to_owned(), ..item("b") }];
+    let refused = fixture.caller.batch(&fixture.workspace, &shop, &wrong, 4, &CallOptions::default()).await;
     assert!(matches!(refused, Err(AdapterError::BatchItem { index: 1, .. })));
     assert_eq!(fixture.seen().len(), 4, "nothing of a refused batch is sent");
 }
@@ -336,23 +239,14 @@ async fn a_batch_answers_in_order_and_a_failure_keeps_its_number() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_component_does_not_run_and_the_number_is_closed() {
     let fixture = Fixture::new();
-    let file = fixture
-        .home
-        .adapter_dir(&"shop".parse().unwrap())
-        .join(package::COMPONENT);
+    let file = fixture.home.adapter_dir(&"shop".parse().unwrap()).join(package::COMPONENT);
     let mut bytes = rote_home::read_capped(&file, 1 << 24).unwrap();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     write_durable(&file, &bytes, FileMode::Private).unwrap();
-    let error = fixture
-        .call("orders/list", json!({}), &CallOptions::default())
-        .await
-        .unwrap_err();
+    let error = fixture.call("orders/list", json!({}), &CallOptions::default()).await.unwrap_err();
     assert!(matches!(error, AdapterError::Changed { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::FingerprintMismatch);
-    assert_eq!(
-        fixture.workspace.summary(ResponseId(1)).unwrap().state,
-        ResponseState::Error
-    );
+    assert_eq!(fixture.workspace.summary(ResponseId(1)).unwrap().state, ResponseState::Error);
     assert!(fixture.seen().is_empty());
 }

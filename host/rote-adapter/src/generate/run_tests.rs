@@ -44,9 +44,7 @@ impl Running {
 
     fn describe(&mut self) -> Val {
         let mut results = [Val::Bool(false)];
-        self.function("describe")
-            .call(&mut self.store, &[], &mut results)
-            .unwrap();
+        self.function("describe").call(&mut self.store, &[], &mut results).unwrap();
         let [result] = results;
         result
     }
@@ -55,9 +53,7 @@ impl Running {
     fn call(&mut self, tool: &str, arguments: &serde_json::Value) -> Result<Val, String> {
         let parameters = [Val::String(tool.into()), Val::String(arguments.to_string())];
         let mut results = [Val::Bool(false)];
-        self.function("call")
-            .call(&mut self.store, &parameters, &mut results)
-            .unwrap();
+        self.function("call").call(&mut self.store, &parameters, &mut results).unwrap();
         let [result] = results;
         match result {
             Val::Result(Ok(Some(response))) => Ok(*response),
@@ -89,9 +85,7 @@ fn operation(number: usize, path_bytes: usize) -> Operation {
 }
 
 fn field<'a>(record: &'a Val, name: &str) -> &'a Val {
-    let Val::Record(fields) = record else {
-        panic!("not a record: {record:?}")
-    };
+    let Val::Record(fields) = record else { panic!("not a record: {record:?}") };
     &fields.iter().find(|(field, _)| field == name).unwrap().1
 }
 
@@ -101,9 +95,7 @@ fn a_call_hands_one_built_request_to_the_host() {
     assert_eq!(running.describe(), Val::String(r#"{"tools":2,"table":1}"#.into()));
     let response = running.call("tool_2", &json!({ "id": "a/b", "text": "hi" })).unwrap();
     assert_eq!(field(&response, "id"), &Val::U64(7));
-    let [request] = running.store.data().as_slice() else {
-        panic!("not one request")
-    };
+    let [request] = running.store.data().as_slice() else { panic!("not one request") };
     assert_eq!(field(request, "method"), &Val::String("POST".into()));
     assert_eq!(field(request, "url"), &Val::String("/v2/a%2Fb/pp".into()));
     let body = br#"{"text":"hi"}"#.iter().copied().map(Val::U8).collect();
@@ -117,10 +109,7 @@ fn what_cannot_be_built_is_an_error_and_not_a_request() {
     let mut running = Running::start(&[operation(1, 2)]);
     assert_eq!(running.call("tool_9", &json!({})), Err("not-found".into()));
     assert_eq!(running.call("tool_1", &json!({})), Err("invalid-input".into()));
-    assert_eq!(
-        running.call("tool_1", &json!({ "id": ".." })),
-        Err("invalid-input".into())
-    );
+    assert_eq!(running.call("tool_1", &json!({ "id": ".." })), Err("invalid-input".into()));
     assert_eq!(running.call("tool_1", &json!([])), Err("invalid-input".into()));
     assert!(running.store.data().is_empty());
 }
@@ -131,9 +120,7 @@ fn a_large_table_survives_the_allocations_of_the_guest() {
     let mut running = Running::start(&operations);
     let text = "x".repeat(1_000_000);
     for number in [0, 49, 7, 31, 7] {
-        running
-            .call(&format!("tool_{number}"), &json!({ "id": number, "text": text }))
-            .unwrap();
+        running.call(&format!("tool_{number}"), &json!({ "id": number, "text": text })).unwrap();
         let expected = format!("/v{number}/{number}/{}", "p".repeat(100_000));
         let request = running.store.data().last().unwrap();
         assert!(field(request, "url") == &Val::String(expected), "tool_{number}");

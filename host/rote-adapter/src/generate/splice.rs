@@ -22,9 +22,7 @@ const PAGE_BYTES: u64 = 65_536;
 pub(super) fn splice(module: &[u8], bytes: &[u8]) -> Result<Vec<u8>, GenerateError> {
     let mut splicer = Splicer::plan(module, bytes)?;
     let mut output = Module::new();
-    splicer
-        .parse_core_module(&mut output, Parser::new(0), module)
-        .map_err(|error| refused(error.to_string()))?;
+    splicer.parse_core_module(&mut output, Parser::new(0), module).map_err(|error| refused(error.to_string()))?;
     Ok(output.finish())
 }
 
@@ -47,32 +45,20 @@ struct Splicer<'a> {
 impl<'a> Splicer<'a> {
     fn plan(module: &[u8], bytes: &'a [u8]) -> Result<Self, GenerateError> {
         let shape = Shape::read(module).map_err(|error| refused(error.to_string()))?;
-        let pair = shape
-            .pair()
-            .ok_or_else(|| refused(format!("it exports no global `{PAIR_GLOBAL}`")))?;
-        let old_pages = shape
-            .memory_pages
-            .ok_or_else(|| refused("it has no memory of its own"))?;
+        let pair = shape.pair().ok_or_else(|| refused(format!("it exports no global `{PAIR_GLOBAL}`")))?;
+        let old_pages = shape.memory_pages.ok_or_else(|| refused("it has no memory of its own"))?;
         if !shape.has_data_section {
             return Err(refused("it has no data section"));
         }
         let too_large = || refused("the table does not fit into 32-bit memory");
         let length = u32::try_from(bytes.len()).map_err(|_| too_large())?;
-        let address = old_pages
-            .checked_mul(PAGE_BYTES)
-            .and_then(|end| u32::try_from(end).ok())
-            .ok_or_else(too_large)?;
+        let address =
+            old_pages.checked_mul(PAGE_BYTES).and_then(|end| u32::try_from(end).ok()).ok_or_else(too_large)?;
         let pages = old_pages + u64::from(length).div_ceil(PAGE_BYTES);
         if pages >= u64::from(u32::MAX) / PAGE_BYTES {
             return Err(too_large());
         }
-        Ok(Self {
-            bytes,
-            address,
-            length,
-            pair,
-            pages,
-        })
+        Ok(Self { bytes, address, length, pair, pages })
     }
 }
 
@@ -96,11 +82,7 @@ impl Reencode for Splicer<'_> {
         section: wasmparser::DataSectionReader<'_>,
     ) -> Result<(), reencode::Error> {
         reencode::utils::parse_data_section(self, data, section)?;
-        data.active(
-            0,
-            &ConstExpr::i32_const(self.address.cast_signed()),
-            self.bytes.iter().copied(),
-        );
+        data.active(0, &ConstExpr::i32_const(self.address.cast_signed()), self.bytes.iter().copied());
         let mut pair = [0; 8];
         pair[..4].copy_from_slice(&self.address.to_le_bytes());
         pair[4..].copy_from_slice(&self.length.to_le_bytes());

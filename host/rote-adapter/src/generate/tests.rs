@@ -46,9 +46,7 @@ fn surface(component: &[u8]) -> (Vec<String>, Vec<(String, ComponentExternalKind
 }
 
 fn validate(component: &[u8]) {
-    Validator::new_with_features(WasmFeatures::default())
-        .validate_all(component)
-        .unwrap();
+    Validator::new_with_features(WasmFeatures::default()).validate_all(component).unwrap();
 }
 
 #[test]
@@ -73,9 +71,7 @@ fn an_adapter_without_operations_is_a_component() {
 
 #[test]
 fn a_table_of_five_megabytes_fits() {
-    let operations: Vec<_> = (0..50)
-        .map(|number| operation(&format!("tool_{number}"), 100_000))
-        .collect();
+    let operations: Vec<_> = (0..50).map(|number| operation(&format!("tool_{number}"), 100_000)).collect();
     let component = generate(&operations).unwrap();
     assert!(component.len() > 5_000_000);
     validate(&component);

@@ -20,10 +20,7 @@ pub(crate) struct BaseUrl {
 impl BaseUrl {
     /// Reads a base URL.
     pub(crate) fn parse(text: &str) -> Result<Self, AdapterError> {
-        let refuse = |reason: &str| AdapterError::BaseUrl {
-            url: masked(text),
-            reason: reason.to_owned(),
-        };
+        let refuse = |reason: &str| AdapterError::BaseUrl { url: masked(text), reason: reason.to_owned() };
         let url = Url::parse(text.trim()).map_err(|error| refuse(&error.to_string()))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refuse("only http and https are sent"));
@@ -41,11 +38,7 @@ impl BaseUrl {
             None => return Err(refuse("it has no host")),
         };
         let port = url.port_or_known_default().ok_or_else(|| refuse("it has no port"))?;
-        Ok(Self {
-            url: url.as_str().trim_end_matches('/').to_owned(),
-            host,
-            port,
-        })
+        Ok(Self { url: url.as_str().trim_end_matches('/').to_owned(), host, port })
     }
 }
 
@@ -60,19 +53,12 @@ fn masked(text: &str) -> String {
 /// What a base URL grants when a person typed it: a literal loopback address, that port, and nothing else.
 pub(crate) fn grant(base: &BaseUrl) -> Option<AllowedRange> {
     let address = base.host.filter(IpAddr::is_loopback)?;
-    Some(AllowedRange {
-        cidr: IpNet::from(address),
-        port: Some(base.port),
-        reason: "typed as base URL".to_owned(),
-    })
+    Some(AllowedRange { cidr: IpNet::from(address), port: Some(base.port), reason: "typed as base URL".to_owned() })
 }
 
 /// Reads an address range as a person types it; a bare address is that address alone.
 pub(crate) fn parse_range(text: &str) -> Result<IpNet, AdapterError> {
-    let refuse = |reason: &str| AdapterError::Range {
-        text: text.to_owned(),
-        reason: reason.to_owned(),
-    };
+    let refuse = |reason: &str| AdapterError::Range { text: text.to_owned(), reason: reason.to_owned() };
     if let Ok(address) = text.parse::<IpAddr>() {
         return Ok(IpNet::from(address));
     }
@@ -126,17 +112,9 @@ mod tests {
     #[test]
     fn only_a_literal_loopback_address_grants_and_only_its_port() {
         let granted = |url: &str| grant(&BaseUrl::parse(url).unwrap()).map(|r| (r.cidr.to_string(), r.port));
-        assert_eq!(
-            granted("http://127.0.0.1:8741"),
-            Some(("127.0.0.1/32".to_owned(), Some(8741)))
-        );
+        assert_eq!(granted("http://127.0.0.1:8741"), Some(("127.0.0.1/32".to_owned(), Some(8741))));
         assert_eq!(granted("http://[::1]/x"), Some(("::1/128".to_owned(), Some(80))));
-        for none in [
-            "http://localhost:80",
-            "http://10.0.0.1",
-            "http://169.254.169.254",
-            "https://example.com",
-        ] {
+        for none in ["http://localhost:80", "http://10.0.0.1", "http://169.254.169.254", "https://example.com"] {
             assert_eq!(granted(none), None, "{none}");
         }
     }

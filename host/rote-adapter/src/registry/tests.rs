@@ -50,10 +50,7 @@ impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path().join("home")).unwrap();
-        Self {
-            _dir: dir,
-            adapters: Adapters::new(&home, Arc::new(Fixed)),
-        }
+        Self { _dir: dir, adapters: Adapters::new(&home, Arc::new(Fixed)) }
     }
 
     fn installed() -> Self {
@@ -64,8 +61,7 @@ impl Fixture {
 
     fn install(&self, name: &str, text: &str, options: &InstallOptions) -> Result<InstallReport, AdapterError> {
         let document = Document::embedded("shop.json", text.as_bytes());
-        self.adapters
-            .install(&id(name), &document, Loader::new(&document), options)
+        self.adapters.install(&id(name), &document, Loader::new(&document), options)
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -88,11 +84,8 @@ fn id(name: &str) -> AdapterId {
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<String> = dir
-        .read_dir()
-        .unwrap()
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> =
+        dir.read_dir().unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -124,72 +117,34 @@ fn a_package_has_the_files_that_the_layout_lists() {
 #[test]
 fn the_report_says_what_was_made_and_a_dry_run_makes_nothing() {
     let fixture = Fixture::new();
-    let dry = InstallOptions {
-        dry_run: true,
-        ..InstallOptions::default()
-    };
+    let dry = InstallOptions { dry_run: true, ..InstallOptions::default() };
     let planned = fixture.install("shop", SHOP, &dry).unwrap();
     assert!(fixture.adapters.ids().unwrap().is_empty());
     let made = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap();
-    assert_eq!(
-        InstallReport {
-            dry_run: false,
-            ..planned
-        },
-        made
-    );
+    assert_eq!(InstallReport { dry_run: false, ..planned }, made);
     let counts = made.operations;
     assert_eq!(counts.total, 3);
     assert_eq!(counts.generated + counts.repaired + counts.skipped, counts.total);
-    assert_eq!(
-        (made.adapter.tools, made.adapter.base_url.as_deref()),
-        (3, Some("https://shop.example/v2"))
-    );
-    assert_eq!(
-        made.component.bytes,
-        fixture.file("adapter.wasm").metadata().unwrap().len()
-    );
-    assert_eq!(
-        made.sensitivity_tier,
-        SensitivityTier::High,
-        "a card number is asked for"
-    );
+    assert_eq!((made.adapter.tools, made.adapter.base_url.as_deref()), (3, Some("https://shop.example/v2")));
+    assert_eq!(made.component.bytes, fixture.file("adapter.wasm").metadata().unwrap().len());
+    assert_eq!(made.sensitivity_tier, SensitivityTier::High, "a card number is asked for");
 }
 
 #[test]
 fn what_is_opened_is_what_was_installed() {
     let fixture = Fixture::installed();
     let adapter = fixture.adapters.open(&id("shop")).unwrap();
-    assert_eq!(
-        adapter.tool_names().collect::<Vec<_>>(),
-        ["orders/cancel", "orders/create", "orders/list"]
-    );
+    assert_eq!(adapter.tool_names().collect::<Vec<_>>(), ["orders/cancel", "orders/create", "orders/list"]);
     let tool = adapter.tool("orders/cancel").unwrap();
     assert_eq!((tool.method, tool.path.as_str()), (Method::Delete, "/orders/{id}"));
     assert!(adapter.policy().is_ok());
-    assert!(
-        adapter
-            .check_arguments("orders/cancel", &serde_json::json!({"id": "7"}))
-            .is_ok()
-    );
-    let error = adapter
-        .check_arguments("orders/list", &serde_json::json!({"limt": 7}))
-        .unwrap_err();
+    assert!(adapter.check_arguments("orders/cancel", &serde_json::json!({"id": "7"})).is_ok());
+    let error = adapter.check_arguments("orders/list", &serde_json::json!({"limt": 7})).unwrap_err();
     assert!(error.to_string().contains("did you mean `limit`"), "{error}");
     let error = adapter.tool("order_list").unwrap_err();
-    assert!(
-        matches!(&error, AdapterError::UnknownTool { nearest, .. } if nearest[0] == "orders/list"),
-        "{error}"
-    );
+    assert!(matches!(&error, AdapterError::UnknownTool { nearest, .. } if nearest[0] == "orders/list"), "{error}");
     let capabilities = fixture.adapters.capabilities(&id("shop")).unwrap();
-    assert_eq!(
-        (
-            capabilities.tool_count,
-            capabilities.read_operations,
-            capabilities.write_operations
-        ),
-        (3, 1, 2)
-    );
+    assert_eq!((capabilities.tool_count, capabilities.read_operations, capabilities.write_operations), (3, 1, 2));
 }
 
 #[test]
@@ -198,22 +153,11 @@ fn the_fingerprint_is_the_surface_and_nothing_else() {
     let print = |name: &str, text: &str, options: InstallOptions| {
         fixture.install(name, text, &options).unwrap().adapter.fingerprint
     };
-    let base = |url: &str| InstallOptions {
-        base_url: Some(url.to_owned()),
-        ..InstallOptions::default()
-    };
+    let base = |url: &str| InstallOptions { base_url: Some(url.to_owned()), ..InstallOptions::default() };
     let one = print("a", SHOP, InstallOptions::default());
-    assert_eq!(
-        one,
-        print("b", SHOP, base("https://other.example")),
-        "ids and base URLs are outside of it"
-    );
+    assert_eq!(one, print("b", SHOP, base("https://other.example")), "ids and base URLs are outside of it");
     let reworded = SHOP.replace("Place an order.", "Puts an order in.");
-    assert_eq!(
-        one,
-        print("c", &reworded, InstallOptions::default()),
-        "prose is outside of it"
-    );
+    assert_eq!(one, print("c", &reworded, InstallOptions::default()), "prose is outside of it");
     let changed = SHOP.replace("\"maximum\": 100", "\"maximum\": 50");
     assert_ne!(one, print("d", &changed, InstallOptions::default()));
 }
@@ -223,23 +167,11 @@ fn an_installed_adapter_is_replaced_only_when_asked_and_a_persons_marks_survive(
     let fixture = Fixture::installed();
     let error = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap_err();
     assert!(matches!(error, AdapterError::Exists { .. }), "{error}");
-    fixture.rewrite(
-        "config/policies.json",
-        "\"deny_list\": []",
-        "\"deny_list\": [\"orders/cancel\"]",
-    );
-    rote_home::append_line(
-        &fixture.file("logs/write_guard_2026-01-01.jsonl"),
-        "{}",
-        FileMode::Private,
-    )
-    .unwrap();
+    fixture.rewrite("config/policies.json", "\"deny_list\": []", "\"deny_list\": [\"orders/cancel\"]");
+    rote_home::append_line(&fixture.file("logs/write_guard_2026-01-01.jsonl"), "{}", FileMode::Private).unwrap();
     let before = fixture.adapters.open(&id("shop")).unwrap();
     let changed = SHOP.replace("\"maximum\": 100", "\"maximum\": 50");
-    let replace = InstallOptions {
-        replace: true,
-        ..InstallOptions::default()
-    };
+    let replace = InstallOptions { replace: true, ..InstallOptions::default() };
     let report = fixture.install("shop", &changed, &replace).unwrap();
     assert!(report.replaced);
     let after = fixture.adapters.open(&id("shop")).unwrap();
@@ -247,10 +179,7 @@ fn an_installed_adapter_is_replaced_only_when_asked_and_a_persons_marks_survive(
     assert!(fixture.text("config/policies.json").contains("orders/cancel"));
     assert_eq!(fixture.text("logs/write_guard_2026-01-01.jsonl"), "{}\n");
     // Who opened the old one still reads the old one's tools.
-    assert_eq!(
-        before.tool("orders/list").unwrap().input_schema["properties"]["limit"]["maximum"],
-        100
-    );
+    assert_eq!(before.tool("orders/list").unwrap().input_schema["properties"]["limit"]["maximum"], 100);
     assert_eq!(names(&fixture.adapters.home().adapters_dir()), [".lock-shop", "shop"]);
 }
 
@@ -258,16 +187,8 @@ fn an_installed_adapter_is_replaced_only_when_asked_and_a_persons_marks_survive(
 fn an_installation_that_fails_or_was_killed_leaves_nothing() {
     let fixture = Fixture::new();
     let adapters_dir = fixture.adapters.home().adapters_dir();
-    for broken in [
-        "",
-        "{",
-        "<html></html>",
-        r#"{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{}}"#,
-    ] {
-        assert!(
-            fixture.install("shop", broken, &InstallOptions::default()).is_err(),
-            "{broken}"
-        );
+    for broken in ["", "{", "<html></html>", r#"{"openapi":"3.1.0","info":{"title":"x","version":"1"},"paths":{}}"#] {
+        assert!(fixture.install("shop", broken, &InstallOptions::default()).is_err(), "{broken}");
         assert!(names(&adapters_dir).is_empty(), "{broken}: {:?}", names(&adapters_dir));
     }
     // A kill leaves the staging directory without its lock; the next installation sweeps it.
@@ -283,11 +204,7 @@ fn every_edit_of_an_installed_package_is_noticed() {
     let fixture = Fixture::installed();
     let cases = [
         ("manifest.json", "\"version\": \"2.0\"", "\"version\": \"2.1\""),
-        (
-            "manifest.json",
-            "\"spec_type\": \"openapi31\"",
-            "\"spec_type\": \"openapi3\"",
-        ),
+        ("manifest.json", "\"spec_type\": \"openapi31\"", "\"spec_type\": \"openapi3\""),
     ];
     for (file, from, to) in cases {
         fixture.rewrite(file, from, to);
@@ -299,10 +216,7 @@ fn every_edit_of_an_installed_package_is_noticed() {
     fixture.rewrite("tools.json", "/orders/{id}", "/admins/{id}");
     let fresh = Adapters::new(fixture.adapters.home(), Arc::new(Fixed));
     let adapter = fresh.open(&id("shop")).unwrap();
-    assert!(matches!(
-        adapter.tool("orders/cancel").unwrap_err(),
-        AdapterError::Changed { .. }
-    ));
+    assert!(matches!(adapter.tool("orders/cancel").unwrap_err(), AdapterError::Changed { .. }));
     assert!(adapter.tool("orders/list").is_ok(), "the others are as they were");
 }
 
@@ -314,10 +228,7 @@ fn a_package_that_cannot_be_read_is_named_and_spoils_nothing() {
         write_durable(&fixture.file("manifest.json"), content.as_bytes(), FileMode::Private).unwrap();
         let (entries, problems) = fixture.adapters.list().unwrap();
         assert_eq!((entries.len(), problems.len()), (1, 1), "{content}");
-        assert!(
-            matches!(fixture.adapters.open(&id("shop")), Err(AdapterError::Damaged { .. })),
-            "{content}"
-        );
+        assert!(matches!(fixture.adapters.open(&id("shop")), Err(AdapterError::Damaged { .. })), "{content}");
         let (hits, problems) = fixture.adapters.explore("cancel order", 5).unwrap();
         assert_eq!((hits[0].tool.name.as_str(), problems.len()), ("orders/cancel", 1));
     }
@@ -329,47 +240,28 @@ fn a_package_that_cannot_be_read_is_named_and_spoils_nothing() {
 fn a_manifest_of_another_adapter_is_refused() {
     let fixture = Fixture::installed();
     fixture.rewrite("manifest.json", "\"id\": \"shop\"", "\"id\": \"bank\"");
-    assert!(matches!(
-        fixture.adapters.open(&id("shop")),
-        Err(AdapterError::Damaged { .. })
-    ));
+    assert!(matches!(fixture.adapters.open(&id("shop")), Err(AdapterError::Damaged { .. })));
 }
 
 #[test]
 fn an_unknown_adapter_is_answered_with_near_names() {
     let fixture = Fixture::installed();
     let error = fixture.adapters.open(&id("shp")).unwrap_err();
-    assert!(
-        matches!(&error, AdapterError::NotInstalled { nearest, .. } if nearest == &["shop"]),
-        "{error}"
-    );
-    assert!(matches!(
-        fixture.adapters.remove(&id("shp")),
-        Err(AdapterError::NotInstalled { .. })
-    ));
+    assert!(matches!(&error, AdapterError::NotInstalled { nearest, .. } if nearest == &["shop"]), "{error}");
+    assert!(matches!(fixture.adapters.remove(&id("shp")), Err(AdapterError::NotInstalled { .. })));
 }
 
 #[test]
 fn a_policy_that_cannot_be_read_denies_and_is_read_again_when_it_is_mended() {
     let fixture = Fixture::installed();
     let good = fixture.text("config/policies.json");
-    write_durable(
-        &fixture.file("config/policies.json"),
-        b"{\n\"saef_list\": []}",
-        FileMode::Private,
-    )
-    .unwrap();
+    write_durable(&fixture.file("config/policies.json"), b"{\n\"saef_list\": []}", FileMode::Private).unwrap();
     let adapter = fixture.adapters.open(&id("shop")).unwrap();
     let error = adapter.policy().as_ref().as_ref().unwrap_err();
     assert_eq!(error.line, 2, "{error}");
     rote_home::remove_file(&fixture.file("config/policies.json")).unwrap();
     assert!(fixture.adapters.open(&id("shop")).unwrap().policy().is_err());
-    write_durable(
-        &fixture.file("config/policies.json"),
-        good.as_bytes(),
-        FileMode::Private,
-    )
-    .unwrap();
+    write_durable(&fixture.file("config/policies.json"), good.as_bytes(), FileMode::Private).unwrap();
     assert!(fixture.adapters.open(&id("shop")).unwrap().policy().is_ok());
 }
 
@@ -383,29 +275,16 @@ fn only_a_typed_loopback_address_is_a_grant() {
     let ranges = || {
         let adapter = fixture.adapters.open(&id("shop")).unwrap();
         let policy = Result::as_ref(adapter.policy()).unwrap();
-        policy
-            .allowed_ranges()
-            .iter()
-            .map(|r| (r.cidr.to_string(), r.port))
-            .collect::<Vec<_>>()
+        policy.allowed_ranges().iter().map(|r| (r.cidr.to_string(), r.port)).collect::<Vec<_>>()
     };
     assert!(ranges().is_empty());
     let fingerprint = report.adapter.fingerprint;
-    let line = fixture
-        .adapters
-        .set_base_url(&id("shop"), "http://127.0.0.1:9000/")
-        .unwrap();
-    assert_eq!(
-        (line.base_url.as_deref(), &line.fingerprint),
-        (Some("http://127.0.0.1:9000"), &fingerprint)
-    );
+    let line = fixture.adapters.set_base_url(&id("shop"), "http://127.0.0.1:9000/").unwrap();
+    assert_eq!((line.base_url.as_deref(), &line.fingerprint), (Some("http://127.0.0.1:9000"), &fingerprint));
     assert_eq!(ranges(), [("127.0.0.1/32".to_owned(), Some(9000))]);
     fixture.adapters.set_base_url(&id("shop"), "http://10.0.0.7/").unwrap();
     assert_eq!(ranges().len(), 1);
-    fixture
-        .adapters
-        .allow_cidr(&id("shop"), "10.0.0.7", Some(80), "test box")
-        .unwrap();
+    fixture.adapters.allow_cidr(&id("shop"), "10.0.0.7", Some(80), "test box").unwrap();
     assert_eq!(ranges()[1], ("10.0.0.7/32".to_owned(), Some(80)));
     assert_eq!(fixture.adapters.disallow_cidr(&id("shop"), "10.0.0.7").unwrap(), 1);
     assert!(matches!(
@@ -417,28 +296,14 @@ fn only_a_typed_loopback_address_is_a_grant() {
 #[test]
 fn a_new_grant_joins_the_marks_of_a_replaced_adapter() {
     let fixture = Fixture::installed();
-    fixture.rewrite(
-        "config/policies.json",
-        "\"confirm_list\": []",
-        "\"confirm_list\": [\"orders/*\"]",
-    );
+    fixture.rewrite("config/policies.json", "\"confirm_list\": []", "\"confirm_list\": [\"orders/*\"]");
     let base_url = Some("http://127.0.0.1:1234".to_owned());
-    let options = InstallOptions {
-        replace: true,
-        base_url,
-        ..InstallOptions::default()
-    };
-    assert_eq!(
-        fixture.install("shop", SHOP, &options).unwrap().granted,
-        ["127.0.0.1/32 port 1234"]
-    );
+    let options = InstallOptions { replace: true, base_url, ..InstallOptions::default() };
+    assert_eq!(fixture.install("shop", SHOP, &options).unwrap().granted, ["127.0.0.1/32 port 1234"]);
     let text = fixture.text("config/policies.json");
     assert!(text.contains("orders/*") && text.contains("127.0.0.1/32"), "{text}");
     write_durable(&fixture.file("config/policies.json"), b"{", FileMode::Private).unwrap();
-    assert!(matches!(
-        fixture.install("shop", SHOP, &options),
-        Err(AdapterError::Policy(_))
-    ));
+    assert!(matches!(fixture.install("shop", SHOP, &options), Err(AdapterError::Policy(_))));
 }
 
 #[test]
@@ -464,10 +329,7 @@ fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
     let document = Document::read(&dir.path().join("openapi.yaml")).unwrap();
     assert!(matches!(document.reach, Reach::Directory(_)));
     let loader = Loader::new(&document);
-    let report = fixture
-        .adapters
-        .install(&id("shop"), &document, loader, &InstallOptions::default())
-        .unwrap();
+    let report = fixture.adapters.install(&id("shop"), &document, loader, &InstallOptions::default()).unwrap();
     assert_eq!(report.adapter.base_url, None);
     assert!(report.next[0].contains("set shop base_url"), "{:?}", report.next);
     let spec: serde_json::Value = serde_json::from_str(&fixture.text("spec.json")).unwrap();
@@ -481,13 +343,9 @@ fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
 fn racing_installations_make_one_adapter() {
     let fixture = Fixture::new();
     let made = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..4)
-            .map(|_| scope.spawn(|| fixture.install("shop", SHOP, &InstallOptions::default()).is_ok()))
-            .collect();
-        threads
-            .into_iter()
-            .map(|thread| usize::from(thread.join().unwrap()))
-            .sum::<usize>()
+        let threads: Vec<_> =
+            (0..4).map(|_| scope.spawn(|| fixture.install("shop", SHOP, &InstallOptions::default()).is_ok())).collect();
+        threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
     });
     assert_eq!(made, 1);
     fixture.adapters.open(&id("shop")).unwrap().all_tools().unwrap();

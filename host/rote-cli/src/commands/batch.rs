@@ -32,17 +32,11 @@ impl Batch {
             usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
         })?;
         let app = context.app()?;
-        let plan = BatchPlan {
-            parallel: usize::from(self.parallel),
-            templates: self.templates,
-        };
+        let plan = BatchPlan { parallel: usize::from(self.parallel), templates: self.templates };
         let done = context.block_on(app.batch(&self.id, &calls, plan))??;
         note_created(ui, done.created_workspace.as_ref());
         let exit = u8::from(done.failed > 0);
-        Ok(Report {
-            exit,
-            ..Report::new(&done, text_of_batch(&done))
-        })
+        Ok(Report { exit, ..Report::new(&done, text_of_batch(&done)) })
     }
 }
 
@@ -53,11 +47,7 @@ fn text_of_batch(done: &Batched) -> String {
         .map(|one| {
             let id = one.response.map(|id| id.to_string()).unwrap_or_default();
             let status = one.status.map(|status| status.to_string()).unwrap_or_default();
-            let error = one
-                .error
-                .as_ref()
-                .map(|error| error.message.clone())
-                .unwrap_or_default();
+            let error = one.error.as_ref().map(|error| error.message.clone()).unwrap_or_default();
             vec![id, one.tool_name.clone(), status, error]
         })
         .collect();

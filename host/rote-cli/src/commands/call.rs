@@ -74,12 +74,7 @@ pub(super) struct Wish {
 impl Call {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let (arguments, parameters) = self.arguments.read(context)?;
-        let wish = Wish {
-            id: self.id,
-            tool: self.tool,
-            arguments,
-            parameters,
-        };
+        let wish = Wish { id: self.id, tool: self.tool, arguments, parameters };
         self.options.call(context, ui, wish)
     }
 }
@@ -111,10 +106,7 @@ impl Options {
         };
         let app = context.app()?;
         match context.block_on(app.call(request))?? {
-            Called::Preview {
-                preview: shown,
-                created_workspace,
-            } => {
+            Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
                 let text = preview(&shown);
                 Ok(Report::new(json!({ "dry_run": shown }), text))
@@ -157,17 +149,11 @@ pub(super) fn text_of(context: &Context, word: &str) -> Result<String> {
 fn object(text: &str) -> Result<Map<String, Value>> {
     let value: Value = serde_json::from_str(text).map_err(|error| {
         let message = format!("the arguments are not JSON: {error}");
-        usage(
-            message,
-            r#"rote call ID TOOL '{"name": "value"}', or --param name=value"#,
-        )
+        usage(message, r#"rote call ID TOOL '{"name": "value"}', or --param name=value"#)
     })?;
     match value {
         Value::Object(fields) => Ok(fields),
-        _ => Err(usage(
-            "the arguments are not a JSON object",
-            r#"rote call ID TOOL '{"name": "value"}'"#,
-        )),
+        _ => Err(usage("the arguments are not a JSON object", r#"rote call ID TOOL '{"name": "value"}'"#)),
     }
 }
 
@@ -177,9 +163,7 @@ fn parameter(context: &Context, word: &str) -> Result<(String, Value)> {
     let Some((name, text)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(usage(format!("`{word}` is no argument"), "--param name=value"));
     };
-    let file = text
-        .strip_prefix('@')
-        .filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
+    let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     let value = match file {
         Some(escaped) if escaped.starts_with('@') => Value::String(escaped.to_owned()),
         Some(path) => context.app()?.file_argument(Path::new(path))?,

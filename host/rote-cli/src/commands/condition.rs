@@ -150,12 +150,7 @@ impl Condition {
             Self::AllSuccess { ids } => Asked::AllSuccess(ids),
             Self::Exists { id, program } => Asked::Exists(id, program),
             Self::IsEmpty { id, program } => Asked::IsEmpty(id, program),
-            Self::Compare {
-                id,
-                program,
-                operator,
-                value,
-            } => Asked::Compare(id, program, operator, value),
+            Self::Compare { id, program, operator, value } => Asked::Compare(id, program, operator, value),
             Self::IsType { id, program, wanted } => Asked::IsType(id, program, wanted),
             Self::Changed { before, after, program } => Asked::Changed(before, after, program),
             Self::Expect { id, programs } => Asked::Expect(id, programs),

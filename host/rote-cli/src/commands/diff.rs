@@ -40,19 +40,11 @@ impl Diff {
 }
 
 fn lines(change: &Change) -> Vec<String> {
-    let place = if change.pointer.is_empty() {
-        "/"
-    } else {
-        &change.pointer
-    };
+    let place = if change.pointer.is_empty() { "/" } else { &change.pointer };
     let value = |value: &Option<Value>| clip(&value.as_ref().map(Value::to_string).unwrap_or_default(), MAX_VALUE);
     match change.kind {
         ChangeKind::Added => vec![format!("+ {place}: {}", value(&change.after))],
         ChangeKind::Removed => vec![format!("- {place}: {}", value(&change.before))],
-        _ => vec![format!(
-            "~ {place}: {} → {}",
-            value(&change.before),
-            value(&change.after)
-        )],
+        _ => vec![format!("~ {place}: {} → {}", value(&change.before), value(&change.after))],
     }
 }

@@ -58,9 +58,7 @@ fn responses(listing: &Listing) -> String {
                 (Some(adapter), Some(tool)) => format!("{adapter} {tool}"),
                 _ => "injected".to_owned(),
             };
-            let status = one
-                .status
-                .map_or_else(|| one.state.as_str().to_owned(), |status| status.to_string());
+            let status = one.status.map_or_else(|| one.state.as_str().to_owned(), |status| status.to_string());
             let time = one.duration_ms.map(milliseconds).unwrap_or_default();
             vec![one.id.to_string(), source, status, size(one.bytes), time]
         })
@@ -70,16 +68,9 @@ fn responses(listing: &Listing) -> String {
         0 => String::new(),
         saved => format!(", {} tokens saved by {}", count(saved), queries(stats.queries)),
     };
-    format!(
-        "{head}{saved}\n{}",
-        table(&["id", "call", "status", "size", "time"], &rows)
-    )
+    format!("{head}{saved}\n{}", table(&["id", "call", "status", "size", "time"], &rows))
 }
 
 fn queries(number: u64) -> String {
-    if number == 1 {
-        "1 query".to_owned()
-    } else {
-        format!("{} queries", count(number))
-    }
+    if number == 1 { "1 query".to_owned() } else { format!("{} queries", count(number)) }
 }

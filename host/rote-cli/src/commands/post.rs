@@ -28,10 +28,7 @@ const HINT: &str =
 impl Post {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let Some(id) = self.endpoint.strip_prefix("adapter/").filter(|id| !id.is_empty()) else {
-            return Err(usage(
-                format!("`{}` is no endpoint of the form `adapter/ID`", self.endpoint),
-                HINT,
-            ));
+            return Err(usage(format!("`{}` is no endpoint of the form `adapter/ID`", self.endpoint), HINT));
         };
         let text = text_of(context, &self.message)?;
         let message: Value =
@@ -45,19 +42,9 @@ impl Post {
                 let tool = tool.ok_or_else(|| usage("`tool_name` is missing", HINT))?.to_owned();
                 let inner = arguments.get("arguments").and_then(Value::as_object).cloned();
                 let arguments = inner.unwrap_or_default();
-                Wish {
-                    id: id.to_owned(),
-                    tool,
-                    arguments,
-                    parameters: Vec::new(),
-                }
+                Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() }
             }
-            _ => Wish {
-                id: id.to_owned(),
-                tool,
-                arguments,
-                parameters: Vec::new(),
-            },
+            _ => Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() },
         };
         self.options.call(context, ui, wish)
     }
@@ -69,9 +56,7 @@ fn tools_call(message: &Value) -> Result<(String, Map<String, Value>)> {
         return Err(usage("the message is no `tools/call` request", HINT));
     }
     let params = &message["params"];
-    let name = params["name"]
-        .as_str()
-        .ok_or_else(|| usage("`params.name` is missing", HINT))?;
+    let name = params["name"].as_str().ok_or_else(|| usage("`params.name` is missing", HINT))?;
     match &params["arguments"] {
         Value::Null => Ok((name.to_owned(), Map::new())),
         Value::Object(fields) => Ok((name.to_owned(), fields.clone())),
@@ -82,11 +67,7 @@ fn tools_call(message: &Value) -> Result<(String, Map<String, Value>)> {
 fn probe(context: &Context, id: &str, arguments: &Map<String, Value>) -> Result<Report> {
     let query = arguments.get("query").and_then(Value::as_str);
     let query = query.ok_or_else(|| usage("`query` is missing", HINT))?;
-    let limit = arguments
-        .get("limit")
-        .and_then(Value::as_u64)
-        .unwrap_or(10)
-        .clamp(1, 50);
+    let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(10).clamp(1, 50);
     let found = context.app()?.probe(id, query, usize::try_from(limit).unwrap_or(10))?;
     let text = hits(&found, false);
     Ok(Report::new(json!({ "intent": query, "tools": found }), text))

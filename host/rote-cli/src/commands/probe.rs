@@ -43,12 +43,7 @@ impl Probe {
         };
         let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
         Ok(match found.first() {
-            Some(first) => report.next(format!(
-                "rote call {} {}{}",
-                first.adapter,
-                first.tool.name,
-                needed(first)
-            )),
+            Some(first) => report.next(format!("rote call {} {}{}", first.adapter, first.tool.name, needed(first))),
             None => report,
         })
     }
@@ -57,8 +52,5 @@ impl Probe {
 /// Returns the arguments that a tool needs, to be filled in.
 fn needed(hit: &Hit) -> String {
     let required = hit.tool.input_schema["required"].as_array().into_iter().flatten();
-    required
-        .filter_map(Value::as_str)
-        .map(|name| format!(" -p {name}=…"))
-        .collect()
+    required.filter_map(Value::as_str).map(|name| format!(" -p {name}=…")).collect()
 }

@@ -68,18 +68,10 @@ impl Query {
             }
             (None, Some(id), program) => {
                 let program = program.unwrap_or_else(|| ".".to_owned());
-                let query = rote_app::Query {
-                    response: id,
-                    program,
-                    unwrap_mcp: self.mcp,
-                    save_as: self.save,
-                };
+                let query = rote_app::Query { response: id, program, unwrap_mcp: self.mcp, save_as: self.save };
                 let result = context.app()?.query(&query)?;
-                let values: Vec<Value> = result
-                    .values
-                    .iter()
-                    .filter_map(|value| serde_json::from_str(value).ok())
-                    .collect();
+                let values: Vec<Value> =
+                    result.values.iter().filter_map(|value| serde_json::from_str(value).ok()).collect();
                 let saved = result.saved.as_ref().map(|variable| variable.name.clone());
                 let data = json!({ "response": id, "program": result.program, "values": values, "saved": saved });
                 let text = match &saved {

@@ -35,19 +35,11 @@ type Outcome = Result<Reply, Reply>;
 impl Reply {
     fn json(status: u16, value: &impl serde::Serialize) -> Self {
         let body = serde_json::to_vec(value).unwrap_or_default();
-        Self {
-            status,
-            headers: vec![("content-type", "application/json".to_owned())],
-            body,
-        }
+        Self { status, headers: vec![("content-type", "application/json".to_owned())], body }
     }
 
     fn empty(status: u16) -> Self {
-        Self {
-            status,
-            headers: Vec::new(),
-            body: Vec::new(),
-        }
+        Self { status, headers: Vec::new(), body: Vec::new() }
     }
 
     fn problem(status: u16, message: &str) -> Self {
@@ -62,10 +54,7 @@ impl Reply {
 
 impl Request {
     fn header(&self, name: &str) -> Option<&str> {
-        self.headers
-            .iter()
-            .find(|(known, _)| known == name)
-            .map(|(_, value)| value.as_str())
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// Returns the decoded path segments below the prefix, or none when the path is another one.
@@ -82,10 +71,7 @@ impl Request {
     }
 
     fn query_value(&self, name: &str) -> Option<String> {
-        self.query()
-            .into_iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value)
+        self.query().into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
     }
 
     /// Returns the caller's bearer token.
@@ -126,9 +112,7 @@ fn decode(text: &str) -> String {
         match (first, tail) {
             (b'%', [high, low, ..]) => {
                 let digits = [*high, *low];
-                let byte = std::str::from_utf8(&digits)
-                    .ok()
-                    .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+                let byte = std::str::from_utf8(&digits).ok().and_then(|hex| u8::from_str_radix(hex, 16).ok());
                 bytes.push(byte.unwrap_or(b'%'));
                 if byte.is_some() {
                     rest = &tail[2..];
@@ -175,11 +159,8 @@ fn text(body: &str) -> Reply {
 /// reaches the caller of rote.
 fn who_am_i(request: &Request) -> Outcome {
     request.token()?;
-    let headers: Map<String, Value> = request
-        .headers
-        .iter()
-        .map(|(name, value)| (name.clone(), json!(value)))
-        .collect();
+    let headers: Map<String, Value> =
+        request.headers.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
     Ok(Reply::json(200, &json!({ "login": "ada", "headers": headers })))
 }
 
@@ -188,9 +169,7 @@ fn projects(store: &mut Store, request: &Request, method: &str, rest: &[&str]) -
         ("GET", []) => list_projects(store, request),
         ("POST", []) => create_project(store, request),
         (_, [key, below @ ..]) => {
-            let project = store
-                .project(key)
-                .ok_or_else(|| Reply::problem(404, "there is no such project"))?;
+            let project = store.project(key).ok_or_else(|| Reply::problem(404, "there is no such project"))?;
             match below {
                 [] => one_project(store, request, method, project),
                 ["labels"] if method == "GET" => Ok(labels(store, key)),
@@ -240,22 +219,13 @@ fn optional_text(fields: &Map<String, Value>, name: &str) -> Option<String> {
 fn create_project(store: &mut Store, request: &Request) -> Outcome {
     request.token()?;
     let fields = request.json()?;
-    let (key, title) = (
-        required_text(&fields, "key", 31)?,
-        required_text(&fields, "title", 120)?,
-    );
+    let (key, title) = (required_text(&fields, "key", 31)?, required_text(&fields, "title", 120)?);
     if store.projects.contains_key(&key) {
         return Err(Reply::problem(409, "the key is taken"));
     }
     let created_at = store.now();
     let description = optional_text(&fields, "description");
-    let project = Project {
-        key: key.clone(),
-        title,
-        description,
-        open_issues: 0,
-        created_at,
-    };
+    let project = Project { key: key.clone(), title, description, open_issues: 0, created_at };
     store.projects.insert(key, project.clone());
     Ok(Reply::json(201, &project))
 }
@@ -286,10 +256,7 @@ fn labels(store: &Store, project: &str) -> Reply {
     for label in store.issues_of(project).flat_map(|issue| &issue.labels) {
         *counts.entry(label).or_default() += 1;
     }
-    let rows: Vec<Value> = counts
-        .into_iter()
-        .map(|(name, issues)| json!({ "name": name, "issues": issues }))
-        .collect();
+    let rows: Vec<Value> = counts.into_iter().map(|(name, issues)| json!({ "name": name, "issues": issues })).collect();
     Reply::json(200, &rows)
 }
 
@@ -298,13 +265,8 @@ fn issues(store: &mut Store, request: &Request, method: &str, project: &str, res
         ("GET", []) => list_issues(store, request, project),
         ("POST", []) => create_issue(store, request, project),
         (_, [number, below @ ..]) => {
-            let issue = number
-                .parse()
-                .ok()
-                .and_then(|number| store.issues.get(&(project.to_owned(), number)));
-            let issue = issue
-                .cloned()
-                .ok_or_else(|| Reply::problem(404, "there is no such issue"))?;
+            let issue = number.parse().ok().and_then(|number| store.issues.get(&(project.to_owned(), number)));
+            let issue = issue.cloned().ok_or_else(|| Reply::problem(404, "there is no such issue"))?;
             one_issue(store, request, (method, below), issue)
         }
         _ => Err(Reply::problem(405, "the method is not allowed here")),
@@ -336,9 +298,7 @@ fn label_list(fields: &Map<String, Value>) -> Result<Option<Vec<String>>, Reply>
     let Some(value) = fields.get("labels") else {
         return Ok(None);
     };
-    serde_json::from_value(value.clone())
-        .map(Some)
-        .map_err(|_| Reply::invalid("labels", "must be a list of texts"))
+    serde_json::from_value(value.clone()).map(Some).map_err(|_| Reply::invalid("labels", "must be a list of texts"))
 }
 
 fn create_issue(store: &mut Store, request: &Request, project: &str) -> Outcome {
@@ -364,17 +324,13 @@ fn create_issue(store: &mut Store, request: &Request, project: &str) -> Outcome 
     };
     store.issues.insert((project.to_owned(), number), issue.clone());
     let mut reply = Reply::json(201, &issue);
-    reply
-        .headers
-        .push(("location", format!("{PREFIX}/projects/{project}/issues/{number}")));
+    reply.headers.push(("location", format!("{PREFIX}/projects/{project}/issues/{number}")));
     Ok(reply)
 }
 
 fn known_priority(priority: String) -> Result<String, Reply> {
     let known = ["low", "normal", "high", "urgent"].contains(&priority.as_str());
-    known
-        .then_some(priority)
-        .ok_or_else(|| Reply::invalid("priority", "must be low, normal, high or urgent"))
+    known.then_some(priority).ok_or_else(|| Reply::invalid("priority", "must be low, normal, high or urgent"))
 }
 
 fn one_issue(store: &mut Store, request: &Request, route: (&str, &[&str]), issue: Issue) -> Outcome {
@@ -392,10 +348,7 @@ fn one_issue(store: &mut Store, request: &Request, route: (&str, &[&str]), issue
         ("POST", ["comments"]) => {
             request.token()?;
             let body = required_text(&request.json()?, "body", 10_000)?;
-            Ok(Reply::json(
-                201,
-                &store.add_comment(&key.0, key.1, person_named("ada"), body),
-            ))
+            Ok(Reply::json(201, &store.add_comment(&key.0, key.1, person_named("ada"), body)))
         }
         ("POST", ["attachments"]) => upload(store, request),
         _ => Err(Reply::problem(405, "the method is not allowed here")),
@@ -413,9 +366,7 @@ fn change_issue(store: &mut Store, request: &Request, mut issue: Issue) -> Outco
     }
     if let Some(state) = optional_text(&fields, "state") {
         let known = ["open", "closed"].contains(&state.as_str());
-        issue.state = known
-            .then_some(state)
-            .ok_or_else(|| Reply::invalid("state", "must be open or closed"))?;
+        issue.state = known.then_some(state).ok_or_else(|| Reply::invalid("state", "must be open or closed"))?;
     }
     if let Some(priority) = optional_text(&fields, "priority") {
         issue.priority = known_priority(priority)?;
@@ -441,16 +392,11 @@ fn keep(store: &mut Store, mut issue: Issue) -> Outcome {
 
 fn list_comments(store: &Store, request: &Request, key: &(String, u64)) -> Outcome {
     let limit = request.number("limit", 20, 50)?;
-    let after: u64 = request
-        .query_value("cursor")
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0);
+    let after: u64 = request.query_value("cursor").and_then(|text| text.parse().ok()).unwrap_or(0);
     let all = store.comments.get(key).map_or(&[][..], Vec::as_slice);
     let rest: Vec<_> = all.iter().filter(|comment| comment.id > after).collect();
     let shown = &rest[..limit.min(rest.len())];
-    let next = (rest.len() > limit)
-        .then(|| shown.last().map(|comment| comment.id.to_string()))
-        .flatten();
+    let next = (rest.len() > limit).then(|| shown.last().map(|comment| comment.id.to_string())).flatten();
     Ok(Reply::json(200, &json!({ "comments": shown, "next": next })))
 }
 
@@ -459,11 +405,7 @@ fn search(store: &Store, request: &Request) -> Outcome {
     let words = words.ok_or_else(|| Reply::invalid("q", "is needed"))?.to_lowercase();
     let query = request.query();
     let values = |name: &str| -> Vec<&str> {
-        query
-            .iter()
-            .filter(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
-            .collect()
+        query.iter().filter(|(key, _)| key == name).map(|(_, value)| value.as_str()).collect()
     };
     let (projects, states) = (values("project"), values("filter[state]"));
     let assignees = values("filter[assignee]");
@@ -517,14 +459,10 @@ struct Part<'a> {
 /// Cuts a multipart body (RFC 7578) into its parts; what is malformed is left out.
 fn parts<'a>(body: &'a [u8], boundary: &str) -> Vec<Part<'a>> {
     let marker = format!("--{boundary}").into_bytes();
-    let mut starts: Vec<usize> = (0..body.len().saturating_sub(marker.len() - 1))
-        .filter(|at| body[*at..].starts_with(&marker))
-        .collect();
+    let mut starts: Vec<usize> =
+        (0..body.len().saturating_sub(marker.len() - 1)).filter(|at| body[*at..].starts_with(&marker)).collect();
     starts.push(body.len());
-    starts
-        .windows(2)
-        .filter_map(|pair| part(&body[(pair[0] + marker.len()).min(pair[1])..pair[1]]))
-        .collect()
+    starts.windows(2).filter_map(|pair| part(&body[(pair[0] + marker.len()).min(pair[1])..pair[1]])).collect()
 }
 
 fn part(bytes: &[u8]) -> Option<Part<'_>> {
@@ -536,28 +474,15 @@ fn part(bytes: &[u8]) -> Option<Part<'_>> {
         let from = head.find(&format!("; {name}=\""))? + name.len() + 4;
         head[from..].split('"').next().map(str::to_owned)
     };
-    Some(Part {
-        name: field("name")?,
-        filename: field("filename"),
-        bytes: body,
-    })
+    Some(Part { name: field("name")?, filename: field("filename"), bytes: body })
 }
 
 fn download(store: &Store, id: &str) -> Outcome {
-    let attachment = store
-        .attachments
-        .get(id)
-        .ok_or_else(|| Reply::problem(404, "there is no such attachment"))?;
-    let disposition = format!(
-        "attachment; filename=\"{}\"",
-        attachment.filename.replace(['"', '\r', '\n'], "_")
-    );
+    let attachment = store.attachments.get(id).ok_or_else(|| Reply::problem(404, "there is no such attachment"))?;
+    let disposition = format!("attachment; filename=\"{}\"", attachment.filename.replace(['"', '\r', '\n'], "_"));
     Ok(Reply {
         status: 200,
-        headers: vec![
-            ("content-type", "application/octet-stream".to_owned()),
-            ("content-disposition", disposition),
-        ],
+        headers: vec![("content-type", "application/octet-stream".to_owned()), ("content-disposition", disposition)],
         body: attachment.bytes.clone(),
     })
 }

@@ -5,12 +5,8 @@ fn send(store: &mut Store, method: &str, target: &str, body: &str) -> (u16, Valu
         ("authorization".to_owned(), "Bearer t".to_owned()),
         ("content-type".to_owned(), "multipart/form-data; boundary=XX".to_owned()),
     ];
-    let request = Request {
-        method: method.to_owned(),
-        target: target.to_owned(),
-        headers,
-        body: body.as_bytes().to_vec(),
-    };
+    let request =
+        Request { method: method.to_owned(), target: target.to_owned(), headers, body: body.as_bytes().to_vec() };
     let reply = answer(store, &request);
     (reply.status, serde_json::from_slice(&reply.body).unwrap_or(Value::Null))
 }
@@ -18,21 +14,10 @@ fn send(store: &mut Store, method: &str, target: &str, body: &str) -> (u16, Valu
 #[test]
 fn lists_are_filtered_and_paged() {
     let mut store = Store::seeded();
-    let (status, body) = send(
-        &mut store,
-        "GET",
-        "/v1/projects/atlas/issues?per_page=5&labels=bug%2Cfeature",
-        "",
-    );
+    let (status, body) = send(&mut store, "GET", "/v1/projects/atlas/issues?per_page=5&labels=bug%2Cfeature", "");
     assert_eq!(status, 200);
-    assert!(
-        body.as_array().is_some_and(|rows| !rows.is_empty() && rows.len() <= 5),
-        "{body}"
-    );
-    assert_eq!(
-        send(&mut store, "GET", "/v1/projects/atlas/issues?per_page=500", "").0,
-        422
-    );
+    assert!(body.as_array().is_some_and(|rows| !rows.is_empty() && rows.len() <= 5), "{body}");
+    assert_eq!(send(&mut store, "GET", "/v1/projects/atlas/issues?per_page=500", "").0, 422);
 }
 
 #[test]
@@ -42,10 +27,7 @@ fn an_issue_is_created_changed_and_deleted() {
     assert_eq!((status, &issue["number"]), (201, &json!(22)));
     let path = "/v1/projects/beacon/issues/22";
     let (_, changed) = send(&mut store, "PATCH", path, r#"{"state":"closed","assignee":"grace"}"#);
-    assert_eq!(
-        (&changed["state"], &changed["assignee"]["name"]),
-        (&json!("closed"), &json!("Grace Hopper"))
-    );
+    assert_eq!((&changed["state"], &changed["assignee"]["name"]), (&json!("closed"), &json!("Grace Hopper")));
     assert_eq!(send(&mut store, "DELETE", path, "").0, 204);
     assert_eq!(send(&mut store, "GET", path, "").0, 404);
 }
@@ -85,13 +67,7 @@ fn comments_are_paged_by_cursor_without_gap_or_repeat() {
     for _ in 0..5 {
         let target = format!("/v1/projects/atlas/issues/3/comments?limit=1{cursor}");
         let (_, body) = send(&mut store, "GET", &target, "");
-        seen.extend(
-            body["comments"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|comment| comment["id"].clone()),
-        );
+        seen.extend(body["comments"].as_array().unwrap().iter().map(|comment| comment["id"].clone()));
         let Some(next) = body["next"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }

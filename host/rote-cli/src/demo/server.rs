@@ -46,15 +46,9 @@ impl TrackerServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared {
-            store: Mutex::new(Store::seeded()),
-            log: Mutex::new(Vec::new()),
-        });
+        let shared = Arc::new(Shared { store: Mutex::new(Store::seeded()), log: Mutex::new(Vec::new()) });
         let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let state = Arc::clone(&shared);
         let thread = std::thread::Builder::new().name("tracker".to_owned()).spawn(move || {
             runtime.block_on(async move {
@@ -64,12 +58,7 @@ impl TrackerServer {
                 }
             });
         })?;
-        Ok(Self {
-            address,
-            shared,
-            stop: Some(stop),
-            thread: Some(thread),
-        })
+        Ok(Self { address, shared, stop: Some(stop), thread: Some(thread) })
     }
 
     /// Returns the base URL that an adapter needs.
@@ -109,9 +98,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let service = service_fn(move |request| serve(Arc::clone(&shared), request));
         tokio::spawn(async move {
             // A client that goes away in the middle is no concern of the server's.
-            let _gone = hyper::server::conn::http1::Builder::new()
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
+            let _gone =
+                hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
     }
 }
@@ -124,22 +112,17 @@ async fn serve(
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return Ok(respond(api::too_large()));
     };
-    let headers = head.headers.iter().map(|(name, value)| {
-        (
-            name.as_str().to_owned(),
-            String::from_utf8_lossy(value.as_bytes()).into_owned(),
-        )
-    });
+    let headers = head
+        .headers
+        .iter()
+        .map(|(name, value)| (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned()));
     let request = Request {
         method: head.method.to_string(),
         target: head.uri.path_and_query().map_or_else(String::new, ToString::to_string),
         headers: headers.collect(),
         body: body.to_bytes().to_vec(),
     };
-    let reply = api::answer(
-        &mut shared.store.lock().unwrap_or_else(PoisonError::into_inner),
-        &request,
-    );
+    let reply = api::answer(&mut shared.store.lock().unwrap_or_else(PoisonError::into_inner), &request);
     let mut log = shared.log.lock().unwrap_or_else(PoisonError::into_inner);
     if log.len() == MAX_LOG {
         log.remove(0);

@@ -107,24 +107,13 @@ fn pick<T: Copy>(table: &[T], index: u64) -> T {
 /// Returns the person with that index, going round.
 fn person(index: u64) -> Person {
     let (login, name) = pick(&PEOPLE, index);
-    Person {
-        login: login.to_owned(),
-        name: name.to_owned(),
-        email: format!("{login}@tracker.example"),
-    }
+    Person { login: login.to_owned(), name: name.to_owned(), email: format!("{login}@tracker.example") }
 }
 
 /// Returns the person with that login, or one made up for it.
 pub(super) fn person_named(login: &str) -> Person {
-    let name = PEOPLE
-        .iter()
-        .find(|(known, _)| *known == login)
-        .map_or(login, |(_, name)| *name);
-    Person {
-        login: login.to_owned(),
-        name: name.to_owned(),
-        email: format!("{login}@tracker.example"),
-    }
+    let name = PEOPLE.iter().find(|(known, _)| *known == login).map_or(login, |(_, name)| *name);
+    Person { login: login.to_owned(), name: name.to_owned(), email: format!("{login}@tracker.example") }
 }
 
 /// Returns the instant number `tick`: one an hour from the start of 2026, through each month's first 28 days.
@@ -172,13 +161,8 @@ impl Store {
             number,
             project: project.to_owned(),
             title: subject.to_owned(),
-            body: (!number.is_multiple_of(5)).then(|| {
-                format!(
-                    "{subject}. Seen on build {} by {} people.",
-                    400 + number * 7,
-                    number % 9 + 1
-                )
-            }),
+            body: (!number.is_multiple_of(5))
+                .then(|| format!("{subject}. Seen on build {} by {} people.", 400 + number * 7, number % 9 + 1)),
             state: if number.is_multiple_of(4) { "closed" } else { "open" }.to_owned(),
             priority: pick(&PRIORITIES, number).to_owned(),
             author: person(number),
@@ -190,12 +174,7 @@ impl Store {
         };
         self.issues.insert((project.to_owned(), number), issue);
         for nth in 0..number % 4 {
-            self.add_comment(
-                project,
-                number,
-                person(number + nth),
-                format!("Note {} on this.", nth + 1),
-            );
+            self.add_comment(project, number, person(number + nth), format!("Note {} on this.", nth + 1));
         }
     }
 
@@ -226,12 +205,7 @@ impl Store {
     /// Adds a comment and returns it.
     pub(super) fn add_comment(&mut self, project: &str, number: u64, author: Person, body: String) -> Comment {
         let created_at = self.now();
-        let comment = Comment {
-            id: self.tick,
-            author,
-            body,
-            created_at: created_at.clone(),
-        };
+        let comment = Comment { id: self.tick, author, body, created_at: created_at.clone() };
         let key = (project.to_owned(), number);
         let comments = self.comments.entry(key.clone()).or_default();
         comments.push(comment.clone());

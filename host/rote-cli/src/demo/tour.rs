@@ -31,16 +31,8 @@ const TYPED: Style = AnsiColor::Cyan.on_default();
 pub fn tour(ui: &mut Ui<'_>) -> Result<Report> {
     let server = TrackerServer::start(0).map_err(|error| io_error("cannot serve the sample API", &error))?;
     let root = TempDir::with_prefix("rote-demo-").map_err(|error| io_error("cannot make a temporary home", &error))?;
-    let mut stage = Stage {
-        ui,
-        server,
-        root,
-        claims: Vec::new(),
-        number: 0,
-    };
-    stage
-        .prepare()
-        .map_err(|error| io_error("cannot prepare the temporary home", &error))?;
+    let mut stage = Stage { ui, server, root, claims: Vec::new(), number: 0 };
+    stage.prepare().map_err(|error| io_error("cannot prepare the temporary home", &error))?;
     tour_steps::play(&mut stage)?;
     stage.finish()
 }
@@ -103,28 +95,18 @@ impl Stage<'_, '_> {
 
     /// Says something to a person.
     fn say(&mut self, text: &str) -> Result<()> {
-        if self.ui.json {
-            Ok(())
-        } else {
-            self.ui.out(&format!("{text}\n"))
-        }
+        if self.ui.json { Ok(()) } else { self.ui.out(&format!("{text}\n")) }
     }
 
     fn painted(&self, style: Style, text: &str) -> String {
-        if self.ui.colour {
-            paint(style, text)
-        } else {
-            text.to_owned()
-        }
+        if self.ui.colour { paint(style, text) } else { text.to_owned() }
     }
 
     /// Opens the tour.
     pub(super) fn open(&mut self) -> Result<()> {
         let address = self.server.base_url();
         let title = self.painted(TITLE, "rote demo");
-        self.say(&format!(
-            "{title} · a sample issue tracker answers at {address}; every ✓ below is checked by code"
-        ))
+        self.say(&format!("{title} · a sample issue tracker answers at {address}; every ✓ below is checked by code"))
     }
 
     /// Starts a step.
@@ -144,18 +126,11 @@ impl Stage<'_, '_> {
             stdout_terminal: false,
             stderr_terminal: false,
         };
-        let words: Vec<OsString> = std::iter::once("rote")
-            .chain(words.iter().copied())
-            .map(OsString::from)
-            .collect();
+        let words: Vec<OsString> = std::iter::once("rote").chain(words.iter().copied()).map(OsString::from).collect();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let code = crate::run(words, environment, &mut stdout, &mut stderr);
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ran {
-            code,
-            stdout: text(stdout),
-            stderr: text(stderr),
-        }
+        Ran { code, stdout: text(stdout), stderr: text(stderr) }
     }
 
     /// Types a command: shows it, at most `lines` lines of what it says, and an exit code other than 0.
@@ -166,15 +141,8 @@ impl Stage<'_, '_> {
     /// Types a command that reads `input`.
     pub(super) fn typed_with(&mut self, words: &[&str], input: &str, lines: usize) -> Result<Ran> {
         let ran = self.quiet(words, input);
-        let pipe = if input.is_empty() {
-            ""
-        } else {
-            "printf %s \"$SECRET\" | "
-        };
-        let command = format!(
-            "$ {pipe}rote {}",
-            words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-        );
+        let pipe = if input.is_empty() { "" } else { "printf %s \"$SECRET\" | " };
+        let command = format!("$ {pipe}rote {}", words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "));
         let command = self.painted(TYPED, &command);
         self.say(&format!("    {command}"))?;
         let text = ran.text().replace(&self.root.path().display().to_string(), "$DEMO");
@@ -213,33 +181,20 @@ impl Stage<'_, '_> {
     fn finish(self) -> Result<Report> {
         let total = self.claims.len();
         let held = self.claims.iter().filter(|claim| claim.holds).count();
-        let claims: Vec<Value> = self
-            .claims
-            .iter()
-            .map(|claim| json!({ "claim": claim.text, "holds": claim.holds }))
-            .collect();
+        let claims: Vec<Value> =
+            self.claims.iter().map(|claim| json!({ "claim": claim.text, "holds": claim.holds })).collect();
         let data = json!({ "claims": claims, "held": held, "total": total });
         let style = if held == total { GOOD.bold() } else { BAD };
         let verdict = self.painted(style, &format!("{held} of {total} claims hold"));
-        let report = Report {
-            exit: u8::from(held != total),
-            ..Report::new(data, format!("\n{verdict}"))
-        };
+        let report = Report { exit: u8::from(held != total), ..Report::new(data, format!("\n{verdict}")) };
         Ok(report.next("rote demo serve --port 8741, and the walkthrough in README.md"))
     }
 }
 
 /// Quotes a word as a shell needs it.
 fn quoted(word: &str) -> String {
-    let plain = !word.is_empty()
-        && word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c));
-    if plain {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// Looks through all files below a directory; symlinks are not followed.

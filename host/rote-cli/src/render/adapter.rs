@@ -38,19 +38,9 @@ pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
         .iter()
         .enumerate()
         .map(|(place, hit)| {
-            let owner = if with_adapter {
-                format!("{} ", hit.adapter)
-            } else {
-                String::new()
-            };
+            let owner = if with_adapter { format!("{} ", hit.adapter) } else { String::new() };
             let tool = &hit.tool;
-            let mut lines = vec![format!(
-                "{:>2}. {owner}{}  {} {}",
-                place + 1,
-                tool.name,
-                tool.method,
-                tool.path
-            )];
+            let mut lines = vec![format!("{:>2}. {owner}{}  {} {}", place + 1, tool.name, tool.method, tool.path)];
             if !tool.description.is_empty() {
                 let first = tool.description.lines().next().unwrap_or_default();
                 lines.push(format!("    {}", clip(first, MAX_ABOUT)));
@@ -68,12 +58,7 @@ pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
 /// Returns the parameters of a schema in a line: `project: string, page?: integer`.
 #[must_use]
 pub fn parameters(schema: &Value) -> String {
-    let required: Vec<&str> = schema["required"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let Some(properties) = schema["properties"].as_object() else {
         return String::new();
     };
@@ -81,10 +66,7 @@ pub fn parameters(schema: &Value) -> String {
         .iter()
         .map(|(name, property)| {
             let optional = !required.contains(&name.as_str());
-            (
-                optional,
-                format!("{name}{}: {}", if optional { "?" } else { "" }, type_word(property)),
-            )
+            (optional, format!("{name}{}: {}", if optional { "?" } else { "" }, type_word(property)))
         })
         .collect();
     // The sort is stable: within both groups the order of the description stays.
@@ -94,9 +76,7 @@ pub fn parameters(schema: &Value) -> String {
 
 fn type_word(schema: &Value) -> String {
     if let Some(options) = schema["enum"].as_array().filter(|options| options.len() <= 6) {
-        let words = options
-            .iter()
-            .map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned));
+        let words = options.iter().map(|option| option.as_str().map_or_else(|| option.to_string(), str::to_owned));
         return words.collect::<Vec<_>>().join("|");
     }
     match &schema["type"] {
@@ -106,11 +86,7 @@ fn type_word(schema: &Value) -> String {
         _ => {
             let options = schema["oneOf"].as_array().or_else(|| schema["anyOf"].as_array());
             let words = options.into_iter().flatten().map(type_word).collect::<Vec<_>>();
-            if words.is_empty() {
-                "any".to_owned()
-            } else {
-                words.join("|")
-            }
+            if words.is_empty() { "any".to_owned() } else { words.join("|") }
         }
     }
 }

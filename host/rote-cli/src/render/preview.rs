@@ -14,25 +14,12 @@ const MAX_BODY_LINES: usize = 20;
 #[must_use]
 pub fn preview(preview: &Preview) -> String {
     let mut lines = vec![clip(&format!("{} {}", preview.method, preview.url), MAX_LINE)];
-    lines.extend(
-        preview
-            .headers
-            .iter()
-            .map(|(name, value)| clip(&format!("  {name}: {value}"), MAX_LINE)),
-    );
+    lines.extend(preview.headers.iter().map(|(name, value)| clip(&format!("  {name}: {value}"), MAX_LINE)));
     if let Some(body) = &preview.body {
         lines.push(String::new());
-        lines.extend(
-            body.text
-                .lines()
-                .take(MAX_BODY_LINES)
-                .map(|line| clip(&format!("  {line}"), MAX_LINE)),
-        );
+        lines.extend(body.text.lines().take(MAX_BODY_LINES).map(|line| clip(&format!("  {line}"), MAX_LINE)));
         if body.truncated || body.text.lines().count() > MAX_BODY_LINES {
-            lines.push(format!(
-                "  … {} in all",
-                size(u64::try_from(body.bytes).unwrap_or(u64::MAX))
-            ));
+            lines.push(format!("  … {} in all", size(u64::try_from(body.bytes).unwrap_or(u64::MAX))));
         }
     }
     let missing = preview.credentials.iter().filter(|one| !one.present);

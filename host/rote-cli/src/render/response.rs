@@ -31,18 +31,8 @@ pub fn block(view: &ResponseView) -> String {
         parts.push("cut off".to_owned());
     }
     let mut lines = vec![parts.join(" · ")];
-    lines.extend(
-        response
-            .error
-            .iter()
-            .map(|error| format!("  {}", clip(error, MAX_LINE))),
-    );
-    lines.extend(
-        view.overview
-            .rows
-            .iter()
-            .map(|row| format!("  {}", clip(row, MAX_LINE))),
-    );
+    lines.extend(response.error.iter().map(|error| format!("  {}", clip(error, MAX_LINE))));
+    lines.extend(view.overview.rows.iter().map(|row| format!("  {}", clip(row, MAX_LINE))));
     lines.join("\n")
 }
 
@@ -64,12 +54,7 @@ pub fn values_text(values: &[String], raw: bool) -> String {
 
 /// Returns the short word for a media type.
 fn kind(content_type: &str) -> String {
-    let essence = content_type
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .to_ascii_lowercase();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     match essence.as_str() {
         json if json.ends_with("/json") || json.ends_with("+json") => "JSON".to_owned(),
         xml if xml.ends_with("/xml") || xml.ends_with("+xml") => "XML".to_owned(),
@@ -83,10 +68,7 @@ fn kind(content_type: &str) -> String {
 /// Returns the reason phrase of RFC 9110 for the statuses that one meets.
 #[must_use]
 pub fn reason(status: u16) -> &'static str {
-    hyper::StatusCode::from_u16(status)
-        .ok()
-        .and_then(|status| status.canonical_reason())
-        .unwrap_or("")
+    hyper::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("")
 }
 
 #[cfg(test)]

@@ -14,9 +14,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
         return String::new();
     }
     let mut table = Table::new();
-    table
-        .load_style(TableStyle::new())
-        .set_content_arrangement(ContentArrangement::Disabled);
+    table.load_style(TableStyle::new()).set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(head.iter().map(|name| name.to_uppercase()));
     for row in rows {
         table.add_row(row.iter().map(|cell| clip(cell, MAX_CELL)));
@@ -24,11 +22,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     for column in table.column_iter_mut() {
         column.set_padding((0, 2));
     }
-    let lines: Vec<String> = table
-        .to_string()
-        .lines()
-        .map(|line| line.trim_end().to_owned())
-        .collect();
+    let lines: Vec<String> = table.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     lines.join("\n")
 }
 
@@ -37,10 +31,7 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 pub fn facts(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let shown = rows.iter().filter(|(_, value)| !value.is_empty());
-    shown
-        .map(|(name, value)| format!("  {name:width$}  {value}"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    shown.map(|(name, value)| format!("  {name:width$}  {value}")).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -49,10 +40,7 @@ mod tests {
 
     #[test]
     fn columns_are_aligned_and_have_no_borders() {
-        let rows = vec![
-            vec!["a".to_owned(), "first".to_owned()],
-            vec!["long".to_owned(), "second".to_owned()],
-        ];
+        let rows = vec![vec!["a".to_owned(), "first".to_owned()], vec!["long".to_owned(), "second".to_owned()]];
         assert_eq!(table(&["id", "name"], &rows), "ID    NAME\na     first\nlong  second");
         assert_eq!(table(&["id"], &[]), "");
     }

@@ -68,9 +68,7 @@ pub fn clip(text: &str, most: usize) -> String {
 /// Removes control characters other than line breaks and tabs: text of a remote that goes to a terminal.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect()
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
 #[cfg(test)]

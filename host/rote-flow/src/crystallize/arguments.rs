@@ -19,11 +19,7 @@ const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson cat
 
 /// Returns the program of a logged query, the unwrapping that came before it included.
 fn unwrapped(program: &str, unwrap_mcp: bool) -> String {
-    if unwrap_mcp {
-        format!("{UNWRAP} | {program}")
-    } else {
-        program.to_owned()
-    }
+    if unwrap_mcp { format!("{UNWRAP} | {program}") } else { program.to_owned() }
 }
 
 /// Where recorded values can be looked up.
@@ -64,14 +60,8 @@ impl Sources<'_> {
     /// Runs a program on a recorded response.
     fn outputs(&self, response: ResponseId, program: &str) -> Result<Vec<Value>, FlowError> {
         let body = self.body(response)?;
-        let outputs = self
-            .engine
-            .run(program, body.as_bytes(), &QueryLimits::default())?
-            .values;
-        Ok(outputs
-            .iter()
-            .filter_map(|text| serde_json::from_str(text).ok())
-            .collect())
+        let outputs = self.engine.run(program, body.as_bytes(), &QueryLimits::default())?.values;
+        Ok(outputs.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
     }
 
     /// Returns the recorded result: one output as it is, several as an array.
@@ -97,12 +87,7 @@ impl Sources<'_> {
         step_of: &dyn Fn(ResponseId) -> Option<String>,
         parameters: &mut Parameters,
     ) -> Result<Expression, FlowError> {
-        let mut walk = Walk {
-            sources: self,
-            call,
-            step_of,
-            parameters,
-        };
+        let mut walk = Walk { sources: self, call, step_of, parameters };
         if let Some(whole) = call.uses.iter().find(|one| one.target_field_path.is_empty()) {
             return walk.whole_arguments(whole);
         }
@@ -128,25 +113,13 @@ impl Walk<'_, '_> {
         };
         let part = |key: &String| {
             let jq = format!("({}) | .[{}]", source.jq, Value::String(key.clone()));
-            (
-                key.clone(),
-                Expression::From(Reference {
-                    step: source.step.clone(),
-                    jq,
-                    each: false,
-                }),
-            )
+            (key.clone(), Expression::From(Reference { step: source.step.clone(), jq, each: false }))
         };
         Ok(Expression::Object(members.keys().map(part).collect()))
     }
 
     fn value(&mut self, raw: &Value, sent: &Value, pointer: &mut String) -> Result<Expression, FlowError> {
-        let below = |pointer: &str| {
-            self.call
-                .uses
-                .iter()
-                .any(|one| is_below(&one.target_field_path, pointer))
-        };
+        let below = |pointer: &str| self.call.uses.iter().any(|one| is_below(&one.target_field_path, pointer));
         if !below(pointer) {
             return Ok(Expression::Literal(sent.clone()));
         }
@@ -189,13 +162,8 @@ impl Walk<'_, '_> {
 
     /// A string with references. The log has one entry for each of them, in order.
     fn string(&mut self, template: &str, sent: &Value, pointer: &str) -> Result<Expression, FlowError> {
-        let uses: Vec<Dependency> = self
-            .call
-            .uses
-            .iter()
-            .filter(|one| one.target_field_path == pointer)
-            .cloned()
-            .collect();
+        let uses: Vec<Dependency> =
+            self.call.uses.iter().filter(|one| one.target_field_path == pointer).cloned().collect();
         let pieces = parse_template(template);
         let alone = pieces.len() == 1;
         let mut uses = uses.iter();
@@ -209,46 +177,31 @@ impl Walk<'_, '_> {
                     let Some(one) = uses.next().filter(|one| agree(reference, one)) else {
                         return Ok(Expression::Literal(sent.clone()));
                     };
-                    let shown = if alone {
-                        Some(sent.clone())
-                    } else {
-                        self.shown(one, &pieces, sent)
-                    };
+                    let shown = if alone { Some(sent.clone()) } else { self.shown(one, &pieces, sent) };
                     self.part(one, shown)?
                 }
             });
         }
-        Ok(if alone {
-            parts.remove(0)
-        } else {
-            Expression::Text(parts)
-        })
+        Ok(if alone { parts.remove(0) } else { Expression::Text(parts) })
     }
 
     /// The value that a reference inside a longer text had: what stands between the texts beside it, or the
     /// variable as it is now.
     fn shown(&self, one: &Dependency, pieces: &[Piece], sent: &Value) -> Option<Value> {
         let text = sent.as_str()?;
-        let variable = one
-            .variable_name
-            .as_deref()
-            .and_then(|name| self.sources.workspace.var(name).ok()?);
+        let variable = one.variable_name.as_deref().and_then(|name| self.sources.workspace.var(name).ok()?);
         let between = match pieces {
             [Piece::Reference { .. }, Piece::Text(after)] => text.strip_suffix(after.as_str()),
             [Piece::Text(before), Piece::Reference { .. }] => text.strip_prefix(before.as_str()),
-            [Piece::Text(before), Piece::Reference { .. }, Piece::Text(after)] => text
-                .strip_prefix(before.as_str())
-                .and_then(|rest| rest.strip_suffix(after.as_str())),
+            [Piece::Text(before), Piece::Reference { .. }, Piece::Text(after)] => {
+                text.strip_prefix(before.as_str()).and_then(|rest| rest.strip_suffix(after.as_str()))
+            }
             _ => {
-                return variable
-                    .map(|variable| variable.value)
-                    .filter(|value| text.contains(&text_of(value)));
+                return variable.map(|variable| variable.value).filter(|value| text.contains(&text_of(value)));
             }
         }?;
         // The variable has the type that the text has lost, unless it was set anew since.
-        let same = variable
-            .map(|variable| variable.value)
-            .filter(|value| text_of(value) == between);
+        let same = variable.map(|variable| variable.value).filter(|value| text_of(value) == between);
         Some(same.unwrap_or_else(|| Value::from(between)))
     }
 
@@ -286,8 +239,7 @@ impl Walk<'_, '_> {
 
 /// Whether `path` is `pointer` or below it.
 fn is_below(path: &str, pointer: &str) -> bool {
-    path.strip_prefix(pointer)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    path.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// One key as a segment of a JSON pointer (RFC 6901).

@@ -111,17 +111,10 @@ fn replaced(
     };
     let whole = match value {
         Value::Object(members) => Expression::Object(
-            members
-                .iter()
-                .map(|(key, value)| (key.clone(), inner(value, escape(key), pointer)))
-                .collect(),
+            members.iter().map(|(key, value)| (key.clone(), inner(value, escape(key), pointer))).collect(),
         ),
         Value::Array(items) => Expression::Array(
-            items
-                .iter()
-                .enumerate()
-                .map(|(index, value)| inner(value, index.to_string(), pointer))
-                .collect(),
+            items.iter().enumerate().map(|(index, value)| inner(value, index.to_string(), pointer)).collect(),
         ),
         scalar => return make(pointer, scalar),
     };

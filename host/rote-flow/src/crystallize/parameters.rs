@@ -54,19 +54,11 @@ impl Parameters {
     fn add(&mut self, name: &str, example: Value, source: &'static str) -> String {
         let mut unique = name.to_owned();
         let mut number = 2;
-        while self
-            .entries
-            .get(&unique)
-            .is_some_and(|entry| text_of(&entry.example) != text_of(&example))
-        {
+        while self.entries.get(&unique).is_some_and(|entry| text_of(&entry.example) != text_of(&example)) {
             unique = format!("{name}_{number}");
             number += 1;
         }
-        self.entries.entry(unique.clone()).or_insert(Entry {
-            example,
-            source,
-            schema: Value::Null,
-        });
+        self.entries.entry(unique.clone()).or_insert(Entry { example, source, schema: Value::Null });
         unique
     }
 
@@ -110,21 +102,11 @@ impl Parameters {
                 Err(refusal(name, reason, draft))
             }
             (Some(example), Some(entry)) if text_of(&entry.example) != text_of(&example) => {
-                let reason = format!(
-                    "variable `{name}` of the workspace has the value `{}`",
-                    text_of(&entry.example)
-                );
+                let reason = format!("variable `{name}` of the workspace has the value `{}`", text_of(&entry.example));
                 Err(refusal(name, reason, draft))
             }
             (Some(example), _) => {
-                self.entries.insert(
-                    name.to_owned(),
-                    Entry {
-                        example,
-                        source: "given",
-                        schema: Value::Null,
-                    },
-                );
+                self.entries.insert(name.to_owned(), Entry { example, source: "given", schema: Value::Null });
                 Ok(())
             }
         }
@@ -143,11 +125,7 @@ impl Parameters {
             });
         }
         match values.as_slice() {
-            [] => Err(refusal(
-                name,
-                "no argument of a kept call has this name".to_owned(),
-                draft,
-            )),
+            [] => Err(refusal(name, "no argument of a kept call has this name".to_owned(), draft)),
             [example] => {
                 for step in &mut draft.steps {
                     replace(&mut step.arguments, &mut String::new(), &mut |pointer, value| {
@@ -155,20 +133,14 @@ impl Parameters {
                             .then(|| Expression::Param(name.to_owned()))
                     });
                 }
-                let entry = Entry {
-                    example: example.clone(),
-                    source: "given",
-                    schema: Value::Null,
-                };
+                let entry = Entry { example: example.clone(), source: "given", schema: Value::Null };
                 self.entries.insert(name.to_owned(), entry);
                 Ok(())
             }
             several => {
                 let shown: Vec<String> = several.iter().map(|value| format!("`{}`", text_of(value))).collect();
-                let reason = format!(
-                    "its argument has different values: {}; say which with `{name}=value`",
-                    shown.join(", ")
-                );
+                let reason =
+                    format!("its argument has different values: {}; say which with `{name}=value`", shown.join(", "));
                 Err(refusal(name, reason, draft))
             }
         }
@@ -185,15 +157,9 @@ impl Parameters {
         let places = places(draft);
         for (name, entry) in &mut self.entries {
             let places = places.get(name).cloned().unwrap_or_default();
-            if places
-                .iter()
-                .any(|place| secret::is_secret(&place.pointer, &entry.example))
-            {
+            if places.iter().any(|place| secret::is_secret(&place.pointer, &entry.example)) {
                 let pointer = places.first().map(|place| place.pointer.clone()).unwrap_or_default();
-                return Err(FlowError::Secret {
-                    step: format!("parameter {name}"),
-                    pointer,
-                });
+                return Err(FlowError::Secret { step: format!("parameter {name}"), pointer });
             }
             let mut schema = Map::new();
             for place in &places {
@@ -214,12 +180,7 @@ impl Parameters {
             schema.insert("examples".to_owned(), json!([entry.example]));
             entry.schema = Value::Object(schema);
             let (name, example) = (name.clone(), entry.example.clone());
-            report.parameters.push(ParameterReport {
-                name,
-                example,
-                source: entry.source,
-                places,
-            });
+            report.parameters.push(ParameterReport { name, example, source: entry.source, places });
         }
         report.proposals = proposals(draft);
         draft.report(trace, report);
@@ -228,37 +189,19 @@ impl Parameters {
 
     /// Returns the declarations for the plan. All are required: a flow never falls back to a recorded value.
     pub(crate) fn declarations(&self) -> BTreeMap<String, Parameter> {
-        self.entries
-            .keys()
-            .map(|name| {
-                (
-                    name.clone(),
-                    Parameter {
-                        required: true,
-                        default: None,
-                    },
-                )
-            })
-            .collect()
+        self.entries.keys().map(|name| (name.clone(), Parameter { required: true, default: None })).collect()
     }
 
     /// Returns the JSON Schema for the frontmatter.
     pub(crate) fn schema(&self) -> Value {
-        let properties = self
-            .entries
-            .iter()
-            .map(|(name, entry)| (name.clone(), entry.schema.clone()))
-            .collect();
+        let properties = self.entries.iter().map(|(name, entry)| (name.clone(), entry.schema.clone())).collect();
         let required: Vec<String> = self.entries.keys().cloned().collect();
         object_schema(properties, &required)
     }
 
     /// Returns the recorded values, with which the flow must reproduce the recorded result.
     pub(crate) fn examples(&self) -> Map<String, Value> {
-        self.entries
-            .iter()
-            .map(|(name, entry)| (name.clone(), entry.example.clone()))
-            .collect()
+        self.entries.iter().map(|(name, entry)| (name.clone(), entry.example.clone())).collect()
     }
 }
 
@@ -266,19 +209,13 @@ fn check_name(spec: &ParamSpec, draft: &Draft) -> Result<(), FlowError> {
     let name = &spec.name;
     let fits = (1..=64).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     if !fits {
         let reason = "use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`";
         return Err(refusal(name, reason.to_owned(), draft));
     }
     if spec.value.as_deref() == Some("") {
-        return Err(refusal(
-            name,
-            "an empty value stands everywhere and nowhere".to_owned(),
-            draft,
-        ));
+        return Err(refusal(name, "an empty value stands everywhere and nowhere".to_owned(), draft));
     }
     Ok(())
 }
@@ -290,11 +227,7 @@ fn refusal(name: &str, reason: String, draft: &Draft) -> FlowError {
             arguments.insert(last_segment(pointer).replace("~1", "/").replace("~0", "~"));
         });
     }
-    FlowError::ParamSpec {
-        name: name.to_owned(),
-        reason,
-        arguments: arguments.into_iter().collect(),
-    }
+    FlowError::ParamSpec { name: name.to_owned(), reason, arguments: arguments.into_iter().collect() }
 }
 
 /// Replaces a literal that equals `value`, or the words in it that do.
@@ -306,9 +239,7 @@ fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
     if text_of(literal) == value {
         return Some(parameter());
     }
-    let text = literal
-        .as_str()
-        .filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
+    let text = literal.as_str().filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
     let mut parts = Vec::new();
     let mut done = 0;
     for (start, _) in text.match_indices(value) {
@@ -337,10 +268,7 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
     fn walk(expression: &Expression, step: &str, pointer: &str, found: &mut BTreeMap<String, Vec<Place>>) {
         match expression {
             Expression::Param(name) => {
-                let place = Place {
-                    step: step.to_owned(),
-                    pointer: pointer.to_owned(),
-                };
+                let place = Place { step: step.to_owned(), pointer: pointer.to_owned() };
                 let places = found.entry(name.clone()).or_default();
                 if places.last() != Some(&place) {
                     places.push(place);
@@ -373,10 +301,7 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
     let mut at = schema;
     for segment in pointer.split('/').skip(1) {
         let key = segment.replace("~1", "/").replace("~0", "~");
-        let inner = at
-            .get("properties")
-            .and_then(|all| all.get(&key))
-            .or_else(|| at.get("items"));
+        let inner = at.get("properties").and_then(|all| all.get(&key)).or_else(|| at.get("items"));
         let Some(inner) = inner else { return Map::new() };
         at = inner;
     }
@@ -384,10 +309,7 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
         Some(Value::String(name)) => name == type_of(example) || (name == "number" && example.is_number()),
         _ => false,
     };
-    let allowed = at
-        .get("enum")
-        .and_then(Value::as_array)
-        .is_none_or(|allowed| allowed.contains(example));
+    let allowed = at.get("enum").and_then(Value::as_array).is_none_or(|allowed| allowed.contains(example));
     if !fits || !allowed {
         return Map::new();
     }
@@ -398,10 +320,7 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
         }
     }
     if let Some(text) = at.get("description").and_then(Value::as_str) {
-        kept.insert(
-            "description".to_owned(),
-            text.chars().take(MAX_DESCRIPTION_CHARS).collect::<String>().into(),
-        );
+        kept.insert("description".to_owned(), text.chars().take(MAX_DESCRIPTION_CHARS).collect::<String>().into());
     }
     kept
 }

@@ -78,14 +78,7 @@ impl Pins {
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
         });
-        pin.tools.insert(
-            tool.name.clone(),
-            ToolPin {
-                digest,
-                method: tool.method,
-                path: tool.path.clone(),
-            },
-        );
+        pin.tools.insert(tool.name.clone(), ToolPin { digest, method: tool.method, path: tool.path.clone() });
         Ok(())
     }
 }
@@ -96,20 +89,15 @@ fn installed(
     call: &RecordedCall,
     recorded: Option<&EffectRecord>,
 ) -> Result<(Manifest, Tool), FlowError> {
-    let changed = |reason: String| FlowError::AdapterChanged {
-        adapter: call.adapter.clone(),
-        reason,
-    };
-    let manifest = surface
-        .manifest(&call.adapter)?
-        .ok_or_else(|| changed("it is not installed any more".to_owned()))?;
+    let changed = |reason: String| FlowError::AdapterChanged { adapter: call.adapter.clone(), reason };
+    let manifest =
+        surface.manifest(&call.adapter)?.ok_or_else(|| changed("it is not installed any more".to_owned()))?;
     let gone = || changed(format!("it has no tool `{}` any more", call.tool));
     let tool = surface.tool(&call.adapter, &call.tool)?.ok_or_else(gone)?;
     match (recorded, manifest.tool_digests.get(&call.tool)) {
-        (Some(recorded), Some(installed)) if recorded.tool_digest != *installed => Err(changed(format!(
-            "the contract of `{}` is another one; record the workspace again",
-            call.tool
-        ))),
+        (Some(recorded), Some(installed)) if recorded.tool_digest != *installed => {
+            Err(changed(format!("the contract of `{}` is another one; record the workspace again", call.tool)))
+        }
         _ => Ok((manifest, tool)),
     }
 }

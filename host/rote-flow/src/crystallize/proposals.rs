@@ -18,10 +18,7 @@ pub(crate) fn proposals(draft: &Draft) -> Vec<Proposal> {
     for step in &draft.steps {
         let mut add = |expression: &Expression| {
             walk_literals(expression, &mut String::new(), &mut |pointer, value| {
-                let place = Place {
-                    step: step.id.clone(),
-                    pointer: pointer.to_owned(),
-                };
+                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
                 match found.iter_mut().find(|(known, _)| known == value) {
                     Some((_, places)) => places.push(place),
                     None => found.push((value.clone(), vec![place])),
@@ -36,15 +33,9 @@ pub(crate) fn proposals(draft: &Draft) -> Vec<Proposal> {
         } else {
             looks_like(&value)?
         };
-        let name = last_segment(&places.first()?.pointer)
-            .chars()
-            .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
-        Some(Proposal {
-            name: name.collect(),
-            value,
-            reason,
-            places,
-        })
+        let name =
+            last_segment(&places.first()?.pointer).chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+        Some(Proposal { name: name.collect(), value, reason, places })
     };
     found
         .into_iter()
@@ -65,12 +56,9 @@ fn whole_literals(expression: &Expression, visit: &mut dyn FnMut(&Expression)) {
 fn without_texts(expression: &Expression) -> Expression {
     match expression {
         Expression::Text(_) => Expression::Literal(Value::Null),
-        Expression::Object(members) => Expression::Object(
-            members
-                .iter()
-                .map(|(key, inner)| (key.clone(), without_texts(inner)))
-                .collect(),
-        ),
+        Expression::Object(members) => {
+            Expression::Object(members.iter().map(|(key, inner)| (key.clone(), without_texts(inner))).collect())
+        }
         Expression::Array(items) => Expression::Array(items.iter().map(without_texts).collect()),
         other => other.clone(),
     }
@@ -85,10 +73,7 @@ fn looks_like(value: &Value) -> Option<&'static str> {
     if digits(0..4) && digits(5..7) && digits(8..10) && bytes[4] == b'-' && bytes[7] == b'-' {
         return Some("it looks like a date");
     }
-    if text
-        .split_once('@')
-        .is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !text.contains(' '))
-    {
+    if text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !text.contains(' ')) {
         return Some("it looks like an e-mail address");
     }
     let hex = |c: char| c.is_ascii_hexdigit() || c == '-';

@@ -37,16 +37,11 @@ impl Flows {
     ) -> Result<usize, FlowError> {
         let root = self.scratch("replay-")?;
         let home = Home::open(root.path())?;
-        let name = WorkspaceName::try_from("replay".to_owned()).map_err(|error| FlowError::Usage {
-            message: error.to_string(),
-        })?;
+        let name = WorkspaceName::try_from("replay".to_owned())
+            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Arc::new(Workspace::create(&home, &name, self.parts.clock.now())?);
-        let tools = Arc::new(RecordedTools::new(
-            sources,
-            selection,
-            Arc::clone(&workspace),
-            Arc::clone(&self.parts.clock),
-        )?);
+        let tools =
+            Arc::new(RecordedTools::new(sources, selection, Arc::clone(&workspace), Arc::clone(&self.parts.clock))?);
         let run = FlowRun {
             payload: package.payload()?.to_vec(),
             parameters: Value::Object(parameters.examples()),
@@ -61,16 +56,9 @@ impl Flows {
         if let Some(stale) = tools.take_stale() {
             return Err(FlowError::ReplayStale { stale: Box::new(stale) });
         }
-        let result = outcome
-            .map_err(|source| FlowError::ReplayFailed {
-                source: Box::new(source),
-            })?
-            .result;
+        let result = outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?.result;
         if canonical_json(&result).ok() != canonical_json(recorded).ok() {
-            return Err(FlowError::ReplayDiffers {
-                recorded: Box::new(recorded.clone()),
-                replayed: Box::new(result),
-            });
+            return Err(FlowError::ReplayDiffers { recorded: Box::new(recorded.clone()), replayed: Box::new(result) });
         }
         Ok(tools.answered())
     }
@@ -105,19 +93,9 @@ impl RecordedTools {
         for position in &selection.kept {
             let call = &sources.trace.calls[*position];
             let recording = recording(sources.workspace, sources.workspace.response(call.response)?)?;
-            answers
-                .entry(key(&call.call()))
-                .or_default()
-                .push_back((call.clone(), recording));
+            answers.entry(key(&call.call())).or_default().push_back((call.clone(), recording));
         }
-        Ok(Self {
-            workspace,
-            clock,
-            state: Mutex::new(State {
-                answers,
-                ..State::default()
-            }),
-        })
+        Ok(Self { workspace, clock, state: Mutex::new(State { answers, ..State::default() }) })
     }
 
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
@@ -135,16 +113,8 @@ impl RecordedTools {
     fn reserve_one(&self, call: &ToolCall) -> Result<Reserved, RunError> {
         let mut state = self.state();
         let Some((recorded, recording)) = state.answers.get_mut(&key(call)).and_then(VecDeque::pop_front) else {
-            let ToolCall {
-                adapter,
-                tool,
-                arguments,
-            } = call.clone();
-            state.stale.get_or_insert(Stale {
-                adapter,
-                tool,
-                arguments,
-            });
+            let ToolCall { adapter, tool, arguments } = call.clone();
+            state.stale.get_or_insert(Stale { adapter, tool, arguments });
             return Err(RunError::Host {
                 message: format!("stale: `{}/{}` was not recorded so", call.adapter, call.tool),
             });
@@ -161,11 +131,7 @@ impl RecordedTools {
         };
         let (command, response) = self.workspace.begin_call(&new)?;
         state.reserved.insert(response, recording);
-        Ok(Reserved {
-            call: call.clone(),
-            command,
-            response,
-        })
+        Ok(Reserved { call: call.clone(), command, response })
     }
 }
 
@@ -182,9 +148,7 @@ impl ToolHost for RecordedTools {
 
     async fn perform(&self, reserved: Reserved) -> Result<ResponseRef, RunError> {
         let recording = self.state().reserved.remove(&reserved.response);
-        let recording = recording.ok_or_else(|| RunError::Host {
-            message: "it was performed twice".to_owned(),
-        })?;
+        let recording = recording.ok_or_else(|| RunError::Host { message: "it was performed twice".to_owned() })?;
         let stored = self.workspace.record(reserved.response, recording)?;
         self.state().answered += 1;
         Ok(stored.reference())

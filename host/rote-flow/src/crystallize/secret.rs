@@ -63,10 +63,7 @@ pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft) -> Result<(), FlowErr
             }
         });
         if let Some(pointer) = found {
-            return Err(FlowError::Secret {
-                step: trace.calls[step.call].name(),
-                pointer,
-            });
+            return Err(FlowError::Secret { step: trace.calls[step.call].name(), pointer });
         }
     }
     Ok(())
@@ -76,11 +73,7 @@ pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft) -> Result<(), FlowErr
 pub(crate) fn is_secret(pointer: &str, value: &Value) -> bool {
     let Value::String(text) = value else { return false };
     let name = pointer.rsplit('/').next().unwrap_or_default();
-    let name: String = name
-        .chars()
-        .filter(|c| !matches!(c, '-' | '_'))
-        .collect::<String>()
-        .to_ascii_lowercase();
+    let name: String = name.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
     (!text.is_empty() && NAMES.contains(&name.as_str())) || looks_secret(text)
 }
 

@@ -43,9 +43,7 @@ pub(crate) fn select(
         return Err(nothing("it has no calls"));
     }
     if let Some(unknown) = request.skip.iter().find(|id| trace.position(**id).is_none()) {
-        return Err(FlowError::Usage {
-            message: format!("`{unknown}` cannot be skipped: no call made it"),
-        });
+        return Err(FlowError::Usage { message: format!("`{unknown}` cannot be skipped: no call made it") });
     }
     refuse_in_doubt(trace, request)?;
     let mut reasons: Vec<Option<String>> = trace.calls.iter().map(|call| unusable(call, request)).collect();
@@ -56,12 +54,7 @@ pub(crate) fn select(
     let (result_call, result_jq) = choose_result(sources, request, &usable, last)?;
     report.result = format!("`{result_jq}` of {}", trace.calls[result_call].name());
     let kept = closure(trace, &reasons, result_call)?;
-    for (position, call) in trace
-        .calls
-        .iter()
-        .enumerate()
-        .filter(|(position, _)| !kept.contains(position))
-    {
+    for (position, call) in trace.calls.iter().enumerate().filter(|(position, _)| !kept.contains(position)) {
         let reason = reasons[position].take().unwrap_or_else(|| unused(trace, position));
         report.dropped.push(Dropped {
             response: call.response,
@@ -69,11 +62,7 @@ pub(crate) fn select(
             reason,
         });
     }
-    Ok(Selection {
-        kept: kept.into_iter().collect(),
-        result_call,
-        result_jq,
-    })
+    Ok(Selection { kept: kept.into_iter().collect(), result_call, result_jq })
 }
 
 /// A write that may or may not have happened has no place in a flow, and neither has anything after it.
@@ -99,10 +88,7 @@ fn unusable(call: &RecordedCall, request: &Request) -> Option<String> {
     match call.state {
         ResponseState::Ok => None,
         ResponseState::Error => {
-            let why = call
-                .error
-                .clone()
-                .or_else(|| call.status.map(|status| status.to_string()));
+            let why = call.error.clone().or_else(|| call.status.map(|status| status.to_string()));
             Some(format!("failed: {}", why.unwrap_or_else(|| "no answer".to_owned())))
         }
         ResponseState::Cleared => Some("was cleared".to_owned()),
@@ -114,11 +100,7 @@ fn unusable(call: &RecordedCall, request: &Request) -> Option<String> {
 fn is_used(trace: &Trace, reasons: &[Option<String>], position: usize) -> bool {
     let response = trace.calls[position].response;
     let uses = |call: &RecordedCall| call.uses.iter().any(|one| one.source_response == Some(response));
-    trace
-        .calls
-        .iter()
-        .zip(reasons)
-        .any(|(call, reason)| reason.is_none() && uses(call))
+    trace.calls.iter().zip(reasons).any(|(call, reason)| reason.is_none() && uses(call))
 }
 
 /// Marks writes that a later one with the same target replaced.
@@ -151,12 +133,7 @@ fn same_target(one: &RecordedCall, other: &RecordedCall, surface: &dyn Surface) 
     let Some(tool) = surface.tool(&one.adapter, &one.tool)? else {
         return Ok(false);
     };
-    let names = tool
-        .path
-        .split('{')
-        .skip(1)
-        .filter_map(|part| part.split_once('}'))
-        .map(|(name, _)| name);
+    let names = tool.path.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name);
     Ok(names
         .into_iter()
         .all(|name| one.arguments.get(name).is_some() && one.arguments.get(name) == other.arguments.get(name)))
@@ -180,15 +157,9 @@ fn choose_result(
         return Ok((position, jq.clone()));
     }
     let after = trace.calls[last].command;
-    let shown = trace
-        .queries
-        .iter()
-        .rev()
-        .filter(|query| query.saved_as.is_none() && query.command.0 > after);
+    let shown = trace.queries.iter().rev().filter(|query| query.saved_as.is_none() && query.command.0 > after);
     let on_usable = shown.filter_map(|query| {
-        let position = trace
-            .position(query.source_response?)
-            .filter(|position| usable(*position))?;
+        let position = trace.position(query.source_response?).filter(|position| usable(*position))?;
         Some((position, query))
     });
     match on_usable.into_iter().next() {
@@ -221,11 +192,7 @@ fn closure(trace: &Trace, reasons: &[Option<String>], result: usize) -> Result<B
 }
 
 fn unusable_source(call: &RecordedCall, response: ResponseId, reason: &str) -> FlowError {
-    FlowError::UnusableResponse {
-        by: call.name(),
-        response,
-        reason: reason.to_owned(),
-    }
+    FlowError::UnusableResponse { by: call.name(), response, reason: reason.to_owned() }
 }
 
 /// Why a usable read was left out.

@@ -54,26 +54,15 @@ impl Draft {
             let call = &calls[*position];
             let arguments = sources.arguments(call, &step_of, parameters)?;
             let id = ids[&call.response].clone();
-            steps.push(DraftStep {
-                id,
-                call: *position,
-                arguments,
-                needs: Vec::new(),
-            });
+            steps.push(DraftStep { id, call: *position, arguments, needs: Vec::new() });
         }
         order_effects(&mut steps, calls);
         let response = calls[selection.result_call].response;
         let step = ids[&response].clone();
         let result = Expression::From(sources.reference(step, response, selection.result_jq.clone())?);
-        let adapters = steps
-            .iter()
-            .map(|step| (calls[step.call].adapter.to_string(), calls[step.call].tool.clone()))
-            .collect();
-        Ok(Self {
-            steps,
-            result,
-            adapters,
-        })
+        let adapters =
+            steps.iter().map(|step| (calls[step.call].adapter.to_string(), calls[step.call].tool.clone())).collect();
+        Ok(Self { steps, result, adapters })
     }
 
     /// Returns the finished plan.
@@ -112,11 +101,7 @@ impl Draft {
         }
         let more = tools.len().saturating_sub(8);
         tools.truncate(8);
-        let rest = if more > 0 {
-            format!(" and {more} more")
-        } else {
-            String::new()
-        };
+        let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
         format!("Calls {}{rest}", tools.join(", then "))
     }
 
@@ -125,12 +110,7 @@ impl Draft {
         let origin = |step: &DraftStep| {
             let call = &trace.calls[step.call];
             let mut needs: BTreeSet<String> = step.needs.iter().cloned().collect();
-            needs.extend(
-                step.arguments
-                    .references()
-                    .into_iter()
-                    .map(|reference| reference.step.clone()),
-            );
+            needs.extend(step.arguments.references().into_iter().map(|reference| reference.step.clone()));
             StepOrigin {
                 step: step.id.clone(),
                 response: call.response,
@@ -148,15 +128,10 @@ fn order_effects(steps: &mut [DraftStep], calls: &[RecordedCall]) {
     let mut reached: Vec<BTreeSet<usize>> = Vec::with_capacity(steps.len());
     for position in 0..steps.len() {
         let is_write = |earlier: usize| calls[steps[earlier].call].is_write();
-        let derived: BTreeSet<String> = steps[position]
-            .arguments
-            .references()
-            .into_iter()
-            .map(|one| one.step.clone())
-            .collect();
-        let mut behind: BTreeSet<usize> = (0..position)
-            .filter(|earlier| derived.contains(&steps[*earlier].id))
-            .collect();
+        let derived: BTreeSet<String> =
+            steps[position].arguments.references().into_iter().map(|one| one.step.clone()).collect();
+        let mut behind: BTreeSet<usize> =
+            (0..position).filter(|earlier| derived.contains(&steps[*earlier].id)).collect();
         for direct in behind.clone() {
             behind.extend(reached[direct].iter().copied());
         }

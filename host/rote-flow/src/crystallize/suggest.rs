@@ -24,10 +24,7 @@ pub(crate) fn suggest(sources: &Sources<'_>, draft: &Draft, report: &mut Report)
     for step in &draft.steps {
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
             if let Some(text) = value.as_str().filter(|text| is_telling(text)) {
-                let place = Place {
-                    step: step.id.clone(),
-                    pointer: pointer.to_owned(),
-                };
+                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
                 wanted.push((step.call, place, text.to_owned()));
             }
         });
@@ -46,11 +43,7 @@ pub(crate) fn suggest(sources: &Sources<'_>, draft: &Draft, report: &mut Report)
             continue;
         };
         wanted.retain(|(user, place, text)| {
-            let found = if *user > position {
-                find(&body, text, &mut String::new())
-            } else {
-                None
-            };
+            let found = if *user > position { find(&body, text, &mut String::new()) } else { None };
             let Some(jq) = found else { return true };
             if report.suggestions.len() < MAX_SUGGESTIONS {
                 report.suggestions.push(Suggestion {
@@ -83,11 +76,7 @@ fn find(value: &Value, text: &str, path: &mut String) -> Option<String> {
         Value::String(one) if one == text => return Some(if path.is_empty() { ".".to_owned() } else { path.clone() }),
         Value::Array(items) => items.iter().enumerate().find_map(|(index, item)| {
             path.truncate(length);
-            path.push_str(&if length == 0 {
-                format!(".[{index}]")
-            } else {
-                format!("[{index}]")
-            });
+            path.push_str(&if length == 0 { format!(".[{index}]") } else { format!("[{index}]") });
             find(item, text, path)
         }),
         Value::Object(members) => members.iter().find_map(|(key, item)| {
@@ -95,11 +84,7 @@ fn find(value: &Value, text: &str, path: &mut String) -> Option<String> {
             let plain = key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
                 && key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
             let root = if length == 0 { "." } else { "" };
-            path.push_str(&if plain {
-                format!(".{key}")
-            } else {
-                format!("{root}[{}]", Value::String(key.clone()))
-            });
+            path.push_str(&if plain { format!(".{key}") } else { format!("{root}[{}]", Value::String(key.clone())) });
             find(item, text, path)
         }),
         _ => None,

@@ -35,11 +35,7 @@ impl RecordedCall {
 
     /// Returns it as a call.
     pub(crate) fn call(&self) -> ToolCall {
-        ToolCall {
-            adapter: self.adapter.clone(),
-            tool: self.tool.clone(),
-            arguments: self.arguments.clone(),
-        }
+        ToolCall { adapter: self.adapter.clone(), tool: self.tool.clone(), arguments: self.arguments.clone() }
     }
 
     /// Whether it changes something.
@@ -61,16 +57,10 @@ impl Trace {
     pub(crate) fn read(workspace: &Workspace) -> Result<Self, FlowError> {
         let mut uses: BTreeMap<u64, Vec<Dependency>> = BTreeMap::new();
         for record in workspace.dependencies()? {
-            uses.entry(record.command_sequence.0)
-                .or_default()
-                .push(record.dependency);
+            uses.entry(record.command_sequence.0).or_default().push(record.dependency);
         }
         let mut calls = Vec::new();
-        for command in workspace
-            .commands()?
-            .into_iter()
-            .filter(|command| command.kind == CommandKind::Call)
-        {
+        for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
             let (Some(adapter), Some(tool), Some(method)) = (command.adapter, command.tool, command.method) else {
                 continue;
             };
@@ -93,11 +83,7 @@ impl Trace {
                 duration_ms: summary.duration_ms.unwrap_or(0),
             });
         }
-        let queries = workspace
-            .queries()?
-            .into_iter()
-            .filter(|query| query.flow.is_none())
-            .collect();
+        let queries = workspace.queries()?.into_iter().filter(|query| query.flow.is_none()).collect();
         Ok(Self { calls, queries })
     }
 

@@ -43,16 +43,8 @@ pub struct DryRunCall {
 
 impl fmt::Display for DryRunCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} {}/{} {} {}",
-            self.step, self.adapter, self.tool, self.verdict, self.arguments
-        )?;
-        if self.known {
-            Ok(())
-        } else {
-            write!(f, " (after {})", self.needs.join(", "))
-        }
+        write!(f, "{} {}/{} {} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
+        if self.known { Ok(()) } else { write!(f, " (after {})", self.needs.join(", ")) }
     }
 }
 
@@ -78,9 +70,8 @@ impl Flows {
         let (package, parameters) = self.preflight(request)?;
         let root = self.scratch("dry-run-")?;
         let home = Home::open(root.path())?;
-        let name = WorkspaceName::try_from("dry-run".to_owned()).map_err(|error| FlowError::Usage {
-            message: error.to_string(),
-        })?;
+        let name = WorkspaceName::try_from("dry-run".to_owned())
+            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let context = RunContext {
             workspace: Arc::new(Workspace::create(&home, &name, self.parts.clock.now())?),
             frontmatter: Arc::new(package.frontmatter.clone()),
@@ -91,12 +82,7 @@ impl Flows {
             calls.push(self.describe(&context, step, &parameters).await?);
         }
         let frontmatter = package.frontmatter;
-        Ok(DryRun {
-            flow: frontmatter.name,
-            version: frontmatter.version,
-            parameters,
-            calls,
-        })
+        Ok(DryRun { flow: frontmatter.name, version: frontmatter.version, parameters, calls })
     }
 
     async fn describe(
@@ -105,31 +91,19 @@ impl Flows {
         step: &Step,
         parameters: &Map<String, Value>,
     ) -> Result<DryRunCall, FlowError> {
-        let mut holes = Holes {
-            parameters,
-            known: true,
-        };
+        let mut holes = Holes { parameters, known: true };
         let arguments = match evaluate(&step.arguments, &mut holes) {
             Ok(arguments) => arguments.unwrap_or_else(|| Value::Object(Map::new())),
             Err(absent) => {
-                return Err(FlowError::Usage {
-                    message: format!("parameter `{absent}` is needed by `{}`", step.id),
-                });
+                return Err(FlowError::Usage { message: format!("parameter `{absent}` is needed by `{}`", step.id) });
             }
         };
         let known = holes.known;
         let adapter: AdapterId = step
             .adapter
             .parse()
-            .map_err(|error: rote_types::IdError| FlowError::Malformed {
-                what: "plan",
-                message: error.to_string(),
-            })?;
-        let call = ToolCall {
-            adapter: adapter.clone(),
-            tool: step.tool.clone(),
-            arguments: arguments.clone(),
-        };
+            .map_err(|error: rote_types::IdError| FlowError::Malformed { what: "plan", message: error.to_string() })?;
+        let call = ToolCall { adapter: adapter.clone(), tool: step.tool.clone(), arguments: arguments.clone() };
         let (mut verdict, mut reason) = self.parts.tools.verdict(&call)?;
         let mut preview = None;
         if known {
@@ -148,17 +122,7 @@ impl Flows {
         }
         let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();
         let (step, tool) = (step.id.clone(), step.tool.clone());
-        Ok(DryRunCall {
-            step,
-            adapter,
-            tool,
-            arguments,
-            known,
-            needs,
-            verdict,
-            reason,
-            preview,
-        })
+        Ok(DryRunCall { step, adapter, tool, arguments, known, needs, verdict, reason, preview })
     }
 }
 

@@ -41,9 +41,7 @@ impl AdapterTools {
 
 impl Surface for AdapterTools {
     fn manifest(&self, adapter: &AdapterId) -> Result<Option<Manifest>, FlowError> {
-        Ok(self
-            .open_adapter(adapter)?
-            .map(|adapter| Manifest::clone(adapter.manifest())))
+        Ok(self.open_adapter(adapter)?.map(|adapter| Manifest::clone(adapter.manifest())))
     }
 
     fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError> {
@@ -62,12 +60,7 @@ impl Surface for AdapterTools {
 impl ToolSource for AdapterTools {
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost> {
         let tokens = Mutex::new(context.confirm.iter().cloned().collect());
-        Arc::new(LiveTools {
-            caller: Arc::clone(&self.caller),
-            context,
-            tokens,
-            reserved: Mutex::default(),
-        })
+        Arc::new(LiveTools { caller: Arc::clone(&self.caller), context, tokens, reserved: Mutex::default() })
     }
 
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError> {
@@ -75,9 +68,7 @@ impl ToolSource for AdapterTools {
         let Some(adapter) = self.open_adapter(&call.adapter)? else {
             return denied("the adapter is not installed".to_owned());
         };
-        let tool = adapter
-            .tool(&call.tool)
-            .map_err(|error| FlowError::adapter(&call.adapter, &error))?;
+        let tool = adapter.tool(&call.tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?;
         match adapter.policy().as_ref() {
             Ok(policy) => {
                 let decision = guard(policy, &facts(adapter.manifest(), &tool));
@@ -93,16 +84,9 @@ impl ToolSource for AdapterTools {
             return Err(RunError::Host { message });
         }
         let options = options(&context.frontmatter, call, None, true)?;
-        match self
-            .caller
-            .call(&context.workspace, call, &options)
-            .await
-            .map_err(run_error)?
-        {
+        match self.caller.call(&context.workspace, call, &options).await.map_err(run_error)? {
             CallOutcome::Preview(preview) => Ok(preview),
-            CallOutcome::Response(_) => Err(RunError::Host {
-                message: "a dry run was sent".to_owned(),
-            }),
+            CallOutcome::Response(_) => Err(RunError::Host { message: "a dry run was sent".to_owned() }),
         }
     }
 }
@@ -136,15 +120,10 @@ fn options(
         let (flow, adapter, tool) = (flow.clone(), call.adapter.clone(), call.tool.clone());
         return Err(RunError::nested(&FlowError::NotPinned { flow, adapter, tool }));
     };
-    let permission = |one: &crate::WritePermission| ToolPermission {
-        adapter: one.adapter.clone(),
-        tool: one.tool.clone(),
-    };
+    let permission =
+        |one: &crate::WritePermission| ToolPermission { adapter: one.adapter.clone(), tool: one.tool.clone() };
     Ok(CallOptions {
-        pin: Some(Pin {
-            fingerprint: adapter.fingerprint.clone(),
-            tool_digest: tool.digest.clone(),
-        }),
+        pin: Some(Pin { fingerprint: adapter.fingerprint.clone(), tool_digest: tool.digest.clone() }),
         flow: Some(FlowStamp {
             name: flow.clone(),
             version: frontmatter.version.clone(),
@@ -196,48 +175,25 @@ impl ToolHost for LiveTools {
             return Ok(Vec::new());
         };
         let only: Vec<Checked> = checked.iter().map(|(checked, _)| checked.clone()).collect();
-        let places = self
-            .caller
-            .reserve(&self.context.workspace, &only, options)
-            .map_err(run_error)?;
+        let places = self.caller.reserve(&self.context.workspace, &only, options).map_err(run_error)?;
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut answer = Vec::with_capacity(calls.len());
         for ((call, checked), place) in calls.iter().zip(checked).zip(places) {
             reserved.insert(place.response, checked);
-            answer.push(Reserved {
-                call: call.clone(),
-                command: place.command,
-                response: place.response,
-            });
+            answer.push(Reserved { call: call.clone(), command: place.command, response: place.response });
         }
         Ok(answer)
     }
 
     async fn perform(&self, one: Reserved) -> Result<ResponseRef, RunError> {
-        let known = self
-            .reserved
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&one.response);
+        let known = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).remove(&one.response);
         let Some((checked, options)) = known else {
-            return Err(RunError::Host {
-                message: format!("`{}` was not reserved", one.response),
-            });
+            return Err(RunError::Host { message: format!("`{}` was not reserved", one.response) });
         };
-        let place = Reservation {
-            command: one.command,
-            response: one.response,
-        };
-        match self
-            .caller
-            .perform(&self.context.workspace, &checked, place, &options)
-            .await
-            .map_err(run_error)?
-        {
+        let place = Reservation { command: one.command, response: one.response };
+        match self.caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
             CallOutcome::Response(response) => Ok(response),
-            CallOutcome::Preview(_) => Err(RunError::Host {
-                message: "a call was only previewed".to_owned(),
-            }),
+            CallOutcome::Preview(_) => Err(RunError::Host { message: "a call was only previewed".to_owned() }),
         }
     }
 }

@@ -24,9 +24,5 @@ pub(crate) fn check_adapters(surface: &dyn Surface, package: &Package) -> Result
     if !missing.is_empty() {
         return Err(FlowError::MissingAdapters { flow, missing, origin });
     }
-    if drifts.is_empty() {
-        Ok(())
-    } else {
-        Err(FlowError::FingerprintMismatch { flow, drifts })
-    }
+    if drifts.is_empty() { Ok(()) } else { Err(FlowError::FingerprintMismatch { flow, drifts }) }
 }

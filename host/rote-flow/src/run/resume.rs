@@ -21,21 +21,13 @@ type Key = (String, String, Vec<u8>);
 pub(crate) type Done = BTreeMap<Key, VecDeque<(CommandId, ResponseRef)>>;
 
 fn key(call: &ToolCall) -> Key {
-    (
-        call.adapter.to_string(),
-        call.tool.clone(),
-        canonical_json(&call.arguments).unwrap_or_default(),
-    )
+    (call.adapter.to_string(), call.tool.clone(), canonical_json(&call.arguments).unwrap_or_default())
 }
 
 /// Reads what a run of `flow` did in `workspace`.
 pub(crate) fn done(workspace: &Workspace, flow: &FlowName) -> Result<Done, FlowError> {
     let mut done = Done::new();
-    for command in workspace
-        .commands()?
-        .into_iter()
-        .filter(|command| command.kind == CommandKind::Call)
-    {
+    for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
         if command.flow.as_ref() != Some(flow) {
             let message = format!("workspace `{}` is not one of a run of `{flow}` alone", workspace.name());
             return Err(FlowError::Usage { message });
@@ -49,23 +41,12 @@ pub(crate) fn done(workspace: &Workspace, flow: &FlowName) -> Result<Done, FlowE
         match workspace.summary(response)?.state {
             ResponseState::InDoubt => {
                 let workspace = workspace.name().clone();
-                return Err(FlowError::InDoubt {
-                    workspace,
-                    response,
-                    adapter,
-                    tool,
-                });
+                return Err(FlowError::InDoubt { workspace, response, adapter, tool });
             }
             ResponseState::Ok => {
-                let call = ToolCall {
-                    adapter,
-                    tool,
-                    arguments: command.arguments,
-                };
+                let call = ToolCall { adapter, tool, arguments: command.arguments };
                 let answer = workspace.response(response)?.reference();
-                done.entry(key(&call))
-                    .or_default()
-                    .push_back((command.sequence, answer));
+                done.entry(key(&call)).or_default().push_back((command.sequence, answer));
             }
             _ => {}
         }
@@ -89,13 +70,7 @@ struct State {
 
 impl Resumed {
     pub(crate) fn new(inner: Arc<dyn ToolHost>, done: Done) -> Self {
-        Self {
-            inner,
-            state: Mutex::new(State {
-                done,
-                ..State::default()
-            }),
-        }
+        Self { inner, state: Mutex::new(State { done, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -128,11 +103,7 @@ impl Resumed {
         let response = answer.id;
         state.answered.insert(response, answer);
         state.resumed.insert(response);
-        Some(Reserved {
-            call: call.clone(),
-            command,
-            response,
-        })
+        Some(Reserved { call: call.clone(), command, response })
     }
 }
 
@@ -140,27 +111,13 @@ impl Resumed {
 impl ToolHost for Resumed {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
         let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect();
-        let open: Vec<ToolCall> = calls
-            .iter()
-            .zip(&known)
-            .filter(|(_, known)| known.is_none())
-            .map(|(call, _)| call.clone())
-            .collect();
-        let mut fresh = if open.is_empty() {
-            Vec::new()
-        } else {
-            self.inner.reserve(&open)?
-        }
-        .into_iter();
-        let reserved: Vec<Reserved> = known
-            .into_iter()
-            .filter_map(|known| known.or_else(|| fresh.next()))
-            .collect();
+        let open: Vec<ToolCall> =
+            calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
+        let mut fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? }.into_iter();
+        let reserved: Vec<Reserved> = known.into_iter().filter_map(|known| known.or_else(|| fresh.next())).collect();
         let mut state = self.state();
         for one in &reserved {
-            state
-                .calls
-                .insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
+            state.calls.insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
         }
         Ok(reserved)
     }

@@ -14,22 +14,11 @@ fn plan(made: &crate::Crystallized) -> Value {
 async fn responses_variables_and_templates_become_a_graph_with_parameters() {
     let fixture = Fixture::new();
     fixture.set("owner", json!("octocat"));
-    assert!(
-        fixture
-            .call("orders_list", json!({"owner": "$owner", "limit": 5}))
-            .await
-    );
+    assert!(fixture.call("orders_list", json!({"owner": "$owner", "limit": 5})).await);
     fixture.query(1, ".items[0].id", Some("first"));
     assert!(fixture.call("orders_get", json!({"id": "$first"})).await);
     assert!(fixture.call("orders_get", json!({"id": "@1{.items[1].id}"})).await);
-    assert!(
-        fixture
-            .call(
-                "orders_create",
-                json!({"item": "for $owner: @2{.price} and @3{.price}"})
-            )
-            .await
-    );
+    assert!(fixture.call("orders_create", json!({"item": "for $owner: @2{.price} and @3{.price}"})).await);
     fixture.query(4, "{what: .created.item}", None);
     let made = fixture.crystallize(&[("limit", None)]).await.unwrap();
     let from = |step: &str, jq: &str| json!({"$from": {"step": step, "jq": jq}});
@@ -51,28 +40,14 @@ async fn responses_variables_and_templates_become_a_graph_with_parameters() {
     );
     assert_eq!(made.report.replayed_calls, 4);
     let frontmatter = &made.frontmatter;
-    assert_eq!(
-        frontmatter.parameters["properties"]["limit"],
-        json!({"type": "integer", "examples": [5]})
-    );
+    assert_eq!(frontmatter.parameters["properties"]["limit"], json!({"type": "integer", "examples": [5]}));
     assert_eq!(frontmatter.parameters["properties"]["owner"]["description"], "Whose");
-    let writes: Vec<(&str, WriteMode)> = frontmatter
-        .write_permissions
-        .iter()
-        .map(|one| (one.tool.as_str(), one.mode))
-        .collect();
+    let writes: Vec<(&str, WriteMode)> =
+        frontmatter.write_permissions.iter().map(|one| (one.tool.as_str(), one.mode)).collect();
     assert_eq!(writes, [("orders_create", WriteMode::Audit)]);
     let pinned = &frontmatter.adapters[&super::support::id()];
     assert_eq!(pinned.tools.len(), 3);
-    assert_eq!(
-        pinned.fingerprint,
-        fixture
-            .adapters
-            .open(&super::support::id())
-            .unwrap()
-            .manifest()
-            .fingerprint
-    );
+    assert_eq!(pinned.fingerprint, fixture.adapters.open(&super::support::id()).unwrap().manifest().fingerprint);
     assert_eq!(frontmatter.baseline.calls, 4);
     assert!(frontmatter.baseline.tokens > 0);
     assert!(made.path.is_file());
@@ -93,26 +68,13 @@ async fn failed_superseded_and_unused_calls_are_left_out_with_a_reason() {
     let made = fixture.crystallize(&[]).await.unwrap();
     let kept: Vec<u64> = made.report.steps.iter().map(|step| step.response.0).collect();
     assert_eq!(kept, [4, 5, 7]);
-    let dropped: Vec<(u64, &str)> = made
-        .report
-        .dropped
-        .iter()
-        .map(|one| (one.response.0, one.reason.split(':').next().unwrap()))
-        .collect();
+    let dropped: Vec<(u64, &str)> =
+        made.report.dropped.iter().map(|one| (one.response.0, one.reason.split(':').next().unwrap())).collect();
     assert_eq!(
         dropped,
-        [
-            (1, "failed"),
-            (2, "nothing uses what it read"),
-            (3, "superseded by @4"),
-            (6, "superseded by @7")
-        ]
+        [(1, "failed"), (2, "nothing uses what it read"), (3, "superseded by @4"), (6, "superseded by @7")]
     );
-    assert_eq!(
-        made.report.steps[1].needs,
-        ["s1"],
-        "a write waits for the write before it"
-    );
+    assert_eq!(made.report.steps[1].needs, ["s1"], "a write waits for the write before it");
     assert_eq!(made.report.steps[2].needs, ["s2"], "a read after a write waits for it");
     assert_eq!(made.report.result, "`.` of @7 shop/orders_get");
 }
@@ -121,11 +83,7 @@ async fn failed_superseded_and_unused_calls_are_left_out_with_a_reason() {
 async fn a_value_that_was_asked_for_is_replaced_inside_text_too_and_others_are_proposed() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
-    assert!(
-        fixture
-            .call("orders_create", json!({"item": "pen of octocat", "note": "2026-11-21"}))
-            .await
-    );
+    assert!(fixture.call("orders_create", json!({"item": "pen of octocat", "note": "2026-11-21"})).await);
     let made = fixture.crystallize(&[("who", Some("octocat"))]).await.unwrap();
     // The list is read by nobody, so only the write is left.
     assert_eq!(
@@ -167,10 +125,7 @@ async fn what_cannot_be_crystallized_is_refused_and_nothing_is_written() {
     assert!(fixture.call("orders_get", json!({"id": "$first"})).await);
     fixture.clear(2);
     let error = fixture.crystallize(&[]).await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`@3 shop/orders_get` uses response `@2`, which was cleared"
-    );
+    assert_eq!(error.to_string(), "`@3 shop/orders_get` uses response `@2`, which was cleared");
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(fixture.flows.list().unwrap().is_empty());
 }
@@ -178,29 +133,13 @@ async fn what_cannot_be_crystallized_is_refused_and_nothing_is_written() {
 #[tokio::test]
 async fn a_secret_in_an_argument_is_never_made_part_of_a_flow() {
     let fixture = Fixture::new();
-    assert!(
-        fixture
-            .call(
-                "orders_create",
-                json!({"item": "ghp_0123456789abcdefghij0123456789abcdef"})
-            )
-            .await
-    );
+    assert!(fixture.call("orders_create", json!({"item": "ghp_0123456789abcdefghij0123456789abcdef"})).await);
     let error = fixture.crystallize(&[]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
-    assert!(
-        error
-            .to_string()
-            .contains("argument `/item` of `@1 shop/orders_create`"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("argument `/item` of `@1 shop/orders_create`"), "{error}");
     assert!(!error.to_string().contains("ghp_"));
     let error = fixture.crystallize(&[("item", None)]).await.unwrap_err();
-    assert_eq!(
-        error.kind(),
-        ErrorKind::Denied,
-        "as a parameter's example it would be in the file too"
-    );
+    assert_eq!(error.kind(), ErrorKind::Denied, "as a parameter's example it would be in the file too");
 }
 
 #[tokio::test]
@@ -211,10 +150,7 @@ async fn equal_values_are_only_suggested_as_a_dependency() {
     let made = fixture.crystallize(&[]).await.unwrap();
     assert_eq!(made.plan.steps.len(), 1);
     let suggestion = &made.report.suggestions[0];
-    assert_eq!(
-        (suggestion.response, suggestion.jq.as_str(), suggestion.inferred),
-        (ResponseId(1), ".token", true)
-    );
+    assert_eq!((suggestion.response, suggestion.jq.as_str(), suggestion.inferred), (ResponseId(1), ".token", true));
 }
 
 #[tokio::test]
@@ -224,22 +160,13 @@ async fn a_draft_is_replaced_only_when_asked_and_a_chosen_result_and_skip_are_ho
     assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
     fixture.crystallize(&[]).await.unwrap();
     let error = fixture.crystallize(&[]).await.unwrap_err();
-    assert_eq!(
-        (error.kind(), error.to_string().as_str()),
-        (ErrorKind::Conflict, "flow `report` exists already")
-    );
+    assert_eq!((error.kind(), error.to_string().as_str()), (ErrorKind::Conflict, "flow `report` exists already"));
     let mut request = wish(&[]);
     request.force = true;
     request.skip = vec![ResponseId(2)];
-    request.result = Some(ResultSpec {
-        response: ResponseId(1),
-        jq: ".items[].id".to_owned(),
-    });
+    request.result = Some(ResultSpec { response: ResponseId(1), jq: ".items[].id".to_owned() });
     let made = fixture.flows.crystallize(&request).await.unwrap();
-    assert_eq!(
-        plan(&made)["result"],
-        json!({"$from": {"step": "s1", "jq": ".items[].id", "each": true}})
-    );
+    assert_eq!(plan(&made)["result"], json!({"$from": {"step": "s1", "jq": ".items[].id", "each": true}}));
     assert_eq!(made.frontmatter.write_permissions, []);
 }
 

@@ -34,10 +34,7 @@ fn frontmatter() -> Frontmatter {
         adapters: BTreeMap::new(),
         credentials: Vec::new(),
         write_permissions: Vec::new(),
-        output: OutputContract {
-            format: "json".to_owned(),
-            schema: Value::Null,
-        },
+        output: OutputContract { format: "json".to_owned(), schema: Value::Null },
         baseline: Baseline::default(),
         provenance: Provenance {
             workspace: "work".parse().unwrap(),
@@ -82,11 +79,8 @@ fn every_cut_and_every_addition_is_noticed() {
     rote_runtime::append_section(&mut longer, "rote:extra", b"x").unwrap();
     assert!(matches!(Package::read(longer), Err(FlowError::Tampered)));
     let mut twice = bytes.clone();
-    let tail = bytes.len()
-        - bytes
-            .windows(DIGEST_SECTION.len())
-            .rposition(|part| part == DIGEST_SECTION.as_bytes())
-            .unwrap();
+    let tail =
+        bytes.len() - bytes.windows(DIGEST_SECTION.len()).rposition(|part| part == DIGEST_SECTION.as_bytes()).unwrap();
     twice.extend_from_slice(&bytes[bytes.len() - tail - 3..]);
     assert!(Package::read(twice).is_err());
 }
@@ -95,10 +89,7 @@ fn every_cut_and_every_addition_is_noticed() {
 fn what_was_never_a_flow_is_named_as_that() {
     let template = rote_runtime::strip_rote_sections(package().bytes()).unwrap();
     let error = Package::read(template).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the file is not a flow: it has no section `rote:frontmatter`"
-    );
+    assert_eq!(error.to_string(), "the file is not a flow: it has no section `rote:frontmatter`");
     let error = Package::read(b"<!doctype html><title>404</title>".to_vec()).unwrap_err();
     assert!(error.to_string().starts_with("not a WebAssembly component"), "{error}");
 }
@@ -108,16 +99,8 @@ fn an_unknown_key_or_another_schema_of_the_frontmatter_is_refused() {
     let mut value = serde_json::to_value(frontmatter()).unwrap();
     value["sandbox"] = json!("strict");
     assert!(
-        Frontmatter::parse(value.to_string().as_bytes())
-            .unwrap_err()
-            .to_string()
-            .contains("unknown field `sandbox`")
+        Frontmatter::parse(value.to_string().as_bytes()).unwrap_err().to_string().contains("unknown field `sandbox`")
     );
     value["schema"] = json!(2);
-    assert!(
-        Frontmatter::parse(value.to_string().as_bytes())
-            .unwrap_err()
-            .to_string()
-            .contains("it has schema 2")
-    );
+    assert!(Frontmatter::parse(value.to_string().as_bytes()).unwrap_err().to_string().contains("it has schema 2"));
 }

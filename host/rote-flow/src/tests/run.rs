@@ -21,17 +21,10 @@ async fn report(fixture: &Fixture) {
 async fn a_run_with_another_parameter_gives_another_result_and_keeps_its_responses() {
     let fixture = Fixture::new();
     report(&fixture).await;
-    let done = fixture
-        .flows
-        .run(&fixture.run_request(&[("owner", "monalisa")]))
-        .await
-        .unwrap();
+    let done = fixture.flows.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
     assert_eq!(done.result, json!(80));
-    let calls: Vec<(u64, &str, u16)> = done
-        .steps
-        .iter()
-        .map(|step| (step.response.0, step.call.as_str(), step.status))
-        .collect();
+    let calls: Vec<(u64, &str, u16)> =
+        done.steps.iter().map(|step| (step.response.0, step.call.as_str(), step.status)).collect();
     assert_eq!(calls, [(1, "shop/orders_list", 200), (2, "shop/orders_get", 200)]);
     assert_eq!(done.human.len(), 2);
     assert_eq!(done.summary, ["2 of 2 steps done"]);
@@ -46,14 +39,8 @@ async fn parameters_that_do_not_fit_list_what_is_expected_and_send_nothing() {
     report(&fixture).await;
     let sent = fixture.shop.log().len();
     for (words, problem) in [
-        (
-            vec![],
-            "parameter `owner` is missing; flow `report` takes owner (string, such as \"octocat\")",
-        ),
-        (
-            vec![("ownr", "x")],
-            "parameter `ownr` is unknown, did you mean `owner`?",
-        ),
+        (vec![], "parameter `owner` is missing; flow `report` takes owner (string, such as \"octocat\")"),
+        (vec![("ownr", "x")], "parameter `ownr` is unknown, did you mean `owner`?"),
         (vec![("owner", "a"), ("owner", "b")], "parameter `owner` is given twice"),
     ] {
         let error = fixture.flows.run(&fixture.run_request(&words)).await.unwrap_err();
@@ -69,15 +56,8 @@ async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
     let fixture = Fixture::new();
     report(&fixture).await;
     let sent = fixture.shop.log().len();
-    fixture.install(&SHOP.replace(
-        r#""name": "limit", "in""#,
-        r#""name": "region", "required": true, "in""#,
-    ));
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("owner", "x")]))
-        .await
-        .unwrap_err();
+    fixture.install(&SHOP.replace(r#""name": "limit", "in""#, r#""name": "region", "required": true, "in""#));
+    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert_eq!(error.kind().exit_code(), 7);
     let text = error.to_string();
     for line in [
@@ -91,11 +71,7 @@ async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
         assert!(text.contains(line), "{text}");
     }
     fixture.adapters.remove(&id()).unwrap();
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("owner", "x")]))
-        .await
-        .unwrap_err();
+    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(fixture.shop.log().len(), sent);
@@ -106,15 +82,8 @@ async fn a_dry_run_shows_every_call_and_sends_nothing() {
     let fixture = Fixture::new();
     report(&fixture).await;
     let sent = fixture.shop.log().len();
-    let dry = fixture
-        .flows
-        .dry_run(&fixture.run_request(&[("owner", "monalisa")]))
-        .await
-        .unwrap();
-    assert_eq!(
-        dry.calls[0].preview.as_ref().unwrap().url,
-        format!("{}/orders?owner=monalisa", fixture.shop.url)
-    );
+    let dry = fixture.flows.dry_run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
+    assert_eq!(dry.calls[0].preview.as_ref().unwrap().url, format!("{}/orders?owner=monalisa", fixture.shop.url));
     assert!(!dry.calls[1].known && dry.calls[1].preview.is_none());
     assert_eq!(dry.calls[1].arguments, json!({"id": "<s1 .items[0].id>"}));
     assert_eq!(fixture.shop.log().len(), sent);
@@ -132,17 +101,10 @@ async fn a_damaged_file_is_not_run_and_is_listed_with_its_problem() {
     let mut bytes = package.bytes().to_vec();
     bytes[90_000] ^= 4;
     write_durable(&info.path, &bytes, FileMode::Private).unwrap();
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("owner", "x")]))
-        .await
-        .unwrap_err();
+    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(fixture.flows.list().unwrap()[0].problem.is_some());
-    let error = fixture
-        .flows
-        .info(&FlowReference::parse("reprot").unwrap())
-        .unwrap_err();
+    let error = fixture.flows.info(&FlowReference::parse("reprot").unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "there is no flow `reprot`; did you mean `report`?");
 }
 
@@ -159,31 +121,18 @@ async fn a_write_that_needs_a_person_stops_the_run_and_is_resumed_without_repeat
     write_durable(&policy, text.as_bytes(), FileMode::Private).unwrap();
     fixture.crystallize(&[("id", None)]).await.unwrap();
     let sent = fixture.shop.log().len();
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("id", "9")]))
-        .await
-        .unwrap_err();
+    let error = fixture.flows.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind().exit_code(), 5, "{error}");
     assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#]);
-    let FlowError::Stopped { workspace, .. } = &error else {
-        panic!("{error}")
-    };
+    let FlowError::Stopped { workspace, .. } = &error else { panic!("{error}") };
     let hint = error.hint().unwrap();
     let token = hint.rsplit(' ').next().unwrap().to_owned();
-    assert!(
-        hint.starts_with(&format!("rote run report id=9 --resume {workspace} --confirm ")),
-        "{hint}"
-    );
+    assert!(hint.starts_with(&format!("rote run report id=9 --resume {workspace} --confirm ")), "{hint}");
     let mut request = fixture.run_request(&[("id", "9")]);
     request.resume = Some(workspace.clone());
     request.confirm = vec![token];
     let done = fixture.flows.run(&request).await.unwrap();
-    assert_eq!(
-        fixture.shop.log()[sent + 1..],
-        ["DELETE /orders/9"],
-        "the first write is not repeated"
-    );
+    assert_eq!(fixture.shop.log()[sent + 1..], ["DELETE /orders/9"], "the first write is not repeated");
     assert!(done.steps[0].resumed && !done.steps[1].resumed);
 }
 
@@ -192,17 +141,9 @@ async fn a_step_that_fails_stops_the_run_and_names_the_workspace() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_get", json!({"id": 1})).await);
     fixture.crystallize(&[("id", None)]).await.unwrap();
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("id", "404")]))
-        .await
-        .unwrap_err();
+    let error = fixture.flows.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
     assert!(matches!(error, FlowError::Stopped { .. }));
-    let error = fixture
-        .flows
-        .run(&fixture.run_request(&[("id", "four")]))
-        .await
-        .unwrap_err();
+    let error = fixture.flows.run(&fixture.run_request(&[("id", "four")])).await.unwrap_err();
     assert!(error.to_string().contains("must be integer, not `four`"), "{error}");
 }

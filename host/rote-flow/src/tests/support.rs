@@ -63,10 +63,7 @@ struct Counting(AtomicU64);
 impl Entropy for Counting {
     fn fill(&self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(8) {
-            let number = self
-                .0
-                .fetch_add(1, Ordering::SeqCst)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let number = self.0.fetch_add(1, Ordering::SeqCst).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             chunk.copy_from_slice(&number.to_le_bytes()[..chunk.len()]);
         }
     }
@@ -112,31 +109,18 @@ fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>) {
             }
             head.push(line.trim().to_owned());
         }
-        let length = head.iter().find_map(|line| {
-            line.to_ascii_lowercase()
-                .strip_prefix("content-length:")?
-                .trim()
-                .parse()
-                .ok()
-        });
+        let length =
+            head.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
         let mut body = vec![0; length.unwrap_or(0)];
         reader.read_exact(&mut body).unwrap();
         let mut words = head[0].split(' ');
         let (method, target) = (words.next().unwrap(), words.next().unwrap());
         let body = String::from_utf8(body).unwrap();
-        log.lock()
-            .unwrap()
-            .push(format!("{method} {target} {body}").trim_end().to_owned());
+        log.lock().unwrap().push(format!("{method} {target} {body}").trim_end().to_owned());
         let (status, answer) = answer(method, target, &body);
-        let text = if status == 204 {
-            String::new()
-        } else {
-            answer.to_string()
-        };
-        let head = format!(
-            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-            text.len()
-        );
+        let text = if status == 204 { String::new() } else { answer.to_string() };
+        let head =
+            format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", text.len());
         if stream.write_all((head + &text).as_bytes()).is_err() {
             return;
         }
@@ -145,29 +129,17 @@ fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>) {
 
 fn answer(method: &str, target: &str, body: &str) -> (u16, Value) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
-    let owner = query
-        .split('&')
-        .find_map(|pair| pair.strip_prefix("owner="))
-        .unwrap_or("nobody");
+    let owner = query.split('&').find_map(|pair| pair.strip_prefix("owner=")).unwrap_or("nobody");
     let number = path.strip_prefix("/orders/").and_then(|id| id.parse::<u64>().ok());
     match (method, number) {
         ("GET", None) => {
             let base = u64::try_from(owner.len()).unwrap();
-            (
-                200,
-                json!({"items": [{"id": base, "owner": owner}, {"id": base + 100, "owner": owner}]}),
-            )
+            (200, json!({"items": [{"id": base, "owner": owner}, {"id": base + 100, "owner": owner}]}))
         }
         ("GET", Some(404)) => (404, json!({"error": "no such order"})),
-        ("GET", Some(id)) => (
-            200,
-            json!({"id": id, "token": format!("Tok{id}Abcdefgh"), "price": id * 10}),
-        ),
+        ("GET", Some(id)) => (200, json!({"id": id, "token": format!("Tok{id}Abcdefgh"), "price": id * 10})),
         ("DELETE", _) => (204, Value::Null),
-        _ => (
-            201,
-            json!({"created": serde_json::from_str::<Value>(body).unwrap_or(Value::Null)}),
-        ),
+        _ => (201, json!({"created": serde_json::from_str::<Value>(body).unwrap_or(Value::Null)})),
     }
 }
 
@@ -212,11 +184,7 @@ impl Fixture {
                 &rote_home::read_capped(&fixture.home.adapter_dir(&id()).join("adapter.wasm"), 1 << 26).unwrap(),
             );
             prepare(World::Flow, super::package::package().bytes());
-            fixture
-                .runtime
-                .query_engine()
-                .run(".", b"1", &QueryLimits::default())
-                .unwrap();
+            fixture.runtime.query_engine().run(".", b"1", &QueryLimits::default()).unwrap();
             let home = fixture.home.clone();
             KEPT.set(fixture).unwrap_or_else(|_| panic!("made once"));
             home
@@ -273,44 +241,22 @@ impl Fixture {
         });
         let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
         let shop = Shop::start();
-        let fixture = Self {
-            _dir: dir,
-            home,
-            shop,
-            adapters,
-            caller,
-            flows,
-            workspace,
-            clock,
-            runtime,
-        };
+        let fixture = Self { _dir: dir, home, shop, adapters, caller, flows, workspace, clock, runtime };
         fixture.install(SHOP);
         fixture
     }
 
     pub(super) fn install(&self, spec: &str) {
         let document = Document::embedded("shop.json", spec.as_bytes());
-        let options = InstallOptions {
-            base_url: Some(self.shop.url.clone()),
-            replace: true,
-            ..InstallOptions::default()
-        };
-        self.adapters
-            .install(&id(), &document, Loader::new(&document), &options)
-            .unwrap();
+        let options =
+            InstallOptions { base_url: Some(self.shop.url.clone()), replace: true, ..InstallOptions::default() };
+        self.adapters.install(&id(), &document, Loader::new(&document), &options).unwrap();
     }
 
     /// Makes a call as a person would; returns whether it succeeded.
     pub(super) async fn call(&self, tool: &str, arguments: Value) -> bool {
-        let call = ToolCall {
-            adapter: id(),
-            tool: tool.to_owned(),
-            arguments,
-        };
-        self.caller
-            .call(&self.workspace, &call, &CallOptions::default())
-            .await
-            .is_ok()
+        let call = ToolCall { adapter: id(), tool: tool.to_owned(), arguments };
+        self.caller.call(&self.workspace, &call, &CallOptions::default()).await.is_ok()
     }
 
     pub(super) fn query(&self, response: u64, program: &str, save_as: Option<&str>) {
@@ -342,10 +288,7 @@ impl Fixture {
         RunRequest {
             flow: FlowReference::parse("report").unwrap(),
             parameters: ParameterInput::Words(
-                words
-                    .iter()
-                    .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
-                    .collect(),
+                words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             ),
             resume: None,
             confirm: Vec::new(),

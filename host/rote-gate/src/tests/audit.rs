@@ -24,9 +24,7 @@ async fn history() -> (World, Surface, Server) {
     let surface = Surface::at(&server.url());
     for _ in 0..2 {
         let calls: Vec<_> = (0..8).map(|_| world.call(&surface, "post", json!({"id": 1}))).collect();
-        let sends = calls
-            .iter()
-            .map(|call| world.gate.send(call, claim("POST", "/things/1")));
+        let sends = calls.iter().map(|call| world.gate.send(call, claim("POST", "/things/1")));
         for result in futures::future::join_all(sends).await {
             result.unwrap();
         }
@@ -44,38 +42,20 @@ async fn the_log_has_a_line_per_guarded_call_in_the_order_of_the_journal() {
     let (world, surface, _server) = history().await;
     let logs = logs(&world, &surface);
     assert_eq!(logs.len(), 2);
-    let lines: Vec<Value> = logs
-        .iter()
-        .flat_map(|(_, text)| text.lines())
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let lines: Vec<Value> =
+        logs.iter().flat_map(|(_, text)| text.lines()).map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2 * 10);
-    let decisions: Vec<_> = lines[..10]
-        .iter()
-        .map(|line| line["decision"].as_str().unwrap())
-        .collect();
+    let decisions: Vec<_> = lines[..10].iter().map(|line| line["decision"].as_str().unwrap()).collect();
     assert_eq!(decisions[..8], ["audit"; 8]);
     assert_eq!(decisions[8..], ["confirm", "deny"]);
     let order: Vec<_> = lines.iter().map(|line| line["seq"].as_u64().unwrap()).collect();
     assert!(order.is_sorted(), "{order:?}");
-    for field in [
-        "timestamp",
-        "tool",
-        "method",
-        "risk_level",
-        "impact",
-        "reason",
-        "workspace",
-        "effect_id",
-        "args_digest",
-    ] {
+    for field in
+        ["timestamp", "tool", "method", "risk_level", "impact", "reason", "workspace", "effect_id", "args_digest"]
+    {
         assert!(lines.iter().all(|line| line[field].is_string()), "{field}");
     }
-    assert!(
-        lines
-            .iter()
-            .all(|line| line["dry_run"] == false && line.as_object().unwrap().contains_key("flow"))
-    );
+    assert!(lines.iter().all(|line| line["dry_run"] == false && line.as_object().unwrap().contains_key("flow")));
 }
 
 #[tokio::test]
@@ -141,10 +121,7 @@ async fn an_outcome_that_cannot_be_recorded_is_said_so() {
     std::fs::remove_dir_all(folder.join("responses")).ok();
     std::fs::write(folder.join("responses"), "").unwrap();
     let error = world.gate.send(&call, claim("POST", "/things/1")).await.unwrap_err();
-    assert!(
-        matches!(&error, crate::GateError::ExecutedUnrecorded { status: Some(200), .. }),
-        "{error:?}"
-    );
+    assert!(matches!(&error, crate::GateError::ExecutedUnrecorded { status: Some(200), .. }), "{error:?}");
     assert_eq!(rote_types::Classify::kind(&error).exit_code(), 10);
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);
     assert!(world.events()[1].body["error"].is_string());

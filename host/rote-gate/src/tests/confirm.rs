@@ -30,15 +30,10 @@ async fn a_delete_waits_for_a_token_that_works_once() {
     let call = world.call(&surface, "delete", json!({"id": 7}));
     let error = world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded);
-    let GateError::ConfirmationNeeded { token, detail, .. } = &error else {
-        panic!("{error:?}")
-    };
+    let GateError::ConfirmationNeeded { token, detail, .. } = &error else { panic!("{error:?}") };
     assert_eq!(token.len(), 16);
     assert_eq!(detail.impact, "deletes `/things/{id}` with `id` = 7");
-    assert_eq!(
-        error.hint().unwrap(),
-        format!("rote call things delete '{{\"id\":7}}' -w w --confirm {token}")
-    );
+    assert_eq!(error.hint().unwrap(), format!("rote call things delete '{{\"id\":7}}' -w w --confirm {token}"));
     assert_eq!(server.seen(), 0);
 
     let mut call = world.call(&surface, "delete", json!({"id": 7}));
@@ -49,19 +44,10 @@ async fn a_delete_waits_for_a_token_that_works_once() {
     assert_eq!(server.requests.lock().unwrap().len(), 1);
     assert_eq!(
         world.kinds(),
-        [
-            "approval.requested",
-            "approval.consumed",
-            "effect.started",
-            "effect.finished",
-            "approval.requested"
-        ]
+        ["approval.requested", "approval.consumed", "effect.started", "effect.finished", "approval.requested"]
     );
     // Only the hash of a token is stored, in any file.
-    let nonces = world
-        .home
-        .adapter_logs_dir(&surface.manifest.id)
-        .join("write_guard_nonces.json");
+    let nonces = world.home.adapter_logs_dir(&surface.manifest.id).join("write_guard_nonces.json");
     let nonces = std::fs::read_to_string(nonces).unwrap();
     assert!(nonces.contains("id_hash") && !nonces.contains(token.as_str()));
 }
@@ -85,12 +71,7 @@ async fn a_token_is_for_one_tool_one_set_of_arguments_and_one_workspace() {
     assert!(world.gate.send(&call, claim("DELETE", "/things/7")).await.is_err());
 
     for made_up in ["0000000000000000", "not a token", ""] {
-        assert!(
-            refusal(&world, &surface, json!({"id": 7}), Some(made_up.into()))
-                .await
-                .1
-                .is_some()
-        );
+        assert!(refusal(&world, &surface, json!({"id": 7}), Some(made_up.into())).await.1.is_some());
     }
     assert_eq!(server.seen(), 0);
     // Written in another order, the arguments are the same ones; and none of the above has used the token up.
@@ -117,15 +98,7 @@ async fn a_call_that_would_be_denied_does_not_use_its_token_up() {
     let (token, _) = refusal(&world, &surface, json!({}), None).await;
     let mut call = world.call(&surface, "delete", json!({}));
     call.confirm = Some(token.clone());
-    assert_eq!(
-        world
-            .gate
-            .send(&call, claim("DELETE", "/admin"))
-            .await
-            .unwrap_err()
-            .kind(),
-        ErrorKind::Denied
-    );
+    assert_eq!(world.gate.send(&call, claim("DELETE", "/admin")).await.unwrap_err().kind(), ErrorKind::Denied);
     let mut call = world.call(&surface, "delete", json!({}));
     call.confirm = Some(token);
     world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap();
@@ -143,9 +116,7 @@ async fn of_many_that_present_a_token_at_once_exactly_one_goes() {
             call
         })
         .collect();
-    let sends = calls
-        .iter()
-        .map(|call| world.gate.send(call, claim("DELETE", "/things/7")));
+    let sends = calls.iter().map(|call| world.gate.send(call, claim("DELETE", "/things/7")));
     let results = futures::future::join_all(sends).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert_eq!(server.requests.lock().unwrap().len(), 1);

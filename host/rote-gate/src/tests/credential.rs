@@ -19,12 +19,7 @@ async fn echo() -> Server {
             "encoded": url::form_urlencoded::byte_serialize(SECRET.as_bytes()).collect::<String>(),
             "escaped": SECRET.replace('/', "\\/"),
         });
-        let echoed = request
-            .lines()
-            .find(|line| line.contains("s3cr3t"))
-            .unwrap_or("none")
-            .trim()
-            .to_owned();
+        let echoed = request.lines().find(|line| line.contains("s3cr3t")).unwrap_or("none").trim().to_owned();
         let headers = [("content-type", "application/json"), ("x-echo", echoed.as_str())];
         answer("200 OK", &headers, body.to_string().as_bytes())
     })
@@ -33,29 +28,15 @@ async fn echo() -> Server {
 
 #[tokio::test]
 async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
-    let header = AuthKind::ApiKeyHeader {
-        name: "X-Api-Key".into(),
-    };
+    let header = AuthKind::ApiKeyHeader { name: "X-Api-Key".into() };
     let query = AuthKind::ApiKeyQuery { name: "api_key".into() };
     let cookie = AuthKind::ApiKeyCookie { name: "sid".into() };
     let basic = STANDARD.encode(format!("alice:{SECRET}"));
     let cases = [
-        (
-            AuthKind::Bearer,
-            SECRET.to_owned(),
-            format!("authorization: Bearer {SECRET}"),
-        ),
-        (
-            AuthKind::Basic,
-            format!("alice:{SECRET}"),
-            format!("authorization: Basic {basic}"),
-        ),
+        (AuthKind::Bearer, SECRET.to_owned(), format!("authorization: Bearer {SECRET}")),
+        (AuthKind::Basic, format!("alice:{SECRET}"), format!("authorization: Basic {basic}")),
         (header, SECRET.to_owned(), format!("x-api-key: {SECRET}")),
-        (
-            query,
-            SECRET.to_owned(),
-            "/things/7?x=1&api_key=s3cr3t%2FValue%2B0123456789 HTTP".to_owned(),
-        ),
+        (query, SECRET.to_owned(), "/things/7?x=1&api_key=s3cr3t%2FValue%2B0123456789 HTTP".to_owned()),
         (cookie, SECRET.to_owned(), format!("cookie: theme=dark; sid={SECRET}")),
     ];
     for (kind, value, sent) in cases {
@@ -67,14 +48,9 @@ async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
         if !matches!(kind, AuthKind::ApiKeyQuery { .. }) {
             request.url = "/things/7?x=1".into();
         }
-        request.headers = vec![
-            ("Authorization".into(), "Bearer guest".into()),
-            ("X-Api-Key".into(), "guest".into()),
-        ];
+        request.headers = vec![("Authorization".into(), "Bearer guest".into()), ("X-Api-Key".into(), "guest".into())];
         if matches!(kind, AuthKind::ApiKeyCookie { .. }) {
-            request
-                .headers
-                .push(("rote-cookie-parameter".into(), "theme=dark".into()));
+            request.headers.push(("rote-cookie-parameter".into(), "theme=dark".into()));
         }
         world.gate.send(&call, request).await.unwrap();
         assert!(server.request(0).contains(&sent), "{kind:?}: {}", server.request(0));
@@ -82,13 +58,8 @@ async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
 
         let recorded = format!("{:?}", world.recorded(&call));
         assert!(recorded.contains("<API_TOKEN>"), "{kind:?}: {recorded}");
-        for needle in [
-            SECRET,
-            &STANDARD.encode(SECRET)[..28],
-            "s3cr3t%2FValue",
-            "s3cr3t\\\\/Value",
-            "czNjcjN0L1ZhbHVl",
-        ] {
+        for needle in [SECRET, &STANDARD.encode(SECRET)[..28], "s3cr3t%2FValue", "s3cr3t\\\\/Value", "czNjcjN0L1ZhbHVl"]
+        {
             assert!(!recorded.contains(needle), "{kind:?}: {needle} is in {recorded}");
         }
         world.assert_no_secret_on_disk();
@@ -103,11 +74,7 @@ async fn a_compressed_echo_and_an_error_page_are_redacted_too() {
     world.set_token("API_TOKEN", SECRET);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
     let call = world.call(&surface, "get", json!({}));
-    let error = world
-        .gate
-        .send(&call, claim_with_key("GET", "/things/7"))
-        .await
-        .unwrap_err();
+    let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
     assert!(matches!(&error, GateError::Http { response, .. } if response.status == 500));
     let recorded = format!("{:?}", world.recorded(&call));
     assert!(recorded.contains("bad token <API_TOKEN> here"), "{recorded}");
@@ -119,11 +86,7 @@ async fn a_missing_credential_is_an_error_before_anything_is_sent() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
     let call = world.call(&surface, "get", json!({}));
-    let error = world
-        .gate
-        .send(&call, claim_with_key("GET", "/things/7"))
-        .await
-        .unwrap_err();
+    let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Auth);
     assert_eq!(error.hint().unwrap(), "rote token set API_TOKEN");
     assert_eq!(server.seen(), 0);
@@ -139,10 +102,7 @@ async fn slots_that_are_not_the_tools_own_are_refused_alike() {
     for slots in [vec!["other"], vec!["key", "other"], vec!["API_TOKEN"], vec![]] {
         let call = world.call(&surface, "get", json!({}));
         let credentials = vec![slots.into_iter().map(str::to_owned).collect()];
-        let request = ClaimedRequest {
-            credentials,
-            ..claim("GET", "/things/7")
-        };
+        let request = ClaimedRequest { credentials, ..claim("GET", "/things/7") };
         let error = world.gate.send(&call, request).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied);
         texts.push(error.to_string());

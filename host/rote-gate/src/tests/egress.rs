@@ -14,33 +14,13 @@ async fn a_loopback_address_needs_a_grant_however_it_is_spelt() {
     let server = Server::json("{}").await;
     let port = server.address.port();
     let none = r#"{"version":1}"#;
-    for host in [
-        "127.0.0.1",
-        "127.1",
-        "0x7f.1",
-        "2130706433",
-        "[::ffff:127.0.0.1]",
-        "0",
-        "127.0.0.1.",
-    ] {
+    for host in ["127.0.0.1", "127.1", "0x7f.1", "2130706433", "[::ffff:127.0.0.1]", "0", "127.0.0.1."] {
         let world = World::new();
         let surface = Surface::at(&format!("http://{host}:{port}")).policy(none);
         let call = world.call(&surface, "get", json!({}));
         let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-        assert!(
-            matches!(
-                &error,
-                GateError::Egress {
-                    refusal: EgressRefusal::Address { .. },
-                    ..
-                }
-            ),
-            "{host}: {error}"
-        );
-        assert!(
-            error.hint().unwrap().starts_with("rote adapter allow things --cidr "),
-            "{host}"
-        );
+        assert!(matches!(&error, GateError::Egress { refusal: EgressRefusal::Address { .. }, .. }), "{host}: {error}");
+        assert!(error.hint().unwrap().starts_with("rote adapter allow things --cidr "), "{host}");
         assert_eq!(world.kinds(), ["effect.denied"], "{host}");
         assert!(world.workspace.response(call.response).is_ok(), "{host}");
     }
@@ -50,13 +30,7 @@ async fn a_loopback_address_needs_a_grant_however_it_is_spelt() {
 #[tokio::test]
 async fn a_name_that_leads_to_a_private_address_is_not_dialled() {
     let server = Server::json("{}").await;
-    for answers in [
-        &["127.0.0.1"][..],
-        &["::1"],
-        &["10.0.0.1"],
-        &["169.254.169.254"],
-        &["fd00:ec2::254"],
-    ] {
+    for answers in [&["127.0.0.1"][..], &["::1"], &["10.0.0.1"], &["169.254.169.254"], &["fd00:ec2::254"]] {
         let world = World::with_resolver(Some(FakeResolver::new(&[answers])));
         let base = format!("http://api.example.com:{}", server.address.port());
         let surface = Surface::at(&base).policy(r#"{"version":1}"#);
@@ -78,11 +52,7 @@ async fn a_rebinding_resolver_is_asked_once_and_only_its_vetted_answer_is_dialle
     let call = world.call(&surface, "get", json!({}));
     world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 1);
-    assert!(
-        server
-            .request(0)
-            .contains(&format!("host: api.example.com:{}\r\n", server.address.port()))
-    );
+    assert!(server.request(0).contains(&format!("host: api.example.com:{}\r\n", server.address.port())));
     // The pooled connection to the granted address is no way around the check of the second answer.
     let call = world.call(&surface, "get", json!({}));
     assert!(world.gate.send(&call, claim("GET", "/things/7")).await.is_err());
@@ -152,15 +122,8 @@ async fn a_redirect_elsewhere_is_recorded_and_not_followed() {
             world.set_token("API_TOKEN", SECRET);
             let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
             let call = world.call(&surface, "get", json!({}));
-            let error = world
-                .gate
-                .send(&call, claim_with_key("GET", "/things/7"))
-                .await
-                .unwrap_err();
-            assert!(
-                matches!(&error, GateError::Redirected { location, .. } if *location == to),
-                "{error}"
-            );
+            let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+            assert!(matches!(&error, GateError::Redirected { location, .. } if *location == to), "{error}");
             assert_eq!(error.kind(), ErrorKind::Upstream);
             assert_eq!(server.requests.lock().unwrap().len(), 1);
             assert!(world.recorded(&call).summary.status.is_some());
@@ -180,10 +143,7 @@ async fn a_read_follows_redirects_within_its_own_route_and_a_loop_ends() {
     let world = World::new();
     let surface = Surface::at(&server.url());
     let call = world.call(&surface, "get", json!({}));
-    assert_eq!(
-        world.gate.send(&call, claim("GET", "/things/1")).await.unwrap().status,
-        200
-    );
+    assert_eq!(world.gate.send(&call, claim("GET", "/things/1")).await.unwrap().status, 200);
     let call = world.call(&surface, "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/loop")).await.unwrap_err();
     assert!(matches!(error, GateError::Redirected { .. }));
@@ -229,32 +189,14 @@ async fn a_document_is_fetched_from_typed_loopback_only_and_from_its_own_origin(
     let typed = crate::FetchRule::Typed;
     let fetch = async |url: String, rule: &crate::FetchRule| world.gate.fetch(&url, rule, &limits).await;
     let base = server.url();
-    assert_eq!(
-        fetch(format!("{base}/spec.json"), &typed).await.unwrap(),
-        b"{\"openapi\":\"3.1.0\"}"
-    );
-    assert_eq!(
-        fetch(format!("{base}/moved"), &typed).await.unwrap(),
-        b"{\"openapi\":\"3.1.0\"}"
-    );
-    assert!(matches!(
-        fetch(format!("{base}/away"), &typed).await,
-        Err(GateError::Denied { .. })
-    ));
-    assert!(matches!(
-        fetch(format!("{base}/none"), &typed).await,
-        Err(GateError::Upstream { .. })
-    ));
+    assert_eq!(fetch(format!("{base}/spec.json"), &typed).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
+    assert_eq!(fetch(format!("{base}/moved"), &typed).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
+    assert!(matches!(fetch(format!("{base}/away"), &typed).await, Err(GateError::Denied { .. })));
+    assert!(matches!(fetch(format!("{base}/none"), &typed).await, Err(GateError::Upstream { .. })));
     let own = crate::FetchRule::SameOrigin(base.parse().unwrap());
     assert!(fetch(format!("{base}/spec.json"), &own).await.is_ok());
     assert!(matches!(fetch(other.url(), &own).await, Err(GateError::Denied { .. })));
-    assert!(matches!(
-        fetch("http://10.0.0.1/x".into(), &typed).await,
-        Err(GateError::Egress { .. })
-    ));
-    assert!(matches!(
-        fetch("http://169.254.169.254/latest".into(), &typed).await,
-        Err(GateError::Egress { .. })
-    ));
+    assert!(matches!(fetch("http://10.0.0.1/x".into(), &typed).await, Err(GateError::Egress { .. })));
+    assert!(matches!(fetch("http://169.254.169.254/latest".into(), &typed).await, Err(GateError::Egress { .. })));
     assert_eq!(other.seen(), 0);
 }

@@ -25,27 +25,16 @@ async fn a_policy_with_a_typo_denies_everything_and_names_the_line() {
 async fn a_denied_tool_is_refused_and_the_refusal_is_audited() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url());
-    let policy = surface
-        .policy
-        .replacen('{', r#"{"deny_list":["g*"],"safe_list":["get"],"#, 1);
+    let policy = surface.policy.replacen('{', r#"{"deny_list":["g*"],"safe_list":["get"],"#, 1);
     let surface = surface.policy(&policy);
     let call = world.call(&surface, "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(&error, GateError::Denied { rule, .. } if rule == "deny_list"),
-        "{error:?}"
-    );
+    assert!(matches!(&error, GateError::Denied { rule, .. } if rule == "deny_list"), "{error:?}");
     assert!(error.to_string().contains("`g*`"), "{error}");
     assert_eq!(server.seen(), 0);
-    let log = world
-        .home
-        .adapter_logs_dir(&surface.manifest.id)
-        .join("write_guard_2026-03-01.jsonl");
+    let log = world.home.adapter_logs_dir(&surface.manifest.id).join("write_guard_2026-03-01.jsonl");
     let line: serde_json::Value = serde_json::from_str(std::fs::read_to_string(log).unwrap().trim()).unwrap();
-    assert_eq!(
-        (line["decision"].as_str(), line["rule"].as_str()),
-        (Some("deny"), Some("deny_list"))
-    );
+    assert_eq!((line["decision"].as_str(), line["rule"].as_str()), (Some("deny"), Some("deny_list")));
 }
 
 #[tokio::test]
@@ -58,20 +47,8 @@ async fn what_is_installed_must_be_what_was_pinned() {
     };
     let pins = [
         (right.clone(), true),
-        (
-            Pin {
-                fingerprint: Fingerprint("mcp_other".into()),
-                ..right.clone()
-            },
-            false,
-        ),
-        (
-            Pin {
-                tool_digest: ToolDigest("other".into()),
-                ..right
-            },
-            false,
-        ),
+        (Pin { fingerprint: Fingerprint("mcp_other".into()), ..right.clone() }, false),
+        (Pin { tool_digest: ToolDigest("other".into()), ..right }, false),
     ];
     for (pin, good) in pins {
         let mut call = world.call(&surface, "get", json!({}));
@@ -107,17 +84,12 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
         version: "0.1.0".into(),
         write_permissions: tools
             .iter()
-            .map(|tool| ToolPermission {
-                adapter: "things".parse().unwrap(),
-                tool: (*tool).to_owned(),
-            })
+            .map(|tool| ToolPermission { adapter: "things".parse().unwrap(), tool: (*tool).to_owned() })
             .collect(),
     };
-    for (tool, method, permitted, fine) in [
-        ("post", "POST", &["patch"][..], false),
-        ("post", "POST", &["post"], true),
-        ("get", "GET", &[], true),
-    ] {
+    for (tool, method, permitted, fine) in
+        [("post", "POST", &["patch"][..], false), ("post", "POST", &["post"], true), ("get", "GET", &[], true)]
+    {
         let mut call = world.call(&surface, tool, json!({}));
         call.flow = Some(stamp(permitted));
         let result = world.gate.send(&call, claim(method, "/things/7")).await;
@@ -137,25 +109,13 @@ async fn a_dry_run_sends_nothing_and_shows_the_request_with_secrets_masked() {
     let mut call = world.call(&surface, "put", json!({"id": 7}));
     call.dry_run = true;
     let mut request = claim_with_key("PUT", "/things/7?x=1");
-    request.headers = vec![
-        ("content-type".into(), "application/json".into()),
-        ("Cookie".into(), "a=b".into()),
-    ];
+    request.headers = vec![("content-type".into(), "application/json".into()), ("Cookie".into(), "a=b".into())];
     request.body = Some(b"{\"name\":\"n\"}".to_vec());
     let error = world.gate.send(&call, request).await.unwrap_err();
     assert!(matches!(error, GateError::Previewed));
     let preview = call.preview.get().unwrap();
-    assert_eq!(
-        (preview.method.as_str(), preview.url.as_str()),
-        ("PUT", &*format!("{}/things/7?x=1", server.url()))
-    );
-    let header = |name: &str| {
-        preview
-            .headers
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_str())
-    };
+    assert_eq!((preview.method.as_str(), preview.url.as_str()), ("PUT", &*format!("{}/things/7?x=1", server.url())));
+    let header = |name: &str| preview.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     assert_eq!(header("authorization"), Some("Bearer <API_TOKEN>"));
     assert_eq!(header("content-type"), Some("application/json"));
     assert_eq!(header("content-length"), Some("12"));
@@ -164,16 +124,8 @@ async fn a_dry_run_sends_nothing_and_shows_the_request_with_secrets_masked() {
     assert!(preview.credentials[0].present);
     assert_eq!(preview.verdict, Verdict::Confirm);
     let stages: Vec<_> = preview.stages.iter().map(|stage| stage.stage).collect();
-    let expected = [
-        "normalise",
-        "fingerprint",
-        "hard_floor",
-        "intent",
-        "scope",
-        "optimistic_lock",
-        "write_guard",
-        "grant",
-    ];
+    let expected =
+        ["normalise", "fingerprint", "hard_floor", "intent", "scope", "optimistic_lock", "write_guard", "grant"];
     assert_eq!(stages, expected);
     assert_eq!(server.seen(), 0);
     assert_eq!(world.kinds(), ["effect.previewed"]);
@@ -186,11 +138,7 @@ async fn a_dry_run_of_a_refused_call_says_which_stage_refuses() {
     let surface = Surface::with_auth("http://127.0.0.1:1", Some(AuthKind::Bearer)).policy(r#"{"version":1}"#);
     let mut call = world.call(&surface, "get", json!({}));
     call.dry_run = true;
-    world
-        .gate
-        .send(&call, claim_with_key("GET", "/things/7"))
-        .await
-        .unwrap_err();
+    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
     let preview = call.preview.get().unwrap();
     assert_eq!(preview.verdict, Verdict::Deny);
     assert_eq!(preview.stages[0].rule, "egress.address");

@@ -63,10 +63,7 @@ pub(crate) struct FakeResolver {
 impl FakeResolver {
     pub(crate) fn new(answers: &[&[&str]]) -> Arc<Self> {
         let parse = |list: &&[&str]| list.iter().map(|text| text.parse().unwrap()).collect();
-        Arc::new(Self {
-            answers: answers.iter().map(parse).collect(),
-            asked: AtomicUsize::new(0),
-        })
+        Arc::new(Self { answers: answers.iter().map(parse).collect(), asked: AtomicUsize::new(0) })
     }
 }
 
@@ -75,9 +72,7 @@ impl Resolve for FakeResolver {
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, ResolveError> {
         let turn = self.asked.fetch_add(1, Ordering::SeqCst);
         let answer = self.answers.get(turn).or(self.answers.last());
-        answer
-            .cloned()
-            .ok_or_else(|| ResolveError(format!("no such name `{name}`")))
+        answer.cloned().ok_or_else(|| ResolveError(format!("no such name `{name}`")))
     }
 }
 
@@ -92,11 +87,7 @@ impl Server {
     pub(crate) async fn start(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let server = Self {
-            address,
-            connections: Arc::default(),
-            requests: Arc::default(),
-        };
+        let server = Self { address, connections: Arc::default(), requests: Arc::default() };
         let (connections, requests, answer) = (server.connections.clone(), server.requests.clone(), Arc::new(answer));
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -212,23 +203,11 @@ impl World {
         })
         .unwrap();
         let workspace = Arc::new(Workspace::create(&home, &"w".parse().unwrap(), clock.now()).unwrap());
-        Self {
-            home,
-            journal,
-            vault,
-            clock,
-            gate,
-            workspace,
-            _dir: dir,
-        }
+        Self { home, journal, vault, clock, gate, workspace, _dir: dir }
     }
 
     pub(crate) fn set_token(&self, name: &str, value: &str) {
-        let meta = TokenMeta {
-            created_at: self.clock.now(),
-            expires_at: None,
-            description: String::new(),
-        };
+        let meta = TokenMeta { created_at: self.clock.now(), expires_at: None, description: String::new() };
         self.vault.set(name, &SecretString::from(value), meta).unwrap();
     }
 
@@ -321,11 +300,7 @@ impl Surface {
     }
 
     pub(crate) fn with_auth(base: &str, kind: Option<AuthKind>) -> Self {
-        let security = if kind.is_some() {
-            vec![vec!["key".to_owned()]]
-        } else {
-            Vec::new()
-        };
+        let security = if kind.is_some() { vec![vec!["key".to_owned()]] } else { Vec::new() };
         let methods = [
             ("get", Method::Get),
             ("head", Method::Head),
@@ -350,24 +325,12 @@ impl Surface {
                 input_schema: json!({"type": "object"}),
             })
             .collect();
-        let digests: BTreeMap<_, _> = tools
-            .iter()
-            .map(|tool| (tool.name.clone(), tool_digest(tool).unwrap()))
-            .collect();
-        let slot = |kind| AuthSlot {
-            kind,
-            token_env: "API_TOKEN".into(),
-            evidence: String::new(),
-        };
+        let digests: BTreeMap<_, _> =
+            tools.iter().map(|tool| (tool.name.clone(), tool_digest(tool).unwrap())).collect();
+        let slot = |kind| AuthSlot { kind, token_env: "API_TOKEN".into(), evidence: String::new() };
         let schemes = kind.map(|kind| ("key".to_owned(), slot(kind))).into_iter().collect();
-        let auth = Authentication {
-            schemes,
-            ..Authentication::default()
-        };
-        let server = ServerIdentity {
-            name: "Things".into(),
-            version: "1".into(),
-        };
+        let auth = Authentication { schemes, ..Authentication::default() };
+        let server = ServerIdentity { name: "Things".into(), version: "1".into() };
         let manifest = Manifest {
             schema: 1,
             id: "things".parse().unwrap(),
@@ -383,18 +346,11 @@ impl Surface {
             tool_digests: digests,
             auth,
             sensitivity_tier: SensitivityTier::Low,
-            component: ComponentInfo {
-                bytes: 0,
-                sha256: sha256(b""),
-            },
+            component: ComponentInfo { bytes: 0, sha256: sha256(b"") },
             created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
         };
         let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
-        Self {
-            manifest: Arc::new(manifest),
-            tools,
-            policy: policy.to_owned(),
-        }
+        Self { manifest: Arc::new(manifest), tools, policy: policy.to_owned() }
     }
 
     pub(crate) fn policy(mut self, text: &str) -> Self {
@@ -405,17 +361,10 @@ impl Surface {
 
 /// The request that the shell guest would build.
 pub(crate) fn claim(method: &str, url: &str) -> ClaimedRequest {
-    ClaimedRequest {
-        method: method.into(),
-        url: url.into(),
-        ..ClaimedRequest::default()
-    }
+    ClaimedRequest { method: method.into(), url: url.into(), ..ClaimedRequest::default() }
 }
 
 /// The same, with the credential slot `key`.
 pub(crate) fn claim_with_key(method: &str, url: &str) -> ClaimedRequest {
-    ClaimedRequest {
-        credentials: vec![vec!["key".to_owned()]],
-        ..claim(method, url)
-    }
+    ClaimedRequest { credentials: vec![vec!["key".to_owned()]], ..claim(method, url) }
 }

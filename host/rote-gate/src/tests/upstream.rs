@@ -69,10 +69,7 @@ async fn nobody_listening_is_unreachable_and_the_number_keeps_the_failure() {
     let world = World::new();
     let call = world.call(&Surface::at(&base), "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(failure(&error), UpstreamFailure::Unreachable { .. }),
-        "{error}"
-    );
+    assert!(matches!(failure(&error), UpstreamFailure::Unreachable { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Upstream);
     let recorded = world.recorded(&call);
     assert_eq!(recorded.summary.state, ResponseState::Error);
@@ -86,10 +83,7 @@ async fn a_body_without_end_is_cut_at_its_bound() {
     let mut call = world.call(&Surface::at(&base), "get", json!({}));
     call.limits.body_bytes = 1 << 20;
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(failure(&error), UpstreamFailure::TooLarge { limit: 1_048_576, .. }),
-        "{error}"
-    );
+    assert!(matches!(failure(&error), UpstreamFailure::TooLarge { limit: 1_048_576, .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Limit);
 }
 
@@ -131,10 +125,7 @@ async fn a_body_that_is_not_what_its_encoding_says_is_an_error() {
         let world = World::new();
         let call = world.call(&Surface::at(&server.url()), "get", json!({}));
         let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-        assert!(
-            matches!(failure(&error), UpstreamFailure::Encoding { .. }),
-            "{encoding}: {error:?}"
-        );
+        assert!(matches!(failure(&error), UpstreamFailure::Encoding { .. }), "{encoding}: {error:?}");
     }
 }
 
@@ -147,16 +138,7 @@ async fn a_server_that_never_answers_is_left_at_the_first_byte_deadline() {
     call.limits.first_byte = Duration::from_millis(50);
     let since = Instant::now();
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(
-            failure(&error),
-            UpstreamFailure::Timeout {
-                stage: "first byte",
-                ..
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(failure(&error), UpstreamFailure::Timeout { stage: "first byte", .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::Limit);
     assert!(since.elapsed() < Duration::from_secs(5));
 }
@@ -168,10 +150,7 @@ async fn a_server_that_drips_is_left_at_the_total_deadline() {
     let mut call = world.call(&Surface::at(&base), "get", json!({}));
     call.limits.total = Duration::from_millis(100);
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(failure(&error), UpstreamFailure::Timeout { stage: "total", .. }),
-        "{error}"
-    );
+    assert!(matches!(failure(&error), UpstreamFailure::Timeout { stage: "total", .. }), "{error}");
 }
 
 #[tokio::test]
@@ -181,31 +160,16 @@ async fn too_many_headers_are_refused() {
     let world = World::new();
     let call = world.call(&Surface::at(&server.url()), "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(failure(&error), UpstreamFailure::TooLarge { what: "headers", .. }),
-        "{error}"
-    );
-    let base = endless(
-        "HTTP/1.1 200 OK\r\n",
-        b"x-more: yes and no and yes again\r\n".repeat(64),
-        Duration::ZERO,
-    )
-    .await;
+    assert!(matches!(failure(&error), UpstreamFailure::TooLarge { what: "headers", .. }), "{error}");
+    let base = endless("HTTP/1.1 200 OK\r\n", b"x-more: yes and no and yes again\r\n".repeat(64), Duration::ZERO).await;
     let call = world.call(&Surface::at(&base), "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-    assert!(
-        matches!(failure(&error), UpstreamFailure::TooLarge { what: "headers", .. }),
-        "{error}"
-    );
+    assert!(matches!(failure(&error), UpstreamFailure::TooLarge { what: "headers", .. }), "{error}");
 }
 
 #[tokio::test]
 async fn what_is_no_http_or_breaks_off_is_a_protocol_failure() {
-    for bytes in [
-        &b"SSH-2.0-OpenSSH\r\n"[..],
-        b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort",
-        b"",
-    ] {
+    for bytes in [&b"SSH-2.0-OpenSSH\r\n"[..], b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nshort", b""] {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
         tokio::spawn(async move {
@@ -216,10 +180,7 @@ async fn what_is_no_http_or_breaks_off_is_a_protocol_failure() {
         let world = World::new();
         let call = world.call(&Surface::at(&base), "get", json!({}));
         let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
-        assert!(
-            matches!(failure(&error), UpstreamFailure::Protocol { .. }),
-            "{bytes:?}: {error:?}"
-        );
+        assert!(matches!(failure(&error), UpstreamFailure::Protocol { .. }), "{bytes:?}: {error:?}");
     }
 }
 

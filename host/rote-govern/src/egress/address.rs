@@ -87,31 +87,11 @@ type Row6 = (Ipv6Addr, u8, &'static str, &'static str);
 
 /// IPv4, the more precise row first. RFC 6890 has the registry of most.
 const TABLE_4: [Row4; 21] = [
-    (
-        Ipv4Addr::new(169, 254, 169, 254),
-        32,
-        METADATA,
-        "RFC 3927, vendor documentation",
-    ),
-    (
-        Ipv4Addr::new(169, 254, 170, 2),
-        32,
-        METADATA,
-        "RFC 3927, vendor documentation",
-    ),
-    (
-        Ipv4Addr::new(100, 100, 100, 200),
-        32,
-        METADATA,
-        "RFC 6598, vendor documentation",
-    ),
+    (Ipv4Addr::new(169, 254, 169, 254), 32, METADATA, "RFC 3927, vendor documentation"),
+    (Ipv4Addr::new(169, 254, 170, 2), 32, METADATA, "RFC 3927, vendor documentation"),
+    (Ipv4Addr::new(100, 100, 100, 200), 32, METADATA, "RFC 6598, vendor documentation"),
     (Ipv4Addr::new(168, 63, 129, 16), 32, METADATA, "vendor documentation"),
-    (
-        Ipv4Addr::new(192, 0, 0, 192),
-        32,
-        METADATA,
-        "RFC 6890, vendor documentation",
-    ),
+    (Ipv4Addr::new(192, 0, 0, 192), 32, METADATA, "RFC 6890, vendor documentation"),
     (Ipv4Addr::new(0, 0, 0, 0), 8, "this network", "RFC 1122 §3.2.1.3"),
     (Ipv4Addr::new(10, 0, 0, 0), 8, "private", "RFC 1918"),
     (Ipv4Addr::new(100, 64, 0, 0), 10, "shared between carriers", "RFC 6598"),
@@ -132,110 +112,32 @@ const TABLE_4: [Row4; 21] = [
 
 /// IPv6, the more precise row first.
 const TABLE_6: [Row6; 21] = [
-    (
-        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
-        128,
-        METADATA,
-        "RFC 4193, vendor documentation",
-    ),
-    (
-        Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
-        128,
-        METADATA,
-        "RFC 4193, vendor documentation",
-    ),
+    (Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254), 128, METADATA, "RFC 4193, vendor documentation"),
+    (Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254), 128, METADATA, "RFC 4193, vendor documentation"),
     (Ipv6Addr::UNSPECIFIED, 128, "unspecified", "RFC 4291 §2.5.2"),
     (Ipv6Addr::LOCALHOST, 128, "loopback", "RFC 4291 §2.5.3"),
     (Ipv6Addr::UNSPECIFIED, 96, "IPv4-compatible", "RFC 4291 §2.5.5.1"),
-    (
-        Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0),
-        96,
-        "IPv4-translated",
-        "RFC 2765",
-    ),
-    (
-        Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0),
-        48,
-        "local NAT64",
-        "RFC 8215",
-    ),
-    (
-        Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0),
-        64,
-        "discard only",
-        "RFC 6666",
-    ),
+    (Ipv6Addr::new(0, 0, 0, 0, 0xffff, 0, 0, 0), 96, "IPv4-translated", "RFC 2765"),
+    (Ipv6Addr::new(0x64, 0xff9b, 1, 0, 0, 0, 0, 0), 48, "local NAT64", "RFC 8215"),
+    (Ipv6Addr::new(0x100, 0, 0, 0, 0, 0, 0, 0), 64, "discard only", "RFC 6666"),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, "Teredo", "RFC 4380"),
-    (
-        Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0),
-        48,
-        "benchmarking",
-        "RFC 5180",
-    ),
+    (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48, "benchmarking", "RFC 5180"),
     (Ipv6Addr::new(0x2001, 0x10, 0, 0, 0, 0, 0, 0), 28, "ORCHID", "RFC 4843"),
-    (
-        Ipv6Addr::new(0x2001, 0x20, 0, 0, 0, 0, 0, 0),
-        28,
-        "ORCHIDv2",
-        "RFC 7343",
-    ),
-    (
-        Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0),
-        23,
-        "protocol assignments",
-        "RFC 2928",
-    ),
-    (
-        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0),
-        32,
-        "documentation",
-        "RFC 3849",
-    ),
-    (
-        Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0),
-        16,
-        "6to4",
-        "RFC 3056, RFC 7526",
-    ),
-    (
-        Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0),
-        20,
-        "documentation",
-        "RFC 9637",
-    ),
-    (
-        Ipv6Addr::new(0x5f00, 0, 0, 0, 0, 0, 0, 0),
-        16,
-        "segment routing",
-        "RFC 9602",
-    ),
-    (
-        Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0),
-        7,
-        "unique local",
-        "RFC 4193",
-    ),
-    (
-        Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0),
-        10,
-        "link-local",
-        "RFC 4291 §2.5.6",
-    ),
+    (Ipv6Addr::new(0x2001, 0x20, 0, 0, 0, 0, 0, 0), 28, "ORCHIDv2", "RFC 7343"),
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, "protocol assignments", "RFC 2928"),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, "documentation", "RFC 3849"),
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, "6to4", "RFC 3056, RFC 7526"),
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, "documentation", "RFC 9637"),
+    (Ipv6Addr::new(0x5f00, 0, 0, 0, 0, 0, 0, 0), 16, "segment routing", "RFC 9602"),
+    (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7, "unique local", "RFC 4193"),
+    (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, "link-local", "RFC 4291 §2.5.6"),
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, "site-local", "RFC 3879"),
-    (
-        Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0),
-        8,
-        MULTICAST,
-        "RFC 4291 §2.7",
-    ),
+    (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, MULTICAST, "RFC 4291 §2.7"),
 ];
 
 /// IPv6 addresses are public only within 2000::/3, the space that IANA assigns from.
 const GLOBAL_6: (Ipv6Addr, u8) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
-const NOT_ASSIGNED: AddressClass = AddressClass {
-    name: "not assigned",
-    source: "RFC 4291 §2.4",
-};
+const NOT_ASSIGNED: AddressClass = AddressClass { name: "not assigned", source: "RFC 4291 §2.4" };
 
 /// Returns what kind of special address it is, or `None` for one on the public internet.
 #[must_use]
@@ -243,9 +145,7 @@ pub fn classify(address: IpAddr) -> Option<AddressClass> {
     match carried(address) {
         IpAddr::V4(address) => {
             let bits = address.to_bits();
-            let row = TABLE_4
-                .iter()
-                .find(|(net, len, ..)| (bits ^ net.to_bits()).leading_zeros() >= u32::from(*len));
+            let row = TABLE_4.iter().find(|(net, len, ..)| (bits ^ net.to_bits()).leading_zeros() >= u32::from(*len));
             row.map(|(_, _, name, source)| AddressClass { name, source })
         }
         IpAddr::V6(address) => {
@@ -292,11 +192,7 @@ pub fn address_verdict(address: IpAddr, allowed: &[AllowedRange], port: u16) -> 
     let granted = allowed.iter().any(|range| {
         range.covers(reached, port) && class.name != MULTICAST && (class.name != METADATA || range.is_exact())
     });
-    if granted {
-        Ok(())
-    } else {
-        Err(EgressRefusal::Address { address, port, class })
-    }
+    if granted { Ok(()) } else { Err(EgressRefusal::Address { address, port, class }) }
 }
 
 #[cfg(test)]
@@ -404,11 +300,7 @@ mod tests {
     }
 
     fn range(cidr: &str, port: Option<u16>) -> AllowedRange {
-        AllowedRange {
-            cidr: cidr.parse().unwrap(),
-            port,
-            reason: String::new(),
-        }
+        AllowedRange { cidr: cidr.parse().unwrap(), port, reason: String::new() }
     }
 
     #[test]
@@ -436,10 +328,7 @@ mod tests {
     #[test]
     fn a_refusal_names_the_address_its_kind_and_the_document() {
         let refusal = address_verdict("10.0.0.5".parse().unwrap(), &[], 443).unwrap_err();
-        assert_eq!(
-            refusal.to_string(),
-            "address `10.0.0.5` port 443 is refused: private (RFC 1918)"
-        );
+        assert_eq!(refusal.to_string(), "address `10.0.0.5` port 443 is refused: private (RFC 1918)");
         assert_eq!(refusal.rule(), "egress.address");
     }
 }

@@ -16,10 +16,7 @@ pub(super) const MAX_URL_BYTES: usize = 64 << 10;
 /// [`EgressRefusal::Url`] for user information, a fragment, port 0, backslashes, control characters, dot
 /// segments in any spelling, encoded control characters, another scheme, and whatever does not parse.
 pub fn normalise(raw: &str) -> Result<Url, EgressRefusal> {
-    let refused = |problem: &str| EgressRefusal::Url {
-        url: without_userinfo(raw),
-        problem: problem.to_owned(),
-    };
+    let refused = |problem: &str| EgressRefusal::Url { url: without_userinfo(raw), problem: problem.to_owned() };
     check_text(raw).map_err(refused)?;
     let Some((scheme, rest)) = raw.split_once("://") else {
         return Err(refused("it is not absolute"));
@@ -70,10 +67,7 @@ fn check_path(path: &str) -> Result<(), &'static str> {
             return Err("its path holds an encoded control character");
         }
         // An encoded slash may stand inside a value, but not lead a server that decodes early elsewhere.
-        if decoded
-            .split(|byte| matches!(byte, b'/' | b'\\'))
-            .any(|piece| piece == b"." || piece == b"..")
-        {
+        if decoded.split(|byte| matches!(byte, b'/' | b'\\')).any(|piece| piece == b"." || piece == b"..") {
             return Err("its path holds a dot segment");
         }
     }
@@ -92,10 +86,7 @@ fn check_parsed(url: &Url, raw_path: &str) -> Result<(), &'static str> {
         return Err("it has no host");
     }
     // The parser lets a few signs through that no host name has and that other readers may take for ends.
-    let plain = |host: &str| {
-        host.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
-    };
+    let plain = |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
     if matches!(url.host(), Some(Host::Domain(name)) if !plain(name)) {
         return Err("its host holds a sign that no host name has");
     }
@@ -124,9 +115,7 @@ fn drop_trailing_dot(url: &mut Url) -> Result<(), &'static str> {
 /// A URL for a message: whatever stands before an `@` in the authority could be a password.
 fn without_userinfo(raw: &str) -> String {
     let start = raw.find("://").map_or(0, |at| at + 3);
-    let end = raw[start..]
-        .find(['/', '?', '#', '\\'])
-        .map_or(raw.len(), |at| start + at);
+    let end = raw[start..].find(['/', '?', '#', '\\']).map_or(raw.len(), |at| start + at);
     match raw[start..end].rfind('@') {
         Some(at) => shown(&format!("{}…{}", &raw[..start], &raw[start + at..])),
         None => shown(raw),

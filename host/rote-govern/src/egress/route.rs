@@ -31,15 +31,9 @@ impl Route {
     /// # Errors
     /// [`EgressRefusal::Base`] when there is no base, or one is not an absolute URL without query.
     pub fn new(method: Method, bases: &[&str], path_template: &str) -> Result<Self, EgressRefusal> {
-        let bases = bases
-            .iter()
-            .map(|base| Base::new(base, path_template))
-            .collect::<Result<Vec<_>, _>>()?;
+        let bases = bases.iter().map(|base| Base::new(base, path_template)).collect::<Result<Vec<_>, _>>()?;
         if bases.is_empty() {
-            return Err(EgressRefusal::Base {
-                base: String::new(),
-                problem: "none is set".into(),
-            });
+            return Err(EgressRefusal::Base { base: String::new(), problem: "none is set".into() });
         }
         Ok(Self { method, bases })
     }
@@ -67,10 +61,7 @@ impl Route {
 
 impl Base {
     fn new(text: &str, path_template: &str) -> Result<Self, EgressRefusal> {
-        let refused = |problem: String| EgressRefusal::Base {
-            base: shown(text),
-            problem,
-        };
+        let refused = |problem: String| EgressRefusal::Base { base: shown(text), problem };
         let url = normalise(text).map_err(|refusal| match refusal {
             EgressRefusal::Url { problem, .. } => refused(problem),
             other => other,
@@ -82,11 +73,7 @@ impl Base {
         if url.path().contains("%7B") || url.path().contains('{') {
             return Err(refused("it has a variable without a value".into()));
         }
-        let path = format!(
-            "{}/{}",
-            url.path().trim_end_matches('/'),
-            path_template.trim_start_matches('/')
-        );
+        let path = format!("{}/{}", url.path().trim_end_matches('/'), path_template.trim_start_matches('/'));
         let template = Template::new(&path);
         Ok(Self { url, template })
     }
@@ -117,9 +104,7 @@ impl Target {
     #[must_use]
     pub fn host(&self) -> &str {
         let host = self.url.host_str().unwrap_or_default();
-        host.strip_prefix('[')
-            .and_then(|host| host.strip_suffix(']'))
-            .unwrap_or(host)
+        host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
     }
 
     /// Returns the address, when the host is one.
@@ -155,22 +140,11 @@ pub fn match_url(raw: &str, route: &Route) -> Result<Target, EgressRefusal> {
     let refused = |problem: String| {
         let mut bare = url.clone();
         bare.set_query(None);
-        Err(EgressRefusal::Route {
-            url: shown(bare.as_str()),
-            problem,
-        })
+        Err(EgressRefusal::Route { url: shown(bare.as_str()), problem })
     };
-    let mut at_origin = route
-        .bases
-        .iter()
-        .filter(|base| same_origin(&base.url, &url))
-        .peekable();
+    let mut at_origin = route.bases.iter().filter(|base| same_origin(&base.url, &url)).peekable();
     if at_origin.peek().is_none() {
-        let origins: Vec<_> = route
-            .bases
-            .iter()
-            .map(|base| format!("`{}`", origin(&base.url)))
-            .collect();
+        let origins: Vec<_> = route.bases.iter().map(|base| format!("`{}`", origin(&base.url))).collect();
         return refused(format!("its origin is not {}", origins.join(" or ")));
     }
     if !at_origin.any(|base| base.template.matches(url.path())) {
@@ -199,21 +173,13 @@ mod tests {
     }
 
     fn dialled(raw: &str) -> Result<String, &'static str> {
-        match_url(raw, &route())
-            .map(|target| target.url().to_string())
-            .map_err(|refusal| refusal.rule())
+        match_url(raw, &route()).map(|target| target.url().to_string()).map_err(|refusal| refusal.rule())
     }
 
     #[test]
     fn a_relative_url_is_appended_to_the_base() {
-        assert_eq!(
-            dialled("/pets/7?x=1"),
-            Ok("https://api.example.com/v1/pets/7?x=1".into())
-        );
-        assert_eq!(
-            dialled("/pets/a%2Fb"),
-            Ok("https://api.example.com/v1/pets/a%2Fb".into())
-        );
+        assert_eq!(dialled("/pets/7?x=1"), Ok("https://api.example.com/v1/pets/7?x=1".into()));
+        assert_eq!(dialled("/pets/a%2Fb"), Ok("https://api.example.com/v1/pets/a%2Fb".into()));
     }
 
     #[test]
@@ -300,16 +266,7 @@ mod tests {
 
     #[test]
     fn numeric_spellings_of_loopback_are_all_seen_as_loopback() {
-        for host in [
-            "127.1",
-            "0x7f.1",
-            "2130706433",
-            "0177.0.0.1",
-            "127.0.0.1.",
-            "[::ffff:127.0.0.1]",
-            "0",
-            "[::1]",
-        ] {
+        for host in ["127.1", "0x7f.1", "2130706433", "0177.0.0.1", "127.0.0.1.", "[::ffff:127.0.0.1]", "0", "[::1]"] {
             let text = format!("http://{host}/");
             let route = Route::new(Method::Get, &[&text], "/").unwrap();
             let address = match_url("/", &route).unwrap().literal().expect(host);
@@ -319,14 +276,7 @@ mod tests {
 
     #[test]
     fn a_base_url_must_be_plain_and_complete() {
-        for base in [
-            "/relative",
-            "https://{host}/",
-            "https://h/{v}",
-            "https://h/?x=1",
-            "https://u@h/",
-            "ws://h/",
-        ] {
+        for base in ["/relative", "https://{host}/", "https://h/{v}", "https://h/?x=1", "https://u@h/", "ws://h/"] {
             assert!(Route::new(Method::Get, &[base], "/").is_err(), "{base}");
         }
         assert!(Route::new(Method::Get, &[], "/").is_err());
@@ -334,24 +284,15 @@ mod tests {
 
     #[test]
     fn a_refusal_shows_neither_password_nor_query() {
-        let one = match_url("https://user:hunter2@evil.example/", &route())
-            .unwrap_err()
-            .to_string();
-        let two = match_url("https://evil.example/?key=hunter2", &route())
-            .unwrap_err()
-            .to_string();
+        let one = match_url("https://user:hunter2@evil.example/", &route()).unwrap_err().to_string();
+        let two = match_url("https://evil.example/?key=hunter2", &route()).unwrap_err().to_string();
         assert!(!one.contains("hunter2") && !two.contains("hunter2"), "{one} {two}");
     }
 
     /// What a second reader, the one below the HTTP client, makes of the text.
     fn second_reader(text: &str) -> (String, u16, String) {
         let uri: http::Uri = text.parse().expect("what is dialled is a URI for the client too");
-        let host = uri
-            .host()
-            .unwrap_or_default()
-            .trim_start_matches('[')
-            .trim_end_matches(']')
-            .to_owned();
+        let host = uri.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
         let default = if uri.scheme_str() == Some("https") { 443 } else { 80 };
         (host, uri.port_u16().unwrap_or(default), uri.path().to_owned())
     }

@@ -27,10 +27,7 @@ impl Template {
     /// Whether an encoded path, which starts with `/`, fits.
     pub(super) fn matches(&self, path: &str) -> bool {
         let mut given = path.split('/').skip(1);
-        let fits = self
-            .segments
-            .iter()
-            .all(|segment| given.next().is_some_and(|text| segment.matches(text)));
+        let fits = self.segments.iter().all(|segment| given.next().is_some_and(|text| segment.matches(text)));
         fits && given.next().is_none()
     }
 }
@@ -77,18 +74,13 @@ impl Segment {
         let [first, between @ .., last] = self.literals.as_slice() else {
             return self.literals.first().is_some_and(|literal| literal == text);
         };
-        let Some(mut rest) = text
-            .strip_prefix(first.as_str())
-            .and_then(|rest| rest.strip_suffix(last.as_str()))
-        else {
+        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
             return false;
         };
         for literal in between {
             // The first place after a non-empty value: a later one cannot help a later literal to fit.
-            let Some(at) = rest
-                .char_indices()
-                .nth(1)
-                .and_then(|(one, _)| rest[one..].find(literal.as_str()).map(|at| one + at))
+            let Some(at) =
+                rest.char_indices().nth(1).and_then(|(one, _)| rest[one..].find(literal.as_str()).map(|at| one + at))
             else {
                 return false;
             };
@@ -100,21 +92,13 @@ impl Segment {
 
 /// A literal as the URL parser writes it, so that both sides have gone through the same encoder.
 fn encoded(literal: &str) -> String {
-    if literal
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte))
-    {
+    if literal.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~:@!$&'()*+,;=".contains(&byte)) {
         return literal.to_owned();
     }
     // The padding keeps `..` from being read as a dot segment; what cannot be parsed matches nothing.
     let text = literal.replace('?', "%3F").replace('#', "%23").replace('\\', "%5C");
     match Url::parse(&format!("http://h/x{text}x")) {
-        Ok(url) => url
-            .path()
-            .strip_prefix("/x")
-            .and_then(|path| path.strip_suffix('x'))
-            .unwrap_or("/")
-            .to_owned(),
+        Ok(url) => url.path().strip_prefix("/x").and_then(|path| path.strip_suffix('x')).unwrap_or("/").to_owned(),
         Err(_) => "/".to_owned(),
     }
 }

@@ -44,14 +44,8 @@ fn a_link_is_never_written_through() {
     write_atomic(&outside, b"precious", FileMode::Private).unwrap();
     let link = dir.path().join("link");
     symlink(&outside, &link).unwrap();
-    assert!(matches!(
-        write_atomic(&link, b"x", FileMode::Private),
-        Err(HomeError::Symlink { .. })
-    ));
-    assert!(matches!(
-        append_line(&link, "x", FileMode::Private),
-        Err(HomeError::Symlink { .. })
-    ));
+    assert!(matches!(write_atomic(&link, b"x", FileMode::Private), Err(HomeError::Symlink { .. })));
+    assert!(matches!(append_line(&link, "x", FileMode::Private), Err(HomeError::Symlink { .. })));
     assert_eq!(text(&outside), "precious");
 }
 
@@ -61,19 +55,10 @@ fn a_read_is_capped_and_names_the_path() {
     let path = dir.path().join("file");
     write_atomic(&path, b"12345", FileMode::Private).unwrap();
     assert_eq!(read_capped(&path, 5).unwrap(), b"12345");
-    assert!(matches!(
-        read_capped(&path, 4),
-        Err(HomeError::TooLarge { max_bytes: 4, .. })
-    ));
-    assert!(matches!(
-        read_capped(Path::new("/dev/zero"), 4),
-        Err(HomeError::TooLarge { .. })
-    ));
+    assert!(matches!(read_capped(&path, 4), Err(HomeError::TooLarge { max_bytes: 4, .. })));
+    assert!(matches!(read_capped(Path::new("/dev/zero"), 4), Err(HomeError::TooLarge { .. })));
     let missing = read_capped(&dir.path().join("missing"), 4).unwrap_err();
-    assert!(
-        missing.is_not_found() && missing.to_string().contains("missing"),
-        "{missing}"
-    );
+    assert!(missing.is_not_found() && missing.to_string().contains("missing"), "{missing}");
 }
 
 #[test]
@@ -81,19 +66,11 @@ fn a_line_that_a_kill_cut_is_closed_before_the_next_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("sub/log.jsonl");
     append_line(&path, "one", FileMode::Private).unwrap();
-    OpenOptions::new()
-        .append(true)
-        .open(&path)
-        .unwrap()
-        .write_all(b"tw")
-        .unwrap();
+    OpenOptions::new().append(true).open(&path).unwrap().write_all(b"tw").unwrap();
     append_line(&path, "three", FileMode::Private).unwrap();
     assert_eq!(text(&path), "one\ntw\nthree\n");
     assert_eq!(mode(&path), 0o600);
-    assert!(matches!(
-        append_line(&path, "a\nb", FileMode::Private),
-        Err(HomeError::Invalid { .. })
-    ));
+    assert!(matches!(append_line(&path, "a\nb", FileMode::Private), Err(HomeError::Invalid { .. })));
 }
 
 #[test]
@@ -112,8 +89,5 @@ fn lines_of_many_writers_stay_whole() {
     });
     let text = text(&path);
     assert_eq!(text.lines().count(), 200);
-    assert!(
-        text.lines()
-            .all(|line| line.len() == 100 && line.bytes().all(|b| b == line.as_bytes()[0]))
-    );
+    assert!(text.lines().all(|line| line.len() == 100 && line.bytes().all(|b| b == line.as_bytes()[0])));
 }

@@ -64,14 +64,7 @@ fn id_of(hash: Sha256Digest) -> String {
     bytes[6] = (bytes[6] & 0x0f) | 0x80;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let digits = hex::encode(bytes);
-    [
-        &digits[0..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..32],
-    ]
-    .join("-")
+    [&digits[0..8], &digits[8..12], &digits[12..16], &digits[16..20], &digits[20..32]].join("-")
 }
 
 /// Reads 64 hex digits.
@@ -87,11 +80,7 @@ pub(super) fn append(
     at: Timestamp,
     events: &[NewEvent],
 ) -> Result<Vec<Event>, HomeError> {
-    let failed = |source| HomeError::Database {
-        action: "append to",
-        path: path.to_owned(),
-        source,
-    };
+    let failed = |source| HomeError::Database { action: "append to", path: path.to_owned(), source };
     let (seq, head) = read_head(transaction).map_err(failed)?;
     let mut prev = digest_from_hex(&head).ok_or_else(|| HomeError::Corrupt {
         path: path.to_owned(),
@@ -100,20 +89,12 @@ pub(super) fn append(
     let at_text = at.to_string();
     let mut recorded = Vec::with_capacity(events.len());
     for (seq, event) in (seq + 1..).zip(events) {
-        let body = canonical_json(&event.body).map_err(|source| HomeError::Canonical {
-            kind: event.kind.to_owned(),
-            source,
-        })?;
+        let body = canonical_json(&event.body)
+            .map_err(|source| HomeError::Canonical { kind: event.kind.to_owned(), source })?;
         let body = String::from_utf8(body).expect("canonical JSON is UTF-8");
         let prev_hex = prev.hex();
         let effect = event.effect.as_ref().map(|effect| effect.0.as_str());
-        let header = Header {
-            at: &at_text,
-            effect,
-            kind: event.kind,
-            prev: &prev_hex,
-            seq,
-        };
+        let header = Header { at: &at_text, effect, kind: event.kind, prev: &prev_hex, seq };
         let hash = hash(&header, &body).expect("a header of texts and a number has a canonical form");
         let id = id_of(hash);
         insert(transaction, &header, &id, &body, &hash.hex()).map_err(failed)?;
@@ -155,19 +136,9 @@ fn insert(
     body: &str,
     hash: &str,
 ) -> Result<(), rusqlite::Error> {
-    let mut statement = connection.prepare_cached(&format!(
-        "INSERT INTO events ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
-    ))?;
-    let row = (
-        signed(header.seq),
-        id,
-        header.at,
-        header.kind,
-        header.effect,
-        body,
-        header.prev,
-        hash,
-    );
+    let mut statement = connection
+        .prepare_cached(&format!("INSERT INTO events ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"))?;
+    let row = (signed(header.seq), id, header.at, header.kind, header.effect, body, header.prev, hash);
     statement.execute(row).map(drop)
 }
 
@@ -175,12 +146,7 @@ fn insert(
 pub(super) fn verify(connection: &Connection) -> Result<VerifyReport, rusqlite::Error> {
     // One read transaction: what other processes append meanwhile is not seen half.
     let transaction = connection.unchecked_transaction()?;
-    let mut report = VerifyReport {
-        events: 0,
-        head: genesis(),
-        first_broken: None,
-        problem: None,
-    };
+    let mut report = VerifyReport { events: 0, head: genesis(), first_broken: None, problem: None };
     let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -199,10 +165,7 @@ pub(super) fn verify(connection: &Connection) -> Result<VerifyReport, rusqlite::
     let (seq, head) = read_head(&transaction)?;
     if seq != report.events || head != report.head.hex() {
         report.first_broken = Some(report.events + 1);
-        report.problem = Some(format!(
-            "the chain ends at {}, but event {seq} was recorded",
-            report.events
-        ));
+        report.problem = Some(format!("the chain ends at {}, but event {seq} was recorded", report.events));
     }
     Ok(report)
 }
@@ -215,13 +178,7 @@ fn check(raw: &RawEvent, expected: u64, prev: Sha256Digest) -> Result<Sha256Dige
     if raw.prev != prev.hex() {
         return Err("it does not follow the event before it".to_owned());
     }
-    let header = Header {
-        at: &raw.at,
-        effect: raw.effect.as_deref(),
-        kind: &raw.kind,
-        prev: &raw.prev,
-        seq: expected,
-    };
+    let header = Header { at: &raw.at, effect: raw.effect.as_deref(), kind: &raw.kind, prev: &raw.prev, seq: expected };
     match hash(&header, &raw.body) {
         Some(hash) if hash.hex() == raw.hash && id_of(hash) == raw.id => Ok(hash),
         _ => Err("its content does not have its hash".to_owned()),

@@ -18,20 +18,12 @@ fn at(second: i64) -> Timestamp {
 }
 
 fn event(kind: &'static str, effect: &str, body: Value) -> NewEvent {
-    NewEvent {
-        kind,
-        effect: Some(EffectId(effect.to_owned())),
-        body,
-    }
+    NewEvent { kind, effect: Some(EffectId(effect.to_owned())), body }
 }
 
 fn fill(journal: &Journal, count: u64) {
     for number in 0..count {
-        let events = [event(
-            "effect.started",
-            &format!("e{number}"),
-            json!({"n": number, "b": 1, "a": [2, 1]}),
-        )];
+        let events = [event("effect.started", &format!("e{number}"), json!({"n": number, "b": 1, "a": [2, 1]}))];
         journal.append(at(0), Durability::Process, &events).unwrap();
     }
 }
@@ -39,18 +31,13 @@ fn fill(journal: &Journal, count: u64) {
 /// Edits the table behind the journal's back, as an intruder with the file would.
 fn tamper(home: &Home, sql: &str) {
     let connection = Connection::open(home.journal_file()).unwrap();
-    connection
-        .execute_batch("DROP TRIGGER events_are_not_updated; DROP TRIGGER events_are_not_deleted;")
-        .unwrap();
+    connection.execute_batch("DROP TRIGGER events_are_not_updated; DROP TRIGGER events_are_not_deleted;").unwrap();
     connection.execute_batch(sql).unwrap();
 }
 
 #[test]
 fn the_chain_starts_at_the_published_genesis() {
-    assert_eq!(
-        genesis().hex(),
-        "3662905baa19f5921166ec6ac7f2ee268a659b3a149f40b04a9b41fd0b2f8e59"
-    );
+    assert_eq!(genesis().hex(), "3662905baa19f5921166ec6ac7f2ee268a659b3a149f40b04a9b41fd0b2f8e59");
     let (_dir, home) = home();
     let journal = Journal::open(&home).unwrap();
     fill(&journal, 2);
@@ -76,11 +63,7 @@ fn what_is_read_is_what_was_appended() {
             Durability::Disk,
             &[
                 event("effect.started", "x", json!({"z": 1})),
-                NewEvent {
-                    kind: "note",
-                    effect: None,
-                    body: json!("text"),
-                },
+                NewEvent { kind: "note", effect: None, body: json!("text") },
                 event("effect.finished", "x", json!({"status": 200})),
             ],
         )
@@ -95,19 +78,13 @@ fn what_is_read_is_what_was_appended() {
 #[test]
 fn an_intact_chain_verifies_and_every_kind_of_edit_is_found() {
     let edits = [
-        (
-            "UPDATE events SET body_json = replace(body_json, '1', '7') WHERE seq = 3",
-            3,
-        ),
+        ("UPDATE events SET body_json = replace(body_json, '1', '7') WHERE seq = 3", 3),
         ("UPDATE events SET kind = 'effect.denied' WHERE seq = 2", 2),
         ("UPDATE events SET ts = '2030-01-01T00:00:00Z' WHERE seq = 5", 5),
         ("UPDATE events SET effect_id = NULL WHERE seq = 4", 4),
         ("UPDATE events SET id = 'x' WHERE seq = 4", 4),
         ("UPDATE events SET body_json = body_json || ' ' WHERE seq = 1", 1),
-        (
-            "UPDATE events SET sha256 = (SELECT sha256 FROM events WHERE seq = 1) WHERE seq = 2",
-            2,
-        ),
+        ("UPDATE events SET sha256 = (SELECT sha256 FROM events WHERE seq = 1) WHERE seq = 2", 2),
         ("DELETE FROM events WHERE seq = 3", 3),
         ("DELETE FROM events WHERE seq >= 4", 4),
         ("DELETE FROM events", 1),
@@ -177,23 +154,12 @@ fn several_connections_and_threads_build_one_chain() {
 fn an_effect_without_outcome_is_in_doubt() {
     let (_dir, home) = home();
     let journal = Journal::open(&home).unwrap();
-    for (effect, outcome) in [
-        ("a", Some("effect.finished")),
-        ("b", None),
-        ("c", Some("effect.failed")),
-        ("d", Some("effect.in_doubt")),
-    ] {
-        journal
-            .append(
-                at(0),
-                Durability::Process,
-                &[event("effect.started", effect, json!({}))],
-            )
-            .unwrap();
+    for (effect, outcome) in
+        [("a", Some("effect.finished")), ("b", None), ("c", Some("effect.failed")), ("d", Some("effect.in_doubt"))]
+    {
+        journal.append(at(0), Durability::Process, &[event("effect.started", effect, json!({}))]).unwrap();
         if let Some(kind) = outcome {
-            journal
-                .append(at(1), Durability::Process, &[event(kind, effect, json!({}))])
-                .unwrap();
+            journal.append(at(1), Durability::Process, &[event(kind, effect, json!({}))]).unwrap();
         }
     }
     let doubtful = journal.in_doubt().unwrap();
@@ -212,19 +178,11 @@ fn binding() -> TokenBinding {
 }
 
 fn token(text: &str) -> NewToken {
-    NewToken {
-        hash: sha256(text.as_bytes()),
-        binding: binding(),
-        created_at: at(0),
-        expires_at: at(300),
-    }
+    NewToken { hash: sha256(text.as_bytes()), binding: binding(), created_at: at(0), expires_at: at(300) }
 }
 
 fn claim(text: &str) -> TokenClaim {
-    TokenClaim {
-        hash: sha256(text.as_bytes()),
-        binding: binding(),
-    }
+    TokenClaim { hash: sha256(text.as_bytes()), binding: binding() }
 }
 
 #[test]
@@ -238,10 +196,7 @@ fn a_token_admits_one_of_a_hundred_threads() {
             let (journal, admitted) = (&journals[thread % 2], &admitted);
             scope.spawn(move || {
                 let events = [event("effect.started", &thread.to_string(), json!({}))];
-                match journal
-                    .append_consuming(at(1), &claim("0123456789abcdef"), &events)
-                    .unwrap()
-                {
+                match journal.append_consuming(at(1), &claim("0123456789abcdef"), &events).unwrap() {
                     Ok(recorded) => {
                         assert_eq!(recorded.len(), 1);
                         admitted.fetch_add(1, Ordering::SeqCst);
@@ -252,11 +207,7 @@ fn a_token_admits_one_of_a_hundred_threads() {
         }
     });
     assert_eq!(admitted.load(Ordering::SeqCst), 1);
-    assert_eq!(
-        journals[0].read(1, 1_000).unwrap().len(),
-        1,
-        "a refused token records nothing"
-    );
+    assert_eq!(journals[0].read(1, 1_000).unwrap().len(), 1, "a refused token records nothing");
 }
 
 #[test]
@@ -264,9 +215,7 @@ fn a_token_is_good_for_its_own_call_only() {
     type Change = fn(&mut TokenBinding);
     let changes: [(&str, Change); 5] = [
         ("adapter", |binding| binding.adapter = "other".parse().unwrap()),
-        ("fingerprint", |binding| {
-            binding.fingerprint = Fingerprint("mcp_y".to_owned())
-        }),
+        ("fingerprint", |binding| binding.fingerprint = Fingerprint("mcp_y".to_owned())),
         ("tool", |binding| binding.tool.push('s')),
         ("arguments", |binding| binding.arguments = sha256(b"{\"id\":1}")),
         ("workspace", |binding| binding.workspace = "v".parse().unwrap()),
@@ -291,24 +240,11 @@ fn a_token_ends_and_is_forgotten() {
     journal.put_token(&token("t")).unwrap();
     let shop = "shop".parse().unwrap();
     assert_eq!(journal.pending_tokens(&shop, at(299)).unwrap().len(), 1);
-    assert!(
-        journal
-            .pending_tokens(&"other".parse().unwrap(), at(1))
-            .unwrap()
-            .is_empty()
-    );
+    assert!(journal.pending_tokens(&"other".parse().unwrap(), at(1)).unwrap().is_empty());
     assert!(journal.pending_tokens(&shop, at(300)).unwrap().is_empty());
-    let late = |second| {
-        journal
-            .append_consuming(at(second), &claim("t"), &[])
-            .unwrap()
-            .unwrap_err()
-    };
+    let late = |second| journal.append_consuming(at(second), &claim("t"), &[]).unwrap().unwrap_err();
     assert_eq!(late(300), TokenRefusal::Expired { at: at(300) });
-    assert_eq!(
-        journal.append_consuming(at(1), &claim("u"), &[]).unwrap().unwrap_err(),
-        TokenRefusal::Unknown
-    );
+    assert_eq!(journal.append_consuming(at(1), &claim("u"), &[]).unwrap().unwrap_err(), TokenRefusal::Unknown);
     let mut next = token("next");
     next.created_at = at(4_000);
     next.expires_at = at(4_300);

@@ -127,11 +127,7 @@ pub(super) fn consume(
     let changed = connection
         .prepare_cached("UPDATE confirm_tokens SET consumed_us = ?2 WHERE token_sha256 = ?1 AND consumed_us IS NULL")?
         .execute((claim.hash.hex(), now.as_microsecond()))?;
-    Ok(if changed == 1 {
-        Ok(())
-    } else {
-        Err(TokenRefusal::Used { at: now })
-    })
+    Ok(if changed == 1 { Ok(()) } else { Err(TokenRefusal::Used { at: now }) })
 }
 
 fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
@@ -177,10 +173,7 @@ fn from_row(row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
     let text = |column: usize| row.get::<_, String>(column);
     let time = |column: usize| row.get::<_, i64>(column).map(|us| Timestamp::from_microsecond(us).ok());
     let consumed: Option<i64> = row.get(8)?;
-    let (hash, arguments) = (
-        super::chain::digest_from_hex(&text(0)?),
-        super::chain::digest_from_hex(&text(4)?),
-    );
+    let (hash, arguments) = (super::chain::digest_from_hex(&text(0)?), super::chain::digest_from_hex(&text(4)?));
     let (adapter, workspace) = (text(1)?.parse().ok(), text(5)?.parse().ok());
     let (fingerprint, tool) = (Fingerprint(text(2)?), text(3)?);
     let (created_at, expires_at) = (time(6)?, time(7)?);

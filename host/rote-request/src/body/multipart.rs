@@ -26,30 +26,17 @@ pub(super) fn write(
     files: &[String],
 ) -> Result<Written, Problem> {
     if !is_content_type(content_type) {
-        return Err(Problem::new(
-            content.pointer(),
-            "has a content type that is not a media type",
-        ));
+        return Err(Problem::new(content.pointer(), "has a content type that is not a media type"));
     }
     let is_form = content_type.to_ascii_lowercase().starts_with("multipart/form-data");
     let mut parts = Vec::new();
     for (name, value) in content.fields()? {
-        let field = Field {
-            name,
-            content_type: lookup(content_types, name),
-            is_file: files.contains(name),
-            is_form,
-        };
+        let field = Field { name, content_type: lookup(content_types, name), is_file: files.contains(name), is_form };
         field.push(&mut parts, value, &content.field_pointer(name))?;
     }
     let boundary = boundary(&parts)
         .ok_or_else(|| Problem::new(content.pointer(), "has content that no multipart boundary can delimit"))?;
-    let mut bytes = Vec::with_capacity(
-        parts
-            .iter()
-            .map(|part| part.headers.len() + part.bytes.len() + 48)
-            .sum(),
-    );
+    let mut bytes = Vec::with_capacity(parts.iter().map(|part| part.headers.len() + part.bytes.len() + 48).sum());
     for part in &parts {
         bytes.extend_from_slice(format!("--{boundary}\r\n{}\r\n", part.headers).as_bytes());
         bytes.extend_from_slice(&part.bytes);
@@ -57,20 +44,13 @@ pub(super) fn write(
     }
     bytes.extend_from_slice(format!("--{boundary}--\r\n").as_bytes());
     let content_type = format!("{content_type}; boundary={boundary}");
-    Ok(Written {
-        content_type,
-        owns_content_type: true,
-        bytes,
-    })
+    Ok(Written { content_type, owns_content_type: true, bytes })
 }
 
 /// The first concrete content type that the description gives a field; it may list several.
 fn lookup<'a>(content_types: &'a [(String, String)], name: &str) -> Option<&'a str> {
     let (_, listed) = content_types.iter().find(|(field, _)| field == name)?;
-    listed
-        .split(',')
-        .map(str::trim)
-        .find(|one| is_content_type(one) && !one.contains('*'))
+    listed.split(',').map(str::trim).find(|one| is_content_type(one) && !one.contains('*'))
 }
 
 struct Field<'a> {
@@ -185,14 +165,10 @@ fn quoted(text: &str) -> String {
 }
 
 fn boundary(parts: &[Part]) -> Option<String> {
-    (0..BOUNDARY_ATTEMPTS)
-        .map(|attempt| candidate(parts, attempt))
-        .find(|candidate| {
-            let needle = candidate.as_bytes();
-            !parts
-                .iter()
-                .any(|part| occurs(&part.bytes, needle) || occurs(part.headers.as_bytes(), needle))
-        })
+    (0..BOUNDARY_ATTEMPTS).map(|attempt| candidate(parts, attempt)).find(|candidate| {
+        let needle = candidate.as_bytes();
+        !parts.iter().any(|part| occurs(&part.bytes, needle) || occurs(part.headers.as_bytes(), needle))
+    })
 }
 
 /// 128-bit FNV-1a over the parts: a name for the content, not a protection of anything.
@@ -216,7 +192,5 @@ fn candidate(parts: &[Part], attempt: u32) -> String {
 
 /// Looks for `needle`, which starts with `r`; skips to candidates by their first byte.
 fn occurs(haystack: &[u8], needle: &[u8]) -> bool {
-    haystack
-        .windows(needle.len())
-        .any(|window| window[0] == needle[0] && window == needle)
+    haystack.windows(needle.len()).any(|window| window[0] == needle[0] && window == needle)
 }

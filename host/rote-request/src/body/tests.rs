@@ -25,12 +25,7 @@ fn body(content_type: &str, kind: Value, value: Value) -> String {
 }
 
 fn header(request: &BuiltRequest) -> &str {
-    &request
-        .headers
-        .iter()
-        .find(|(name, _)| name == "content-type")
-        .unwrap()
-        .1
+    &request.headers.iter().find(|(name, _)| name == "content-type").unwrap().1
 }
 
 fn refusal(content_type: &str, kind: Value, value: Value) -> String {
@@ -41,10 +36,7 @@ fn refusal(content_type: &str, kind: Value, value: Value) -> String {
 #[test]
 fn json_is_compact_and_keeps_the_order() {
     let kind = json!({ "json": {} });
-    assert_eq!(
-        body("application/vnd.api+json", kind.clone(), json!({ "b": 1, "a": [null] })),
-        r#"{"b":1,"a":[null]}"#
-    );
+    assert_eq!(body("application/vnd.api+json", kind.clone(), json!({ "b": 1, "a": [null] })), r#"{"b":1,"a":[null]}"#);
     assert_eq!(body("application/json", kind.clone(), json!("text")), r#""text""#);
     assert_eq!(body("application/json", kind, json!(null)), "null");
 }
@@ -52,14 +44,8 @@ fn json_is_compact_and_keeps_the_order() {
 #[test]
 fn json_lines_are_one_per_element() {
     let kind = json!({ "json": { "lines": true } });
-    assert_eq!(
-        body("application/x-ndjson", kind.clone(), json!([{ "a": 1 }, 2])),
-        "{\"a\":1}\n2\n"
-    );
-    assert_eq!(
-        body("application/x-ndjson", kind, json!({ "a": "x\ny" })),
-        "{\"a\":\"x\\ny\"}\n"
-    );
+    assert_eq!(body("application/x-ndjson", kind.clone(), json!([{ "a": 1 }, 2])), "{\"a\":1}\n2\n");
+    assert_eq!(body("application/x-ndjson", kind, json!({ "a": "x\ny" })), "{\"a\":\"x\\ny\"}\n");
 }
 
 #[test]
@@ -73,10 +59,7 @@ fn fields_are_collected_and_an_empty_optional_body_is_not_sent() {
         }))
     };
     assert_eq!(build(&with_required(false), &Map::new()).unwrap().body, None);
-    assert_eq!(
-        build(&with_required(true), &Map::new()).unwrap().body.as_deref(),
-        Some(b"{}".as_slice())
-    );
+    assert_eq!(build(&with_required(true), &Map::new()).unwrap().body.as_deref(), Some(b"{}".as_slice()));
 }
 
 #[test]
@@ -85,9 +68,7 @@ fn forms_nest_as_the_encoding_says() {
     let value = json!({ "a": { "b": [{ "c": "x y" }, { "c": "&" }] }, "plain": "p+q", "list": [1, 2], "no": null });
     let deep = json!({ "form": { "default": { "style": "deepObject", "explode": true } } });
     assert_eq!(
-        body(content_type, deep, value.clone())
-            .replace("%5B", "[")
-            .replace("%5D", "]"),
+        body(content_type, deep, value.clone()).replace("%5B", "[").replace("%5D", "]"),
         "a[b][0][c]=x%20y&a[b][1][c]=%26&plain=p%2Bq&list[0]=1&list[1]=2"
     );
     let form = json!({ "form": { "default": { "style": "form", "explode": true } } });
@@ -99,10 +80,7 @@ fn forms_nest_as_the_encoding_says() {
         "default": { "style": "form", "explode": true },
         "encodings": [["o", { "style": "form", "explode": true }], ["l", { "style": "brackets", "explode": true }]],
     } });
-    assert_eq!(
-        body(content_type, own, json!({ "o": { "k": 1 }, "l": ["x"] })),
-        "k=1&l%5B%5D=x"
-    );
+    assert_eq!(body(content_type, own, json!({ "o": { "k": 1 }, "l": ["x"] })), "k=1&l%5B%5D=x");
 }
 
 #[test]
@@ -125,10 +103,7 @@ fn multipart_writes_text_json_and_file_parts() {
         "photo": { "base64": "AP8=", "filename": "a\"\r\nb.png" }, "note": "plain", "any": { "base64": "" , "content_type": "text/csv" },
     });
     let request = request("multipart/form-data", kind, value).unwrap();
-    let boundary = header(&request)
-        .strip_prefix("multipart/form-data; boundary=")
-        .unwrap()
-        .to_owned();
+    let boundary = header(&request).strip_prefix("multipart/form-data; boundary=").unwrap().to_owned();
     let body = String::from_utf8_lossy(request.body.as_deref().unwrap()).replace(&boundary, "B");
     let expected = [
         "--B\r\nContent-Disposition: form-data; name=\"title\"\r\n\r\nT\u{e9}\r\n",
@@ -149,10 +124,7 @@ fn multipart_writes_text_json_and_file_parts() {
 fn multipart_names_what_is_no_file() {
     let kind = json!({ "multipart": { "files": ["f"] } });
     let cases = [
-        (
-            json!({ "f": { "base64": "*" } }),
-            "`/__requestBody__/f/base64` is not base64",
-        ),
+        (json!({ "f": { "base64": "*" } }), "`/__requestBody__/f/base64` is not base64"),
         (
             json!({ "f": [{ "base64": "", "content_type": "a/b\r\nX: y" }] }),
             "`/__requestBody__/f/0/content_type` is not a media type",
@@ -166,12 +138,7 @@ fn multipart_names_what_is_no_file() {
 
 #[test]
 fn kin_of_form_data_have_no_field_names() {
-    let request = request(
-        "multipart/mixed",
-        json!({ "multipart": {} }),
-        json!({ "a": { "x": 1 } }),
-    )
-    .unwrap();
+    let request = request("multipart/mixed", json!({ "multipart": {} }), json!({ "a": { "x": 1 } })).unwrap();
     let boundary = header(&request).strip_prefix("multipart/mixed; boundary=").unwrap();
     let expected = format!("--{boundary}\r\nContent-Type: application/json\r\n\r\n{{\"x\":1}}\r\n--{boundary}--\r\n");
     assert_eq!(String::from_utf8(request.body.clone().unwrap()).unwrap(), expected);
@@ -185,11 +152,7 @@ fn a_content_type_argument_cannot_take_the_boundary_away() {
         "body": { "content_type": "multipart/form-data", "kind": { "multipart": {} },
                   "arguments": { "whole": { "argument": "b" } } },
     }));
-    let request = build(
-        &operation,
-        &arguments(json!({ "ct": "multipart/form-data", "b": { "x": "y" } })),
-    )
-    .unwrap();
+    let request = build(&operation, &arguments(json!({ "ct": "multipart/form-data", "b": { "x": "y" } }))).unwrap();
     assert_eq!(request.headers.len(), 1);
     assert!(header(&request).contains("; boundary=rote-"));
 }
@@ -201,10 +164,7 @@ fn text_is_sent_in_the_charset_that_is_named() {
         (header(&request).to_owned(), request.body.unwrap())
     };
     assert_eq!(bytes("text/plain", "abc"), ("text/plain".to_owned(), b"abc".to_vec()));
-    assert_eq!(
-        bytes("text/plain", "\u{e9}"),
-        ("text/plain; charset=utf-8".to_owned(), "\u{e9}".as_bytes().to_vec())
-    );
+    assert_eq!(bytes("text/plain", "\u{e9}"), ("text/plain; charset=utf-8".to_owned(), "\u{e9}".as_bytes().to_vec()));
     let latin = "text/plain; charset=ISO-8859-1";
     assert_eq!(bytes(latin, "\u{e9}"), (latin.to_owned(), vec![0xe9]));
     assert!(refusal(latin, json!("text"), json!("\u{20ac}")).contains("cannot express"));
@@ -214,32 +174,14 @@ fn text_is_sent_in_the_charset_that_is_named() {
 #[test]
 fn binary_is_text_or_base64_and_a_range_takes_the_given_type() {
     let cases = [
-        (
-            "application/octet-stream",
-            json!("x"),
-            "application/octet-stream",
-            b"x".as_slice(),
-        ),
-        (
-            "application/octet-stream",
-            json!({ "base64": "AP8=" }),
-            "application/octet-stream",
-            &[0, 255],
-        ),
-        (
-            "image/*",
-            json!({ "base64": "AA==", "content_type": "image/png" }),
-            "image/png",
-            &[0],
-        ),
+        ("application/octet-stream", json!("x"), "application/octet-stream", b"x".as_slice()),
+        ("application/octet-stream", json!({ "base64": "AP8=" }), "application/octet-stream", &[0, 255]),
+        ("image/*", json!({ "base64": "AA==", "content_type": "image/png" }), "image/png", &[0]),
         ("*/*", json!("x"), "application/octet-stream", b"x"),
     ];
     for (content_type, value, expected_type, expected) in cases {
         let request = request(content_type, json!("binary"), value).unwrap();
-        assert_eq!(
-            (header(&request), request.body.as_deref().unwrap()),
-            (expected_type, expected)
-        );
+        assert_eq!((header(&request), request.body.as_deref().unwrap()), (expected_type, expected));
     }
     for value in [json!(1), json!({}), json!({ "base64": 1 }), json!([])] {
         assert!(refusal("image/png", json!("binary"), value).contains("it is sent as bytes"));

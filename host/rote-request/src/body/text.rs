@@ -46,10 +46,7 @@ pub(super) fn binary(content: &Content) -> Result<Vec<u8>, Problem> {
 }
 
 fn not_binary(content: &Content) -> Problem {
-    Problem::new(
-        content.pointer(),
-        "must be text or `{\"base64\": …}`: it is sent as bytes",
-    )
+    Problem::new(content.pointer(), "must be text or `{\"base64\": …}`: it is sent as bytes")
 }
 
 fn charset(content_type: &str) -> Option<String> {

@@ -15,10 +15,7 @@ pub(super) fn document(root: &XmlNode, value: &Value, pointer: &str) -> Result<S
     let name = if root.name.is_empty() { "root" } else { &root.name };
     if let (Value::Array(_), false) = (value, root.wrapped) {
         // A document has one root, so an array is wrapped even where the description forgot to say so.
-        let wrapped = XmlNode {
-            wrapped: true,
-            ..root.clone()
-        };
+        let wrapped = XmlNode { wrapped: true, ..root.clone() };
         push(&mut output, name, Some(&wrapped), value, pointer)?;
     } else {
         push(&mut output, name, Some(root), value, pointer)?;
@@ -49,23 +46,14 @@ fn push_array(
     pointer: &str,
 ) -> Result<(), Problem> {
     let item_node = node.and_then(|node| node.items.as_deref());
-    let item_name = item_node
-        .map(|item| item.name.as_str())
-        .filter(|item| !item.is_empty())
-        .unwrap_or(name);
+    let item_name = item_node.map(|item| item.name.as_str()).filter(|item| !item.is_empty()).unwrap_or(name);
     let wrapped = node.is_some_and(|node| node.wrapped);
     if wrapped {
         open(output, name, node, pointer)?;
         output.push('>');
     }
     for (index, item) in items.iter().enumerate() {
-        push(
-            output,
-            item_name,
-            item_node,
-            item,
-            &pointer_to(pointer, &index.to_string()),
-        )?;
+        push(output, item_name, item_node, item, &pointer_to(pointer, &index.to_string()))?;
     }
     if wrapped {
         close(output, name);
@@ -106,18 +94,11 @@ fn push_object(
 }
 
 fn child<'a>(node: Option<&'a XmlNode>, key: &str) -> Option<&'a XmlNode> {
-    node?
-        .children
-        .iter()
-        .find(|(name, _)| name == key)
-        .map(|(_, child)| child)
+    node?.children.iter().find(|(name, _)| name == key).map(|(_, child)| child)
 }
 
 fn child_name<'a>(child: Option<&'a XmlNode>, key: &'a str) -> &'a str {
-    child
-        .map(|child| child.name.as_str())
-        .filter(|name| !name.is_empty())
-        .unwrap_or(key)
+    child.map(|child| child.name.as_str()).filter(|name| !name.is_empty()).unwrap_or(key)
 }
 
 /// Opens an element, without the closing `>`.
@@ -153,10 +134,7 @@ fn check_name(name: &str, pointer: &str) -> Result<(), Problem> {
     if characters.next().is_some_and(starts) && characters.all(continues) {
         return Ok(());
     }
-    Err(Problem::new(
-        pointer,
-        format!("has the name `{name}`, which no XML element can have"),
-    ))
+    Err(Problem::new(pointer, format!("has the name `{name}`, which no XML element can have")))
 }
 
 fn push_escaped(output: &mut String, text: &str, pointer: &str) -> Result<(), Problem> {

@@ -5,76 +5,28 @@ use serde_json::{Value, json};
 use super::*;
 
 fn encoding(style: Style, explode: bool) -> Encoding {
-    Encoding {
-        style,
-        explode,
-        allow_reserved: false,
-        content_type: None,
-    }
+    Encoding { style, explode, allow_reserved: false, content_type: None }
 }
 
 /// The four values of the specification's table: empty string, string, array, object.
 fn table_values() -> [Value; 4] {
-    [
-        json!(""),
-        json!("blue"),
-        json!(["blue", "black", "brown"]),
-        json!({ "R": 100, "G": 200, "B": 150 }),
-    ]
+    [json!(""), json!("blue"), json!(["blue", "black", "brown"]), json!({ "R": 100, "G": 200, "B": 150 })]
 }
 
 fn query(value: &Value, encoding: &Encoding) -> String {
     let pairs = as_pairs("color", value, encoding);
-    pairs
-        .iter()
-        .map(|(name, text)| format!("{name}={text}"))
-        .collect::<Vec<_>>()
-        .join("&")
+    pairs.iter().map(|(name, text)| format!("{name}={text}")).collect::<Vec<_>>().join("&")
 }
 
 #[test]
 fn path_styles_follow_the_table() {
     let rows = [
-        (
-            Style::Matrix,
-            false,
-            [
-                ";color",
-                ";color=blue",
-                ";color=blue,black,brown",
-                ";color=R,100,G,200,B,150",
-            ],
-        ),
-        (
-            Style::Matrix,
-            true,
-            [
-                ";color",
-                ";color=blue",
-                ";color=blue;color=black;color=brown",
-                ";R=100;G=200;B=150",
-            ],
-        ),
-        (
-            Style::Label,
-            false,
-            [".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"],
-        ),
-        (
-            Style::Label,
-            true,
-            [".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"],
-        ),
-        (
-            Style::Simple,
-            false,
-            ["", "blue", "blue,black,brown", "R,100,G,200,B,150"],
-        ),
-        (
-            Style::Simple,
-            true,
-            ["", "blue", "blue,black,brown", "R=100,G=200,B=150"],
-        ),
+        (Style::Matrix, false, [";color", ";color=blue", ";color=blue,black,brown", ";color=R,100,G,200,B,150"]),
+        (Style::Matrix, true, [";color", ";color=blue", ";color=blue;color=black;color=brown", ";R=100;G=200;B=150"]),
+        (Style::Label, false, [".", ".blue", ".blue,black,brown", ".R,100,G,200,B,150"]),
+        (Style::Label, true, [".", ".blue", ".blue.black.brown", ".R=100.G=200.B=150"]),
+        (Style::Simple, false, ["", "blue", "blue,black,brown", "R,100,G,200,B,150"]),
+        (Style::Simple, true, ["", "blue", "blue,black,brown", "R=100,G=200,B=150"]),
     ];
     for (style, explode, expected) in rows {
         for (value, expected) in table_values().iter().zip(expected) {
@@ -96,45 +48,17 @@ fn check_query(rows: &[(Style, bool, [&str; 4])]) {
 #[test]
 fn query_styles_follow_the_table() {
     let rows = [
-        (
-            Style::Form,
-            false,
-            [
-                "color=",
-                "color=blue",
-                "color=blue,black,brown",
-                "color=R,100,G,200,B,150",
-            ],
-        ),
-        (
-            Style::Form,
-            true,
-            [
-                "color=",
-                "color=blue",
-                "color=blue&color=black&color=brown",
-                "R=100&G=200&B=150",
-            ],
-        ),
+        (Style::Form, false, ["color=", "color=blue", "color=blue,black,brown", "color=R,100,G,200,B,150"]),
+        (Style::Form, true, ["color=", "color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"]),
         (
             Style::SpaceDelimited,
             false,
-            [
-                "color=",
-                "color=blue",
-                "color=blue%20black%20brown",
-                "color=R%20100%20G%20200%20B%20150",
-            ],
+            ["color=", "color=blue", "color=blue%20black%20brown", "color=R%20100%20G%20200%20B%20150"],
         ),
         (
             Style::PipeDelimited,
             false,
-            [
-                "color=",
-                "color=blue",
-                "color=blue%7Cblack%7Cbrown",
-                "color=R%7C100%7CG%7C200%7CB%7C150",
-            ],
+            ["color=", "color=blue", "color=blue%7Cblack%7Cbrown", "color=R%7C100%7CG%7C200%7CB%7C150"],
         ),
     ];
     check_query(&rows);
@@ -146,22 +70,12 @@ fn styles_of_other_formats_are_written_as_those_do() {
         (
             Style::TabDelimited,
             false,
-            [
-                "color=",
-                "color=blue",
-                "color=blue%09black%09brown",
-                "color=R%09100%09G%09200%09B%09150",
-            ],
+            ["color=", "color=blue", "color=blue%09black%09brown", "color=R%09100%09G%09200%09B%09150"],
         ),
         (
             Style::PipeDelimited,
             true,
-            [
-                "color=",
-                "color=blue",
-                "color=blue&color=black&color=brown",
-                "R=100&G=200&B=150",
-            ],
+            ["color=", "color=blue", "color=blue&color=black&color=brown", "R=100&G=200&B=150"],
         ),
         (
             Style::DeepObject,
@@ -195,11 +109,7 @@ fn header_values_follow_the_simple_style_unescaped() {
     ];
     for (explode, expected) in rows {
         for (value, expected) in table_values().iter().zip(expected) {
-            assert_eq!(
-                in_header(value, &encoding(Style::Simple, explode)).as_deref(),
-                Some(expected),
-                "{value}"
-            );
+            assert_eq!(in_header(value, &encoding(Style::Simple, explode)).as_deref(), Some(expected), "{value}");
         }
     }
     let spaced = in_header(&json!("a b/c"), &encoding(Style::Simple, false));
@@ -220,20 +130,12 @@ fn undefined_values_are_left_out() {
     for value in &undefined {
         for style in styles {
             for explode in [false, true] {
-                assert_eq!(
-                    query(value, &encoding(style, explode)),
-                    "",
-                    "{style:?} {explode} {value}"
-                );
+                assert_eq!(query(value, &encoding(style, explode)), "", "{style:?} {explode} {value}");
             }
         }
         for style in [Style::Simple, Style::Label, Style::Matrix] {
             for explode in [false, true] {
-                assert_eq!(
-                    in_path("p", value, &encoding(style, explode)),
-                    "",
-                    "{style:?} {explode} {value}"
-                );
+                assert_eq!(in_path("p", value, &encoding(style, explode)), "", "{style:?} {explode} {value}");
             }
         }
         assert_eq!(in_header(value, &encoding(Style::Simple, false)), None, "{value}");
@@ -261,43 +163,26 @@ fn names_written_with_brackets_keep_them() {
 #[test]
 fn values_inside_flat_styles_become_json() {
     let value = json!([{ "a": [1, 2] }, "x"]);
-    assert_eq!(
-        query(&value, &encoding(Style::Form, false)),
-        "color=%7B%22a%22%3A%5B1%2C2%5D%7D,x"
-    );
+    assert_eq!(query(&value, &encoding(Style::Form, false)), "color=%7B%22a%22%3A%5B1%2C2%5D%7D,x");
 }
 
 #[test]
 fn delimiters_inside_values_are_escaped() {
     let value = json!(["a,b", "c|d", "e f", "g&h=i", "j+k", "50%"]);
-    assert_eq!(
-        query(&value, &encoding(Style::Form, false)),
-        "color=a%2Cb,c%7Cd,e%20f,g%26h%3Di,j%2Bk,50%25"
-    );
+    assert_eq!(query(&value, &encoding(Style::Form, false)), "color=a%2Cb,c%7Cd,e%20f,g%26h%3Di,j%2Bk,50%25");
 }
 
 #[test]
 fn reserved_characters_stay_where_the_description_allows_them() {
-    let reserved = |style, explode| Encoding {
-        allow_reserved: true,
-        ..encoding(style, explode)
-    };
-    assert_eq!(
-        query(&json!("a/b?c=d&e#f"), &reserved(Style::Form, true)),
-        "color=a/b?c=d%26e%23f"
-    );
-    assert_eq!(
-        in_path("p", &json!("a:b/c?d"), &reserved(Style::Simple, false)),
-        "a:b%2Fc%3Fd"
-    );
+    let reserved = |style, explode| Encoding { allow_reserved: true, ..encoding(style, explode) };
+    assert_eq!(query(&json!("a/b?c=d&e#f"), &reserved(Style::Form, true)), "color=a/b?c=d%26e%23f");
+    assert_eq!(in_path("p", &json!("a:b/c?d"), &reserved(Style::Simple, false)), "a:b%2Fc%3Fd");
 }
 
 #[test]
 fn content_types_decide_how_a_value_is_written() {
-    let typed = |content_type: &str| Encoding {
-        content_type: Some(content_type.to_owned()),
-        ..encoding(Style::Form, true)
-    };
+    let typed =
+        |content_type: &str| Encoding { content_type: Some(content_type.to_owned()), ..encoding(Style::Form, true) };
     let cases = [
         (json!({ "a": 1 }), "application/json", "color=%7B%22a%22%3A1%7D"),
         (json!("x"), "application/json; charset=utf-8", "color=%22x%22"),

@@ -20,11 +20,7 @@ fn engine() -> &'static SandboxedJq {
 }
 
 fn limits() -> QueryLimits {
-    QueryLimits {
-        time: Duration::from_millis(500),
-        memory_bytes: 64 << 20,
-        output_bytes: 1 << 20,
-    }
+    QueryLimits { time: Duration::from_millis(500), memory_bytes: 64 << 20, output_bytes: 1 << 20 }
 }
 
 #[test]
@@ -47,22 +43,10 @@ fn programs_give_their_outputs_in_order_as_compact_json() {
 #[test]
 fn mistakes_are_told_apart() {
     let engine = engine();
-    assert!(matches!(
-        engine.run(".[", b"{}", &limits()),
-        Err(QueryError::Syntax { .. })
-    ));
-    assert!(matches!(
-        engine.run("nosuchfunction", b"{}", &limits()),
-        Err(QueryError::Syntax { .. })
-    ));
-    assert!(matches!(
-        engine.run(".", b"{", &limits()),
-        Err(QueryError::Input { .. })
-    ));
-    assert!(matches!(
-        engine.run(".a.b", b"{\"a\": 1}", &limits()),
-        Err(QueryError::Runtime { .. })
-    ));
+    assert!(matches!(engine.run(".[", b"{}", &limits()), Err(QueryError::Syntax { .. })));
+    assert!(matches!(engine.run("nosuchfunction", b"{}", &limits()), Err(QueryError::Syntax { .. })));
+    assert!(matches!(engine.run(".", b"{", &limits()), Err(QueryError::Input { .. })));
+    assert!(matches!(engine.run(".a.b", b"{\"a\": 1}", &limits()), Err(QueryError::Runtime { .. })));
 }
 
 #[test]
@@ -82,11 +66,7 @@ fn a_program_without_end_reaches_a_limit() {
         let started = Instant::now();
         let result = engine.run(program, b"null", &limits());
         assert!(matches!(result, Err(QueryError::Limit { .. })), "{program}: {result:?}");
-        assert!(
-            started.elapsed() < Duration::from_secs(10),
-            "{program} took {:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < Duration::from_secs(10), "{program} took {:?}", started.elapsed());
     }
 }
 
@@ -94,9 +74,7 @@ fn a_program_without_end_reaches_a_limit() {
 fn output_beyond_its_bound_is_a_limit() {
     let engine = engine();
     let result = engine.run("range(1000000)", b"null", &limits());
-    let Err(QueryError::Limit { limit, .. }) = result else {
-        panic!("{result:?}")
-    };
+    let Err(QueryError::Limit { limit, .. }) = result else { panic!("{result:?}") };
     assert_eq!(limit, "output limit of 1048576 bytes reached");
 }
 
@@ -111,24 +89,14 @@ fn input_beyond_the_memory_is_a_limit() {
 #[test]
 fn a_program_sees_no_environment_no_further_input_and_no_time() {
     let engine = engine();
-    for program in [
-        "$ENV",
-        "env",
-        "input",
-        "inputs",
-        "now",
-        "input_filename",
-        "debug",
-        "stderr",
-        "halt",
-        "$__prog_args",
-    ] {
+    for program in
+        ["$ENV", "env", "input", "inputs", "now", "input_filename", "debug", "stderr", "halt", "$__prog_args"]
+    {
         match engine.run(program, b"{}", &limits()) {
             Err(QueryError::Syntax { .. } | QueryError::Runtime { .. }) => {}
-            Ok(output) => assert!(
-                matches!(&output.values[..], [] | [_]) && !output.values.concat().contains("PATH"),
-                "{program}"
-            ),
+            Ok(output) => {
+                assert!(matches!(&output.values[..], [] | [_]) && !output.values.concat().contains("PATH"), "{program}")
+            }
             Err(other) => panic!("{program}: {other}"),
         }
     }

@@ -37,20 +37,11 @@ impl ToolHost for Tools {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
         if let Some(call) = calls.iter().find(|call| call.tool == "missing") {
             let message = format!("no tool `{}`", call.tool);
-            return Err(RunError::Nested {
-                kind: ErrorKind::NotFound,
-                message,
-                hint: None,
-                details: None,
-            });
+            return Err(RunError::Nested { kind: ErrorKind::NotFound, message, hint: None, details: None });
         }
         let reserve = |call: &ToolCall| {
             let number = self.next.fetch_add(1, Ordering::SeqCst);
-            Reserved {
-                call: call.clone(),
-                command: CommandId(number),
-                response: ResponseId(number),
-            }
+            Reserved { call: call.clone(), command: CommandId(number), response: ResponseId(number) }
         };
         Ok(calls.iter().map(reserve).collect())
     }
@@ -61,12 +52,7 @@ impl ToolHost for Tools {
         self.gate.acquire().await.unwrap().forget();
         self.in_flight.fetch_sub(1, Ordering::SeqCst);
         self.performed.fetch_add(1, Ordering::SeqCst);
-        Ok(ResponseRef {
-            id: reserved.response,
-            status: 200,
-            content_type: String::new(),
-            bytes: 0,
-        })
+        Ok(ResponseRef { id: reserved.response, status: 200, content_type: String::new(), bytes: 0 })
     }
 }
 
@@ -135,10 +121,7 @@ async fn a_loop_that_calls_the_host_all_the_time_ends_at_its_deadline() {
     let imports = r#"(import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#;
     let body = "(loop $forever (call $log (i32.const 0) (i32.const 64) (i32.const 1)) (br $forever))";
     let limit = limit_of(run(imports, body).await);
-    assert!(
-        matches!(limit, LimitKind::Cpu(_) | LimitKind::Count { what: "host calls", .. }),
-        "{limit:?}"
-    );
+    assert!(matches!(limit, LimitKind::Cpu(_) | LimitKind::Count { what: "host calls", .. }), "{limit:?}");
 }
 
 #[tokio::test]
@@ -149,12 +132,8 @@ async fn a_loop_inside_the_allocator_ends_at_its_deadline() {
       (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (loop $forever (br $forever)) unreachable)
       (func (export "describe") (result i32) unreachable)
       (func (export "run") (param i32 i32) (result i32) unreachable))"#;
-    let prepared = runtime
-        .prepare(World::Flow, &crate::support::component("rote:flow/flow", core))
-        .unwrap();
-    let result = runtime
-        .run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits()))
-        .await;
+    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", core)).unwrap();
+    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
     assert!(matches!(limit_of(result), LimitKind::Cpu(_)));
 }
 
@@ -163,14 +142,9 @@ async fn other_work_goes_on_while_a_guest_computes() {
     // One thread: without giving way at each tick the second guest would wait for the first one's end.
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let busy = runtime
-        .prepare(World::Flow, &flow("", "(loop $forever (br $forever))"))
-        .unwrap();
+    let busy = runtime.prepare(World::Flow, &flow("", "(loop $forever (br $forever))")).unwrap();
     let quick = runtime.prepare(World::Flow, &flow("", "")).unwrap();
-    let long = RunLimits {
-        cpu: Duration::from_secs(600),
-        ..limits()
-    };
+    let long = RunLimits { cpu: Duration::from_secs(600), ..limits() };
     let forever = runtime.run_flow(&busy, flow_run(&fixture, Tools::new(0), long));
     tokio::select! {
         ended = forever => panic!("the busy guest ended first: {ended:?}"),
@@ -198,12 +172,8 @@ async fn endless_recursion_is_a_typed_limit() {
           (func (export "run") (param i32 i32) (result i32) (call $deep)))"#,
         crate::support::PRELUDE
     );
-    let prepared = runtime
-        .prepare(World::Flow, &crate::support::component("rote:flow/flow", &core))
-        .unwrap();
-    let result = runtime
-        .run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits()))
-        .await;
+    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
+    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
     assert_eq!(limit_of(result), LimitKind::Stack);
 }
 
@@ -219,21 +189,15 @@ async fn tables_do_not_grow_beyond_the_bound() {
     );
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime
-        .prepare(World::Flow, &crate::support::component("rote:flow/flow", &core))
-        .unwrap();
-    let result = runtime
-        .run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits()))
-        .await;
+    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
+    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
     assert!(matches!(limit_of(result), LimitKind::Table(_)));
 }
 
 #[tokio::test]
 async fn a_crash_names_the_trap_and_the_function() {
     let error = run("", "unreachable").await.unwrap_err();
-    let RunError::Trapped { reason, backtrace, .. } = &error else {
-        panic!("{error:?}")
-    };
+    let RunError::Trapped { reason, backtrace, .. } = &error else { panic!("{error:?}") };
     assert!(reason.contains("unreachable"), "{reason}");
     assert!(!backtrace.is_empty());
     assert_eq!(error.kind(), ErrorKind::General);
@@ -244,10 +208,7 @@ async fn impossible_strings_are_traps_and_not_allocations() {
     let imports = r#"(import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#;
     for (address, length) in [("64", "-1"), ("-16", "32"), ("0", "2147483647")] {
         let body = format!("(call $log (i32.const 0) (i32.const {address}) (i32.const {length}))");
-        assert!(
-            matches!(run(imports, &body).await, Err(RunError::Trapped { .. })),
-            "{address} {length}"
-        );
+        assert!(matches!(run(imports, &body).await, Err(RunError::Trapped { .. })), "{address} {length}");
     }
     let bad_level = "(call $log (i32.const 77) (i32.const 64) (i32.const 1))";
     assert!(matches!(run(imports, bad_level).await, Err(RunError::Trapped { .. })));
@@ -265,11 +226,7 @@ async fn a_log_flood_is_cut_and_its_escapes_removed() {
     let outcome = run(imports, body).await.unwrap();
     assert!(outcome.log.len() < 100, "{}", outcome.log.len());
     assert_eq!(outcome.log[0].text, "red");
-    assert!(
-        outcome.log[outcome.log.len() - 1]
-            .text
-            .contains("more lines were dropped")
-    );
+    assert!(outcome.log[outcome.log.len() - 1].text.contains("more lines were dropped"));
 }
 
 /// Text of a call `{adapter: "a", tool: "t", arguments: "{}"}` at 700, with imports of all tool functions.
@@ -291,13 +248,7 @@ async fn calls_beyond_the_bound_are_refused_and_typed() {
     let tools = Tools::new(1_000);
     let limits = RunLimits { calls: 3, ..limits() };
     let limit = limit_of(run_with(TOOLS, body, tools.clone(), limits).await);
-    assert_eq!(
-        limit,
-        LimitKind::Count {
-            what: "tool calls",
-            max: 3
-        }
-    );
+    assert_eq!(limit, LimitKind::Count { what: "tool calls", max: 3 });
     assert_eq!(tools.performed.load(Ordering::SeqCst), 3);
 }
 
@@ -306,16 +257,7 @@ async fn the_caller_gets_the_hosts_error_and_not_the_guests_words() {
     let body = "(call $call (i32.const 700) (i32.const 1) (i32.const 704) (i32.const 7) (i32.const 702) (i32.const 2) (i32.const 800))
         (memory.copy (i32.const 256) (i32.const 800) (i32.const 64)) (return (i32.const 256))";
     let error = run(TOOLS, body).await.unwrap_err();
-    assert!(
-        matches!(
-            &error,
-            RunError::Nested {
-                kind: ErrorKind::NotFound,
-                ..
-            }
-        ),
-        "{error:?}"
-    );
+    assert!(matches!(&error, RunError::Nested { kind: ErrorKind::NotFound, .. }), "{error:?}");
 }
 
 #[tokio::test]
@@ -325,16 +267,7 @@ async fn started_calls_run_concurrently_within_the_bound_and_end_with_the_run() 
         (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 10))))"
     );
     let tools = Tools::new(1_000);
-    let outcome = run_with(
-        TOOLS,
-        &body,
-        tools.clone(),
-        RunLimits {
-            concurrency: 3,
-            ..limits()
-        },
-    )
-    .await;
+    let outcome = run_with(TOOLS, &body, tools.clone(), RunLimits { concurrency: 3, ..limits() }).await;
     assert!(outcome.is_ok(), "{outcome:?}");
     assert!(tools.most_in_flight.load(Ordering::SeqCst) <= 3);
     assert_eq!(tools.in_flight.load(Ordering::SeqCst), 0, "no call outlives its run");
@@ -359,10 +292,7 @@ async fn a_task_can_be_waited_for_once() {
 async fn a_run_that_waits_too_long_ends_and_its_calls_are_cancelled() {
     let body = "(call $call (i32.const 700) (i32.const 1) (i32.const 701) (i32.const 1) (i32.const 702) (i32.const 2) (i32.const 800))";
     let tools = Tools::new(0);
-    let limits = RunLimits {
-        total: Duration::from_millis(100),
-        ..limits()
-    };
+    let limits = RunLimits { total: Duration::from_millis(100), ..limits() };
     let limit = limit_of(run_with(TOOLS, body, tools.clone(), limits).await);
     assert_eq!(limit, LimitKind::Total(Duration::from_millis(100)));
     assert_eq!(tools.performed.load(Ordering::SeqCst), 0);
@@ -373,10 +303,7 @@ async fn a_run_that_waits_too_long_ends_and_its_calls_are_cancelled() {
 async fn waiting_for_a_tool_does_not_use_up_the_guests_time() {
     let body = "(call $call (i32.const 700) (i32.const 1) (i32.const 701) (i32.const 1) (i32.const 702) (i32.const 2) (i32.const 800))";
     let tools = Tools::new(0);
-    let limits = RunLimits {
-        cpu: Duration::from_millis(30),
-        ..limits()
-    };
+    let limits = RunLimits { cpu: Duration::from_millis(30), ..limits() };
     let opener = Arc::clone(&tools);
     let (result, ()) = tokio::join!(run_with(TOOLS, body, tools, limits), async {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -390,18 +317,9 @@ async fn runs_nested_too_deeply_are_refused() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Flow, &flow("", "")).unwrap();
-    let run = FlowRun {
-        depth: 9,
-        ..flow_run(&fixture, Tools::new(0), limits())
-    };
+    let run = FlowRun { depth: 9, ..flow_run(&fixture, Tools::new(0), limits()) };
     let limit = limit_of(runtime.run_flow(&prepared, run).await);
-    assert!(matches!(
-        limit,
-        LimitKind::Count {
-            what: "nested runs",
-            ..
-        }
-    ));
+    assert!(matches!(limit, LimitKind::Count { what: "nested runs", .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -427,9 +345,7 @@ async fn a_component_is_not_run_as_one_of_another_world() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Adapter, &adapter("", "")).unwrap();
-    let result = runtime
-        .run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits()))
-        .await;
+    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
     assert!(matches!(result, Err(RunError::WrongWorld { .. })));
 }
 

@@ -16,11 +16,9 @@ fn query_world() -> Vec<u8> {
 #[test]
 fn a_component_of_each_world_is_prepared() {
     let sandbox = Fixture::new().sandbox();
-    for (world, bytes) in [
-        (World::Adapter, adapter("", EMPTY_BODY)),
-        (World::Flow, flow("", EMPTY_BODY)),
-        (World::Query, query_world()),
-    ] {
+    for (world, bytes) in
+        [(World::Adapter, adapter("", EMPTY_BODY)), (World::Flow, flow("", EMPTY_BODY)), (World::Query, query_world())]
+    {
         let prepared = sandbox.prepare(world, &bytes).unwrap();
         assert_eq!(prepared.world(), world);
         assert_eq!(prepared.code_digest(), sha256(&bytes));
@@ -30,13 +28,8 @@ fn a_component_of_each_world_is_prepared() {
 #[test]
 fn the_committed_templates_fit_their_worlds() {
     let sandbox = Fixture::new().sandbox();
-    for (world, path) in [
-        (World::Flow, "flows/_plan/plan.wasm"),
-        (World::Query, "flows/_query/query.wasm"),
-    ] {
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../..")
-            .join(path);
+    for (world, path) in [(World::Flow, "flows/_plan/plan.wasm"), (World::Query, "flows/_query/query.wasm")] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path);
         sandbox.prepare(world, &std::fs::read(path).unwrap()).unwrap();
     }
 }
@@ -53,43 +46,18 @@ fn refused(world: World, bytes: &[u8], kind: ErrorKind, text: &str) {
 #[test]
 fn what_is_no_component_is_refused() {
     let module = wat::parse_str("(module)").unwrap();
-    refused(
-        World::Adapter,
-        b"",
-        ErrorKind::Conflict,
-        "not a WebAssembly component: 0 bytes",
-    );
-    refused(
-        World::Adapter,
-        b"<!doctype html>",
-        ErrorKind::Conflict,
-        "not a WebAssembly component",
-    );
+    refused(World::Adapter, b"", ErrorKind::Conflict, "not a WebAssembly component: 0 bytes");
+    refused(World::Adapter, b"<!doctype html>", ErrorKind::Conflict, "not a WebAssembly component");
     refused(World::Adapter, &module, ErrorKind::Conflict, "core WebAssembly module");
     refused(World::Adapter, &vec![0; (64 << 20) + 1], ErrorKind::Limit, "too large");
 }
 
 #[test]
 fn a_component_of_another_world_is_refused_with_the_difference_named() {
-    refused(
-        World::Flow,
-        &adapter("", EMPTY_BODY),
-        ErrorKind::Denied,
-        "exports `call`",
-    );
-    refused(
-        World::Adapter,
-        &flow("", EMPTY_BODY),
-        ErrorKind::Denied,
-        "exports `run`",
-    );
+    refused(World::Flow, &adapter("", EMPTY_BODY), ErrorKind::Denied, "exports `call`");
+    refused(World::Adapter, &flow("", EMPTY_BODY), ErrorKind::Denied, "exports `run`");
     let tools = r#"(import "rote:host/tools@0.1.0" "start" (func (param i32 i32 i32 i32 i32 i32 i32)))"#;
-    refused(
-        World::Adapter,
-        &flow(tools, EMPTY_BODY),
-        ErrorKind::Denied,
-        "imports `rote:host/tools@0.1.0`",
-    );
+    refused(World::Adapter, &flow(tools, EMPTY_BODY), ErrorKind::Denied, "imports `rote:host/tools@0.1.0`");
 }
 
 #[test]
@@ -121,12 +89,7 @@ fn a_function_import_of_an_allowed_name_is_refused() {
     let core = format!(
         r#"(module (import "$root" "http" (func)) {PRELUDE} (func (export "describe") (result i32) unreachable))"#
     );
-    refused(
-        World::Adapter,
-        &foreign_component(wit, &core),
-        ErrorKind::Denied,
-        "imports `http`",
-    );
+    refused(World::Adapter, &foreign_component(wit, &core), ErrorKind::Denied, "imports `http`");
 }
 
 #[test]
@@ -166,18 +129,9 @@ fn bytes_other_than_the_pinned_ones_are_refused_before_anything_else() {
     let bytes = adapter("", EMPTY_BODY);
     let mut swapped = bytes.clone();
     append_section(&mut swapped, "producers", b"x").unwrap();
-    let error = fixture
-        .sandbox()
-        .prepare_pinned(World::Adapter, &swapped, sha256(&bytes))
-        .unwrap_err();
-    assert!(
-        matches!(error, LoadError::Digest { .. }) && error.kind() == ErrorKind::Denied,
-        "{error}"
-    );
-    fixture
-        .sandbox()
-        .prepare_pinned(World::Adapter, &bytes, sha256(&bytes))
-        .unwrap();
+    let error = fixture.sandbox().prepare_pinned(World::Adapter, &swapped, sha256(&bytes)).unwrap_err();
+    assert!(matches!(error, LoadError::Digest { .. }) && error.kind() == ErrorKind::Denied, "{error}");
+    fixture.sandbox().prepare_pinned(World::Adapter, &bytes, sha256(&bytes)).unwrap();
 }
 
 #[test]
@@ -246,12 +200,7 @@ fn flows_that_differ_only_in_their_payload_share_their_code() {
         digests.push(sandbox.prepare(World::Flow, &bytes).unwrap().code_digest());
     }
     assert_eq!(digests, [sha256(&code), sha256(&code)]);
-    assert_eq!(
-        std::fs::read_dir(fixture.home.cache_dir().join("components"))
-            .unwrap()
-            .count(),
-        1
-    );
+    assert_eq!(std::fs::read_dir(fixture.home.cache_dir().join("components")).unwrap().count(), 1);
 }
 
 #[test]
@@ -259,23 +208,14 @@ fn forged_code_in_the_cache_is_never_run() {
     let fixture = Fixture::new();
     let bytes = adapter("", EMPTY_BODY);
     fixture.sandbox().prepare(World::Adapter, &bytes).unwrap();
-    let entry = std::fs::read_dir(fixture.home.cache_dir().join("components"))
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
+    let entry = std::fs::read_dir(fixture.home.cache_dir().join("components")).unwrap().next().unwrap().unwrap().path();
     let genuine = std::fs::read(&entry).unwrap();
     for position in [0, 31, 32, 40, genuine.len() / 2, genuine.len() - 1] {
         let mut forged = genuine.clone();
         forged[position] ^= 0x80;
         std::fs::write(&entry, &forged).unwrap();
         fixture.sandbox().prepare(World::Adapter, &bytes).unwrap();
-        assert_eq!(
-            std::fs::read(&entry).unwrap()[..32],
-            genuine[..32],
-            "it was not compiled again"
-        );
+        assert_eq!(std::fs::read(&entry).unwrap()[..32], genuine[..32], "it was not compiled again");
     }
 }
 

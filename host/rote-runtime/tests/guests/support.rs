@@ -15,22 +15,11 @@ use wit_parser::Resolve;
 pub(crate) fn component(world: &str, core: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
-    for package in [
-        "rote-base@0.1.0",
-        "rote-host@0.1.0",
-        "rote-adapter@0.1.0",
-        "rote-flow@0.1.0",
-        "rote-query@0.1.0",
-    ] {
+    for package in ["rote-base@0.1.0", "rote-host@0.1.0", "rote-adapter@0.1.0", "rote-flow@0.1.0", "rote-query@0.1.0"] {
         resolve.push_dir(wit.join(package)).unwrap();
     }
     let (package, _) = world.split_once('/').unwrap();
-    let package = *resolve
-        .package_names
-        .iter()
-        .find(|(name, _)| name.to_string().starts_with(package))
-        .unwrap()
-        .1;
+    let package = *resolve.package_names.iter().find(|(name, _)| name.to_string().starts_with(package)).unwrap().1;
     let world = resolve.select_world(&[package], None).unwrap();
     wrap(&resolve, world, core)
 }
@@ -46,12 +35,7 @@ pub(crate) fn foreign_component(wit: &str, core: &str) -> Vec<u8> {
 fn wrap(resolve: &Resolve, world: wit_parser::WorldId, core: &str) -> Vec<u8> {
     let mut module = wat::parse_str(core).unwrap();
     embed_component_metadata(&mut module, resolve, world, StringEncoding::UTF8, false).unwrap();
-    ComponentEncoder::default()
-        .module(&module)
-        .unwrap()
-        .validate(true)
-        .encode()
-        .unwrap()
+    ComponentEncoder::default().module(&module).unwrap().validate(true).encode().unwrap()
 }
 
 /// Memory, an allocator that only goes up, and text at fixed places: what every guest here starts from.
@@ -135,10 +119,7 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let home = Home::open(directory.path().join("home")).unwrap();
-        Self {
-            _directory: directory,
-            home,
-        }
+        Self { _directory: directory, home }
     }
 
     pub(crate) fn sandbox(&self) -> Sandbox {
@@ -158,11 +139,6 @@ impl Fixture {
             resolver: None,
         });
         let gate = Arc::new(gate.unwrap());
-        Runtime::new(RuntimeParts {
-            home: self.home.clone(),
-            gate,
-            entropy,
-            clock,
-        })
+        Runtime::new(RuntimeParts { home: self.home.clone(), gate, entropy, clock })
     }
 }

@@ -10,10 +10,7 @@ use crate::Api;
 
 fn corpus() -> Option<PathBuf> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/specs");
-    let found = directory
-        .canonicalize()
-        .ok()
-        .filter(|path| path.join("INDEX.json").exists());
+    let found = directory.canonicalize().ok().filter(|path| path.join("INDEX.json").exists());
     if found.is_none() {
         println!("skipped: no shared/specs beside the repository");
     }
@@ -49,11 +46,7 @@ fn every_real_description_is_accounted_for() {
             api.skipped.len()
         );
         assert_eq!(api.total, operations, "{file}");
-        assert_eq!(
-            api.generated() + api.repaired() + api.skipped.len(),
-            api.total,
-            "{file}"
-        );
+        assert_eq!(api.generated() + api.repaired() + api.skipped.len(), api.total, "{file}");
         assert!(api.tools.len() * 100 >= api.total * 99, "{file}: {:?}", api.skipped);
         check_names(&file, &api);
         check_schemas(&file, &api);
@@ -66,10 +59,7 @@ fn check_names(file: &str, api: &Api) {
     for tool in &api.tools {
         let name = &tool.tool.name;
         let allowed = |c: char| c.is_ascii_alphanumeric() || "._/-".contains(c);
-        assert!(
-            (1..=64).contains(&name.len()) && name.chars().all(allowed),
-            "{file}: {name}"
-        );
+        assert!((1..=64).contains(&name.len()) && name.chars().all(allowed), "{file}: {name}");
         assert!(seen.insert(name), "{file}: `{name}` twice");
         assert_eq!(*name, tool.operation.name);
     }
@@ -97,9 +87,7 @@ fn check_references(file: &str, name: &str, root: &Value, schema: &Value) {
                 let target = root.pointer(reference.trim_start_matches('#'));
                 assert!(target.is_some(), "{file}: `{name}` refers to {reference}");
             }
-            members
-                .values()
-                .for_each(|value| check_references(file, name, root, value));
+            members.values().for_each(|value| check_references(file, name, root, value));
         }
         Value::Array(items) => items.iter().for_each(|value| check_references(file, name, root, value)),
         _ => {}
@@ -109,12 +97,7 @@ fn check_references(file: &str, name: &str, root: &Value, schema: &Value) {
 /// Every argument of the schema is used by the request, and the other way round.
 fn check_arguments(file: &str, api: &Api) {
     for tool in &api.tools {
-        let mut used: Vec<&str> = tool
-            .operation
-            .parameters
-            .iter()
-            .map(|one| one.argument.as_str())
-            .collect();
+        let mut used: Vec<&str> = tool.operation.parameters.iter().map(|one| one.argument.as_str()).collect();
         match tool.operation.body.as_ref().map(|body| &body.arguments) {
             Some(rote_request::BodyArguments::Whole { argument }) => used.push(argument),
             Some(rote_request::BodyArguments::Fields(fields)) => {
@@ -122,19 +105,12 @@ fn check_arguments(file: &str, api: &Api) {
             }
             None => {}
         }
-        let declared: Vec<&str> = tool.tool.input_schema["properties"]
-            .as_object()
-            .unwrap()
-            .keys()
-            .map(String::as_str)
-            .collect();
+        let declared: Vec<&str> =
+            tool.tool.input_schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(used, declared, "{file}: {}", tool.tool.name);
         for part in tool.operation.path.split('{').skip(1) {
             let placeholder = part.split('}').next().unwrap();
-            assert!(
-                tool.operation.parameters.iter().any(|one| one.name == placeholder),
-                "{file}: {placeholder}"
-            );
+            assert!(tool.operation.parameters.iter().any(|one| one.name == placeholder), "{file}: {placeholder}");
         }
     }
 }
@@ -150,10 +126,7 @@ fn no_body_carrying_operation_loses_its_body() {
             };
             let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
             let in_body = |one: &Value| {
-                let one = one["$ref"]
-                    .as_str()
-                    .and_then(|r| document.pointer(r.strip_prefix('#')?))
-                    .unwrap_or(one);
+                let one = one["$ref"].as_str().and_then(|r| document.pointer(r.strip_prefix('#')?)).unwrap_or(one);
                 one["in"] == "body" || one["in"] == "formData"
             };
             let carries = operation.get("requestBody").is_some() || parameters.iter().any(in_body);

@@ -21,12 +21,8 @@ fn notes(api: &Api, name: &str) -> Vec<String> {
 fn a_name_in_several_locations_keeps_an_argument_in_each() {
     let api = fixture("parameters.openapi.yaml");
     let get = tool(&api, "getThing");
-    let arguments: Vec<(&str, &str, Location)> = get
-        .operation
-        .parameters
-        .iter()
-        .map(|one| (one.argument.as_str(), one.name.as_str(), one.location))
-        .collect();
+    let arguments: Vec<(&str, &str, Location)> =
+        get.operation.parameters.iter().map(|one| (one.argument.as_str(), one.name.as_str(), one.location)).collect();
     assert_eq!(
         arguments,
         [
@@ -39,23 +35,11 @@ fn a_name_in_several_locations_keeps_an_argument_in_each() {
     );
     assert_eq!(get.tool.input_schema["required"], json!(["id"]));
     let verbose = json!({"type": "string", "enum": ["low", "high"], "default": "low"});
-    assert_eq!(
-        properties(&api, "getThing")["verbose"],
-        verbose,
-        "the operation overrides the path item"
-    );
+    assert_eq!(properties(&api, "getThing")["verbose"], verbose, "the operation overrides the path item");
     assert_eq!(get.operation.accept, "application/json, text/csv");
     assert_eq!(get.response_fields, ["email"]);
-    assert!(
-        api.diagnostics
-            .iter()
-            .any(|one| { one.message.contains("Accept, Content-Type or Authorization") })
-    );
-    assert!(
-        api.auth.reason.contains("1 take an Authorization header"),
-        "{}",
-        api.auth.reason
-    );
+    assert!(api.diagnostics.iter().any(|one| { one.message.contains("Accept, Content-Type or Authorization") }));
+    assert!(api.auth.reason.contains("1 take an Authorization header"), "{}", api.auth.reason);
 }
 
 #[test]
@@ -99,10 +83,7 @@ fn what_cannot_be_read_of_parameters_is_mended_and_said() {
             "path parameter `missing` is not declared; taken as a string (at /paths/~1broken~1{missing}/get)",
         ]
     );
-    assert_eq!(
-        *properties(&api, "broken"),
-        json!({"odd": {"type": "string"}, "missing": {"type": "string"}})
-    );
+    assert_eq!(*properties(&api, "broken"), json!({"odd": {"type": "string"}, "missing": {"type": "string"}}));
 }
 
 #[test]
@@ -110,26 +91,16 @@ fn fragments_and_queries_of_paths_are_taken_apart() {
     let api = fixture("parameters.openapi.yaml");
     let (share, lock) = (&tool(&api, "share").operation, &tool(&api, "lock").operation);
     assert_eq!((share.path.as_str(), share.fixed_query.as_str()), ("/files/{id}", ""));
-    assert_eq!(
-        (lock.path.as_str(), lock.fixed_query.as_str()),
-        ("/files/{id}", "action=lock")
-    );
+    assert_eq!((lock.path.as_str(), lock.fixed_query.as_str()), ("/files/{id}", "action=lock"));
     let who = &lock.parameters[1];
-    assert_eq!(
-        (who.argument.as_str(), who.name.as_str(), who.location),
-        ("who", "as", Location::Query)
-    );
+    assert_eq!((who.argument.as_str(), who.name.as_str(), who.location), ("who", "as", Location::Query));
 }
 
 #[test]
 fn a_body_is_flattened_where_that_is_unambiguous() {
     let api = fixture("bodies.openapi.yaml");
     let flat = &tool(&api, "flat").tool.input_schema;
-    assert_eq!(
-        flat["required"],
-        json!(["id", "name", "kind"]),
-        "`id` of the body is read-only"
-    );
+    assert_eq!(flat["required"], json!(["id", "name", "kind"]), "`id` of the body is read-only");
     assert_eq!(
         flat["properties"],
         json!({"id": {"type": "string"}, "name": {"type": ["string", "null"]}, "kind": {"const": "thing"},
@@ -142,33 +113,15 @@ fn a_body_is_flattened_where_that_is_unambiguous() {
                "next": {"$ref": "#/$defs/Node", "description": "the next one"}}}})
     );
     let body = tool(&api, "flat").operation.body.as_ref().unwrap();
-    assert_eq!(
-        (body.content_type.as_str(), &body.kind),
-        ("application/json", &MediaKind::Json { lines: false })
-    );
+    assert_eq!((body.content_type.as_str(), &body.kind), ("application/json", &MediaKind::Json { lines: false }));
     for name in ["clash", "variants"] {
         let body = tool(&api, name).operation.body.as_ref().unwrap();
-        assert_eq!(
-            body.arguments,
-            BodyArguments::Whole {
-                argument: "__requestBody__".to_owned()
-            },
-            "{name}"
-        );
+        assert_eq!(body.arguments, BodyArguments::Whole { argument: "__requestBody__".to_owned() }, "{name}");
     }
-    assert_eq!(
-        properties(&api, "clash")["__requestBody__"]["required"],
-        json!(["name", "kind"])
-    );
-    assert_eq!(
-        tool(&api, "variants").operation.body.as_ref().unwrap().content_type,
-        "application/vnd.example+json"
-    );
+    assert_eq!(properties(&api, "clash")["__requestBody__"]["required"], json!(["name", "kind"]));
+    assert_eq!(tool(&api, "variants").operation.body.as_ref().unwrap().content_type, "application/vnd.example+json");
     let optional = &tool(&api, "optional").tool.input_schema;
-    assert_eq!(
-        (&optional["required"], &optional["dependentRequired"]),
-        (&Value::Null, &json!({"b": ["a"]}))
-    );
+    assert_eq!((&optional["required"], &optional["dependentRequired"]), (&Value::Null, &json!({"b": ["a"]})));
 }
 
 #[test]
@@ -192,16 +145,11 @@ fn forms_and_uploads_are_encoded_as_the_source_says() {
         ]
     );
     let body = tool(&api, "upload").operation.body.as_ref().unwrap();
-    let MediaKind::Multipart { content_types, files } = &body.kind else {
-        panic!("multipart")
-    };
+    let MediaKind::Multipart { content_types, files } = &body.kind else { panic!("multipart") };
     assert_eq!(files, &["file", "more"]);
     assert_eq!(content_types.len(), 2);
     let file = &properties(&api, "upload")["file"];
-    assert_eq!(
-        (&file["description"], &file["anyOf"][1]["required"]),
-        (&json!("the file"), &json!(["base64"]))
-    );
+    assert_eq!((&file["description"], &file["anyOf"][1]["required"]), (&json!("the file"), &json!(["base64"])));
     assert!(properties(&api, "upload")["more"]["items"]["anyOf"].is_array());
 }
 
@@ -209,20 +157,12 @@ fn forms_and_uploads_are_encoded_as_the_source_says() {
 fn other_bodies_are_one_argument() {
     let api = fixture("bodies.openapi.yaml");
     let body = |name: &str| tool(&api, name).operation.body.clone().unwrap();
-    assert_eq!(
-        (body("text").kind, body("binary").kind),
-        (MediaKind::Text, MediaKind::Binary)
-    );
+    assert_eq!((body("text").kind, body("binary").kind), (MediaKind::Text, MediaKind::Binary));
     assert_eq!(body("lines").kind, MediaKind::Json { lines: true });
     assert_eq!(properties(&api, "text")["__requestBody__"]["maxLength"], 10);
     assert_eq!(properties(&api, "lines")["__requestBody__"]["type"], "array");
-    let MediaKind::Xml { root } = body("xml").kind else {
-        panic!("xml")
-    };
-    assert_eq!(
-        (root.name.as_str(), root.namespace.clone()),
-        ("m:marked", Some(("m".into(), "urn:m".into())))
-    );
+    let MediaKind::Xml { root } = body("xml").kind else { panic!("xml") };
+    assert_eq!((root.name.as_str(), root.namespace.clone()), ("m:marked", Some(("m".into(), "urn:m".into()))));
     assert!(root.children[0].1.attribute && root.children[1].1.wrapped);
     assert_eq!(root.children[1].1.items.as_ref().unwrap().name, "tag");
     assert_eq!(
@@ -238,39 +178,20 @@ fn swagger_2_is_upgraded_on_the_way() {
     let api = fixture("api.swagger.yaml");
     let bases: Vec<&str> = api.base_urls.iter().map(|base| base.url.as_str()).collect();
     assert_eq!(bases, ["https://api.example.com/v1", "http://api.example.com/v1"]);
-    assert_eq!(
-        (api.spec_version.as_str(), api.server.version.as_str()),
-        ("2.0", "1.10")
-    );
+    assert_eq!((api.spec_version.as_str(), api.server.version.as_str()), ("2.0", "1.10"));
     let list = tool(&api, "list");
-    let styles: Vec<(Style, bool)> = list
-        .operation
-        .parameters
-        .iter()
-        .map(|one| (one.encoding.style, one.encoding.explode))
-        .take(4)
-        .collect();
+    let styles: Vec<(Style, bool)> =
+        list.operation.parameters.iter().map(|one| (one.encoding.style, one.encoding.explode)).take(4).collect();
     assert_eq!(
         styles,
-        [
-            (Style::Form, false),
-            (Style::Form, true),
-            (Style::PipeDelimited, false),
-            (Style::TabDelimited, false)
-        ]
+        [(Style::Form, false), (Style::Form, true), (Style::PipeDelimited, false), (Style::TabDelimited, false)]
     );
-    assert_eq!(
-        properties(&api, "list")["size"],
-        json!({"type": "integer", "exclusiveMaximum": 10, "default": 3})
-    );
+    assert_eq!(properties(&api, "list")["size"], json!({"type": "integer", "exclusiveMaximum": 10, "default": 3}));
     assert_eq!(
         (list.operation.accept.as_str(), list.tool.security.as_slice()),
         ("application/json, application/xml", &[vec!["key".to_owned()]][..])
     );
-    assert_eq!(
-        *properties(&api, "create"),
-        json!({"name": {"type": ["string", "null"]}})
-    );
+    assert_eq!(*properties(&api, "create"), json!({"name": {"type": ["string", "null"]}}));
     let form = tool(&api, "form");
     assert_eq!(form.tool.input_schema["required"], json!(["a"]));
     assert!(form.tool.security.is_empty());
@@ -291,15 +212,8 @@ fn security_is_an_or_of_ands() {
     let one = |name: &str| vec![name.to_owned()];
     assert_eq!(needs("default"), [one("bearer")]);
     assert!(needs("none").is_empty());
-    assert_eq!(
-        needs("optional"),
-        [one("bearer"), vec![]],
-        "anonymous access comes last"
-    );
-    assert_eq!(
-        needs("both"),
-        [vec!["key".to_owned(), "basic".to_owned()], one("oauth")]
-    );
+    assert_eq!(needs("optional"), [one("bearer"), vec![]], "anonymous access comes last");
+    assert_eq!(needs("both"), [vec!["key".to_owned(), "basic".to_owned()], one("oauth")]);
     assert_eq!(needs("odd"), [one("cookie")]);
     assert_eq!(notes(&api, "odd").len(), 2);
     assert_eq!(tool(&api, "both").scopes, ["read", "write"]);
@@ -308,12 +222,8 @@ fn security_is_an_or_of_ands() {
         (Some("bearer"), Some("GITHUB_TOKEN"))
     );
     assert_eq!(api.auth.reason, "`bearer` alone opens 4 of 7 operations");
-    let variables: Vec<(&str, &str)> = api
-        .auth
-        .schemes
-        .iter()
-        .map(|(name, slot)| (name.as_str(), slot.token_env.as_str()))
-        .collect();
+    let variables: Vec<(&str, &str)> =
+        api.auth.schemes.iter().map(|(name, slot)| (name.as_str(), slot.token_env.as_str())).collect();
     assert_eq!(
         variables,
         [
@@ -332,26 +242,11 @@ fn servers_are_resolved_and_own_ones_replace_the_base() {
     let api = fixture("security.openapi.yaml");
     let bases: Vec<&str> = api.base_urls.iter().map(|base| base.url.as_str()).collect();
     assert_eq!(bases, ["https://eu.example.com:8443/v1", "https://b.example.com/v1"]);
-    assert_eq!(
-        api.diagnostics
-            .iter()
-            .filter(|one| one.severity == Severity::Warning)
-            .count(),
-        4
-    );
-    assert_eq!(
-        tool(&api, "own").operation.base.as_deref(),
-        Some("https://own.example.com")
-    );
-    assert_eq!(
-        tool(&api, "relative").tool.servers,
-        ["https://eu.example.com:8443/other"]
-    );
+    assert_eq!(api.diagnostics.iter().filter(|one| one.severity == Severity::Warning).count(), 4);
+    assert_eq!(tool(&api, "own").operation.base.as_deref(), Some("https://own.example.com"));
+    assert_eq!(tool(&api, "relative").tool.servers, ["https://eu.example.com:8443/other"]);
     let text = b"{\"openapi\": \"3.0.0\", \"servers\": [{\"url\": \"../v2\"}], \"paths\": {}}";
-    let source = crate::Source {
-        name: "https://h.example/docs/x/api.json",
-        bytes: text,
-    };
+    let source = crate::Source { name: "https://h.example/docs/x/api.json", bytes: text };
     let api = crate::read(source, &mut crate::NoReferences, &crate::SpecLimits::default()).unwrap();
     assert_eq!(api.base_urls[0].url, "https://h.example/docs/v2");
 }
@@ -366,20 +261,11 @@ fn documents_of_several_files_are_one() {
         create["properties"],
         json!({"shared": {"$ref": "#/$defs/Shared"}, "anchored": {"type": "string", "maxLength": 3}})
     );
-    assert_eq!(
-        create["$defs"]["Shared"]["properties"]["self"],
-        json!({"$ref": "#/$defs/Shared"})
-    );
+    assert_eq!(create["$defs"]["Shared"]["properties"]["self"], json!({"$ref": "#/$defs/Shared"}));
     assert!(tool(&api, "deleteMixed").operation.body.is_none());
     let passwd = &api.skipped[0];
-    assert_eq!(
-        (passwd.path.as_str(), passwd.pointer.as_str()),
-        ("/passwd", "/paths/~1passwd/$ref")
-    );
-    assert_eq!(
-        passwd.reason,
-        "`/etc/passwd` cannot be followed: `/etc/passwd` is outside the directory"
-    );
+    assert_eq!((passwd.path.as_str(), passwd.pointer.as_str()), ("/passwd", "/paths/~1passwd/$ref"));
+    assert_eq!(passwd.reason, "`/etc/passwd` cannot be followed: `/etc/passwd` is outside the directory");
     assert!(notes(&api, "metadata")[0].contains("169.254.169.254"));
     assert_eq!(api.documents.len(), 3);
 }
@@ -409,10 +295,7 @@ components: {schemas: {O: {type: object, properties: {a: {type: string}}}}}
 "##,
     );
     let properties = properties(&api, "a");
-    assert_eq!(
-        properties["one"],
-        json!({"type": ["string", "null"], "enum": ["x", null]})
-    );
+    assert_eq!(properties["one"], json!({"type": ["string", "null"], "enum": ["x", null]}));
     assert_eq!(properties["two"]["type"], json!(["object", "null"]));
     assert_eq!(properties["three"], json!({"type": "number", "exclusiveMinimum": 0}));
     assert_eq!(
@@ -430,26 +313,14 @@ fn a_new_operation_renames_no_other() {
     let before = "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths:\n  /b: {get: {operationId: same}}\n  /c/d: {get: {operationId: same}}\n  /e: {get: {}}\n";
     let after = before.replace("paths:\n", "paths:\n  /a/long: {get: {operationId: same}, post: {}}\n");
     let names = |api: &Api, path: &str| {
-        api.tools
-            .iter()
-            .find(|tool| tool.tool.path == path && tool.tool.method.is_read())
-            .unwrap()
-            .tool
-            .name
-            .clone()
+        api.tools.iter().find(|tool| tool.tool.path == path && tool.tool.method.is_read()).unwrap().tool.name.clone()
     };
     let (before, after) = (inline(before), inline(&after));
     for path in ["/b", "/c/d", "/e"] {
         assert_eq!(names(&before, path), names(&after, path), "{path}");
     }
     assert_eq!(names(&after, "/b"), "same");
-    assert_eq!(
-        tool(&before, &names(&before, "/c/d"))
-            .tool
-            .original_operation_id
-            .as_deref(),
-        Some("same")
-    );
+    assert_eq!(tool(&before, &names(&before, "/c/d")).tool.original_operation_id.as_deref(), Some("same"));
 }
 
 #[test]
@@ -458,11 +329,8 @@ fn broken_operations_are_skipped_and_counted() {
         "openapi: 3.2.0\ninfo: {title: t, version: '1'}\nwebhooks: {w: {post: {}}}\npaths:\n  /a: {get: 3, query: {}, additionalOperations: {COPY: {}}, post: {callbacks: {c: {}}}}\n  /b: []\n  x-c: {get: {}}\n",
     );
     assert_eq!((api.total, api.tools.len()), (5, 1));
-    let reasons: Vec<(&str, &str)> = api
-        .skipped
-        .iter()
-        .map(|one| (one.pointer.as_str(), one.reason.as_str()))
-        .collect();
+    let reasons: Vec<(&str, &str)> =
+        api.skipped.iter().map(|one| (one.pointer.as_str(), one.reason.as_str())).collect();
     assert_eq!(
         reasons,
         [
@@ -472,16 +340,8 @@ fn broken_operations_are_skipped_and_counted() {
             ("/paths/~1b", "the path item is not an object"),
         ]
     );
-    assert!(
-        api.diagnostics
-            .iter()
-            .any(|one| one.message.contains("1 webhooks are ignored"))
-    );
-    assert!(
-        api.diagnostics
-            .iter()
-            .any(|one| one.message.contains("callbacks are ignored"))
-    );
+    assert!(api.diagnostics.iter().any(|one| one.message.contains("1 webhooks are ignored")));
+    assert!(api.diagnostics.iter().any(|one| one.message.contains("callbacks are ignored")));
 }
 
 #[test]

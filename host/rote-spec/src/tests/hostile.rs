@@ -7,27 +7,14 @@ use super::{fixture, inline};
 use crate::{NoReferences, Source, SpecError, SpecLimits, read};
 
 fn outcome(bytes: &[u8]) -> Result<crate::Api, SpecError> {
-    read(
-        Source {
-            name: "hostile.yaml",
-            bytes,
-        },
-        &mut NoReferences,
-        &SpecLimits::default(),
-    )
+    read(Source { name: "hostile.yaml", bytes }, &mut NoReferences, &SpecLimits::default())
 }
 
 /// Reads a value as a description and checks that every operation is accounted for.
 fn check(document: &Value) {
     let text = document.to_string();
-    if let Ok(api) = read(
-        Source {
-            name: "h.json",
-            bytes: text.as_bytes(),
-        },
-        &mut NoReferences,
-        &SpecLimits::default(),
-    ) {
+    if let Ok(api) = read(Source { name: "h.json", bytes: text.as_bytes() }, &mut NoReferences, &SpecLimits::default())
+    {
         assert_eq!(api.generated() + api.repaired() + api.skipped.len(), api.total);
     }
 }
@@ -36,10 +23,7 @@ fn check(document: &Value) {
 fn a_document_of_100_mb_is_refused_by_its_size() {
     let bytes = vec![b' '; 100 << 20];
     let error = outcome(&bytes).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "`hostile.yaml` exceeds a limit: 104857600 bytes, of at most 67108864 (64 MiB)"
-    );
+    assert_eq!(error.to_string(), "`hostile.yaml` exceeds a limit: 104857600 bytes, of at most 67108864 (64 MiB)");
 }
 
 #[test]
@@ -85,11 +69,7 @@ fn a_schema_that_doubles_at_every_level_stays_small() {
     });
     let api = inline(&document.to_string());
     assert!(api.tools[0].tool.input_schema.to_string().len() < 100 << 10);
-    assert!(
-        api.diagnostics.iter().any(|one| one.message.contains("was shortened")),
-        "{:?}",
-        api.diagnostics
-    );
+    assert!(api.diagnostics.iter().any(|one| one.message.contains("was shortened")), "{:?}", api.diagnostics);
 }
 
 #[test]
@@ -98,38 +78,15 @@ fn many_tools_from_little_text_are_refused_by_the_output_bound() {
     for index in 0..400 {
         paths.insert(format!("/p{index}"), json!({"$ref": "#/paths/~1base"}));
     }
-    let parameters: Vec<Value> = (0..400)
-        .map(|i| json!({"name": format!("n{i}"), "in": "query", "schema": {"type": "string"}}))
-        .collect();
+    let parameters: Vec<Value> =
+        (0..400).map(|i| json!({"name": format!("n{i}"), "in": "query", "schema": {"type": "string"}})).collect();
     paths.insert("/base".to_owned(), json!({"get": {"parameters": parameters}}));
     let text = json!({"openapi": "3.0.0", "paths": paths}).to_string();
-    let limits = SpecLimits {
-        output_bytes: 1 << 20,
-        ..SpecLimits::default()
-    };
-    let error = read(
-        Source {
-            name: "h",
-            bytes: text.as_bytes(),
-        },
-        &mut NoReferences,
-        &limits,
-    )
-    .unwrap_err();
+    let limits = SpecLimits { output_bytes: 1 << 20, ..SpecLimits::default() };
+    let error = read(Source { name: "h", bytes: text.as_bytes() }, &mut NoReferences, &limits).unwrap_err();
     assert!(matches!(error, SpecError::Limit { .. }), "{error}");
-    let limits = SpecLimits {
-        operations: 100,
-        ..SpecLimits::default()
-    };
-    let error = read(
-        Source {
-            name: "h",
-            bytes: text.as_bytes(),
-        },
-        &mut NoReferences,
-        &limits,
-    )
-    .unwrap_err();
+    let limits = SpecLimits { operations: 100, ..SpecLimits::default() };
+    let error = read(Source { name: "h", bytes: text.as_bytes() }, &mut NoReferences, &limits).unwrap_err();
     assert_eq!(error.to_string(), "`h` exceeds a limit: more than 100 operations");
 }
 
@@ -137,9 +94,7 @@ fn many_tools_from_little_text_are_refused_by_the_output_bound() {
 fn every_truncation_of_a_description_is_an_error_or_a_smaller_one() {
     for file in ["bodies.openapi.yaml", "api.swagger.yaml"] {
         assert!(fixture(file).total > 0);
-        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../../tests/fixtures/specs")
-            .join(file);
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/specs").join(file);
         let bytes = super::bytes(&path).unwrap();
         for end in (0..bytes.len()).step_by(37) {
             if let Ok(api) = outcome(&bytes[..end]) {
@@ -230,10 +185,8 @@ fn value() -> impl Strategy<Value = Value> {
         let key = prop::sample::select(&KEYS[..]);
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-            prop::collection::vec((key, inner), 0..6).prop_map(|members| members
-                .into_iter()
-                .map(|(key, value)| (key.to_owned(), value))
-                .collect()),
+            prop::collection::vec((key, inner), 0..6)
+                .prop_map(|members| members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()),
         ]
     })
 }
@@ -253,23 +206,10 @@ fn mutate(document: &mut Value, at: &mut usize, replacement: &Value) -> bool {
 }
 
 fn seed(swagger: bool) -> Value {
-    let file = if swagger {
-        "api.swagger.yaml"
-    } else {
-        "bodies.openapi.yaml"
-    };
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/fixtures/specs")
-        .join(file);
+    let file = if swagger { "api.swagger.yaml" } else { "bodies.openapi.yaml" };
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/specs").join(file);
     let bytes = super::bytes(&path).unwrap();
-    let json = crate::document_json(
-        Source {
-            name: file,
-            bytes: &bytes,
-        },
-        &SpecLimits::default(),
-    )
-    .unwrap();
+    let json = crate::document_json(Source { name: file, bytes: &bytes }, &SpecLimits::default()).unwrap();
     serde_json::from_slice(&json).unwrap()
 }
 

@@ -11,10 +11,7 @@ struct Counting(AtomicU64);
 impl Entropy for Counting {
     fn fill(&self, buffer: &mut [u8]) {
         for chunk in buffer.chunks_mut(8) {
-            let number = self
-                .0
-                .fetch_add(1, Ordering::Relaxed)
-                .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let number = self.0.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             chunk.copy_from_slice(&number.to_le_bytes()[..chunk.len()]);
         }
     }
@@ -30,11 +27,7 @@ impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path()).unwrap();
-        Self {
-            _dir: dir,
-            home,
-            entropy: Arc::new(Counting(AtomicU64::new(1))),
-        }
+        Self { _dir: dir, home, entropy: Arc::new(Counting(AtomicU64::new(1))) }
     }
 
     fn vault(&self) -> Vault {
@@ -51,11 +44,7 @@ impl Fixture {
 }
 
 fn meta() -> TokenMeta {
-    TokenMeta {
-        created_at: Timestamp::UNIX_EPOCH,
-        expires_at: None,
-        description: "note".to_owned(),
-    }
+    TokenMeta { created_at: Timestamp::UNIX_EPOCH, expires_at: None, description: "note".to_owned() }
 }
 
 fn set(vault: &Vault, name: &str, value: &str) {
@@ -73,17 +62,7 @@ fn a_token_comes_back_and_is_not_on_disk_in_the_clear() {
     assert_eq!(get(&fixture.vault(), "SHOP_TOKEN").as_deref(), Some("sk-very-secret"));
     assert_eq!(get(&fixture.vault(), "OTHER"), None);
     assert!(!fixture.text().contains("very-secret"));
-    let mode = |name: &str| {
-        fixture
-            .home
-            .secrets_dir()
-            .join(name)
-            .metadata()
-            .unwrap()
-            .permissions()
-            .mode()
-            & 0o777
-    };
+    let mode = |name: &str| fixture.home.secrets_dir().join(name).metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("tokens.json"), mode(".machine.key")), (0o600, 0o600));
 }
 
@@ -100,24 +79,12 @@ fn the_same_value_is_never_written_the_same_way_twice() {
 fn a_listing_needs_no_key_and_shows_no_value() {
     let fixture = Fixture::new();
     set(&fixture.vault(), "B", "two");
-    let claims = base64::Engine::encode(
-        &base64::engine::general_purpose::URL_SAFE_NO_PAD,
-        r#"{"exp":1800000000}"#,
-    );
+    let claims = base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, r#"{"exp":1800000000}"#);
     set(&fixture.vault(), "A", &format!("e30.{claims}.c2ln"));
     rote_home::remove_file(&fixture.home.secrets_dir().join(".machine.key")).unwrap();
     let listed = fixture.vault().list().unwrap();
-    let short: Vec<_> = listed
-        .iter()
-        .map(|info| (info.name.as_str(), info.kind.as_str(), info.expires_at))
-        .collect();
-    assert_eq!(
-        short,
-        [
-            ("A", "jwt", Timestamp::from_second(1_800_000_000).ok()),
-            ("B", "static", None)
-        ]
-    );
+    let short: Vec<_> = listed.iter().map(|info| (info.name.as_str(), info.kind.as_str(), info.expires_at)).collect();
+    assert_eq!(short, [("A", "jwt", Timestamp::from_second(1_800_000_000).ok()), ("B", "static", None)]);
 }
 
 #[test]
@@ -134,12 +101,7 @@ fn a_lost_key_is_said_and_not_replaced() {
 fn another_machines_key_is_said() {
     let fixture = Fixture::new();
     set(&fixture.vault(), "A", "one");
-    write_durable(
-        &fixture.home.secrets_dir().join(".machine.key"),
-        &[7; 32],
-        FileMode::Private,
-    )
-    .unwrap();
+    write_durable(&fixture.home.secrets_dir().join(".machine.key"), &[7; 32], FileMode::Private).unwrap();
     assert!(matches!(fixture.vault().get("A"), Err(VaultError::WrongKey { .. })));
     let refused = fixture.vault().set("B", &SecretString::from("two"), meta());
     assert!(matches!(refused, Err(VaultError::WrongKey { .. })));
@@ -157,10 +119,7 @@ fn every_flipped_bit_of_an_entry_is_noticed() {
             let mut changed = text.to_owned().into_bytes();
             changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
             fixture.rewrite(&original.replace(text, std::str::from_utf8(&changed).unwrap()));
-            assert!(
-                matches!(fixture.vault().get("A"), Err(VaultError::Tampered { .. })),
-                "{field} {index}"
-            );
+            assert!(matches!(fixture.vault().get("A"), Err(VaultError::Tampered { .. })), "{field} {index}");
         }
     }
 }
@@ -171,10 +130,7 @@ fn entries_cannot_be_swapped() {
     set(&fixture.vault(), "READ_ONLY", "one");
     set(&fixture.vault(), "ADMIN", "two");
     fixture.rewrite(&fixture.text().replace("READ_ONLY", "TMP").replace("ADMIN", "READ_ONLY"));
-    assert!(matches!(
-        fixture.vault().get("READ_ONLY"),
-        Err(VaultError::Tampered { .. })
-    ));
+    assert!(matches!(fixture.vault().get("READ_ONLY"), Err(VaultError::Tampered { .. })));
 }
 
 #[test]
@@ -184,10 +140,7 @@ fn a_cut_file_is_said_and_never_overwritten() {
     let original = fixture.text();
     for length in [0, 1, original.len() / 2, original.len() - 3] {
         fixture.rewrite(&original[..length]);
-        assert!(
-            matches!(fixture.vault().get("A"), Err(VaultError::Damaged { .. })),
-            "{length}"
-        );
+        assert!(matches!(fixture.vault().get("A"), Err(VaultError::Damaged { .. })), "{length}");
         assert!(fixture.vault().set("B", &SecretString::from("two"), meta()).is_err());
         assert_eq!(fixture.text().len(), length);
     }
@@ -199,17 +152,11 @@ fn files_that_others_can_read_are_refused() {
     set(&fixture.vault(), "A", "one");
     let open = |path: PathBuf| std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o640)).unwrap();
     open(fixture.home.tokens_file());
-    assert!(matches!(
-        fixture.vault().get("A"),
-        Err(VaultError::Insecure { mode: 0o640, .. })
-    ));
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::Insecure { mode: 0o640, .. })));
     assert!(matches!(fixture.vault().list(), Err(VaultError::Insecure { .. })));
     std::fs::set_permissions(fixture.home.tokens_file(), std::fs::Permissions::from_mode(0o600)).unwrap();
     open(fixture.home.secrets_dir().join(".machine.key"));
-    assert!(matches!(
-        fixture.vault().get("A"),
-        Err(VaultError::Home(rote_home::HomeError::Insecure { .. }))
-    ));
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::Home(rote_home::HomeError::Insecure { .. }))));
 }
 
 #[test]

@@ -23,44 +23,24 @@ pub(super) struct NativeJq;
 
 impl QueryEngine for NativeJq {
     fn run(&self, program: &str, input: &[u8], _: &QueryLimits) -> Result<QueryOutput, QueryError> {
-        let syntax = |message: String| QueryError::Syntax {
-            program: program.to_owned(),
-            message,
-        };
+        let syntax = |message: String| QueryError::Syntax { program: program.to_owned(), message };
         let definitions = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
         let functions = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
         let arena = Arena::default();
         let modules = Loader::new(definitions)
-            .load(
-                &arena,
-                File {
-                    code: program,
-                    path: (),
-                },
-            )
+            .load(&arena, File { code: program, path: () })
             .map_err(|errors| syntax(format!("{errors:?}")))?;
         let filter = Compiler::default()
             .with_funs(functions)
             .compile(modules)
             .map_err(|errors| syntax(format!("{errors:?}")))?;
-        let input = read::parse_single(input).map_err(|error| QueryError::Input {
-            message: error.to_string(),
-        })?;
+        let input = read::parse_single(input).map_err(|error| QueryError::Input { message: error.to_string() })?;
         let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
-        let values = filter
-            .id
-            .run((context, input))
-            .map(unwrap_valr)
-            .map(|value| match value {
-                Ok(value) => Ok(value.to_string()),
-                Err(error) => Err(QueryError::Runtime {
-                    program: program.to_owned(),
-                    message: error.to_string(),
-                }),
-            });
-        Ok(QueryOutput {
-            values: values.collect::<Result<_, _>>()?,
-        })
+        let values = filter.id.run((context, input)).map(unwrap_valr).map(|value| match value {
+            Ok(value) => Ok(value.to_string()),
+            Err(error) => Err(QueryError::Runtime { program: program.to_owned(), message: error.to_string() }),
+        });
+        Ok(QueryOutput { values: values.collect::<Result<_, _>>()? })
     }
 }
 
@@ -76,12 +56,7 @@ impl Setup {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::open(folder.path().join("home")).unwrap();
         let workspace = Workspace::create(&home, &"w".parse().unwrap(), at(0)).unwrap();
-        Self {
-            workspace,
-            home,
-            engine: NativeJq,
-            _folder: folder,
-        }
+        Self { workspace, home, engine: NativeJq, _folder: folder }
     }
 
     /// Makes a call and records its outcome.
@@ -163,12 +138,6 @@ pub(super) fn json_body(text: &str) -> Recording {
 }
 
 pub(super) fn failed(kind: &str, message: &str) -> Recording {
-    let outcome = RecordedOutcome::Failed {
-        kind: kind.to_owned(),
-        message: message.to_owned(),
-    };
-    Recording {
-        outcome,
-        ..json_body("")
-    }
+    let outcome = RecordedOutcome::Failed { kind: kind.to_owned(), message: message.to_owned() };
+    Recording { outcome, ..json_body("") }
 }

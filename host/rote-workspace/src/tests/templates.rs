@@ -30,10 +30,7 @@ fn whole_references_keep_their_type_and_embedded_ones_become_text() {
         (json!("n=$n, s=$s"), json!("n=3, s=text")),
         (json!("tags=@1{.tags} id=@1{.id}"), json!("tags=[\"a\"] id=7")),
         (json!("$$n is $n"), json!("$n is 3")),
-        (
-            json!({"a": ["$s", {"b": "@1{.name}"}], "c": 5}),
-            json!({"a": ["text", {"b": "x"}], "c": 5}),
-        ),
+        (json!({"a": ["$s", {"b": "@1{.name}"}], "c": 5}), json!({"a": ["text", {"b": "x"}], "c": 5})),
         (json!({"$s": "me@1and1.com"}), json!({"$s": "me@1and1.com"})),
         (json!("@1{.missing // null}"), json!(null)),
         (json!("@1{.missing // \"d\"}"), json!("d")),
@@ -60,18 +57,8 @@ fn uses_carry_pointer_response_query_and_variable() {
         dependency_type: kind,
     };
     let expected = [
-        entry(
-            "/a~1b",
-            Some(".items[0].id"),
-            Some("item"),
-            DependencyType::QueryReadResult,
-        ),
-        entry(
-            "/list/1",
-            Some(".items | length"),
-            None,
-            DependencyType::QueryReadResult,
-        ),
+        entry("/a~1b", Some(".items[0].id"), Some("item"), DependencyType::QueryReadResult),
+        entry("/list/1", Some(".items | length"), None, DependencyType::QueryReadResult),
         entry("/whole", None, None, DependencyType::Response),
         entry("/v", None, Some("by_hand"), DependencyType::Variable),
     ];
@@ -99,10 +86,8 @@ fn everything_that_is_missing_is_reported_at_once() {
         "fine": "@1{.list[0]}",
     });
     let found = problems(&setup, &template);
-    let places: Vec<(&str, &str)> = found
-        .iter()
-        .map(|problem| (problem.pointer.as_str(), problem.reference.as_str()))
-        .collect();
+    let places: Vec<(&str, &str)> =
+        found.iter().map(|problem| (problem.pointer.as_str(), problem.reference.as_str())).collect();
     assert_eq!(
         places,
         [
@@ -118,10 +103,7 @@ fn everything_that_is_missing_is_reported_at_once() {
         ]
     );
     let error = setup.workspace.render(&setup.engine, &template).unwrap_err();
-    assert_eq!(
-        (error.kind(), error.hint()),
-        (ErrorKind::NotFound, Some("rote set owner=VALUE".to_owned()))
-    );
+    assert_eq!((error.kind(), error.hint()), (ErrorKind::NotFound, Some("rote set owner=VALUE".to_owned())));
     assert_eq!(error.details().unwrap()["missing"].as_array().unwrap().len(), 9);
     assert!(found[4].reason.contains("2 values"), "{found:?}");
 }

@@ -75,10 +75,7 @@ fn numbers_are_dense_and_unique_across_threads_and_processes() {
     }
     let rows = setup.workspace.ls().unwrap();
     let expected = 6 * 20 * 3 + 2 * 32;
-    assert_eq!(
-        rows.iter().map(|row| row.id.0).collect::<Vec<_>>(),
-        (1..=expected).collect::<Vec<_>>()
-    );
+    assert_eq!(rows.iter().map(|row| row.id.0).collect::<Vec<_>>(), (1..=expected).collect::<Vec<_>>());
     let count = |state| rows.iter().filter(|row| row.state == state).count();
     assert_eq!((count(ResponseState::Lost), count(ResponseState::InDoubt)), (2, 2));
     for row in rows.iter().filter(|row| row.state == ResponseState::Ok) {
@@ -93,10 +90,7 @@ fn a_file_whose_process_died_before_the_row_is_adopted() {
     let id = setup.record(json_body("{\"a\":1}"));
     // The state that a kill between file and row leaves behind.
     let sql = "UPDATE responses SET state = 'pending', owner = '1:0', status = NULL, bytes = 0, sha256 = NULL";
-    setup
-        .workspace
-        .with("forget the row", |connection| connection.execute(sql, []))
-        .unwrap();
+    setup.workspace.with("forget the row", |connection| connection.execute(sql, [])).unwrap();
     let row = setup.workspace.summary(id).unwrap();
     assert_eq!((row.state, row.status, row.bytes), (ResponseState::Ok, Some(200), 7));
     assert_eq!(setup.workspace.ls().unwrap()[0].state, ResponseState::Ok);
@@ -109,15 +103,9 @@ fn a_dead_writer_leaves_lost_reads_and_writes_in_doubt() {
     write.method = Method::Delete;
     let ids = setup.workspace.begin_calls(&[call("list"), write]).unwrap();
     let sql = "UPDATE responses SET owner = '1:0'";
-    setup
-        .workspace
-        .with("kill the owner", |connection| connection.execute(sql, []))
-        .unwrap();
+    setup.workspace.with("kill the owner", |connection| connection.execute(sql, [])).unwrap();
     let state = |id| setup.workspace.summary(id).unwrap().state;
-    assert_eq!(
-        (state(ids[0].1), state(ids[1].1)),
-        (ResponseState::Lost, ResponseState::InDoubt)
-    );
+    assert_eq!((state(ids[0].1), state(ids[1].1)), (ResponseState::Lost, ResponseState::InDoubt));
     assert_eq!(setup.workspace.clear(&[], at(2)).unwrap(), 2);
     assert_eq!(setup.workspace.begin_call(&call("list")).unwrap().1, ResponseId(3));
 }

@@ -43,23 +43,14 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         ("from", detail.spec_source.clone()),
         ("base url", base_url(adapter.base_url.as_deref())),
         ("credential", credential),
-        (
-            "component",
-            format!("{} · {}", size(detail.component.bytes), detail.component.sha256),
-        ),
+        ("component", format!("{} · {}", size(detail.component.bytes), detail.component.sha256)),
         ("policy", detail.policy.display().to_string()),
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
         ("allowed", detail.allowed.join(", ")),
         ("installed", detail.created_at.to_string()),
     ];
     let mut lines = vec![
-        format!(
-            "{}: {} {} ({})",
-            adapter.id,
-            adapter.name,
-            adapter.version,
-            adapter.spec_type.as_str()
-        ),
+        format!("{}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str()),
         facts(&rows),
         String::new(),
     ];
@@ -73,10 +64,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
     });
     lines.push(table(&["tool", "method", "path", "about"], &tools.collect::<Vec<_>>()));
     if detail.tools.len() > most {
-        lines.push(format!(
-            "… {} more; --all lists them",
-            plural(detail.tools.len() - most, "tool")
-        ));
+        lines.push(format!("… {} more; --all lists them", plural(detail.tools.len() - most, "tool")));
     }
     lines.join("\n")
 }

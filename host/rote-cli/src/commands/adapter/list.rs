@@ -22,13 +22,7 @@ impl List {
                 let one = &one.line;
                 let name = format!("{} {}", one.name, one.version);
                 let kind = one.spec_type.as_str().to_owned();
-                vec![
-                    one.id.to_string(),
-                    name,
-                    kind,
-                    one.tools.to_string(),
-                    base_url(one.base_url.as_deref()),
-                ]
+                vec![one.id.to_string(), name, kind, one.tools.to_string(), base_url(one.base_url.as_deref())]
             })
             .collect();
         let mut text = match rows.is_empty() {
@@ -39,10 +33,6 @@ impl List {
             text.push_str(&format!("\n{}: unreadable: {}", one.id, one.problem));
         }
         let report = Report::new(&listed, text);
-        Ok(if rows.is_empty() {
-            report.next("rote adapter new ID openapi.yaml")
-        } else {
-            report
-        })
+        Ok(if rows.is_empty() { report.next("rote adapter new ID openapi.yaml") } else { report })
     }
 }

@@ -48,10 +48,7 @@ impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let spec = self.source.or(self.spec);
         let spec = spec.ok_or_else(|| {
-            usage(
-                "no API description was named",
-                format!("rote adapter new {} openapi.yaml", self.id),
-            )
+            usage("no API description was named", format!("rote adapter new {} openapi.yaml", self.id))
         })?;
         let wish = AdapterNew {
             id: self.id,
@@ -79,51 +76,27 @@ fn text(made: &InstallReport) -> String {
     let rows = [
         ("operations", counts),
         ("fingerprint", adapter.fingerprint.to_string()),
-        (
-            "component",
-            format!("{} · {}…", size(made.component.bytes), &digest[..digest.len().min(19)]),
-        ),
+        ("component", format!("{} · {}…", size(made.component.bytes), &digest[..digest.len().min(19)])),
         ("base url", base_url(adapter.base_url.as_deref())),
         ("credential", auth_line(&made.auth)),
         ("allowed", made.granted.join(", ")),
     ];
-    let title = format!(
-        "{verb} {}: {} {} ({})",
-        adapter.id,
-        adapter.name,
-        adapter.version,
-        adapter.spec_type.as_str()
-    );
+    let title = format!("{verb} {}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str());
     let mut lines = vec![title, facts(&rows)];
-    let skipped = made
-        .skipped
-        .iter()
-        .map(|one| format!("{}: {} ({})", one.name, one.reason, one.pointer));
+    let skipped = made.skipped.iter().map(|one| format!("{}: {} ({})", one.name, one.reason, one.pointer));
     lines.extend(findings("skipped", &skipped.collect::<Vec<_>>()));
-    let repaired = made
-        .repaired
-        .iter()
-        .map(|one| format!("{}: {}", one.tool, one.notes.join("; ")));
+    let repaired = made.repaired.iter().map(|one| format!("{}: {}", one.tool, one.notes.join("; ")));
     lines.extend(findings("repaired", &repaired.collect::<Vec<_>>()));
-    let noticed = made
-        .diagnostics
-        .iter()
-        .map(|one| format!("{} ({})", one.message, one.pointer));
+    let noticed = made.diagnostics.iter().map(|one| format!("{} ({})", one.message, one.pointer));
     lines.extend(findings("noticed", &noticed.collect::<Vec<_>>()));
     lines.join("\n")
 }
 
 fn findings(label: &str, all: &[String]) -> Vec<String> {
-    let mut lines: Vec<String> = all
-        .iter()
-        .take(MAX_FINDINGS)
-        .map(|text| format!("  {label}: {}", clip(text, MAX_LINE)))
-        .collect();
+    let mut lines: Vec<String> =
+        all.iter().take(MAX_FINDINGS).map(|text| format!("  {label}: {}", clip(text, MAX_LINE))).collect();
     if all.len() > MAX_FINDINGS {
-        lines.push(format!(
-            "  {label}: {} more; --json lists all",
-            plural(all.len() - MAX_FINDINGS, "operation")
-        ));
+        lines.push(format!("  {label}: {} more; --json lists all", plural(all.len() - MAX_FINDINGS, "operation")));
     }
     lines
 }

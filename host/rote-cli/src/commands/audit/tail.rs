@@ -38,18 +38,6 @@ fn row(event: &AuditEvent) -> Vec<String> {
     let what = ["decision", "method", "status", "outcome", "reason"].map(field);
     let what: Vec<String> = what.into_iter().filter(|word| !word.is_empty()).collect();
     let at = event.at.to_string();
-    let at = at
-        .split('.')
-        .next()
-        .unwrap_or_default()
-        .trim_end_matches('Z')
-        .to_owned();
-    vec![
-        event.seq.to_string(),
-        at,
-        event.kind.clone(),
-        field("adapter"),
-        field("tool"),
-        what.join(" · "),
-    ]
+    let at = at.split('.').next().unwrap_or_default().trim_end_matches('Z').to_owned();
+    vec![event.seq.to_string(), at, event.kind.clone(), field("adapter"), field("tool"), what.join(" · ")]
 }

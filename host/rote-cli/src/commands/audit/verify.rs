@@ -14,11 +14,7 @@ pub struct Verify {}
 impl Verify {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let done = context.app()?.audit_verify()?;
-        let text = format!(
-            "{} events, each hash follows from the one before; head {}",
-            count(done.events),
-            done.head
-        );
+        let text = format!("{} events, each hash follows from the one before; head {}", count(done.events), done.head);
         Ok(Report::new(&done, text))
     }
 }

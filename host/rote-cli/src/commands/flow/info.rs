@@ -26,72 +26,33 @@ impl Info {
 
 fn text(detail: &FlowInfo) -> String {
     let front = &detail.frontmatter;
-    let writes: Vec<String> = front
-        .write_permissions
-        .iter()
-        .map(|one| format!("{}/{}", one.adapter, one.tool))
-        .collect();
+    let writes: Vec<String> =
+        front.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
     let adapters: Vec<String> = front
         .adapters
         .iter()
         .map(|(id, pin)| {
             let state = detail.adapters[id.as_str()].as_str().unwrap_or_default();
-            format!(
-                "{id} {} ({}, {state})",
-                pin.fingerprint,
-                plural(pin.tools.len(), "tool")
-            )
+            format!("{id} {} ({}, {state})", pin.fingerprint, plural(pin.tools.len(), "tool"))
         })
         .collect();
     let baseline = front.baseline;
     let rows = [
-        (
-            "takes",
-            if detail.expected.is_empty() {
-                "nothing".to_owned()
-            } else {
-                detail.expected.join(", ")
-            },
-        ),
+        ("takes", if detail.expected.is_empty() { "nothing".to_owned() } else { detail.expected.join(", ") }),
         ("adapters", adapters.join(", ")),
-        (
-            "may write",
-            if writes.is_empty() {
-                "nothing".to_owned()
-            } else {
-                writes.join(", ")
-            },
-        ),
-        (
-            "made from",
-            format!(
-                "workspace {} on {}",
-                front.provenance.workspace, front.provenance.created_at
-            ),
-        ),
+        ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
+        ("made from", format!("workspace {} on {}", front.provenance.workspace, front.provenance.created_at)),
         (
             "cost by hand",
-            format!(
-                "{} calls, {} tokens, {} ms",
-                baseline.calls,
-                count(baseline.tokens),
-                baseline.duration_ms
-            ),
+            format!("{} calls, {} tokens, {} ms", baseline.calls, count(baseline.tokens), baseline.duration_ms),
         ),
         ("file", detail.path.display().to_string()),
         ("digest", detail.sha256.to_string()),
     ];
-    let mut lines = vec![
-        format!("{} {}: {}", front.name, front.version, front.description),
-        facts(&rows),
-    ];
+    let mut lines = vec![format!("{} {}: {}", front.name, front.version, front.description), facts(&rows)];
     lines.extend(detail.plan.steps.iter().map(|step| {
         let needs: Vec<&str> = step.all_needs().into_iter().collect();
-        let after = if needs.is_empty() {
-            String::new()
-        } else {
-            format!("  after {}", needs.join(", "))
-        };
+        let after = if needs.is_empty() { String::new() } else { format!("  after {}", needs.join(", ")) };
         format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
     }));
     lines.join("\n")

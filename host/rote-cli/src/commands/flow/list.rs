@@ -21,22 +21,13 @@ impl List {
                 let about = one.problem.clone().unwrap_or_else(|| one.description.clone());
                 let version = one.version.clone().unwrap_or_default();
                 let takes = one.parameters.join(", ");
-                vec![
-                    one.name.clone(),
-                    version,
-                    one.steps.to_string(),
-                    takes,
-                    clip(&about, 70),
-                ]
+                vec![one.name.clone(), version, one.steps.to_string(), takes, clip(&about, 70)]
             })
             .collect();
         let text = match rows.is_empty() {
             true => "no flows yet".to_owned(),
             false => table(&["name", "version", "steps", "takes", "about"], &rows),
         };
-        Ok(Report::new(
-            serde_json::json!({ "total": flows.len(), "flows": flows }),
-            text,
-        ))
+        Ok(Report::new(serde_json::json!({ "total": flows.len(), "flows": flows }), text))
     }
 }

@@ -60,10 +60,7 @@ impl Template {
 impl Create {
     fn run(self, context: &Context) -> Result<Report> {
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
-            Some(("", _)) => Err(usage(
-                format!("`{word}` has no name"),
-                "--param NAME=VALUE, the recorded value",
-            )),
+            Some(("", _)) => Err(usage(format!("`{word}` has no name"), "--param NAME=VALUE, the recorded value")),
             Some((name, value)) => Ok((name.to_owned(), Some(value.to_owned()))),
             None => Ok((word.clone(), None)),
         });
@@ -86,76 +83,27 @@ impl Create {
 /// Returns the parameters as `run` takes them, with their recorded values.
 fn parameter_words(made: &Crystallized) -> String {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let words = made
-        .report
-        .parameters
-        .iter()
-        .map(|one| format!(" {}='{}'", one.name, word(&one.example)));
+    let words = made.report.parameters.iter().map(|one| format!(" {}='{}'", one.name, word(&one.example)));
     words.collect()
 }
 
 fn text(made: &Crystallized) -> String {
     let (front, report) = (&made.frontmatter, &made.report);
-    let writes: Vec<String> = front
-        .write_permissions
-        .iter()
-        .map(|one| format!("{}/{}", one.adapter, one.tool))
-        .collect();
+    let writes: Vec<String> =
+        front.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
     let parameters: Vec<&str> = report.parameters.iter().map(|one| one.name.as_str()).collect();
     let rows = [
-        (
-            "file",
-            format!(
-                "{} · {}",
-                made.path.display(),
-                size(u64::try_from(made.bytes).unwrap_or(u64::MAX))
-            ),
-        ),
-        (
-            "parameters",
-            if parameters.is_empty() {
-                "none".to_owned()
-            } else {
-                parameters.join(", ")
-            },
-        ),
-        (
-            "may write",
-            if writes.is_empty() {
-                "nothing".to_owned()
-            } else {
-                writes.join(", ")
-            },
-        ),
-        (
-            "replayed",
-            format!("{}, same result as recorded", plural(report.replayed_calls, "call")),
-        ),
-        (
-            "baseline",
-            format!(
-                "{} tokens, {} ms",
-                count(front.baseline.tokens),
-                count(front.baseline.duration_ms)
-            ),
-        ),
+        ("file", format!("{} · {}", made.path.display(), size(u64::try_from(made.bytes).unwrap_or(u64::MAX)))),
+        ("parameters", if parameters.is_empty() { "none".to_owned() } else { parameters.join(", ") }),
+        ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
+        ("replayed", format!("{}, same result as recorded", plural(report.replayed_calls, "call"))),
+        ("baseline", format!("{} tokens, {} ms", count(front.baseline.tokens), count(front.baseline.duration_ms))),
     ];
-    let mut lines = vec![format!(
-        "made flow {} {} ({})",
-        front.name,
-        front.version,
-        plural(report.steps.len(), "step")
-    )];
+    let mut lines =
+        vec![format!("made flow {} {} ({})", front.name, front.version, plural(report.steps.len(), "step"))];
     lines.extend(report.steps.iter().map(|step| {
-        let needs = if step.needs.is_empty() {
-            String::new()
-        } else {
-            format!("  after {}", step.needs.join(", "))
-        };
-        clip(
-            &format!("  {} {} from {}{needs}", step.step, step.call, step.response),
-            MAX_LINE,
-        )
+        let needs = if step.needs.is_empty() { String::new() } else { format!("  after {}", step.needs.join(", ")) };
+        clip(&format!("  {} {} from {}{needs}", step.step, step.call, step.response), MAX_LINE)
     }));
     lines.push(facts(&rows));
     lines.extend(remarks(&made.report));
@@ -165,24 +113,14 @@ fn text(made: &Crystallized) -> String {
 /// What was left out, what could be a parameter, and what else is worth knowing.
 fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
     let mut lines = Vec::new();
-    let dropped = report
-        .dropped
-        .iter()
-        .map(|one| format!("  left out: {} {} ({})", one.response, one.call, one.reason));
+    let dropped =
+        report.dropped.iter().map(|one| format!("  left out: {} {} ({})", one.response, one.call, one.reason));
     lines.extend(dropped.map(|line| clip(&line, MAX_LINE)));
     let proposed = report.proposals.iter().map(|one| {
-        let line = format!(
-            "  could be a parameter: --param {}={} ({})",
-            one.name, one.value, one.reason
-        );
+        let line = format!("  could be a parameter: --param {}={} ({})", one.name, one.value, one.reason);
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);
-    lines.extend(
-        report
-            .notes
-            .iter()
-            .map(|note| clip(&format!("  note: {note}"), MAX_LINE)),
-    );
+    lines.extend(report.notes.iter().map(|note| clip(&format!("  note: {note}"), MAX_LINE)));
     lines
 }

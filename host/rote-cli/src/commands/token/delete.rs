@@ -17,9 +17,6 @@ pub struct Delete {
 impl Delete {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         context.app()?.token_delete(&self.name)?;
-        Ok(Report::new(
-            json!({ "deleted": self.name }),
-            format!("deleted {}", self.name),
-        ))
+        Ok(Report::new(json!({ "deleted": self.name }), format!("deleted {}", self.name)))
     }
 }

@@ -29,11 +29,7 @@ impl Get {
             data["value"] = json!(value.expose_secret());
             return Ok(Report::new(data, value.expose_secret()));
         }
-        let text = format!(
-            "{} is in the {}: {characters} characters; --reveal shows them",
-            self.name,
-            source.as_str()
-        );
+        let text = format!("{} is in the {}: {characters} characters; --reveal shows them", self.name, source.as_str());
         Ok(Report::new(data, text))
     }
 }

@@ -18,13 +18,7 @@ impl List {
             .iter()
             .map(|one| {
                 let ends = one.expires_at.map(|at| at.to_string()).unwrap_or_default();
-                vec![
-                    one.name.clone(),
-                    one.kind.clone(),
-                    one.created_at.to_string(),
-                    ends,
-                    one.description.clone(),
-                ]
+                vec![one.name.clone(), one.kind.clone(), one.created_at.to_string(), ends, one.description.clone()]
             })
             .collect();
         let text = match rows.is_empty() {

@@ -47,10 +47,7 @@ impl Set {
             }
         };
         let info = context.app()?.token_set(&self.name, &value, &self.description)?;
-        let until = info
-            .expires_at
-            .map(|at| format!(", valid until {at}"))
-            .unwrap_or_default();
+        let until = info.expires_at.map(|at| format!(", valid until {at}")).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
         Ok(Report::new(&info, text))
     }
