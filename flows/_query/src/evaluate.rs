@@ -1,5 +1,7 @@
 //! One evaluation: parse the program, read the input, run, write the outputs.
 
+use core::mem::ManuallyDrop;
+
 use jaq_core::data::JustLut;
 use jaq_core::load::{Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Native, Vars, compile, unwrap_valr};
@@ -31,13 +33,14 @@ type Filter = compile::Filter<Native<JustLut<Val>>>;
 
 /// Runs `program` on one JSON text; returns each output as compact JSON, at most `output_bytes` in all.
 pub(crate) fn evaluate(program: &str, input: &[u8], output_bytes: u64) -> Result<Vec<String>, Failure> {
-    let filter = compile_program(program)?;
+    // The instance ends with this call, and its memory with it: taking large values apart would be for nothing.
+    let filter = ManuallyDrop::new(compile_program(program)?);
     let input = read_input(input)?;
     let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
     let mut left = usize::try_from(output_bytes).unwrap_or(usize::MAX);
     let mut outputs = Vec::new();
     for output in filter.id.run((context, input)).map(unwrap_valr) {
-        let value = output.map_err(|error| Failure::Runtime(message::runtime(&error)))?;
+        let value = ManuallyDrop::new(output.map_err(|error| Failure::Runtime(message::runtime(&error)))?);
         let text = write::json(&value, left).map_err(|stop| match stop {
             write::Stop::Size => Failure::OutputLimit,
             write::Stop::Depth => Failure::Runtime(format!("the result is nested deeper than {MAX_DEPTH} levels")),

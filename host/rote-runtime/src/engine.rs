@@ -23,8 +23,9 @@ const IDLE_TICKS: u32 = 100;
 const GUEST_STACK: usize = 1 << 20;
 /// Stack of the fiber that guest and host functions share; the host has the rest for itself.
 const FIBER_STACK: usize = 4 << 20;
-/// Component instances that fit at once. Each reserves address space only, until it is used.
-const POOLED_INSTANCES: u32 = 1_000;
+/// Component instances that fit at once. Setting up the pool costs a system call per stack, which every command
+/// pays (1,000 of them took 10 ms); one process runs at most a few dozen at a time.
+const POOLED_INSTANCES: u32 = 128;
 /// Bytes of a finished instance's memory that are wiped and kept instead of unmapped.
 const KEEP_RESIDENT: usize = 256 << 10;
 

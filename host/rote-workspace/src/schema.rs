@@ -15,6 +15,8 @@ const MAX_KEYS: usize = 300;
 const MAX_EXAMPLES: usize = 3;
 /// Longest example, in characters.
 const MAX_EXAMPLE_CHARS: usize = 60;
+/// Keys that name one thing; an object that wraps a list has none of them.
+const IDENTITIES: [&str; 6] = ["id", "number", "key", "uuid", "name", "title"];
 /// Keys named in the one-line shape.
 const SHAPE_KEYS: usize = 8;
 /// Longest row of an overview, in characters.
@@ -44,6 +46,7 @@ pub fn schema_of(value: &Value) -> Value {
 pub fn overview_of(value: &Value, rows: usize) -> Overview {
     let list = match value {
         Value::Array(items) => Some(items),
+        Value::Object(fields) if is_one_thing(fields) => None,
         Value::Object(fields) => main_list(fields),
         _ => None,
     };
@@ -196,6 +199,15 @@ fn shorten(value: &Value) -> Value {
     }
 }
 
+/// Whether an object is itself what was asked for, not the wrapping of a list: it has an identity and its lists,
+/// such as labels, are parts of it.
+fn is_one_thing(fields: &Map<String, Value>) -> bool {
+    let scalar = |value: &Value| value.is_string() || value.is_number();
+    let lists_objects = main_list(fields).is_some_and(|items| items.iter().any(Value::is_object));
+    let identified = IDENTITIES.iter().any(|key| fields.get(*key).is_some_and(scalar));
+    identified || (!lists_objects && fields.values().any(scalar))
+}
+
 /// The array that a list response is about: the only one, or the longest of several.
 fn main_list(fields: &Map<String, Value>) -> Option<&Vec<Value>> {
     fields.values().filter_map(Value::as_array).filter(|items| !items.is_empty()).max_by_key(|items| items.len())
@@ -257,8 +269,9 @@ fn row(value: &Value) -> String {
 
 fn text_overview(text: &str, rows: usize) -> Overview {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let count = text.lines().count();
     Overview {
-        shape: format!("text, {} lines", text.lines().count()),
+        shape: format!("text, {count} line{}", if count == 1 { "" } else { "s" }),
         rows: lines.take(rows).map(|line| cut(&plain(line), ROW_CHARS)).collect(),
     }
 }
@@ -309,6 +322,21 @@ mod tests {
             deep = json!([deep]);
         }
         assert!(schema_of(&deep).to_string().len() < 2_000);
+    }
+
+    #[test]
+    fn an_overview_of_one_thing_shows_the_thing_not_its_parts() {
+        let issue = json!({"number": 7, "title": "Late", "labels": ["bug"], "comments": [{"id": 1}]});
+        assert_eq!(overview_of(&issue, 3).rows, ["number=7  title=Late"]);
+        assert_eq!(overview_of(&json!({"state": "up", "nodes": ["a", "b"]}), 3).rows, ["state=up"]);
+        assert_eq!(overview_of(&json!({"total": 1, "items": [{"id": 1}]}), 3).rows, ["id=1"]);
+        assert_eq!(overview_of(&json!({"names": ["a", "b"]}), 3).rows, ["a", "b"]);
+    }
+
+    #[test]
+    fn an_overview_counts_lines() {
+        assert_eq!(text_overview("a\n", 1).shape, "text, 1 line");
+        assert_eq!(text_overview("a\nb", 1).shape, "text, 2 lines");
     }
 
     #[test]
