@@ -1,7 +1,10 @@
-//! The search index of one adapter: BM25 over names, descriptions, paths and toolsets.
+//! The search index of one adapter. Tantivy finds what shares a word with an intent; one formula then ranks it.
 //!
 //! Written once, in one segment, by the installing thread; read through memory maps. A query is words, never a
-//! query language, so nothing that a person or an agent types is a syntax error.
+//! query language, so nothing that a person or an agent types is a syntax error. The formula (module `rank`) sees
+//! the intent and one tool and no statistics of the index, so scores of different adapters can be compared.
+
+mod rank;
 
 use std::path::Path;
 
@@ -16,6 +19,7 @@ use tantivy::{Index, ReloadPolicy, Searcher, TantivyError, Term, doc};
 
 use crate::AdapterError;
 use crate::sensitivity::split_words;
+use rank::{Entry, Intent};
 
 /// Memory of the writer; one segment of the largest known API needs less.
 const WRITER_BYTES: usize = 20 << 20;
@@ -23,10 +27,14 @@ const WRITER_BYTES: usize = 20 << 20;
 /// Longest query, in words.
 const MAX_WORDS: usize = 32;
 
+/// Tools that are ranked by the formula: more than any page of results, few enough to take a millisecond or two.
+const CANDIDATES: usize = 400;
+
 /// English words that say nothing about a tool.
-const EMPTY_WORDS: [&str; 24] = [
-    "a", "an", "and", "all", "by", "for", "from", "get", "give", "i", "in", "is", "me", "my", "of", "on", "or",
-    "please", "show", "the", "to", "want", "with", "you",
+const EMPTY_WORDS: [&str; 34] = [
+    "a", "all", "an", "and", "are", "as", "at", "be", "by", "for", "from", "get", "give", "have", "i", "in", "into",
+    "is", "it", "me", "my", "of", "on", "or", "please", "show", "that", "the", "this", "to", "want", "which", "with",
+    "you",
 ];
 
 /// Short forms in names and the words that people type, brought to one form on both sides.
@@ -94,6 +102,10 @@ struct Fields {
     toolset: Field,
     path: Field,
     description: Field,
+    /// Words of name, path and summary as they are, their plural taken off.
+    exact: Field,
+    /// What the formula needs, as JSON.
+    entry: Field,
 }
 
 impl Fields {
@@ -107,7 +119,11 @@ impl Fields {
         let toolset = builder.add_text_field("toolset", text.clone());
         let path = builder.add_text_field("path", text.clone());
         let description = builder.add_text_field("description", text);
-        Self { schema: builder.build(), name, words, toolset, path, description }
+        let indexing =
+            TextFieldIndexing::default().set_tokenizer("default").set_index_option(IndexRecordOption::WithFreqs);
+        let exact = builder.add_text_field("exact", TextOptions::default().set_indexing_options(indexing));
+        let entry = builder.add_text_field("entry", STORED);
+        Self { schema: builder.build(), name, words, toolset, path, description, exact, entry }
     }
 
     /// How much a hit in each field counts.
@@ -129,12 +145,15 @@ fn write_segment<'t>(dir: &Path, tools: impl Iterator<Item = &'t Tool>) -> Resul
         .schema(fields.schema.clone())
         .single_segment_index_writer::<TantivyDocument>(directory, WRITER_BYTES)?;
     for tool in tools {
+        let entry = Entry::of(tool);
         writer.add_document(doc!(
             fields.name => tool.name.as_str(),
             fields.words => name_words(tool),
             fields.toolset => indexed(&tool.toolset),
             fields.path => path_words(&tool.path),
             fields.description => indexed(summary(&tool.description)),
+            fields.exact => entry.exact_words(),
+            fields.entry => serde_json::to_string(&entry)?,
         ))?;
     }
     writer.finalize().map(drop)
@@ -145,7 +164,7 @@ fn summary(description: &str) -> &str {
     description.split("\n\n").next().unwrap_or(description)
 }
 
-/// One entry found: the tool's name and its score.
+/// One entry found: the tool's name and how well it fits, 0 to 1.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Found {
     pub(crate) tool: String,
@@ -161,26 +180,29 @@ pub(crate) fn search(id: &AdapterId, dir: &Path, intent: &str, limit: usize) -> 
 fn search_segment(dir: &Path, intent: &str, limit: usize) -> Result<Vec<Found>, TantivyError> {
     let fields = Fields::new();
     let index = Index::open(MmapDirectory::open(dir)?)?;
+    if index.schema() != fields.schema {
+        return Err(TantivyError::SchemaError("the index was made by another version of rote".to_owned()));
+    }
     let searcher = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?.searcher();
     let words = stems(&index, intent)?;
-    let mut found = top(&searcher, &fields, exact_query(&fields, intent, &words), limit)?;
-    if found.is_empty() {
-        found = top(&searcher, &fields, fuzzy_query(&fields, intent), limit)?;
+    let mut wish = Intent::new(intent);
+    let mut entries = candidates(&searcher, &fields, exact_query(&fields, intent, &words))?;
+    if entries.is_empty() {
+        wish.accept_misspelt();
+        entries = candidates(&searcher, &fields, fuzzy_query(&fields, intent))?;
     }
-    Ok(found)
+    Ok(wish.rank(&entries, limit))
 }
 
-fn top(searcher: &Searcher, fields: &Fields, query: BooleanQuery, limit: usize) -> Result<Vec<Found>, TantivyError> {
-    let hits = searcher.search(&query, &TopDocs::with_limit(limit).order_by_score())?;
+fn candidates(searcher: &Searcher, fields: &Fields, query: BooleanQuery) -> Result<Vec<Entry>, TantivyError> {
+    let hits = searcher.search(&query, &TopDocs::with_limit(CANDIDATES).order_by_score())?;
     let mut found = Vec::with_capacity(hits.len());
-    for (score, address) in hits {
+    for (_, address) in hits {
         let document: TantivyDocument = searcher.doc(address)?;
-        if let Some(tool) = document.get_first(fields.name).and_then(|value| value.as_str().map(str::to_owned)) {
-            found.push(Found { tool, score });
+        if let Some(entry) = document.get_first(fields.entry).and_then(|value| value.as_str()) {
+            found.push(serde_json::from_str(entry)?);
         }
     }
-    // Ties in document order would depend on the description's order; by name they do not.
-    found.sort_by(|one, other| other.score.total_cmp(&one.score).then_with(|| one.tool.cmp(&other.tool)));
     Ok(found)
 }
 
@@ -204,7 +226,7 @@ fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
 }
 
 /// The words of an intent that say something; all of them when none does.
-pub(crate) fn meaningful_words(intent: &str) -> Vec<String> {
+fn meaningful_words(intent: &str) -> Vec<String> {
     let mut words = split_words(intent);
     words.truncate(MAX_WORDS);
     let meaning: Vec<String> =
@@ -223,6 +245,11 @@ fn exact_query(fields: &Fields, intent: &str, words: &[String]) -> BooleanQuery 
             clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(term), weight))));
         }
     }
+    for word in meaningful_words(intent) {
+        let term = Term::from_field_text(fields.exact, &rank::singular(long_form(&word)));
+        let term = TermQuery::new(term, IndexRecordOption::WithFreqs);
+        clauses.push((Occur::Should, Box::new(BoostQuery::new(Box::new(term), 4.0))));
+    }
     BooleanQuery::new(clauses)
 }
 
@@ -238,6 +265,9 @@ fn fuzzy_query(fields: &Fields, intent: &str) -> BooleanQuery {
     }
     BooleanQuery::new(clauses)
 }
+
+#[cfg(test)]
+mod corpus;
 
 #[cfg(test)]
 mod tests {

@@ -278,8 +278,8 @@ impl Adapters {
             .collect()
     }
 
-    /// Returns the tools of all adapters that fit `intent`: those first in which most of its words stand. Packages
-    /// that cannot be read are left out and named.
+    /// Returns the tools of all adapters that fit `intent`: the best first, whichever adapter
+    /// they are of. Packages that cannot be read are left out and named.
     ///
     /// # Errors
     /// [`AdapterError::Home`] when the adapters cannot be listed.
@@ -292,17 +292,14 @@ impl Adapters {
                 Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
             }
         }
-        // Scores of different indexes are not comparable, the share of words that a tool knows is.
-        let words = index::meaningful_words(intent);
-        let mut ranked: Vec<(usize, Hit)> = hits.into_iter().map(|hit| (coverage(&hit, &words), hit)).collect();
-        ranked.sort_by(|(covers, hit), (other_covers, other)| {
-            other_covers
-                .cmp(covers)
-                .then_with(|| other.score.total_cmp(&hit.score))
+        hits.sort_by(|hit, other| {
+            other
+                .score
+                .total_cmp(&hit.score)
                 .then_with(|| (&hit.adapter, &hit.tool.name).cmp(&(&other.adapter, &other.tool.name)))
         });
-        ranked.truncate(limit);
-        Ok((ranked.into_iter().map(|(_, hit)| hit).collect(), problems))
+        hits.truncate(limit);
+        Ok((hits, problems))
     }
 
     /// Returns the file of an adapter's policy.
@@ -337,15 +334,6 @@ impl Adapters {
         edit(&mut policy);
         Ok(write_durable(&path, policy.to_json().as_bytes(), FileMode::Private)?)
     }
-}
-
-/// How many of `words` begin a word of the tool's name, path or description.
-fn coverage(hit: &Hit, words: &[String]) -> usize {
-    let text = format!("{} {} {}", hit.tool.name, hit.tool.path, hit.tool.description);
-    let known = crate::sensitivity::split_words(&text);
-    // Four letters stand for a stem: `merging` is covered by `merge`.
-    let stem = |word: &str| word.chars().take(4).collect::<String>();
-    words.iter().filter(|word| known.iter().any(|known| known.starts_with(&stem(word)))).count()
 }
 
 /// Serialises changes of one package between processes.

@@ -152,6 +152,7 @@ fn find_description(dir: &Path) -> Option<PathBuf> {
 
 /// Loads the documents that a description refers to, within its reach, and keeps what it loaded.
 pub struct Loader {
+    document: PathBuf,
     reach: Reach,
     fetch: Option<Fetch>,
     loaded: BTreeMap<String, Vec<u8>>,
@@ -163,7 +164,8 @@ impl Loader {
     /// Makes a loader for `document` that reads files only.
     #[must_use]
     pub fn new(document: &Document) -> Self {
-        Self { reach: document.reach.clone(), fetch: None, loaded: BTreeMap::new() }
+        let document_path = PathBuf::from(&document.name);
+        Self { document: document_path, reach: document.reach.clone(), fetch: None, loaded: BTreeMap::new() }
     }
 
     /// Makes a loader for `document` that also fetches from the document's own origin. It blocks: use it off the
@@ -182,18 +184,24 @@ impl Loader {
         self.loaded
     }
 
-    fn from_file(root: &Path, reference: &str) -> Result<Vec<u8>, String> {
+    fn read_below(&self, root: &Path, reference: &str) -> Result<Vec<u8>, String> {
         if reference.contains("://") {
             return Err(format!("a description in a file may not refer to `{reference}`"));
         }
         let path = Path::new(reference).canonicalize().map_err(|error| format!("`{reference}`: {error}"))?;
         if !path.starts_with(root) {
-            return Err(format!(
-                "`{reference}` is outside of `{}` (give the directory as --spec to allow its files)",
-                root.display()
-            ));
+            let allow = self.wider(&path).map(|dir| format!("; `--spec {}` would allow it", dir.display()));
+            return Err(format!("it is outside of `{}`{}", root.display(), allow.unwrap_or_default()));
         }
         read_capped(&path, SpecLimits::default().document_bytes as u64).map_err(|error| error.to_string())
+    }
+
+    /// Returns the directory that a person could name to have `path` read too: the lowest that holds it and whose
+    /// description is this very document.
+    fn wider(&self, path: &Path) -> Option<PathBuf> {
+        let dir = self.document.ancestors().find(|dir| path.starts_with(dir))?;
+        let same = dir.parent().is_some() && find_description(dir)? == self.document;
+        same.then(|| dir.to_owned())
     }
 
     fn fetch_from(&mut self, origin: &Url, reference: &str) -> Result<Vec<u8>, String> {
@@ -218,7 +226,7 @@ impl DocumentLoader for Loader {
     fn load(&mut self, reference: &str) -> Result<Vec<u8>, String> {
         let bytes = match self.reach.clone() {
             Reach::Nowhere => Err(format!("the description must stand alone, it refers to `{reference}`")),
-            Reach::Directory(root) => Self::from_file(&root, reference),
+            Reach::Directory(root) => self.read_below(&root, reference),
             Reach::Origin(origin) => self.fetch_from(&origin, reference),
         }?;
         self.loaded.insert(reference.to_owned(), bytes.clone());
@@ -272,6 +280,11 @@ mod tests {
         assert!(document.name.ends_with("spec/swagger.json"), "{}", document.name);
         let shared = root.join("common/Error.json");
         assert_eq!(Loader::new(&document).load(shared.to_str().unwrap()).unwrap(), b"error");
+        let alone = Document::read(&root.join("spec/swagger.json")).unwrap();
+        let refused = Loader::new(&alone).load(shared.to_str().unwrap()).unwrap_err();
+        assert!(refused.ends_with(&format!("; `--spec {}` would allow it", root.display())), "{refused}");
+        let never = Loader::new(&alone).load("/etc/passwd").unwrap_err();
+        assert!(never.ends_with("/spec`"), "{never}");
         assert!(matches!(Document::read(&root.join("common")), Err(AdapterError::NoDescription { .. })));
         assert!(matches!(Document::read(&root.join("nowhere")), Err(AdapterError::NoDescription { .. })));
     }

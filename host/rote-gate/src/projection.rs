@@ -27,12 +27,15 @@ pub(crate) fn with_guard_log<T, E: From<HomeError>>(
     append: impl FnOnce() -> Result<(T, Vec<Event>), E>,
 ) -> Result<T, E> {
     let dir = home.adapter_logs_dir(adapter);
+    // An adapter that was removed and installed again has an empty folder and a history.
+    let fresh = !lock_file(&dir).exists();
     let _lock = lock(&lock_file(&dir), LOCK_TIMEOUT)?;
     let mark = dir.join(".write_guard.pending");
-    let behind = mark.exists();
-    if !behind {
+    let marked = mark.exists();
+    if !marked {
         write_atomic(&mark, b"", FileMode::Private)?;
     }
+    let behind = marked || fresh;
     let appended = append();
     let projected = match &appended {
         Ok((_, events)) if !behind => append_lines(&dir, events),

@@ -25,16 +25,25 @@ const TOOLSET: &str = "toolset:";
 
 /// A policy that cannot be understood. Everything that it governs is refused until a person repairs it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("policy `{path}` line {line}, column {column}: {problem}")]
+#[error("policy `{path}`{}: {problem}", place(*.line, *.column))]
 pub struct PolicyError {
     /// The file.
     pub path: String,
     /// Line from 1; 0 when the file could not be read at all.
     pub line: usize,
-    /// Column from 1.
+    /// Column from 1; 0 when only the line is known.
     pub column: usize,
     /// What is wrong.
     pub problem: String,
+}
+
+/// Where in the file a problem is; nothing when the file could not be read at all.
+fn place(line: usize, column: usize) -> String {
+    match (line, column) {
+        (0, _) => String::new(),
+        (line, 0) => format!(" line {line}"),
+        (line, column) => format!(" line {line}, column {column}"),
+    }
 }
 
 impl Classify for PolicyError {
@@ -43,7 +52,9 @@ impl Classify for PolicyError {
     }
 
     fn hint(&self) -> Option<String> {
-        Some(format!("repair line {} of {}; until then every call of this adapter is denied", self.line, self.path))
+        let (line, path) = (self.line, &self.path);
+        let what = if line == 0 { path.clone() } else { format!("line {line} of {path}") };
+        Some(format!("repair {what}; until then every call of this adapter is denied"))
     }
 
     fn details(&self) -> Option<serde_json::Value> {
@@ -375,6 +386,16 @@ mod tests {
     fn lists(deny: &str, confirm: &str, safe: &str) -> Policy {
         let text = format!(r#"{{"version":1,"deny_list":{deny},"confirm_list":{confirm},"safe_list":{safe}}}"#);
         parse(&text).unwrap()
+    }
+
+    #[test]
+    fn an_error_names_the_line_only_where_there_is_one() {
+        let error =
+            |line, column| PolicyError { path: "p.json".to_owned(), line, column, problem: "is bad".to_owned() };
+        assert_eq!(error(3, 7).to_string(), "policy `p.json` line 3, column 7: is bad");
+        assert_eq!(error(3, 0).to_string(), "policy `p.json` line 3: is bad");
+        assert_eq!(error(0, 0).to_string(), "policy `p.json`: is bad");
+        assert!(error(0, 0).hint().unwrap().starts_with("repair p.json; until"));
     }
 
     #[test]

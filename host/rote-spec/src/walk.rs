@@ -101,7 +101,10 @@ fn report_surroundings(reader: &Reader<'_>) {
         if let Some(webhooks) = root.get(key)
             && let count @ 1.. = webhooks.members().count()
         {
-            let text = format!("{count} webhooks are ignored: they describe calls to the client");
+            let text = match count {
+                1 => "1 webhook is ignored: it describes calls to the client".to_owned(),
+                _ => format!("{count} webhooks are ignored: they describe calls to the client"),
+            };
             reader.notices.info(&webhooks.pointer, text);
         }
     }

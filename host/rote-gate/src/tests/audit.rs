@@ -93,6 +93,19 @@ async fn a_kill_between_journal_and_log_is_repaired_by_the_next_call() {
 }
 
 #[tokio::test]
+async fn an_adapter_that_was_installed_again_gets_its_whole_log_back_with_the_next_call() {
+    let (world, surface, _server) = history().await;
+    let before = logs(&world, &surface);
+    let dir = world.home.adapter_logs_dir(&surface.manifest.id);
+    std::fs::remove_dir_all(&dir).unwrap();
+    std::fs::create_dir(&dir).unwrap();
+    let call = world.call(&surface, "post", json!({"id": 1}));
+    world.gate.send(&call, claim("POST", "/things/1")).await.unwrap();
+    assert_eq!(logs(&world, &surface)[..before.len()], before[..]);
+    assert_eq!(world.gate.rebuild().unwrap().changed.len(), 0);
+}
+
+#[tokio::test]
 async fn the_start_is_in_the_journal_before_the_first_byte_leaves() {
     let world = std::sync::Arc::new(World::new());
     let seen = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));

@@ -340,7 +340,7 @@ fn broken_operations_are_skipped_and_counted() {
             ("/paths/~1b", "the path item is not an object"),
         ]
     );
-    assert!(api.diagnostics.iter().any(|one| one.message.contains("1 webhooks are ignored")));
+    assert!(api.diagnostics.iter().any(|one| one.message.contains("1 webhook is ignored")));
     assert!(api.diagnostics.iter().any(|one| one.message.contains("callbacks are ignored")));
 }
 
