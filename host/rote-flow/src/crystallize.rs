@@ -151,3 +151,6 @@ fn object_schema(properties: serde_json::Map<String, serde_json::Value>, require
         "additionalProperties": false,
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,4 +3,4 @@
 mod crystallize;
 mod package;
 mod run;
-mod support;
+pub(crate) mod support;

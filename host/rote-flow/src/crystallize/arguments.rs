@@ -6,7 +6,7 @@
 
 use rote_plan::{Expression, Reference, text_of};
 use rote_types::{QueryEngine, QueryLimits, ResponseId};
-use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Workspace, parse_template};
+use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, Workspace, parse_template};
 use serde_json::{Map, Value};
 
 use super::parameters::Parameters;
@@ -49,12 +49,17 @@ impl Sources<'_> {
     /// variables that it names bound to their values.
     pub(crate) fn portable(&self, query: &rote_workspace::QueryRecord) -> Result<String, FlowError> {
         let mut program = unwrapped(&query.program, query.unwrap_mcp);
-        for variable in self.workspace.vars()? {
-            if names_variable(&query.program, &variable.name) {
-                program = format!("{} as ${} | {program}", variable.value, variable.name);
-            }
+        for variable in self.frozen(query)? {
+            program = format!("{} as ${} | {program}", variable.value, variable.name);
         }
         Ok(program)
+    }
+
+    /// Returns the workspace variables that a logged query names: what it needs of them is their value now.
+    pub(crate) fn frozen(&self, query: &rote_workspace::QueryRecord) -> Result<Vec<Variable>, FlowError> {
+        let mut variables = self.workspace.vars()?;
+        variables.retain(|variable| names_variable(&query.program, &variable.name));
+        Ok(variables)
     }
 
     /// Runs a program on a recorded response.

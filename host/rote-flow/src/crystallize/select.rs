@@ -51,7 +51,7 @@ pub(crate) fn select(
     let usable = |position: usize| reasons[position].is_none();
     let last = (0..trace.calls.len()).rev().find(|position| usable(*position));
     let last = last.ok_or_else(|| nothing("none of its calls succeeded"))?;
-    let (result_call, result_jq) = choose_result(sources, request, &usable, last)?;
+    let (result_call, result_jq) = choose_result(sources, request, &usable, last, &mut report.notes)?;
     report.result = format!("`{result_jq}` of {}", trace.calls[result_call].name());
     let kept = closure(trace, &reasons, result_call)?;
     for (position, call) in trace.calls.iter().enumerate().filter(|(position, _)| !kept.contains(position)) {
@@ -145,6 +145,7 @@ fn choose_result(
     request: &Request,
     usable: &dyn Fn(usize) -> bool,
     last: usize,
+    notes: &mut Vec<String>,
 ) -> Result<(usize, String), FlowError> {
     let trace = sources.trace;
     if let Some(ResultSpec { response, jq }) = &request.result {
@@ -163,7 +164,12 @@ fn choose_result(
         Some((position, query))
     });
     match on_usable.into_iter().next() {
-        Some((position, query)) => Ok((position, sources.portable(query)?)),
+        Some((position, query)) => {
+            notes.extend(sources.frozen(query)?.iter().map(|variable| {
+                format!("variable `{}` in the result's query is frozen: runs use its value as it is now", variable.name)
+            }));
+            Ok((position, sources.portable(query)?))
+        }
         None => Ok((last, ".".to_owned())),
     }
 }

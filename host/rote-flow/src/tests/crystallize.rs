@@ -178,3 +178,45 @@ async fn an_adapter_that_changed_since_the_recording_is_named() {
     let error = fixture.crystallize(&[]).await.unwrap_err();
     assert!(matches!(error, FlowError::AdapterChanged { .. }), "{error}");
 }
+
+#[tokio::test]
+async fn an_unwrapped_mcp_answer_is_unwrapped_in_the_flow_too() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 500})).await);
+    fixture.query_mcp(1, ".price");
+    let made = fixture.crystallize(&[]).await.unwrap();
+    assert_eq!(made.report.replayed_calls, 1);
+    let done = fixture.flows.run(&fixture.run_request(&[])).await.unwrap();
+    assert_eq!(done.result, json!(7));
+}
+
+#[tokio::test]
+async fn a_flow_over_two_adapters_pins_and_calls_both() {
+    let fixture = Fixture::new();
+    let other = "depot".parse().unwrap();
+    fixture.install_as(&other, super::support::SHOP);
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    assert!(fixture.call_to(&other, "orders_get", json!({"id": "@1{.items[0].id}"})).await);
+    fixture.query(2, ".price", None);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let pinned: Vec<&str> = made.frontmatter.adapters.keys().map(|id| id.as_str()).collect();
+    assert_eq!(pinned, ["depot", "shop"]);
+    let done = fixture.flows.run(&fixture.run_request(&[])).await.unwrap();
+    let calls: Vec<&str> = done.steps.iter().map(|step| step.call.as_str()).collect();
+    assert_eq!((calls, done.result), (vec!["shop/orders_list", "depot/orders_get"], json!(70)));
+}
+
+#[tokio::test]
+async fn a_variable_inside_the_results_query_is_frozen_and_the_report_says_so() {
+    let fixture = Fixture::new();
+    fixture.set("factor", json!(3));
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    fixture.query(1, ".price * $factor", None);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    assert_eq!(
+        made.report.notes,
+        ["variable `factor` in the result's query is frozen: runs use its value as it is now"]
+    );
+    fixture.set("factor", json!(100));
+    assert_eq!(fixture.flows.run(&fixture.run_request(&[])).await.unwrap().result, json!(60));
+}

@@ -6,7 +6,7 @@ use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::{FlowError, FlowReference};
+use crate::{FlowError, FlowReference, Package};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -146,4 +146,20 @@ async fn a_step_that_fails_stops_the_run_and_names_the_workspace() {
     assert!(matches!(error, FlowError::Stopped { .. }));
     let error = fixture.flows.run(&fixture.run_request(&[("id", "four")])).await.unwrap_err();
     assert!(error.to_string().contains("must be integer, not `four`"), "{error}");
+}
+
+#[tokio::test]
+async fn a_write_that_the_frontmatter_does_not_name_is_refused_before_anything_is_sent() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let mut frontmatter = made.frontmatter.clone();
+    frontmatter.write_permissions.clear();
+    let package = Package::of_plan(frontmatter, made.plan).unwrap();
+    write_durable(&made.path, package.bytes(), FileMode::Private).unwrap();
+    let sent = fixture.shop.log().len();
+    let error = fixture.flows.run(&fixture.run_request(&[])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(error.to_string().contains("may not write with `shop/orders_create`"), "{error}");
+    assert_eq!(fixture.shop.log().len(), sent);
 }

@@ -22,7 +22,7 @@ use crate::{
     RunRequest,
 };
 
-pub(super) const SHOP: &str = r##"{
+pub(crate) const SHOP: &str = r##"{
   "openapi": "3.1.0", "info": {"title": "Shop", "version": "1.0"},
   "servers": [{"url": "https://shop.example"}],
   "paths": {
@@ -48,7 +48,7 @@ pub(super) const SHOP: &str = r##"{
 }"##;
 
 #[derive(Debug)]
-pub(super) struct Ticking(AtomicU64);
+pub(crate) struct Ticking(AtomicU64);
 
 impl Clock for Ticking {
     fn now(&self) -> jiff::Timestamp {
@@ -70,13 +70,13 @@ impl Entropy for Counting {
 }
 
 /// A server of orders that remembers what it was asked.
-pub(super) struct Shop {
-    pub(super) url: String,
-    pub(super) log: Arc<Mutex<Vec<String>>>,
+pub(crate) struct Shop {
+    pub(crate) url: String,
+    pub(crate) log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Shop {
-    pub(super) fn start() -> Self {
+    pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let log = Arc::new(Mutex::new(Vec::new()));
@@ -90,7 +90,7 @@ impl Shop {
         Self { url, log }
     }
 
-    pub(super) fn log(&self) -> Vec<String> {
+    pub(crate) fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
 }
@@ -136,6 +136,7 @@ fn answer(method: &str, target: &str, body: &str) -> (u16, Value) {
             let base = u64::try_from(owner.len()).unwrap();
             (200, json!({"items": [{"id": base, "owner": owner}, {"id": base + 100, "owner": owner}]}))
         }
+        ("GET", Some(500)) => (200, json!({"content": [{"type": "text", "text": "{\"price\": 7}"}]})),
         ("GET", Some(404)) => (404, json!({"error": "no such order"})),
         ("GET", Some(id)) => (200, json!({"id": id, "token": format!("Tok{id}Abcdefgh"), "price": id * 10})),
         ("DELETE", _) => (204, Value::Null),
@@ -161,21 +162,21 @@ fn copy_tree(from: &Path, to: &Path) {
 }
 
 /// One home with the shop installed.
-pub(super) struct Fixture {
+pub(crate) struct Fixture {
     _dir: tempfile::TempDir,
-    pub(super) home: Home,
-    pub(super) shop: Shop,
-    pub(super) adapters: Arc<Adapters>,
-    pub(super) caller: Arc<Caller>,
-    pub(super) flows: Flows,
-    pub(super) workspace: Arc<Workspace>,
+    pub(crate) home: Home,
+    pub(crate) shop: Shop,
+    pub(crate) adapters: Arc<Adapters>,
+    pub(crate) caller: Arc<Caller>,
+    pub(crate) flows: Flows,
+    pub(crate) workspace: Arc<Workspace>,
     clock: Arc<dyn Clock>,
     runtime: Arc<Runtime>,
 }
 
 impl Fixture {
     /// Makes a home in which the guests are compiled already: the first one compiles them for all.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         WARM.get_or_init(|| {
             let fixture = Self::cold();
             let prepare = |world, bytes: &[u8]| drop(fixture.runtime.prepare(world, bytes).unwrap());
@@ -246,45 +247,65 @@ impl Fixture {
         fixture
     }
 
-    pub(super) fn install(&self, spec: &str) {
+    pub(crate) fn install(&self, spec: &str) {
+        self.install_as(&id(), spec);
+    }
+
+    pub(crate) fn install_as(&self, id: &AdapterId, spec: &str) {
         let document = Document::embedded("shop.json", spec.as_bytes());
         let options =
             InstallOptions { base_url: Some(self.shop.url.clone()), replace: true, ..InstallOptions::default() };
-        self.adapters.install(&id(), &document, Loader::new(&document), &options).unwrap();
+        self.adapters.install(id, &document, Loader::new(&document), &options).unwrap();
     }
 
     /// Makes a call as a person would; returns whether it succeeded.
-    pub(super) async fn call(&self, tool: &str, arguments: Value) -> bool {
-        let call = ToolCall { adapter: id(), tool: tool.to_owned(), arguments };
+    pub(crate) async fn call(&self, tool: &str, arguments: Value) -> bool {
+        self.call_to(&id(), tool, arguments).await
+    }
+
+    pub(crate) async fn call_to(&self, adapter: &AdapterId, tool: &str, arguments: Value) -> bool {
+        let call = ToolCall { adapter: adapter.clone(), tool: tool.to_owned(), arguments };
         self.caller.call(&self.workspace, &call, &CallOptions::default()).await.is_ok()
     }
 
-    pub(super) fn query(&self, response: u64, program: &str, save_as: Option<&str>) {
-        let request = QueryRequest {
+    pub(crate) fn query(&self, response: u64, program: &str, save_as: Option<&str>) {
+        self.ask(QueryRequest { save_as: save_as.map(ToOwned::to_owned), ..self.question(response, program) });
+    }
+
+    /// As `rote @N -m`.
+    pub(crate) fn query_mcp(&self, response: u64, program: &str) {
+        self.ask(QueryRequest { unwrap_mcp: true, ..self.question(response, program) });
+    }
+
+    fn question(&self, response: u64, program: &str) -> QueryRequest {
+        QueryRequest {
             source: QuerySource::Response(ResponseId(response)),
             program: program.to_owned(),
             unwrap_mcp: false,
-            save_as: save_as.map(ToOwned::to_owned),
+            save_as: None,
             limits: QueryLimits::default(),
             flow: None,
             at: self.clock.now(),
-        };
+        }
+    }
+
+    fn ask(&self, request: QueryRequest) {
         self.workspace.query(&*self.runtime.query_engine(), &request).unwrap();
     }
 
-    pub(super) fn set(&self, variable: &str, value: Value) {
+    pub(crate) fn set(&self, variable: &str, value: Value) {
         self.workspace.set_var(variable, value, self.clock.now()).unwrap();
     }
 
-    pub(super) fn clear(&self, response: u64) {
+    pub(crate) fn clear(&self, response: u64) {
         self.workspace.clear(&[ResponseId(response)], self.clock.now()).unwrap();
     }
 
-    pub(super) async fn crystallize(&self, params: &[(&str, Option<&str>)]) -> Result<Crystallized, FlowError> {
+    pub(crate) async fn crystallize(&self, params: &[(&str, Option<&str>)]) -> Result<Crystallized, FlowError> {
         self.flows.crystallize(&wish(params)).await
     }
 
-    pub(super) fn run_request(&self, words: &[(&str, &str)]) -> RunRequest {
+    pub(crate) fn run_request(&self, words: &[(&str, &str)]) -> RunRequest {
         RunRequest {
             flow: FlowReference::parse("report").unwrap(),
             parameters: ParameterInput::Words(
@@ -297,7 +318,7 @@ impl Fixture {
     }
 }
 
-pub(super) fn wish(params: &[(&str, Option<&str>)]) -> Request {
+pub(crate) fn wish(params: &[(&str, Option<&str>)]) -> Request {
     let spec = |(name, value): &(&str, Option<&str>)| ParamSpec {
         name: (*name).to_owned(),
         value: value.map(ToOwned::to_owned),
@@ -315,10 +336,10 @@ pub(super) fn wish(params: &[(&str, Option<&str>)]) -> Request {
     }
 }
 
-pub(super) fn id() -> AdapterId {
+pub(crate) fn id() -> AdapterId {
     "shop".parse().unwrap()
 }
 
-pub(super) fn name(text: &str) -> WorkspaceName {
+pub(crate) fn name(text: &str) -> WorkspaceName {
     text.parse().unwrap()
 }

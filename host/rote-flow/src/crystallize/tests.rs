@@ -1,0 +1,54 @@
+//! Refusals that need a doctored recording: no honest workspace leads to them.
+
+use rote_workspace::ResponseState;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::tests::support::{Fixture, wish};
+
+/// Crystallizes one reading of order 2, then replays it against `arguments` and `result` as the recording.
+async fn replay(arguments: Value, result: Value) -> FlowError {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let package = Package::of_plan(made.frontmatter, made.plan).unwrap();
+    let mut trace = Trace::read(&fixture.workspace).unwrap();
+    trace.calls[0].arguments = arguments;
+    let engine = &*fixture.flows.parts.engine;
+    let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
+    let selection = select::Selection { kept: vec![0], result_call: 0, result_jq: ".".to_owned() };
+    let parameters = Parameters::default();
+    fixture.flows.replay(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
+}
+
+#[tokio::test]
+async fn a_call_that_was_not_recorded_so_is_stale() {
+    let error = replay(json!({"id": 3}), Value::Null).await;
+    let FlowError::ReplayStale { stale } = &error else { panic!("{error}") };
+    assert_eq!((stale.tool.as_str(), &stale.arguments), ("orders_get", &json!({"id": 2})));
+}
+
+#[tokio::test]
+async fn another_result_than_the_recorded_one_is_refused_with_both() {
+    let error = replay(json!({"id": 2}), json!({"id": 3})).await;
+    let FlowError::ReplayDiffers { recorded, replayed } = &error else { panic!("{error}") };
+    assert_eq!((&recorded["id"], &replayed["id"]), (&json!(3), &json!(2)));
+}
+
+#[tokio::test]
+async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    let mut trace = Trace::read(&fixture.workspace).unwrap();
+    // What a killed process leaves behind; the workspace's own tests show how it comes about.
+    trace.calls[0].state = ResponseState::InDoubt;
+    let engine = &*fixture.flows.parts.engine;
+    let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
+    let surface = &*fixture.flows.parts.surface;
+    let mut request = wish(&[]);
+    let error = select::select(&sources, &request, surface, &mut Report::default()).unwrap_err();
+    assert!(matches!(&error, FlowError::InDoubt { response: ResponseId(1), .. }), "{error}");
+    request.skip = vec![ResponseId(1)];
+    assert_eq!(select::select(&sources, &request, surface, &mut Report::default()).unwrap().kept, [1]);
+}
