@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use rote_cli::demo::DOCUMENT;
+use serde_json::json;
 
 use crate::{home, tracker};
 
@@ -32,7 +33,7 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
           component    [SIZE AND DIGEST]
           base url     https://eu.tracker.example/v1
           credential   TRACKER_TOKEN (bearer)
-          noticed: 1 webhooks are ignored: they describe calls to the client (/webhooks)
+          noticed: 1 webhook is ignored: it describes calls to the client (/webhooks)
         --- stderr
         next: rote token set TRACKER_TOKEN --stdin
         next: rote probe tracker "<what you want to do>"
@@ -132,19 +133,20 @@ fn a_dry_run_installs_nothing() {
 }
 
 #[test]
-fn strict_refuses_a_description_with_gaps() {
+fn strict_refuses_a_description_with_an_operation_that_is_skipped() {
     let home = home();
-    let broken = DOCUMENT.replace("#/components/parameters/Number\"", "#/components/parameters/Nothing\"");
-    home.file("openapi.yaml", broken);
-    let run = home.rote(&["adapter", "new", "tracker", "openapi.yaml", "--strict", "--json"]);
-    let tolerant = home.data(&["adapter", "new", "tracker", "openapi.yaml", "--yes"]);
-    let skipped = tolerant["operations"]["skipped"].as_u64().unwrap_or(0);
-    if skipped > 0 {
-        assert_eq!(run.code, 10, "{run}");
-        assert!(tolerant["skipped"][0]["pointer"].as_str().is_some_and(|pointer| !pointer.is_empty()));
-    } else {
-        assert_eq!(run.code, 0, "{run}");
-    }
+    let gaps = concat!(
+        "openapi: 3.0.0\ninfo: {title: Gaps, version: '1'}\nservers: [{url: 'https://gaps.example'}]\n",
+        "paths: {/a: {get: {operationId: a}}, /b: {get: not an operation}}\n",
+    );
+    home.file("openapi.yaml", gaps);
+    let strict = home.rote(&["adapter", "new", "gaps", "openapi.yaml", "--strict", "--json"]);
+    assert_eq!(strict.code, 10, "{strict}");
+    assert!(strict.stdout.contains("/paths/~1b/get"), "{strict}");
+    assert_eq!(home.rote(&["adapter", "info", "gaps"]).code, 3, "nothing was installed");
+    let tolerant = home.data(&["adapter", "new", "gaps", "openapi.yaml"]);
+    assert_eq!(tolerant["operations"], json!({ "total": 2, "generated": 1, "repaired": 0, "skipped": 1 }));
+    assert_eq!(tolerant["skipped"][0]["pointer"], "/paths/~1b/get");
 }
 
 #[test]

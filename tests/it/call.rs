@@ -36,11 +36,11 @@ fn an_answer_is_one_short_block() {
               number=25  project=atlas  title=Search finds nothing for names with acce…  state=open  priority…
               number=13  project=atlas  title=Notifications arrive twice after a retry  body=Notifications ar…
             $ rote call tracker getStatus
-            @3 200 OK · 3 B text · [DURATION] · text, 1 lines
+            @3 200 OK · 3 B text · [DURATION] · text, 1 line
               ok
             $ rote call tracker getIssue -p project=atlas -p number=3 -s issue
             @4 200 OK · 399 B JSON · [DURATION] · {number, project, title, body, state, priority, author{…}, assignee, … 4 more}
-              feature
+              number=3  project=atlas  title=The map flickers while a layer loads  body=The map flickers whil…
             saved as $issue
             $ rote ls
             workspace w: 4 responses
@@ -348,6 +348,8 @@ fn a_batch_gets_consecutive_numbers_in_order() {
             @2  getIssue    404     `getIssue` of adapter `tracker` answered 404 (recorded as `@2`)
             @3  getProject  200
             2 of 3 succeeded
+            --- stderr
+            next: rote @2 '.'
             --- exit 1
         "#]],
     );
@@ -368,6 +370,12 @@ fn a_json_rpc_message_is_a_call() {
     assert_eq!(home.rote(&["@2", ".key", "-r"]).stdout, "beacon\n");
     let found = home.data(&["POST", "adapter/tracker", &message("tracker_probe", json!({ "query": "labels" }))]);
     assert!(found["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
+    let calls =
+        json!([{ "tool_name": "listProjects" }, { "tool_name": "getProject", "arguments": { "project": "x" } }]);
+    let batch =
+        home.rote(&["POST", "adapter/tracker", &message("tracker_batch_call", json!({ "calls": calls })), "--json"]);
+    assert_eq!(batch.code, 1, "one of two failed: {batch}");
+    assert!(batch.stdout.contains(r#""succeeded":1"#), "{batch}");
     assert_eq!(home.rote(&["POST", "tracker", "{}"]).code, 2);
 }
 

@@ -35,63 +35,63 @@ fn a_response_is_asked_by_its_number() {
         &recorded(),
         &commands,
         &expect![[r#"
-        $ rote @1
-        @1 200 OK · 87 B JSON · [DURATION] · {total, items[2] of {id, name}, next, tags[0]}
-          id=7  name=one
-          id=8  name=two
-        $ rote @1 '.items[].name'
-        "one"
-        "two"
-        $ rote @1 '.items[].name' -r
-        one
-        two
-        $ rote @1 '{total, next}'
-        {"total":3,"next":null}
-        $ rote @1 --body
-        {"total":3,"items":[{"id":7,"name":"one"},{"id":8,"name":"two"}],"next":null,"tags":[]}
-        $ rote query schema @1
-        {
-          "type": "object",
-          "keys": {
-            "total": {
-              "type": "number",
-              "examples": [
-                3
-              ]
-            },
-            "items": {
-              "type": "array",
-              "length": 2,
-              "items": {
-                "type": "object",
-                "keys": {
-                  "id": {
-                    "type": "number",
-                    "examples": [
-                      7,
-                      8
-                    ]
-                  },
-                  "name": {
-                    "type": "string",
-                    "examples": [
-                      "one",
-                      "two"
-                    ]
+            $ rote @1
+            @1 injected · 87 B JSON · {total, items[2] of {id, name}, next, tags[0]}
+              id=7  name=one
+              id=8  name=two
+            $ rote @1 '.items[].name'
+            "one"
+            "two"
+            $ rote @1 '.items[].name' -r
+            one
+            two
+            $ rote @1 '{total, next}'
+            {"total":3,"next":null}
+            $ rote @1 --body
+            {"total":3,"items":[{"id":7,"name":"one"},{"id":8,"name":"two"}],"next":null,"tags":[]}
+            $ rote query schema @1
+            {
+              "type": "object",
+              "keys": {
+                "total": {
+                  "type": "number",
+                  "examples": [
+                    3
+                  ]
+                },
+                "items": {
+                  "type": "array",
+                  "length": 2,
+                  "items": {
+                    "type": "object",
+                    "keys": {
+                      "id": {
+                        "type": "number",
+                        "examples": [
+                          7,
+                          8
+                        ]
+                      },
+                      "name": {
+                        "type": "string",
+                        "examples": [
+                          "one",
+                          "two"
+                        ]
+                      }
+                    }
                   }
+                },
+                "next": {
+                  "type": "null"
+                },
+                "tags": {
+                  "type": "array",
+                  "length": 0
                 }
               }
-            },
-            "next": {
-              "type": "null"
-            },
-            "tags": {
-              "type": "array",
-              "length": 0
             }
-          }
-        }
-    "#]],
+        "#]],
     );
 }
 
@@ -217,6 +217,20 @@ fn two_responses_are_compared() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test damages a file on purpose")]
+fn a_damaged_response_does_not_hide_the_list() {
+    let home = home();
+    let document = home.file("doc.json", "{}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    assert_eq!(home.rote(&["inject", document.to_str().unwrap()]).code, 0);
+    std::fs::write(home.home().join("rote/workspaces/w/.rote/responses/@1.json"), "{").unwrap();
+    let run = home.rote(&["ls"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert!(run.stdout.contains("@1"), "{run}");
+    assert_ne!(home.rote(&["@1", "."]).code, 0);
+}
+
+#[test]
 fn standard_input_is_queried_with_the_same_engine() {
     let home = home();
     let run = home.invocation(&["query-stdin", ".a | add", "-r"]).input(r#"{"a":["x","y"]}"#).run();
@@ -243,25 +257,25 @@ fn numbers_go_on_counting_after_clear() {
         &home,
         &commands,
         &expect![[r#"
-        $ rote clear @1
-        removed 1 response
-        $ rote @1 .
-        --- stderr
-        error: response `@1` was cleared
+            $ rote clear @1
+            removed 1 response
+            $ rote @1 .
+            --- stderr
+            error: response `@1` was cleared
 
-        hint: rote ls
-        --- exit 3
-        $ rote inject doc.json
-        @2 200 OK · 87 B JSON · [DURATION] · {total, items[2] of {id, name}, next, tags[0]}
-          id=7  name=one
-          id=8  name=two
-        $ rote clear
-        --- stderr
-        error: nothing to clear was named
+            hint: rote ls
+            --- exit 3
+            $ rote inject doc.json
+            @2 injected · 87 B JSON · {total, items[2] of {id, name}, next, tags[0]}
+              id=7  name=one
+              id=8  name=two
+            $ rote clear
+            --- stderr
+            error: nothing to clear was named
 
-        hint: rote clear @3, or rote clear --all
-        --- exit 2
-    "#]],
+            hint: rote clear @3, or rote clear --all
+            --- exit 2
+        "#]],
     );
 }
 
@@ -300,27 +314,27 @@ fn workspaces_are_listed_and_cleaned() {
         &home,
         &commands,
         &expect![[r#"
-        $ rote init w
-        found workspace w in [DIR]/home/rote/workspaces/w/.rote
-        $ rote clean
-        --- stderr
-        error: say which workspaces to remove: --older-than, --empty, --pattern or --all
-        --- exit 2
-        $ rote clean --pattern 'run-*' --dry-run
-        would remove 1 workspace
-          run-1
-        $ rote clean --pattern 'run-*'
-        removed 1 workspace
-          run-1
-        $ rote ls -w w
-        workspace w: 1 response
-        ID  CALL      STATUS  SIZE  TIME
-        @1  injected  200     87 B  [DURATION]
-        $ rote init ../up
-        --- stderr
-        error: `../up` is not a valid workspace name: use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit
-        --- exit 2
-    "#]],
+            $ rote init w
+            found workspace w in [DIR]/home/rote/workspaces/w/.rote
+            $ rote clean
+            --- stderr
+            error: say which workspaces to remove: --older-than, --empty, --pattern or --all
+            --- exit 2
+            $ rote clean --pattern 'run-*' --dry-run
+            would remove 1 workspace
+              run-1
+            $ rote clean --pattern 'run-*'
+            removed 1 workspace
+              run-1
+            $ rote ls -w w
+            workspace w: 1 response
+            ID  CALL      STATUS  SIZE  TIME
+            @1  injected          87 B
+            $ rote init ../up
+            --- stderr
+            error: `../up` is not a valid workspace name: use 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or a digit
+            --- exit 2
+        "#]],
     );
 }
 

@@ -1,17 +1,16 @@
 //! Calls: one, several, described; arguments filled in from earlier answers.
 
-use std::path::Path;
+use std::path::PathBuf;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use rote_adapter::{BatchItem, BatchResult, CallOptions};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
 use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName};
 use rote_workspace::{Variable, has_template};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use crate::parameters::Word;
 use crate::query::{Query, ResponseView};
 use crate::{App, AppError, parameters};
 
@@ -29,8 +28,8 @@ pub struct CallRequest {
     pub tool: String,
     /// Arguments as JSON.
     pub arguments: Map<String, Value>,
-    /// Arguments as words, typed by the tool's schema; a value that is no text is taken as it is.
-    pub parameters: Vec<(String, Value)>,
+    /// Arguments one by one, typed by the tool's schema.
+    pub parameters: Vec<(String, Parameter)>,
     /// The token that confirms the call.
     pub confirm: Option<String>,
     /// Describe, send nothing.
@@ -39,6 +38,15 @@ pub struct CallRequest {
     pub save_as: Option<String>,
     /// Fill in `$var` and `@N{.path}`.
     pub templates: bool,
+}
+
+/// Where one argument comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parameter {
+    /// It is written out.
+    Text(String),
+    /// It is the content of a file.
+    File(PathBuf),
 }
 
 /// What came of a call.
@@ -129,7 +137,8 @@ impl App {
         let tool = self.adapters_of_home()?.open(&adapter)?.tool(&request.tool)?;
         let mut arguments = request.arguments;
         let is_reference = |value: &Value| request.templates && has_template(value);
-        parameters::add(&mut arguments, &tool.input_schema, &request.parameters, &is_reference)
+        let words = self.words(request.parameters)?;
+        parameters::add(&mut arguments, &tool.input_schema, words, &is_reference)
             .map_err(|error| error.with_hint(format!("rote probe {adapter} \"{}\" --schema", request.tool)))?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let call = ToolCall { adapter, tool: request.tool, arguments: Value::Object(arguments) };
@@ -178,14 +187,17 @@ impl App {
         saved.ok_or_else(|| AppError::new(ErrorKind::General, format!("variable `{name}` was not saved")))
     }
 
-    /// Reads a file as an argument: its name and its bytes in base64, as file parameters take it.
-    ///
-    /// # Errors
-    /// `NotFound` when there is none, Limit when it is too large.
-    pub fn file_argument(&self, path: &Path) -> Result<Value, AppError> {
-        let bytes = self.read_file(path, MAX_FILE)?;
-        let filename = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }))
+    /// Reads the files that parameters name.
+    fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Word)>, AppError> {
+        let word = |(name, parameter)| match parameter {
+            Parameter::Text(text) => Ok((name, Word::Text(text))),
+            Parameter::File(path) => {
+                let bytes = self.read_file(&path, MAX_FILE)?;
+                let filename = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
+                Ok((name, Word::File { filename, bytes }))
+            }
+        };
+        given.into_iter().map(word).collect()
     }
 }
 

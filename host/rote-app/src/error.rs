@@ -73,8 +73,8 @@ impl AppError {
         let mut next: Option<&(dyn StdError + 'static)> = error.source();
         while let Some(cause) = next.filter(|_| causes.len() < MAX_CAUSES) {
             let text = cause.to_string();
-            // A wrapper that repeats its cause's text says nothing new.
-            if causes.last().unwrap_or(&message) != &text {
+            // A wrapper that repeats its cause's text says nothing new, nor does a cause that was told already.
+            if !message.contains(&text) && causes.last() != Some(&text) {
                 causes.push(text);
             }
             next = cause.source();

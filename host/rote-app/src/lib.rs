@@ -22,7 +22,7 @@ mod workspace;
 pub use adapter::{AdapterDetail, AdapterList, AdapterNew, ToolLine};
 pub use app::App;
 pub use audit::{AuditEvent, Rebuilt, Verified};
-pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called};
+pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use condition::Condition;
 pub use config::AppConfig;
 pub use error::AppError;

@@ -1,36 +1,51 @@
 //! Arguments from `name=value` words, typed by the tool's schema.
 //!
-//! A word becomes what the schema asks for; where the schema leaves a choice, JSON that fits wins over text.
+//! A word becomes what the schema asks for; where the schema leaves a choice, JSON that fits wins over text. So
+//! does the content of a file, except where the schema takes files as such: there it goes with its name, in base64.
 //! Validation against the schema comes later, in the adapter; here a value is only read.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rote_types::ErrorKind;
 use serde_json::{Map, Value, json};
 
 use crate::AppError;
-use rote_types::ErrorKind;
 
 /// Deepest chain of `anyOf`/`oneOf`/`allOf`/`$ref` that is followed to find a type.
 const MAX_DEPTH: usize = 8;
+
+/// What one `name=value` word gives.
+#[derive(Debug, Clone)]
+pub(crate) enum Word {
+    /// The value as it is written.
+    Text(String),
+    /// The content of a file.
+    File { filename: String, bytes: Vec<u8> },
+}
 
 /// Adds `name=value` words to `arguments`. A repeated name makes an array where the schema has one; words that
 /// are references stay as they are.
 pub(crate) fn add(
     arguments: &mut Map<String, Value>,
     schema: &Value,
-    words: &[(String, Value)],
+    words: Vec<(String, Word)>,
     is_reference: &dyn Fn(&Value) -> bool,
 ) -> Result<(), AppError> {
-    for (name, given) in words {
-        let property = &schema["properties"][name];
+    for (name, word) in words {
+        let property = &schema["properties"][&name];
         let types = types_of(schema, property, 0);
-        let value = match given {
+        let value = match word {
+            Word::File { filename, bytes } => content(&name, &filename, bytes, schema, property)?,
             // What a reference stands for has a type of its own, which is known when it is filled in.
-            reference if is_reference(reference) => reference.clone(),
-            Value::String(text) => typed(name, text, &types, schema, property)?,
-            other => other.clone(),
+            Word::Text(text) => match Value::String(text) {
+                reference if is_reference(&reference) => reference,
+                Value::String(text) => typed(&name, &text, &types, schema, property)?,
+                other => other,
+            },
         };
-        match arguments.get_mut(name) {
+        match arguments.get_mut(&name) {
             None => {
-                arguments.insert(name.clone(), value);
+                arguments.insert(name, value);
             }
             Some(Value::Array(items)) if types.iter().any(|kind| kind == "array") => match value {
                 Value::Array(more) => items.extend(more),
@@ -43,6 +58,38 @@ pub(crate) fn add(
         }
     }
     Ok(())
+}
+
+/// Reads the content of a file as what the schema admits.
+fn content(name: &str, filename: &str, bytes: Vec<u8>, root: &Value, schema: &Value) -> Result<Value, AppError> {
+    if takes_file(root, schema, 0) {
+        return Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }));
+    }
+    let types = types_of(root, schema, 0);
+    if types.iter().any(|kind| kind == "array") && takes_file(root, &schema["items"], 0) {
+        return Ok(json!([{ "base64": STANDARD.encode(bytes), "filename": filename }]));
+    }
+    if schema["format"] == "byte" || schema["contentEncoding"] == "base64" {
+        return Ok(json!(STANDARD.encode(bytes)));
+    }
+    let refused = |text: String| AppError::new(ErrorKind::Usage, text);
+    let text =
+        String::from_utf8(bytes).map_err(|_| refused(format!("`{name}` takes text, but `{filename}` is not UTF-8")))?;
+    typed(name, &text, &types, root, schema)
+        .map_err(|_| refused(format!("`{name}` must be {}, but `{filename}` holds something else", types.join(" or "))))
+}
+
+/// Whether a schema admits a file: an object with its content in base64, as multipart and binary bodies have it.
+fn takes_file(root: &Value, schema: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    if let Some(target) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+        return root.pointer(target).is_some_and(|target| takes_file(root, target, depth + 1));
+    }
+    let own = schema["required"] == json!(["base64"]) && schema["properties"]["base64"].is_object();
+    let options = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
+    own || options.into_iter().any(|option| takes_file(root, option, depth + 1))
 }
 
 /// Returns the JSON types that a schema admits; empty when it does not say.
@@ -107,6 +154,16 @@ mod tests {
     use super::*;
 
     fn check(words: &[(&str, &str)], expected: Value) {
+        check_words(words.iter().map(|(name, text)| ((*name).to_owned(), Word::Text((*text).to_owned()))), expected);
+    }
+
+    fn check_file(name: &str, bytes: &[u8], expected: Value) {
+        let word = Word::File { filename: "f.txt".to_owned(), bytes: bytes.to_owned() };
+        check_words([(name.to_owned(), word)], expected);
+    }
+
+    fn check_words(words: impl IntoIterator<Item = (String, Word)>, expected: Value) {
+        let words: Vec<_> = words.into_iter().collect();
         let schema = json!({
             "properties": {
                 "n": { "type": "integer" }, "f": { "type": "number" }, "b": { "type": "boolean" },
@@ -114,13 +171,17 @@ mod tests {
                 "list": { "type": "array", "items": { "type": "string" } },
                 "ids": { "type": "array", "items": { "$ref": "#/$defs/id" } },
                 "maybe": { "oneOf": [{ "type": "string" }, { "type": "null" }] },
-                "any": {},
+                "any": {}, "byte": { "type": "string", "format": "byte" },
+                "file": { "anyOf": [{ "type": "string" }, { "$ref": "#/$defs/file" }] },
+                "files": { "type": "array", "items": { "$ref": "#/$defs/file" } },
             },
-            "$defs": { "id": { "type": "integer" } },
+            "$defs": {
+                "id": { "type": "integer" },
+                "file": { "type": "object", "properties": { "base64": {} }, "required": ["base64"] },
+            },
         });
-        let words: Vec<_> = words.iter().map(|(name, text)| ((*name).to_owned(), json!(text))).collect();
         let mut arguments = Map::new();
-        let result = add(&mut arguments, &schema, &words, &|value| value == "@1");
+        let result = add(&mut arguments, &schema, words.clone(), &|value| value == "@1");
         let result = result.map_or_else(|error| json!(error.message), |()| Value::Object(arguments));
         assert_eq!(result, expected, "{words:?}");
     }
@@ -133,6 +194,24 @@ mod tests {
         check(&[("list", "a"), ("list", "b")], json!({ "list": ["a", "b"] }));
         check(&[("n", "@1")], json!({ "n": "@1" }));
         check(&[("ids", "1"), ("ids", "[2,3]")], json!({ "ids": [1, 2, 3] }));
+    }
+
+    #[test]
+    fn a_file_becomes_what_the_schema_asks_for() {
+        check_file("s", b"a\nb\n", json!({ "s": "a\nb\n" }));
+        check_file("s", b"{\"a\":1}\n", json!({ "s": "{\"a\":1}\n" }));
+        check_file("o", b"{\"a\":1}\n", json!({ "o": { "a": 1 } }));
+        check_file("ids", b"[1, 2]\n", json!({ "ids": [1, 2] }));
+        check_file("any", b"[1]", json!({ "any": [1] }));
+        check_file("byte", &[0, 255], json!({ "byte": "AP8=" }));
+        check_file("file", b"x", json!({ "file": { "base64": "eA==", "filename": "f.txt" } }));
+        check_file("files", b"x", json!({ "files": [{ "base64": "eA==", "filename": "f.txt" }] }));
+    }
+
+    #[test]
+    fn a_file_that_does_not_fit_is_refused_by_name() {
+        check_file("o", b"{\"a\":", json!("`o` must be object, but `f.txt` holds something else"));
+        check_file("s", &[0, 255], json!("`s` takes text, but `f.txt` is not UTF-8"));
     }
 
     #[test]

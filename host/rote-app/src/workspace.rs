@@ -67,6 +67,9 @@ pub struct Listing {
     pub responses: Vec<ResponseSummary>,
     /// Figures over all of it.
     pub stats: WorkspaceStats,
+    /// Why tokens of some responses are not counted yet, when they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uncounted: Option<String>,
 }
 
 /// Which workspaces `rote clean` removes.
@@ -132,9 +135,10 @@ impl App {
     pub fn ls(&self) -> Result<Listing, AppError> {
         let workspace = self.workspace()?;
         // Counts are made when somebody wants to see them: the vocabulary is too slow to load for a call.
-        workspace.count_tokens(Tokenizer)?;
+        // A full disk or a damaged file must not hide the list; what is not counted now is counted later.
+        let uncounted = workspace.count_tokens(Tokenizer).err().map(|error| error.to_string());
         let stats = workspace.stats()?;
-        Ok(Listing { workspace: self.locate()?, responses: workspace.ls()?, stats })
+        Ok(Listing { workspace: self.locate()?, responses: workspace.ls()?, stats, uncounted })
     }
 
     /// Removes responses, all of them when none are named; numbers go on counting.

@@ -35,7 +35,14 @@ pub(crate) struct Measured {
 impl Measured {
     fn new(name: impl Into<String>, time: Duration, goal: &'static str) -> Self {
         let milliseconds = time.as_secs_f64() * 1e3;
-        Self { name: name.into(), milliseconds, peak_mib: None, baseline: String::new(), baseline_milliseconds: None, goal }
+        Self {
+            name: name.into(),
+            milliseconds,
+            peak_mib: None,
+            baseline: String::new(),
+            baseline_milliseconds: None,
+            goal,
+        }
     }
 
     fn against(mut self, baseline: impl Into<String>, time: Option<Duration>) -> Self {

@@ -3,6 +3,7 @@
 mod adapter;
 mod audit;
 mod batch;
+mod bench;
 mod call;
 mod clean;
 mod clear;
@@ -122,6 +123,7 @@ pub enum Command {
     Audit(audit::Audit),
     #[command(flatten)]
     Condition(condition::Condition),
+    Bench(bench::Bench),
     Completion(completion::Completion),
 }
 
@@ -155,6 +157,7 @@ impl Command {
             Self::Run(command) => command.run(context, ui),
             Self::Audit(command) => command.run(context),
             Self::Condition(command) => command.run(context),
+            Self::Bench(command) => command.run(context, ui),
             Self::Completion(command) => command.run(),
         }
     }

@@ -19,6 +19,8 @@ pub struct Report {
     pub next: Vec<String>,
     /// The exit code: 0, or 1 for a condition that is false.
     pub exit: u8,
+    /// The envelope was shown while the command ran; there is never a second one.
+    pub data_was_shown: bool,
 }
 
 impl Report {
@@ -26,7 +28,7 @@ impl Report {
     pub fn new(data: impl serde::Serialize, text: impl Into<String>) -> Self {
         // Data of ours always has string keys; a value that cannot be shown is a bug that tests would see as null.
         let data = serde_json::to_value(data).unwrap_or(Value::Null);
-        Self { data, text: text.into(), next: Vec::new(), exit: 0 }
+        Self { data, text: text.into(), next: Vec::new(), exit: 0, data_was_shown: false }
     }
 
     /// Adds what to do next.
@@ -95,6 +97,9 @@ impl<'a> Ui<'a> {
     /// When the reader is gone.
     pub fn show(&mut self, report: &Report) -> Result<()> {
         if self.json {
+            if report.data_was_shown {
+                return Ok(());
+            }
             return self.out(&format!("{}\n", json!({ "schema": 1, "ok": true, "data": report.data })));
         }
         if !report.text.is_empty() {

@@ -62,8 +62,9 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
     let parsed = serde_json::from_slice::<Value>(&bytes).is_ok();
     let parse = parsed.then(|| start.elapsed());
     let name = spec.file_name().unwrap_or_default().to_string_lossy();
-    let mut measured = Measured::new(format!("adapter new {name}"), took.wall, "1000 ms and 200 MiB for GitHub and Stripe")
-        .against("parsing it as JSON", parse);
+    let mut measured =
+        Measured::new(format!("adapter new {name}"), took.wall, "1000 ms and 200 MiB for GitHub and Stripe")
+            .against("parsing it as JSON", parse);
     measured.peak_mib = Some(mib(took.peak_bytes));
     Ok(measured)
 }
@@ -117,7 +118,6 @@ fn query(folder: &Path, runs: u32) -> Result<Measured> {
 fn jq(file: &Path) -> Result<Took> {
     time(&mut program("jq", &[PROGRAM, text(file)?]))
 }
-
 
 #[cfg(test)]
 mod tests {

@@ -33,10 +33,9 @@ pub(super) fn program(name: &str, arguments: &[&str]) -> Command {
 
 /// Runs a command to its end; a failure is an error that names it.
 pub(super) fn time(command: &mut Command) -> Result<Took> {
-    let failed = |error: std::io::Error| io(format!("cannot run {command:?}"), &error);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let start = Instant::now();
-    let mut child =
-        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().map_err(failed)?;
+    let mut child = command.spawn().map_err(|error| io(format!("cannot run {command:?}"), &error))?;
     let peak_bytes = peak_until_end(&child);
     let status = child.wait().map_err(|error| io("cannot wait for a command", &error))?;
     let wall = start.elapsed();

@@ -9,6 +9,12 @@ use crate::error::{Result, usage};
 use crate::render::table::table;
 use crate::ui::{Report, Ui};
 
+/// Most calls at once that can be asked for.
+pub(super) const MAX_PARALLEL: i64 = 32;
+
+/// Most failures of which the next step is shown.
+const MAX_HINTS: usize = 3;
+
 /// Call several tools of an adapter; each answer gets its own `@N`, in order
 #[derive(Debug, Args)]
 pub struct Batch {
@@ -17,7 +23,7 @@ pub struct Batch {
     /// `[{"tool_name": …, "arguments": {…}}, …]`, `@FILE`, or `-` for standard input
     calls: String,
     /// Most calls at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARALLEL))]
     parallel: u16,
     /// Fill in `$var` and `@N{.path}` in the arguments
     #[arg(short, long)]
@@ -31,13 +37,26 @@ impl Batch {
             let message = format!("the calls are not a list of tool calls: {error}");
             usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
         })?;
-        let app = context.app()?;
         let plan = BatchPlan { parallel: usize::from(self.parallel), templates: self.templates };
-        let done = context.block_on(app.batch(&self.id, &calls, plan))??;
-        note_created(ui, done.created_workspace.as_ref());
-        let exit = u8::from(done.failed > 0);
-        Ok(Report { exit, ..Report::new(&done, text_of_batch(&done)) })
+        run_batch(context, ui, &self.id, calls, plan)
     }
+}
+
+/// Makes the calls and renders what came of them.
+pub(super) fn run_batch(
+    context: &Context,
+    ui: &mut Ui<'_>,
+    id: &str,
+    calls: Vec<BatchItem>,
+    plan: BatchPlan,
+) -> Result<Report> {
+    let app = context.app()?;
+    let done = context.block_on(app.batch(id, &calls, plan))??;
+    note_created(ui, done.created_workspace.as_ref());
+    let exit = u8::from(done.failed > 0);
+    let hints = done.results.iter().filter_map(|one| one.error.as_ref()?.hint.clone()).take(MAX_HINTS);
+    let report = Report { exit, ..Report::new(&done, text_of_batch(&done)) };
+    Ok(hints.fold(report, Report::next))
 }
 
 fn text_of_batch(done: &Batched) -> String {
@@ -51,6 +70,9 @@ fn text_of_batch(done: &Batched) -> String {
             vec![id, one.tool_name.clone(), status, error]
         })
         .collect();
+    if rows.is_empty() {
+        return "no calls were given".to_owned();
+    }
     let summary = format!("{} of {} succeeded", done.succeeded, done.total);
     format!("{}\n{summary}", table(&["id", "tool", "status", "error"], &rows))
 }

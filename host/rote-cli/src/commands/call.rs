@@ -1,9 +1,9 @@
 //! `rote call`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rote_app::{CallRequest, Called};
+use rote_app::{CallRequest, Called, Parameter};
 use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
@@ -35,7 +35,7 @@ pub(super) struct Arguments {
     /// The arguments: a JSON object, `@FILE`, or `-` for standard input
     #[arg(value_name = "ARGUMENTS")]
     object: Option<String>,
-    /// One argument, typed by the tool's schema; repeat it for more. `name=@FILE` reads a file.
+    /// One argument, typed by the tool's schema; repeat it for more. `name=@FILE` takes a file's content.
     #[arg(short, long = "param", value_name = "NAME=VALUE")]
     parameters: Vec<String>,
 }
@@ -54,14 +54,14 @@ pub(super) struct Options {
     save: Option<String>,
     /// Fill in `$var` and `@N{.path}` in the arguments
     #[arg(short, long)]
-    templates: bool,
+    pub(super) templates: bool,
     /// Print the whole body
     #[arg(long)]
     body: bool,
 }
 
 /// Single arguments with their names.
-type Parameters = Vec<(String, Value)>;
+type Parameters = Vec<(String, Parameter)>;
 
 /// What is to be called with what.
 pub(super) struct Wish {
@@ -86,7 +86,7 @@ impl Arguments {
             None => Map::new(),
             Some(text) => object(&text_of(context, text)?)?,
         };
-        let parameters = self.parameters.iter().map(|word| parameter(context, word));
+        let parameters = self.parameters.iter().map(String::as_str).map(parameter);
         Ok((arguments, parameters.collect::<Result<_>>()?))
     }
 }
@@ -157,17 +157,17 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// Splits `name=value`; a value `@FILE` becomes the file's bytes, `@@x` the text `@x`. `@7{.id}` is left for
-/// templates.
-fn parameter(context: &Context, word: &str) -> Result<(String, Value)> {
+/// Splits `name=value`; a value `@FILE` stands for the file's content, `@@x` for the text `@x`. `@7{.id}` is left
+/// for templates.
+fn parameter(word: &str) -> Result<(String, Parameter)> {
     let Some((name, text)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
         return Err(usage(format!("`{word}` is no argument"), "--param name=value"));
     };
     let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     let value = match file {
-        Some(escaped) if escaped.starts_with('@') => Value::String(escaped.to_owned()),
-        Some(path) => context.app()?.file_argument(Path::new(path))?,
-        None => Value::String(text.to_owned()),
+        Some(escaped) if escaped.starts_with('@') => Parameter::Text(escaped.to_owned()),
+        Some(path) => Parameter::File(PathBuf::from(path)),
+        None => Parameter::Text(text.to_owned()),
     };
     Ok((name.to_owned(), value))
 }

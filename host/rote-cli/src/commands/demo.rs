@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::demo::{DOCUMENT, TrackerServer, tour};
 use crate::error::{Result, io};
+use crate::render::units::plural;
 use crate::ui::{Report, Ui};
 
 /// Show rote's main job on a sample API, proving each claim (exit 1 when one fails)
@@ -50,7 +51,8 @@ fn serve(context: &Context, ui: &mut Ui<'_>, port: u16) -> Result<Report> {
     }
     let stopped = context.block_on(tokio::signal::ctrl_c())?;
     stopped.map_err(|error| io("cannot wait for Ctrl-C", &error))?;
-    let data = json!({ "base_url": base_url, "requests": server.requests().len() });
-    let text = format!("answered {} requests", server.requests().len());
-    Ok(Report::new(data, if ui.json { String::new() } else { text }))
+    let count = server.requests().len();
+    let data = json!({ "base_url": base_url, "requests": count });
+    let text = format!("answered {}", plural(count, "request"));
+    Ok(Report { data_was_shown: ui.json, ..Report::new(data, text) })
 }

@@ -54,10 +54,10 @@ fn responses(listing: &Listing) -> String {
         .responses
         .iter()
         .map(|one| {
-            let source = match (&one.adapter, &one.tool) {
-                (Some(adapter), Some(tool)) => format!("{adapter} {tool}"),
-                _ => "injected".to_owned(),
+            let (Some(adapter), Some(tool)) = (&one.adapter, &one.tool) else {
+                return vec![one.id.to_string(), "injected".to_owned(), String::new(), size(one.bytes), String::new()];
             };
+            let source = format!("{adapter} {tool}");
             let status = one.status.map_or_else(|| one.state.as_str().to_owned(), |status| status.to_string());
             let time = one.duration_ms.map(milliseconds).unwrap_or_default();
             vec![one.id.to_string(), source, status, size(one.bytes), time]

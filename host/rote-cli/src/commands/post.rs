@@ -1,8 +1,10 @@
 //! `rote POST adapter/<id>`.
 
 use clap::Args;
+use rote_app::BatchPlan;
 use serde_json::{Map, Value, json};
 
+use crate::commands::batch::{MAX_PARALLEL, run_batch};
 use crate::commands::call::{Options, Wish, text_of};
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -11,7 +13,8 @@ use crate::ui::{Report, Ui};
 
 /// Send a JSON-RPC `tools/call` to an adapter, as an MCP client would
 ///
-/// The virtual tools `<id>_probe` {query, limit} and `<id>_call` {tool_name, arguments} are understood.
+/// The virtual tools `<id>_probe` {query, limit}, `<id>_call` {tool_name, arguments} and `<id>_batch_call` {calls,
+/// parallel} are understood.
 #[derive(Debug, Args)]
 pub struct Post {
     /// `adapter/<id>`
@@ -37,6 +40,7 @@ impl Post {
         let verb = tool.strip_prefix(&format!("{}_", id.replace(['-', '.'], "_")));
         let wish = match verb {
             Some("probe") => return probe(context, id, &arguments),
+            Some("batch_call") => return batch(context, ui, id, &arguments, self.options.templates),
             Some("call") => {
                 let tool = arguments.get("tool_name").and_then(Value::as_str);
                 let tool = tool.ok_or_else(|| usage("`tool_name` is missing", HINT))?.to_owned();
@@ -62,6 +66,21 @@ fn tools_call(message: &Value) -> Result<(String, Map<String, Value>)> {
         Value::Object(fields) => Ok((name.to_owned(), fields.clone())),
         _ => Err(usage("`params.arguments` is not an object", HINT)),
     }
+}
+
+fn batch(
+    context: &Context,
+    ui: &mut Ui<'_>,
+    id: &str,
+    arguments: &Map<String, Value>,
+    templates: bool,
+) -> Result<Report> {
+    let calls = arguments.get("calls").ok_or_else(|| usage("`calls` is missing", HINT))?;
+    let calls = serde_json::from_value(calls.clone())
+        .map_err(|error| usage(format!("`calls` is not a list of tool calls: {error}"), HINT))?;
+    let parallel = arguments.get("parallel").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_PARALLEL.unsigned_abs());
+    let plan = BatchPlan { parallel: usize::try_from(parallel).unwrap_or(1), templates };
+    run_batch(context, ui, id, calls, plan)
 }
 
 fn probe(context: &Context, id: &str, arguments: &Map<String, Value>) -> Result<Report> {

@@ -12,7 +12,9 @@ const MAX_LINE: usize = 96;
 #[must_use]
 pub fn block(view: &ResponseView) -> String {
     let response = &view.response;
+    let injected = response.method == "INJECT";
     let status = match response.status {
+        Some(_) if injected => "injected".to_owned(),
         Some(status) => format!("{status} {}", reason(status)),
         None => response.state.as_str().to_owned(),
     };
@@ -21,7 +23,7 @@ pub fn block(view: &ResponseView) -> String {
         let kind = kind(&response.content_type);
         parts.push(format!("{} {kind}", size(response.bytes)).trim_end().to_owned());
     }
-    if let Some(duration) = response.duration_ms {
+    if let Some(duration) = response.duration_ms.filter(|_| !injected) {
         parts.push(milliseconds(duration));
     }
     if !view.overview.shape.is_empty() {

@@ -13,7 +13,7 @@ use crate::ui::Report;
 /// Most lines of one list of findings.
 const MAX_FINDINGS: usize = 10;
 /// Most characters of a finding.
-const MAX_LINE: usize = 140;
+const MAX_LINE: usize = 300;
 
 /// Make an adapter from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description
 #[derive(Debug, Args)]
