@@ -116,7 +116,7 @@ fn a_server_that_talks_garbage_is_an_upstream_error() {
         let headers = vec![("content-type".to_owned(), "application/json".to_owned())];
         Script::Answer(200, headers, b"{\"a\": ".to_vec())
     });
-    assert_eq!(run.code, 0, "{run}");
+    assert_fails(&run, &[8]);
     assert_eq!(home.rote(&["@1", "--body"]).stdout, "{\"a\": \n");
     assert_ne!(home.rote(&["@1", ".a"]).code, 0);
 }

@@ -270,18 +270,18 @@ fn a_credential_stays_with_the_api() {
         &home,
         &commands,
         &expect![[r#"
-        $ rote token get TRACKER_TOKEN
-        TRACKER_TOKEN is in the vault: 22 characters; --reveal shows them
-        $ rote token list
-        NAME           TYPE    SET                             EXPIRES  NOTE
-        TRACKER_TOKEN  static  [TIME]
-        $ rote token get NOTHING
-        --- stderr
-        error: there is no credential `NOTHING`
+            $ rote token get TRACKER_TOKEN
+            TRACKER_TOKEN is in the vault: 22 characters; --reveal shows them
+            $ rote token list
+            NAME           TYPE    SET                   EXPIRES  NOTE
+            TRACKER_TOKEN  static  [TIME]
+            $ rote token get NOTHING
+            --- stderr
+            error: there is no credential `NOTHING`
 
-        hint: rote token set NOTHING --stdin
-        --- exit 3
-    "#]],
+            hint: rote token set NOTHING --stdin
+            --- exit 3
+        "#]],
     );
     assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN", "--reveal"]).stdout.trim_end(), SECRET);
 }

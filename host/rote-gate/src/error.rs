@@ -102,6 +102,18 @@ pub enum GateError {
         /// Why it is not followed.
         reason: &'static str,
     },
+    /// The remote declared JSON and sent something else; the answer is recorded as the text that it is.
+    #[error("`{tool}` of adapter `{adapter}` answered with broken JSON (recorded as `{}`): {problem}", response.id)]
+    BrokenJson {
+        /// The recorded answer.
+        response: ResponseRef,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+        /// What is wrong with it, and where.
+        problem: String,
+    },
     /// The remote could not be reached or broke the protocol; the failure is recorded.
     #[error("{failure}")]
     Upstream {
@@ -256,7 +268,9 @@ impl GateError {
     #[must_use]
     pub fn recorded(&self) -> Option<&ResponseRef> {
         match self {
-            Self::Http { response, .. } | Self::Redirected { response, .. } => Some(response),
+            Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
+                Some(response)
+            }
             _ => None,
         }
     }
@@ -273,7 +287,7 @@ impl Classify for GateError {
             Self::Auth { .. } => ErrorKind::Auth,
             // RFC 9110 §15.5.2: the credential was missing or refused.
             Self::Http { response, .. } if response.status == 401 => ErrorKind::Auth,
-            Self::Http { .. } | Self::Redirected { .. } => ErrorKind::Upstream,
+            Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
             Self::ExecutedUnrecorded { .. } => ErrorKind::Conflict,
@@ -292,7 +306,7 @@ impl Classify for GateError {
             Self::FingerprintMismatch { adapter, .. } => Some(format!("rote adapter info {adapter}")),
             Self::ConfirmationNeeded { detail, .. } => Some(detail.command.clone()),
             Self::Auth { token, .. } => Some(format!("rote token set {token}")),
-            Self::Http { response, .. } | Self::Redirected { response, .. } => {
+            Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(format!("rote {} '.'", response.id))
             }
             Self::ExecutedUnrecorded { .. } => {
@@ -318,7 +332,7 @@ impl Classify for GateError {
                 "expires": expires, "refused": detail.refused, "command": detail.command
             })),
             Self::Auth { slot, token, .. } => Some(json!({ "slot": slot, "token": token })),
-            Self::Http { response, .. } => Some(json!({ "response": response })),
+            Self::Http { response, .. } | Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
             Self::Upstream { response, failure } => {
                 Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))

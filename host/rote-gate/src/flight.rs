@@ -147,21 +147,24 @@ impl Flight<'_> {
         };
         let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
         let stored = self.invocation.workspace.record(self.response, self.recording(outcome));
-        let stored = stored.map(|stored| stored.reference());
+        let stored = stored.map(|stored| (stored.reference(), stored.body.broken_json().map(str::to_owned)));
         match &stored {
-            Ok(response) => ending.bytes = Some(response.bytes),
+            Ok((response, _)) => ending.bytes = Some(response.bytes),
             Err(_) => ending.error = Some("the answer could not be recorded".to_owned()),
         }
         let closed = self.entry.close(self.parts, FINISHED, &ending);
         let unrecorded =
             |source| GateError::ExecutedUnrecorded { response: self.response, status: Some(status), source };
-        let response = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
+        let (response, broken) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
         match closed {
             Ok(()) => {}
             Err(GateError::Home(error)) => return Err(unrecorded(RecordError::Journal(error))),
             Err(other) => return Err(other),
         }
-        self.judge(response, location)
+        let judged = self.judge(response, location)?;
+        let Some(problem) = broken else { return Ok(judged) };
+        let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
+        Err(GateError::BrokenJson { response: judged, adapter, tool, problem })
     }
 
     /// An answer is a success below 300 and a failure from 400 on; between them stand unfollowed redirects.

@@ -51,7 +51,19 @@ pub enum Body {
     },
 }
 
+/// How the note on a body begins that was declared as JSON and is not.
+const BROKEN_JSON: &str = "declared as JSON, but is not: ";
+
 impl Body {
+    /// Returns what is wrong with a body that was declared as JSON and is not.
+    #[must_use]
+    pub fn broken_json(&self) -> Option<&str> {
+        match self {
+            Self::Text { note: Some(note), .. } => note.strip_prefix(BROKEN_JSON),
+            _ => None,
+        }
+    }
+
     /// Returns how it is kept.
     #[must_use]
     pub fn kind(&self) -> BodyKind {
@@ -159,7 +171,7 @@ fn read_json(content_type: &str, bytes: Vec<u8>) -> Read {
     match json_text(text) {
         Ok(text) => Read::Json(text),
         Err((text, error)) => {
-            let broken = format!("declared as JSON, but is not: {error}");
+            let broken = format!("{BROKEN_JSON}{error}");
             let note = note.map_or(broken.clone(), |note| format!("{broken}; {note}"));
             Read::Text { text, note: Some(note) }
         }

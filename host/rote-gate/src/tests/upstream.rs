@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::{GateError, UpstreamFailure};
 use rote_types::{Classify, ErrorKind};
-use rote_workspace::ResponseState;
+use rote_workspace::{Body, ResponseState};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -50,6 +50,19 @@ async fn an_answer_is_recorded_with_its_status_and_body() {
     assert_eq!(error.kind(), ErrorKind::Upstream);
     assert_eq!(world.recorded(&call).summary.state, ResponseState::Error);
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);
+}
+
+#[tokio::test]
+async fn broken_json_is_an_upstream_error_and_stays_on_record() {
+    let server =
+        Server::start(|_| answer("200 OK", &[("content-type", "application/json")], b"{\"items\": [1, 2")).await;
+    let world = World::new();
+    let call = world.call(&Surface::at(&server.url()), "get", json!({}));
+    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    assert!(matches!(&error, GateError::BrokenJson { problem, .. } if problem.starts_with("EOF")), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Upstream);
+    assert_eq!(error.recorded().map(|response| response.id), Some(call.response));
+    assert!(matches!(world.recorded(&call).body, Body::Text { text, .. } if text == "{\"items\": [1, 2"));
 }
 
 #[tokio::test]

@@ -17,8 +17,14 @@ impl List {
         let rows: Vec<Vec<String>> = tokens
             .iter()
             .map(|one| {
-                let ends = one.expires_at.map(|at| at.to_string()).unwrap_or_default();
-                vec![one.name.clone(), one.kind.clone(), one.created_at.to_string(), ends, one.description.clone()]
+                let ends = one.expires_at.map(|at| format!("{at:.0}")).unwrap_or_default();
+                vec![
+                    one.name.clone(),
+                    one.kind.clone(),
+                    format!("{:.0}", one.created_at),
+                    ends,
+                    one.description.clone(),
+                ]
             })
             .collect();
         let text = match rows.is_empty() {
