@@ -1,7 +1,7 @@
 //! Runs the README's walkthrough: every fenced block marked `sh walkthrough` is one part of one script.
 //!
-//! The script runs with `set -eu`, an empty home and the built binary first on the path, so that a command
-//! in the README that stopped working fails CI. Background jobs are stopped at the end.
+//! The script runs with `set -eu`, the built binary on the path and a temporary directory of its own, so that a
+//! command in the README that stopped working fails CI. Background jobs are stopped at the end.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,20 +20,21 @@ pub(crate) fn run(rote: &Path) -> Result<()> {
     let binary = rote.canonicalize().with_context(|| format!("no binary at {}", rote.display()))?;
     let folder = binary.parent().context("the binary has a folder")?;
     let path = std::env::var("PATH").unwrap_or_default();
-    let home = std::env::temp_dir().join(format!("rote-walkthrough-{}", std::process::id()));
+    let scratch = std::env::temp_dir().join(format!("rote-walkthrough-{}", std::process::id()));
+    std::fs::create_dir(&scratch).with_context(|| format!("cannot create {}", scratch.display()))?;
     let full = format!("set -eu\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{script}");
     let status = Command::new("bash")
         .args(["-c", &full])
         .current_dir(&root)
         .env("PATH", format!("{}:{path}", folder.display()))
-        .env("ROTE_HOME", &home)
+        .env("TMPDIR", &scratch)
         .status()
         .context("cannot start bash");
     // Removed whether or not the script went through; a leftover would only waste space.
-    let removed = std::fs::remove_dir_all(&home);
+    let removed = std::fs::remove_dir_all(&scratch);
     let status = status?;
     ensure!(status.success(), "the README walkthrough failed with {status}");
-    removed.context("the walkthrough left no home behind")?;
+    removed.with_context(|| format!("cannot remove {}", scratch.display()))?;
     println!("walkthrough: every command of the README ran");
     Ok(())
 }
