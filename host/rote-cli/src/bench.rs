@@ -25,7 +25,7 @@ pub(crate) struct Measured {
     peak_mib: Option<f64>,
     /// What it is compared with.
     baseline: String,
-    /// Median wall time of the baseline, in milliseconds; none when the baseline is not on this machine.
+    /// Median wall time of the baseline, in milliseconds; none when the baseline cannot be taken (no jq, or a description that is not JSON).
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline_milliseconds: Option<f64>,
     /// The goal, in words.
@@ -60,7 +60,7 @@ impl fmt::Display for Measured {
         }
         match self.baseline_milliseconds {
             Some(base) => write!(f, "; {}: {base:.1} ms; ratio {:.2}", self.baseline, self.milliseconds / base)?,
-            None => write!(f, "; {}: not on this machine", self.baseline)?,
+            None => write!(f, "; {}: no figure", self.baseline)?,
         }
         write!(f, " (goal: {})", self.goal)
     }

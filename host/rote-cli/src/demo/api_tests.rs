@@ -1,3 +1,5 @@
+//! The sample API without a socket: what each request gets, and what it leaves behind.
+
 use super::*;
 
 fn send(store: &mut Store, method: &str, target: &str, body: &str) -> (u16, Value) {
