@@ -105,7 +105,9 @@ fn a_server_that_is_down_or_hangs_up_is_an_upstream_error_on_record() {
     assert_eq!(first(&home)["state"], "error");
     let (home, api, _) = call(|| Script::Json(200, json!({})));
     drop(api);
-    assert_fails(&home.rote(&["call", "fake", "x"]), &[8]);
+    let run = home.rote(&["call", "fake", "x"]);
+    assert_fails(&run, &[8]);
+    assert!(run.stderr.contains("hint: check the address: rote adapter info fake"), "{run}");
 }
 
 #[test]

@@ -380,6 +380,50 @@ fn a_json_rpc_message_is_a_call() {
 }
 
 #[test]
+fn a_json_rpc_message_is_answered_in_json_rpc() {
+    let (home, server) = tracker();
+    let post = |message: &serde_json::Value| {
+        let run = home.rote(&["POST", "adapter/tracker", &message.to_string()]);
+        assert_eq!(run.stderr, "", "{run}");
+        let answer = run.envelope();
+        assert_eq!(answer["jsonrpc"], "2.0", "{run}");
+        (run.code, answer)
+    };
+    let call = |name: &str, arguments: serde_json::Value| json!({ "jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+    let (code, answer) = post(&call("getProject", json!({ "project": "atlas" })));
+    assert_eq!((code, &answer["id"], &answer["result"]["isError"]), (0, &json!("a"), &json!(false)), "{answer}");
+    assert_eq!(answer["result"]["structuredContent"]["view"]["response"]["id"], 1);
+    assert!(answer["result"]["content"][0]["text"].as_str().is_some_and(|text| text.starts_with("@1 200 ")));
+
+    let (code, answer) = post(&call("getProject", json!({ "project": "none" })));
+    assert_eq!((code, &answer["error"]["code"]), (8, &json!(-32008)), "{answer}");
+    assert_eq!(answer["error"]["data"]["hint"], "rote @2 '.'");
+    let (code, answer) = post(&call("deleteIssue", json!({ "project": "beacon", "number": 1 })));
+    assert_eq!((code, &answer["error"]["code"]), (5, &json!(-32005)), "{answer}");
+    assert_eq!(answer["error"]["data"]["details"]["confirm_token"].as_str().map(str::len), Some(16), "{answer}");
+    let (code, answer) = post(&call("getProject", json!({})));
+    assert_eq!((code, &answer["error"]["code"]), (2, &json!(-32602)), "{answer}");
+
+    let sent = server.requests().len();
+    for (field, value, code, id) in [
+        ("jsonrpc", json!("1.0"), -32600, json!("a")),
+        ("jsonrpc", json!(null), -32600, json!("a")),
+        ("id", json!(null), -32600, json!(null)),
+        ("id", json!({}), -32600, json!(null)),
+        ("method", json!("tools/list"), -32601, json!("a")),
+        ("params", json!({}), -32602, json!("a")),
+    ] {
+        let mut message = call("getProject", json!({ "project": "atlas" }));
+        message[field] = value;
+        let (exit, answer) = post(&message);
+        assert_eq!((exit, &answer["error"]["code"], &answer["id"]), (2, &json!(code), &id), "{answer}");
+    }
+    let broken = home.rote(&["POST", "adapter/tracker", "{"]);
+    assert_eq!((broken.code, &broken.envelope()["error"]["code"]), (2, &json!(-32700)), "{broken}");
+    assert_eq!(server.requests().len(), sent);
+}
+
+#[test]
 fn a_private_address_needs_a_person() {
     let home = home();
     let api = FakeApi::start(|_| Script::Json(200, json!({})));

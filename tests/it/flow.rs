@@ -7,7 +7,7 @@ use rote_testkit::TestHome;
 use crate::tracker;
 
 /// Explores: lists issues with a detour, comments on the first; then crystallizes.
-fn crystallized() -> (TestHome, TrackerServer) {
+pub(crate) fn crystallized() -> (TestHome, TrackerServer) {
     let (home, server) = tracker();
     let commands: [&[&str]; 4] = [
         &["call", "tracker", "getIssue", "-p", "project=atlas", "-p", "number=9999"],
@@ -101,7 +101,7 @@ fn a_changed_adapter_stops_a_flow_with_exit_7() {
           Expected: mcp_[FINGERPRINT]
           Installed: mcp_[FINGERPRINT]
           Re-export this flow to update fingerprints.
-          addComment: compatible (its schema or hints changed, what this flow sends still fits by name)
+          addComment: breaking (argument `number` does not take 37: 37 is not of type "string")
           listIssues: identical
 
         hint: rote adapter info tracker

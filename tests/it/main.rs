@@ -10,8 +10,14 @@ mod call;
 mod crash;
 mod demo;
 mod flow;
+mod flow_file;
+#[cfg(target_os = "linux")]
+mod full_disk;
+#[cfg(target_os = "linux")]
+mod killed;
 mod query;
 mod reference;
+mod tls;
 
 use rote_cli::demo::{DOCUMENT, TrackerServer};
 use rote_testkit::TestHome;

@@ -103,29 +103,33 @@ fn wrong_questions_say_what_is_wrong() {
         &recorded(),
         &commands,
         &expect![[r#"
-        $ rote @9 .
-        --- stderr
-        error: workspace `w` has no response `@9` (there is only `@1`)
+            $ rote @9 .
+            --- stderr
+            error: workspace `w` has no response `@9` (there is only `@1`)
 
-        hint: rote ls
-        --- exit 3
-        $ rote @1 '.items['
-        --- stderr
-        error: query failed
-          caused by: jq program `.items[` does not parse: expected closing bracket at the end of the program
-        --- exit 2
-        $ rote @1 '.total | keys'
-        --- stderr
-        error: query failed
-          caused by: jq program `.total | keys` failed: cannot use 3 as iterable (array or object)
-        --- exit 1
-        $ rote -w nowhere @1 .
-        --- stderr
-        error: there is no workspace `nowhere`
+            hint: rote ls
+            --- exit 3
+            $ rote @1 '.items['
+            --- stderr
+            error: query failed
+              caused by: jq program `.items[` does not parse: expected closing bracket at the end of the program
 
-        hint: rote init nowhere
-        --- exit 3
-    "#]],
+            hint: rote query schema @1
+            --- exit 2
+            $ rote @1 '.total | keys'
+            --- stderr
+            error: query failed
+              caused by: jq program `.total | keys` failed: cannot use 3 as iterable (array or object)
+
+            hint: rote query schema @1
+            --- exit 1
+            $ rote -w nowhere @1 .
+            --- stderr
+            error: there is no workspace `nowhere`
+
+            hint: rote init nowhere
+            --- exit 3
+        "#]],
     );
 }
 
@@ -195,6 +199,16 @@ fn conditions_answer_by_exit_code() {
         assert_eq!(run.code, expected, "{run}");
     }
     assert_eq!(home.rote(&["is-error", "@1", "--json"]).envelope()["data"]["result"], false);
+}
+
+#[test]
+fn several_variables_are_set_at_once_or_none() {
+    let home = home();
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    assert_eq!(home.rote(&["set", "a=1", "b"]).code, 2);
+    assert_eq!(home.rote(&["set", "a=1", "b=two"]).stdout, "$a = 1\n$b = \"two\"\n");
+    let vars = home.data(&["vars"]);
+    assert_eq!((vars.as_array().map(Vec::len), &vars[1]["value"]), (Some(2), &serde_json::json!("two")), "{vars}");
 }
 
 #[test]

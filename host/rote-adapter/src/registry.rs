@@ -14,7 +14,7 @@ use ipnet::IpNet;
 use rote_gate::Gate;
 use rote_govern::Policy;
 use rote_govern::egress::AllowedRange;
-use rote_home::{FileMode, Home, LockGuard, read_capped, remove_dir, write_durable};
+use rote_home::{FileMode, Home, LockGuard, discard_dir, read_capped, write_durable};
 use rote_types::{AdapterId, Clock, Manifest, SensitivityTier, Tool};
 use serde::Serialize;
 
@@ -256,9 +256,7 @@ impl Adapters {
             return Err(AdapterError::NotInstalled { id: id.clone(), nearest });
         }
         self.opened().remove(id);
-        // The manifest goes first: what a kill leaves is then no adapter.
-        rote_home::remove_file(&dir.join(package::MANIFEST))?;
-        Ok(remove_dir(&dir)?)
+        Ok(discard_dir(&dir)?)
     }
 
     /// Returns the tools of an adapter that fit `intent`, best first.

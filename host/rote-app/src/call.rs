@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rote_adapter::{BatchItem, BatchResult, CallOptions};
+use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
 use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName};
@@ -140,7 +140,7 @@ impl App {
         let words = self.words(request.parameters)?;
         parameters::add(&mut arguments, &tool.input_schema, words, &is_reference)
             .map_err(|error| error.with_hint(format!("rote probe {adapter} \"{}\" --schema", request.tool)))?;
-        let (workspace, created_workspace) = self.workspace_or_default()?;
+        let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let call = ToolCall { adapter, tool: request.tool, arguments: Value::Object(arguments) };
         let options = CallOptions {
             confirm: request.confirm,
@@ -148,7 +148,8 @@ impl App {
             literal: !request.templates,
             ..CallOptions::default()
         };
-        match self.caller()?.call(&workspace, &call, &options).await? {
+        let outcome = self.caller().map_err(AppError::unsent)?.call(&workspace, &call, &options).await;
+        match outcome.map_err(call_error)? {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
                 let saved = match request.save_as {
@@ -169,7 +170,8 @@ impl App {
         let adapter = self.adapter_id(adapter)?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let options = CallOptions { literal: !plan.templates, ..CallOptions::default() };
-        let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await?;
+        let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
+        let results = results.map_err(call_error)?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
         for line in results.iter_mut().filter(|line| line.status.is_none()) {
             if let Some(id) = line.response {
@@ -201,12 +203,19 @@ impl App {
     }
 }
 
+/// Only a call that reached the gate can have been sent, and the gate says itself whether it was.
+fn call_error(error: AdapterError) -> AppError {
+    let reached_the_gate = matches!(error, AdapterError::Call(_));
+    let error = AppError::from(error);
+    if reached_the_gate { error } else { error.unsent() }
+}
+
 fn batch_line((index, result): (usize, BatchResult)) -> BatchLine {
     let (status, error) = match result.outcome {
         Ok(CallOutcome::Response(reference)) => (Some(reference.status), None),
         Ok(CallOutcome::Preview(_)) => (None, None),
         Err(error) => {
-            let error = AppError::from(error);
+            let error = call_error(error);
             (None, Some(BatchError { kind: error.kind, message: error.message, hint: error.hint }))
         }
     };

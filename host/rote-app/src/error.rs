@@ -44,6 +44,15 @@ impl AppError {
         self
     }
 
+    /// Adds to the hint of a failure of this machine's own that no remote has seen anything of the command.
+    #[must_use]
+    pub(crate) fn unsent(mut self) -> Self {
+        if let (ErrorKind::General, Some(hint)) = (self.kind, &mut self.hint) {
+            hint.push_str("; nothing was sent");
+        }
+        self
+    }
+
     /// Sets the data for a machine.
     #[must_use]
     pub fn with_details(mut self, details: Value) -> Self {

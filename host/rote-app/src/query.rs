@@ -1,7 +1,9 @@
 //! Queries, variables, injected documents and differences: what a workspace can do without a network.
 
-use rote_types::{QueryLimits, ResponseId};
-use rote_workspace::{Body, Change, Overview, QueryRequest, QueryResult, QuerySource, ResponseSummary, Variable};
+use rote_types::{QueryError, QueryLimits, ResponseId};
+use rote_workspace::{
+    Body, Change, Overview, QueryRequest, QueryResult, QuerySource, ResponseSummary, Variable, WorkspaceError,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -78,7 +80,14 @@ impl App {
             flow: None,
             at: self.now(),
         };
-        Ok(self.workspace()?.query(&*self.jq()?, &request)?)
+        let result = self.workspace()?.query(&*self.jq()?, &request);
+        result.map_err(|error| match &error {
+            // The program is in the message; what it can reach in the response is what its author has to look up.
+            WorkspaceError::Query { source: QueryError::Syntax { .. } | QueryError::Runtime { .. } } => {
+                AppError::from(error).with_hint(format!("rote query schema {}", query.response))
+            }
+            _ => error.into(),
+        })
     }
 
     /// Runs a jq program on text that the caller gives; nothing is recorded.

@@ -255,6 +255,9 @@ fn failure_of(error: &reqwest::Error, host: &str, limits: &CallLimits) -> Upstre
     if error.is_connect() && error.is_timeout() {
         return UpstreamFailure::Timeout { host, stage: "connect", limit: limits.connect };
     }
+    if let Some((problem, untrusted_issuer)) = certificate_problem(error) {
+        return UpstreamFailure::Certificate { host, problem, untrusted_issuer };
+    }
     if error.is_connect() {
         return UpstreamFailure::Unreachable { host, message };
     }
@@ -264,6 +267,32 @@ fn failure_of(error: &reqwest::Error, host: &str, limits: &CallLimits) -> Upstre
         }
         None if error.is_decode() => UpstreamFailure::Encoding { host, message },
         _ => UpstreamFailure::Protocol { host, message },
+    }
+}
+
+/// Says in words what is wrong with the certificate, if that is the failure, and whether its issuer is.
+fn certificate_problem(error: &reqwest::Error) -> Option<(String, bool)> {
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        if let Some(rustls::Error::InvalidCertificate(problem)) = source.downcast_ref() {
+            return Some(certificate_text(problem));
+        }
+        // An I/O error that wraps another one is not that one's caller: it takes its place in the chain.
+        let inner = source.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        cause = inner.map_or_else(|| source.source(), |inner| Some(inner));
+    }
+    None
+}
+
+fn certificate_text(problem: &rustls::CertificateError) -> (String, bool) {
+    use rustls::CertificateError as Problem;
+    match problem {
+        Problem::UnknownIssuer => ("nobody whom this machine trusts has issued its certificate".to_owned(), true),
+        Problem::NotValidForName | Problem::NotValidForNameContext { .. } => {
+            ("its certificate is for another name".to_owned(), false)
+        }
+        Problem::Expired | Problem::ExpiredContext { .. } => ("its certificate has expired".to_owned(), false),
+        other => (format!("its certificate is not valid: {other}"), false),
     }
 }
 
@@ -302,7 +331,7 @@ impl SendFailure {
     pub(crate) fn into_error(self, response: Option<rote_types::ResponseId>) -> GateError {
         match self {
             Self::Refused(refusal) => GateError::Egress { refusal, adapter: None },
-            Self::Upstream(failure) => GateError::Upstream { response, failure },
+            Self::Upstream(failure) => GateError::Upstream { response, adapter: None, failure },
             Self::Setup(message) => GateError::Setup { what: "the HTTP client", message },
         }
     }

@@ -119,6 +119,8 @@ pub enum GateError {
     Upstream {
         /// The number under which it is recorded; `None` for a document that was fetched.
         response: Option<ResponseId>,
+        /// The adapter, for the hint.
+        adapter: Option<AdapterId>,
         /// What happened.
         failure: UpstreamFailure,
     },
@@ -187,13 +189,23 @@ pub enum RecordError {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum UpstreamFailure {
-    /// No connection: nobody listens, no route, no such name, no valid certificate. A retry may help.
+    /// No connection: nobody listens, no route, no such name. A retry may help.
     #[error("cannot reach `{host}`: {message}")]
     Unreachable {
         /// Host and port.
         host: String,
         /// What the system said.
         message: String,
+    },
+    /// The other side did not prove that it is the host that was asked for; nothing was sent. A retry does not help.
+    #[error("`{host}` was not trusted: {problem}")]
+    Certificate {
+        /// Host and port.
+        host: String,
+        /// What is wrong with its certificate.
+        problem: String,
+        /// Whether trusting another authority would help.
+        untrusted_issuer: bool,
     },
     /// A deadline passed. A retry may help for reads.
     #[error("`{host}` took longer than {} ms ({stage})", limit.as_millis())]
@@ -245,6 +257,7 @@ impl UpstreamFailure {
     pub fn code(&self) -> &'static str {
         match self {
             Self::Unreachable { .. } => "unreachable",
+            Self::Certificate { .. } => "certificate",
             Self::Timeout { .. } => "timeout",
             Self::TooLarge { .. } => "too_large",
             Self::Encoding { .. } => "invalid_encoding",
@@ -258,7 +271,9 @@ impl Classify for UpstreamFailure {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Timeout { .. } | Self::TooLarge { .. } | Self::Cancelled { .. } => ErrorKind::Limit,
-            Self::Unreachable { .. } | Self::Encoding { .. } | Self::Protocol { .. } => ErrorKind::Upstream,
+            Self::Unreachable { .. } | Self::Certificate { .. } | Self::Encoding { .. } | Self::Protocol { .. } => {
+                ErrorKind::Upstream
+            }
         }
     }
 }
@@ -309,12 +324,13 @@ impl Classify for GateError {
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(format!("rote {} '.'", response.id))
             }
+            Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
                 Some("check at the remote whether it happened before you repeat it".to_owned())
             }
             Self::Vault(error) => error.hint(),
-            Self::Home(error) => error.hint(),
-            Self::Workspace(error) => error.hint(),
+            Self::Home(error) => unsent(error),
+            Self::Workspace(error) => unsent(error),
             _ => None,
         }
     }
@@ -334,7 +350,7 @@ impl Classify for GateError {
             Self::Auth { slot, token, .. } => Some(json!({ "slot": slot, "token": token })),
             Self::Http { response, .. } | Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
-            Self::Upstream { response, failure } => {
+            Self::Upstream { response, failure, .. } => {
                 Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))
             }
             Self::ExecutedUnrecorded { response, status, .. } => {
@@ -346,6 +362,24 @@ impl Classify for GateError {
             _ => None,
         }
     }
+}
+
+fn upstream_hint(failure: &UpstreamFailure, adapter: Option<&AdapterId>) -> Option<String> {
+    match (failure, adapter) {
+        (UpstreamFailure::Certificate { untrusted_issuer: true, .. }, _) => {
+            Some("SSL_CERT_FILE=<authorities.pem> rote … trusts other authorities than the system's".to_owned())
+        }
+        (UpstreamFailure::Unreachable { .. } | UpstreamFailure::Certificate { .. }, Some(adapter)) => Some(format!(
+            "check the address: rote adapter info {adapter}; set another: rote adapter set {adapter} base_url <url>"
+        )),
+        _ => None,
+    }
+}
+
+/// The hint of a failure that came before the request; one of this machine's own says that too.
+fn unsent(error: &dyn Classify) -> Option<String> {
+    let hint = error.hint()?;
+    Some(if error.kind() == ErrorKind::General { format!("{hint}; nothing was sent") } else { hint })
 }
 
 fn egress_hint(refusal: &EgressRefusal, adapter: Option<&AdapterId>) -> Option<String> {

@@ -108,5 +108,5 @@ fn redirect(answer: &Answer, from: &Target) -> Result<String, GateError> {
 
 fn protocol(target: &Target, message: String) -> GateError {
     let failure = UpstreamFailure::Protocol { host: authority(target), message };
-    GateError::Upstream { response: None, failure }
+    GateError::Upstream { response: None, adapter: None, failure }
 }

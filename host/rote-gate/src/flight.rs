@@ -187,8 +187,9 @@ impl Flight<'_> {
     fn failed(&mut self, failure: SendFailure) -> GateError {
         let refused = matches!(failure, SendFailure::Refused(_));
         let error = match failure.into_error(Some(self.response)) {
-            GateError::Upstream { response, failure } => {
-                GateError::Upstream { response, failure: clean(failure, &self.redactor) }
+            GateError::Upstream { response, failure, .. } => {
+                let adapter = Some(self.invocation.adapter.id.clone());
+                GateError::Upstream { response, adapter, failure: clean(failure, &self.redactor) }
             }
             GateError::Egress { refusal, .. } => {
                 GateError::Egress { refusal, adapter: Some(self.invocation.adapter.id.clone()) }

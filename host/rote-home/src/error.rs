@@ -160,8 +160,20 @@ impl Classify for HomeError {
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some(format!("free space on the disk: df {}", path.display()))
             }
+            Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
         }
+    }
+}
+
+/// Says what to do when SQLite could not write; it does not always know that the disk is full.
+#[must_use]
+pub fn storage_hint(error: &rusqlite::Error, path: &Path) -> Option<String> {
+    use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
+    match error.sqlite_error_code()? {
+        DiskFull => Some(format!("free space on the disk: df {}", path.display())),
+        SystemIoFailure => Some(format!("look whether the disk is full or damaged: df {}", path.display())),
+        _ => None,
     }
 }
 

@@ -14,7 +14,7 @@ mod lock;
 mod staged;
 
 pub use database::open_database;
-pub use error::HomeError;
+pub use error::{HomeError, storage_hint};
 pub use file::{FileMode, append_line, create_private_dir, read_capped, remove_file, write_atomic, write_durable};
 pub use journal::{
     Durability, Event, Journal, NewEvent, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal, VerifyReport,
@@ -23,4 +23,4 @@ pub use journal::{
 pub use key::host_key;
 pub use layout::Home;
 pub use lock::{LockGuard, lock};
-pub use staged::{Staged, remove_dir, sweep_staging};
+pub use staged::{Staged, discard_dir, remove_dir, sweep_staging};

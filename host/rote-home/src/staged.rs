@@ -154,6 +154,24 @@ pub fn remove_dir(path: &Path) -> Result<(), HomeError> {
     }
 }
 
+/// Removes a directory and all below it in one step: whoever looks finds all of it or nothing. What a kill leaves
+/// is a leftover that the next sweep removes. One that is not there counts as removed.
+///
+/// # Errors
+/// [`HomeError::Io`]; the directory is then as it was, or gone.
+pub fn discard_dir(path: &Path) -> Result<(), HomeError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_dir() => {}
+        _ => return remove_dir(path),
+    }
+    // Held until it is gone, so that a sweep leaves it to us.
+    let _lock = File::open(path).ok().filter(|file| flock(file, FlockOperation::NonBlockingLockExclusive).is_ok());
+    let staged = Staged::new(path)?;
+    // It takes the place of the empty staging directory.
+    rename(path, &staged.path, RenameFlags::empty()).map_err(|source| HomeError::io("remove", path, source.into()))?;
+    remove_dir(&staged.path)
+}
+
 /// Removes what killed processes left in `dir`: staging directories and temporary files that nobody holds.
 /// Returns how many there were.
 ///
@@ -222,6 +240,16 @@ mod tests {
         stage(&destination, "two").commit().unwrap();
         assert_eq!(content(&destination.join("sub/file")), "two");
         assert_eq!(names(dir.path()), ["x"]);
+    }
+
+    #[test]
+    fn a_discarded_directory_is_gone_with_all_below_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let destination = dir.path().join("x");
+        stage(&destination, "one").commit_new().unwrap();
+        discard_dir(&destination).unwrap();
+        assert!(names(dir.path()).is_empty());
+        discard_dir(&destination).unwrap();
     }
 
     #[test]

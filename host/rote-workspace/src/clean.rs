@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_home::{Home, remove_dir};
+use rote_home::{Home, discard_dir, sweep_staging};
 use rote_types::{ResponseId, WorkspaceName};
 use serde::Serialize;
 
@@ -129,9 +129,13 @@ pub fn clean_workspaces(
         if !dry_run {
             let folder = home.workspaces_dir().join(name.as_str());
             home.contained(&folder)?;
-            remove_dir(&folder)?;
+            discard_dir(&folder)?;
         }
         removed.push(name);
+    }
+    if !dry_run && home.workspaces_dir().is_dir() {
+        // What an earlier removal left when it was killed.
+        sweep_staging(&home.workspaces_dir())?;
     }
     Ok(removed)
 }

@@ -112,7 +112,7 @@ impl Workspace {
     }
 
     fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
-        WorkspaceError::Database { action, workspace: self.name.clone(), source }
+        WorkspaceError::Database { action, workspace: self.name.clone(), path: database_file(&self.folder), source }
     }
 
     /// Returns the highest response number given out.

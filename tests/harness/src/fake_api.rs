@@ -5,11 +5,13 @@
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
+
+use crate::Identity;
 
 /// Most bytes of a request head.
 const MAX_HEAD: usize = 256 << 10;
@@ -57,8 +59,18 @@ type Handler = dyn Fn(&Received) -> Script + Send + Sync;
 
 struct Shared {
     handler: Box<Handler>,
+    identity: Option<Identity>,
     log: Mutex<Vec<Received>>,
+    /// Connections that were accepted and are not done.
+    open: Mutex<usize>,
+    closed: Condvar,
     stopped: AtomicBool,
+}
+
+impl Shared {
+    fn count(&self) -> std::sync::MutexGuard<'_, usize> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// A running fake.
@@ -80,11 +92,26 @@ impl FakeApi {
     /// # Panics
     /// When no loopback port is free.
     pub fn start(handler: impl Fn(&Received) -> Script + Send + Sync + 'static) -> Self {
+        Self::serve(None, Box::new(handler))
+    }
+
+    /// Starts one that shows this identity and speaks TLS only.
+    ///
+    /// # Panics
+    /// When no loopback port is free.
+    pub fn start_tls(identity: Identity, handler: impl Fn(&Received) -> Script + Send + Sync + 'static) -> Self {
+        Self::serve(Some(identity), Box::new(handler))
+    }
+
+    fn serve(identity: Option<Identity>, handler: Box<Handler>) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a loopback port is free");
         let address = listener.local_addr().expect("a bound socket has an address");
         let shared = Arc::new(Shared {
-            handler: Box::new(handler),
+            handler,
+            identity,
             log: Mutex::new(Vec::new()),
+            open: Mutex::new(0),
+            closed: Condvar::new(),
             stopped: AtomicBool::new(false),
         });
         let state = Arc::clone(&shared);
@@ -94,17 +121,39 @@ impl FakeApi {
                     return;
                 }
                 let state = Arc::clone(&state);
+                *state.count() += 1;
                 // Connection threads end by themselves: reads time out and `stopped` is looked at.
-                std::thread::spawn(move || stream.and_then(|stream| converse(stream, &state)));
+                std::thread::spawn(move || {
+                    let _broken = stream.and_then(|stream| greet(stream, &state));
+                    *state.count() -= 1;
+                    state.closed.notify_all();
+                });
             }
         });
         Self { address, shared, acceptor: Some(acceptor) }
     }
 
-    /// Returns `http://127.0.0.1:<port>`.
+    /// Returns `http://127.0.0.1:<port>`, or `https://…`.
     #[must_use]
     pub fn url(&self) -> String {
-        format!("http://{}", self.address)
+        let scheme = if self.shared.identity.is_some() { "https" } else { "http" };
+        format!("{scheme}://{}", self.address)
+    }
+
+    /// Waits until everything that clients, all of them gone, have sent is in [`FakeApi::received`].
+    ///
+    /// # Panics
+    /// When the server does not answer.
+    #[expect(clippy::disallowed_methods, reason = "the fake asks itself how far it is")]
+    pub fn settle(&self) {
+        // Connections are accepted in order: once this one has been closed by the server, all before it count.
+        let mut probe = TcpStream::connect(self.address).expect("the fake listens");
+        probe.shutdown(std::net::Shutdown::Write).expect("a new connection is open");
+        let _reset = probe.read(&mut [0]);
+        let mut open = self.shared.count();
+        while *open > 0 {
+            open = self.shared.closed.wait(open).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 
     /// Returns the port.
@@ -131,11 +180,23 @@ impl Drop for FakeApi {
     }
 }
 
-/// Serves requests on one connection until either side is done.
-fn converse(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
+/// A connection, encrypted or not.
+trait Stream: Read + Write {}
+impl<S: Read + Write> Stream for S {}
+
+/// Prepares a connection, shakes hands if that is asked for, and serves it.
+fn greet(stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     stream.set_write_timeout(Some(Duration::from_secs(30)))?;
     stream.set_nodelay(true)?;
+    match &shared.identity {
+        None => converse(stream, shared),
+        Some(identity) => converse(identity.accept(stream)?, shared),
+    }
+}
+
+/// Serves requests on one connection until either side is done.
+fn converse(mut stream: impl Stream, shared: &Shared) -> io::Result<()> {
     let mut pending = Vec::new();
     while let Some(request) = read_request(&mut stream, &mut pending)? {
         let script = (shared.handler)(&request);
@@ -161,7 +222,7 @@ fn converse(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     Ok(())
 }
 
-fn endless(stream: &mut TcpStream, head: &[u8], chunk: &[u8], most: u64) -> io::Result<()> {
+fn endless(stream: &mut impl Stream, head: &[u8], chunk: &[u8], most: u64) -> io::Result<()> {
     stream.write_all(head)?;
     let mut written = 0_u64;
     while written < most {
@@ -172,7 +233,7 @@ fn endless(stream: &mut TcpStream, head: &[u8], chunk: &[u8], most: u64) -> io::
 }
 
 fn answer(
-    stream: &mut TcpStream,
+    stream: &mut impl Stream,
     status: u16,
     headers: &[(String, String)],
     body: &[u8],
@@ -188,7 +249,7 @@ fn answer(
 }
 
 /// Reads one request; `pending` keeps what came too early. Returns none when the client has closed.
-fn read_request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> io::Result<Option<Received>> {
+fn read_request(stream: &mut impl Stream, pending: &mut Vec<u8>) -> io::Result<Option<Received>> {
     let mut buffer = [0_u8; 16 << 10];
     let head_end = loop {
         if let Some(at) = pending.windows(4).position(|window| window == b"\r\n\r\n") {
@@ -216,7 +277,7 @@ fn read_request(stream: &mut TcpStream, pending: &mut Vec<u8>) -> io::Result<Opt
     Ok(Some(Received { body, ..request }))
 }
 
-fn read_body(stream: &mut TcpStream, pending: &mut Vec<u8>, request: &Received) -> io::Result<Vec<u8>> {
+fn read_body(stream: &mut impl Stream, pending: &mut Vec<u8>, request: &Received) -> io::Result<Vec<u8>> {
     let mut buffer = [0_u8; 16 << 10];
     if request.header("transfer-encoding").is_some_and(|value| value.contains("chunked")) {
         while !pending.ends_with(b"0\r\n\r\n") {

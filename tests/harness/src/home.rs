@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -11,6 +12,9 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Normaliser;
+
+/// The signal that nobody can refuse (POSIX).
+const SIGKILL: i32 = 9;
 
 /// A directory for one test: `home/` is `ROTE_HOME`, `work/` is the current directory of every run.
 #[derive(Debug)]
@@ -173,6 +177,7 @@ impl Invocation {
         Run {
             words: self.words.clone(),
             code: output.status.code().unwrap_or(-1),
+            killed: output.status.signal() == Some(SIGKILL),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
@@ -197,6 +202,8 @@ pub struct Run {
     pub words: Vec<String>,
     /// The exit code; -1 for a signal.
     pub code: i32,
+    /// Whether SIGKILL ended it.
+    pub killed: bool,
     /// Standard output.
     pub stdout: String,
     /// Standard error.

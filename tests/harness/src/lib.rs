@@ -7,7 +7,9 @@
 mod fake_api;
 mod home;
 mod normalise;
+mod tls;
 
 pub use fake_api::{FakeApi, Received, Script};
 pub use home::{Invocation, Run, TestHome};
 pub use normalise::Normaliser;
+pub use tls::{Authority, Identity};

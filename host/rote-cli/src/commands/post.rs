@@ -1,4 +1,9 @@
-//! `rote POST adapter/<id>`.
+//! `rote POST adapter/<id>`: one JSON-RPC 2.0 message in, one out.
+//!
+//! A call that was made is a `result` in the shape of MCP's `tools/call`; whatever else came of the message is an
+//! `error`, whose code is the one of JSON-RPC 2.0 §5.1 where that has one, else -32000 minus the exit code. The
+//! exit code is the one that `rote call` would have. With `--json` the envelope of every command takes the place of
+//! the JSON-RPC message.
 
 use clap::Args;
 use rote_app::BatchPlan;
@@ -7,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::commands::batch::{MAX_PARALLEL, run_batch};
 use crate::commands::call::{Options, Wish, text_of};
 use crate::context::Context;
-use crate::error::{Result, usage};
+use crate::error::{CliError, Result, usage};
 use crate::render::adapter::hits;
 use crate::ui::{Report, Ui};
 
@@ -25,6 +30,13 @@ pub struct Post {
     options: Options,
 }
 
+// Codes of JSON-RPC 2.0 §5.1; from -32000 down to -32099 they are the server's own.
+const PARSE_ERROR: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const METHOD_NOT_FOUND: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+const SERVER_ERROR: i64 = -32000;
+
 const HINT: &str =
     r#"rote POST adapter/ID '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"TOOL","arguments":{}}}'"#;
 
@@ -33,14 +45,28 @@ impl Post {
         let Some(id) = self.endpoint.strip_prefix("adapter/").filter(|id| !id.is_empty()) else {
             return Err(usage(format!("`{}` is no endpoint of the form `adapter/ID`", self.endpoint), HINT));
         };
+        let id = id.to_owned();
         let text = text_of(context, &self.message)?;
-        let message: Value =
-            serde_json::from_str(&text).map_err(|error| usage(format!("the message is not JSON: {error}"), HINT))?;
-        let (tool, arguments) = tools_call(&message)?;
+        let (request, outcome) = match read(&text) {
+            Ok(message) => (message["id"].clone(), self.answer(context, ui, &id, &message)),
+            Err((request, failure)) => (request, Err(failure)),
+        };
+        if ui.json {
+            return outcome.map_err(|failure| failure.error);
+        }
+        if let Err(Failure { error: CliError::BrokenPipe, .. }) = outcome {
+            return Err(CliError::BrokenPipe);
+        }
+        Ok(reply(&request, outcome))
+    }
+
+    /// Does what the message asks for.
+    fn answer(self, context: &Context, ui: &mut Ui<'_>, id: &str, message: &Value) -> Result<Report, Failure> {
+        let (tool, arguments) = tools_call(message)?;
         let verb = tool.strip_prefix(&format!("{}_", id.replace(['-', '.'], "_")));
         let wish = match verb {
-            Some("probe") => return probe(context, id, &arguments),
-            Some("batch_call") => return batch(context, ui, id, &arguments, self.options.templates),
+            Some("probe") => return Ok(probe(context, id, &arguments)?),
+            Some("batch_call") => return Ok(batch(context, ui, id, &arguments, self.options.templates)?),
             Some("call") => {
                 let tool = arguments.get("tool_name").and_then(Value::as_str);
                 let tool = tool.ok_or_else(|| usage("`tool_name` is missing", HINT))?.to_owned();
@@ -50,21 +76,77 @@ impl Post {
             }
             _ => Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() },
         };
-        self.options.call(context, ui, wish)
+        Ok(self.options.call(context, ui, wish)?)
     }
 }
 
+/// Why a message has no result.
+struct Failure {
+    code: i64,
+    error: CliError,
+}
+
+impl Failure {
+    fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, error: usage(message, HINT) }
+    }
+}
+
+/// A command's own failure: its words are the request's parameters, the rest is this server's.
+impl From<CliError> for Failure {
+    fn from(error: CliError) -> Self {
+        let code = match error.exit_code() {
+            2 => INVALID_PARAMS,
+            exit => SERVER_ERROR - i64::from(exit),
+        };
+        Self { code, error }
+    }
+}
+
+/// Reads a request; a failure comes with the id that it answers, null when none can be told (JSON-RPC 2.0 §5).
+fn read(text: &str) -> Result<Value, (Value, Failure)> {
+    let message: Value = serde_json::from_str(text)
+        .map_err(|error| (Value::Null, Failure::new(PARSE_ERROR, format!("the message is not JSON: {error}"))))?;
+    let invalid = |id: &Value, problem: &str| Err((id.clone(), Failure::new(INVALID_REQUEST, problem)));
+    let id = match &message["id"] {
+        id @ (Value::String(_) | Value::Number(_)) => id,
+        _ => return invalid(&Value::Null, "the message has no `id`, which is a text or a number"),
+    };
+    if message["jsonrpc"] != "2.0" {
+        return invalid(id, "the message is not of `jsonrpc` version \"2.0\"");
+    }
+    Ok(message)
+}
+
+/// Puts what came of a message into JSON-RPC.
+fn reply(request: &Value, outcome: Result<Report, Failure>) -> Report {
+    let (exit, message) = match outcome {
+        Ok(Report { data, text, exit, .. }) => {
+            let content = json!([{ "type": "text", "text": text }]);
+            let result = json!({ "content": content, "structuredContent": data, "isError": exit != 0 });
+            (exit, json!({ "jsonrpc": "2.0", "id": request, "result": result }))
+        }
+        Err(Failure { code, error }) => {
+            let told = &error.envelope()["error"];
+            let data = json!({ "kind": told["kind"], "hint": told["hint"], "details": told["details"] });
+            let problem = json!({ "code": code, "message": told["message"], "data": data });
+            (error.exit_code(), json!({ "jsonrpc": "2.0", "id": request, "error": problem }))
+        }
+    };
+    Report { exit, ..Report::new(&message, message.to_string()) }
+}
+
 /// Takes the tool's name and its arguments out of a `tools/call` request.
-fn tools_call(message: &Value) -> Result<(String, Map<String, Value>)> {
+fn tools_call(message: &Value) -> Result<(String, Map<String, Value>), Failure> {
     if message["method"] != "tools/call" {
-        return Err(usage("the message is no `tools/call` request", HINT));
+        return Err(Failure::new(METHOD_NOT_FOUND, "the message is no `tools/call` request"));
     }
     let params = &message["params"];
     let name = params["name"].as_str().ok_or_else(|| usage("`params.name` is missing", HINT))?;
     match &params["arguments"] {
         Value::Null => Ok((name.to_owned(), Map::new())),
         Value::Object(fields) => Ok((name.to_owned(), fields.clone())),
-        _ => Err(usage("`params.arguments` is not an object", HINT)),
+        _ => Err(usage("`params.arguments` is not an object", HINT).into()),
     }
 }
 

@@ -7,29 +7,42 @@ use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::ui::Report;
 
-/// Set a variable of the workspace
+/// Set variables of the workspace
 #[derive(Debug, Args)]
 pub struct Set {
     /// The value is JSON when it reads as such, otherwise text
-    #[arg(value_name = "NAME=VALUE")]
-    assignment: String,
-    /// Take the value as text, whatever it looks like
+    #[arg(value_name = "NAME=VALUE", required = true)]
+    assignments: Vec<String>,
+    /// Take the values as text, whatever they look like
     #[arg(long)]
     text: bool,
 }
 
 impl Set {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let Some((name, text)) = self.assignment.split_once('=') else {
-            let message = format!("`{}` is no assignment", self.assignment);
-            return Err(usage(message, "rote set NAME=VALUE"));
+        // All words are read before the first variable changes.
+        let assignments: Vec<_> = self.assignments.iter().map(|word| self.assignment(word)).collect::<Result<_>>()?;
+        let app = context.app()?;
+        let mut variables = Vec::with_capacity(assignments.len());
+        for (name, value) in assignments {
+            variables.push(app.set_variable(name, value)?);
+        }
+        let lines: Vec<_> = variables.iter().map(|one| format!("${} = {}", one.name, one.value)).collect();
+        let text = lines.join("\n");
+        Ok(match variables.as_slice() {
+            [one] => Report::new(one, text),
+            several => Report::new(several, text),
+        })
+    }
+
+    fn assignment<'w>(&self, word: &'w str) -> Result<(&'w str, Value)> {
+        let Some((name, text)) = word.split_once('=') else {
+            return Err(usage(format!("`{word}` is no assignment"), "rote set NAME=VALUE …"));
         };
         let value = match serde_json::from_str(text) {
             Ok(value) if !self.text => value,
             _ => Value::String(text.to_owned()),
         };
-        let variable = context.app()?.set_variable(name, value)?;
-        let text = format!("${} = {}", variable.name, variable.value);
-        Ok(Report::new(&variable, text))
+        Ok((name, value))
     }
 }

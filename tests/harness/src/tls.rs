@@ -1,0 +1,106 @@
+//! Certificates made on the spot, and the server side of TLS that shows them.
+
+use std::io;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+
+static NEXT: AtomicU64 = AtomicU64::new(0);
+
+/// Somebody who issues certificates; who trusts them has to be told its own.
+#[derive(Debug)]
+pub struct Authority {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+}
+
+impl Default for Authority {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Authority {
+    /// Makes an authority with a key of its own.
+    ///
+    /// # Panics
+    /// When no key can be made.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut parameters = CertificateParams::default();
+        // Two of the same name would look like one with the wrong key.
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        parameters.distinguished_name.push(DnType::CommonName, format!("test authority {number}"));
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("keys can be made");
+        let issuer = CertifiedIssuer::self_signed(parameters, key).expect("the parameters fit");
+        Self { issuer }
+    }
+
+    /// Returns its certificate, as `SSL_CERT_FILE` takes it.
+    #[must_use]
+    pub fn pem(&self) -> String {
+        self.issuer.pem()
+    }
+
+    /// Issues a certificate for these names or addresses.
+    ///
+    /// # Panics
+    /// When a name is none.
+    #[must_use]
+    pub fn identity(&self, names: &[&str]) -> Identity {
+        self.issue(&parameters(names))
+    }
+
+    /// Issues one that ended long ago.
+    ///
+    /// # Panics
+    /// When a name is none.
+    #[must_use]
+    pub fn expired_identity(&self, names: &[&str]) -> Identity {
+        let mut parameters = parameters(names);
+        parameters.not_before = date_time_ymd(2001, 1, 1);
+        parameters.not_after = date_time_ymd(2002, 1, 1);
+        self.issue(&parameters)
+    }
+
+    fn issue(&self, parameters: &CertificateParams) -> Identity {
+        let key = KeyPair::generate().expect("keys can be made");
+        let certificate = parameters.signed_by(&key, &self.issuer).expect("the parameters fit");
+        Identity::new(certificate.der().clone(), key.serialize_der())
+    }
+}
+
+fn parameters(names: &[&str]) -> CertificateParams {
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    CertificateParams::new(names).expect("the names are names")
+}
+
+/// A certificate with its key.
+#[derive(Debug, Clone)]
+pub struct Identity {
+    configuration: Arc<ServerConfig>,
+}
+
+impl Identity {
+    fn new(certificate: CertificateDer<'static>, key: Vec<u8>) -> Self {
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key));
+        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+        let configuration = ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the provider knows TLS")
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate], key)
+            .expect("certificate and key belong together");
+        Self { configuration: Arc::new(configuration) }
+    }
+
+    /// Shakes hands as the server.
+    pub(crate) fn accept(&self, stream: TcpStream) -> io::Result<StreamOwned<ServerConnection, TcpStream>> {
+        let connection = ServerConnection::new(Arc::clone(&self.configuration)).map_err(io::Error::other)?;
+        Ok(StreamOwned::new(connection, stream))
+    }
+}

@@ -1,0 +1,91 @@
+//! A disk that is full from any boundary on: the command says so, nothing that was recorded is lost, and a write
+//! goes out only when its start is on record.
+
+use rote_testkit::Run;
+use serde_json::json;
+
+use crate::killed::{
+    CALL, SAMPLES, boundaries, call, described, install, installed, leftovers, ready, recorded, traces,
+};
+
+/// A failure names the problem and says what to do about it.
+fn assert_names_the_problem(run: &Run, context: &str) {
+    let text = run.stderr.to_lowercase();
+    assert!(text.starts_with("error: "), "{context}");
+    let named = ["no space left", "disk is full", "is full or damaged"];
+    assert!(named.iter().any(|words| text.contains(words)), "{context}");
+    assert!(text.contains("hint: "), "{context}");
+    assert!(!text.contains("panicked") && !text.contains("backtrace"), "{context}");
+}
+
+/// Calls with a disk that is full from each boundary on.
+fn calls(method: &str) {
+    let (home, api) = ready(method);
+    let points = boundaries(&home, &CALL, SAMPLES);
+    let (mut last, mut seen) = (2, api.received().len());
+    let (mut refused, mut sent_unrecorded) = (0, 0);
+    for at in points {
+        let run = home.invocation(&CALL).env("ROTE_TEST_FULL_AT", &at).run();
+        api.settle();
+        let sent = api.received().len() - seen;
+        let id = last + 1;
+        let traces = traces(&home, id);
+        let context = format!("full at {at}: {traces:?}, {sent} sent; {run}");
+        assert!(sent <= 1 && (sent == 0 || traces.started), "{context}");
+        let file = recorded(&home, id);
+        if run.code == 0 {
+            let state = traces.state.as_deref();
+            assert!(sent == 1 && traces.ended && state == Some("200") && file.is_some(), "{context}");
+        } else {
+            assert_names_the_problem(&run, &context);
+            refused += 1;
+            sent_unrecorded += sent;
+        }
+        if method == "post" && sent == 0 && run.code != 0 {
+            assert!(run.stderr.contains("nothing was sent"), "{context}");
+        }
+
+        last = call(&home);
+        assert_eq!(last, id + u64::from(traces.state.is_some()), "{context}");
+        seen = api.received().len();
+    }
+    assert!(refused > 20 && sent_unrecorded > 0, "{refused} refused, {sent_unrecorded} of them after the request");
+    assert_eq!(home.data(&["audit", "rebuild"])["changed"], json!([]));
+}
+
+#[test]
+fn a_write_on_a_full_disk_is_on_record_or_was_not_sent() {
+    calls("post");
+}
+
+#[test]
+fn a_read_on_a_full_disk_loses_no_number_and_no_answer() {
+    calls("get");
+}
+
+#[test]
+fn an_install_on_a_full_disk_leaves_what_was_there() {
+    let home = described();
+    assert_eq!(home.rote(&install("old.json")).code, 0);
+    let old = installed(&home);
+    let points = boundaries(&home, &install("new.json"), SAMPLES);
+    let new = installed(&home);
+    let mut refused = 0;
+    for at in points {
+        assert_eq!(home.rote(&install("old.json")).code, 0);
+        let run = home.invocation(&install("new.json")).env("ROTE_TEST_FULL_AT", &at).run();
+        let context = format!("full at {at}: {run}");
+        let found = installed(&home);
+        match run.code {
+            0 => assert_eq!(found, new, "{context}"),
+            _ => {
+                assert_names_the_problem(&run, &context);
+                assert_eq!(found, old, "{context}");
+                refused += 1;
+            }
+        }
+        assert_eq!(leftovers(&home), Vec::<String>::new(), "{context}");
+        assert_eq!(home.rote(&install("new.json")).code, 0, "{context}");
+    }
+    assert!(refused > 20, "{refused} refused");
+}
