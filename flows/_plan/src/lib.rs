@@ -2,7 +2,7 @@
 //!
 //! Every crystallized flow is this component with another payload, so all of them share one compiled template.
 //! It decides nothing about policy: it evaluates arguments, starts calls in dependency order and reads responses
-//! by jq, all through the host. Its text output is one line per step.
+//! by jq, all through the host. Its text output is one line per call, and one per step that did not run.
 
 mod host;
 
@@ -36,12 +36,12 @@ impl Guest for Template {
         let mut host = PlanHost::default();
         match rote_plan::run(&plan, &parameters, &mut host) {
             Ok(outcome) => {
-                output::summary(&host.summary(plan.steps.len()));
+                output::summary(&host.summary(plan.steps.len(), Some(outcome.status)));
                 Ok(outcome.result.to_string())
             }
             Err(error) => {
                 log::write(log::Level::Error, &error.to_string());
-                output::summary(&format!("{}; {error}", host.summary(plan.steps.len())));
+                output::summary(&format!("{}; {error}", host.summary(plan.steps.len(), None)));
                 Err(failure(error))
             }
         }
@@ -58,8 +58,11 @@ fn invalid(pointer: &str, message: String) -> Error {
 fn failure(error: RunError<StepError>) -> Error {
     let text = error.to_string();
     match error {
-        RunError::Step { step, source } => at_step(&step, source.0),
-        RunError::Host { source } => source.0,
+        RunError::Step { step, source } => at_step(&step, source.error),
+        RunError::Host { source } => source.error,
+        RunError::Missing { cause: Some(cause), .. } => failure(*cause),
+        RunError::Missing { .. } => Error::NotFound(text),
+        RunError::Value { .. } => invalid("", text),
         RunError::Parameters { missing, unknown } => {
             let problem = |kind: &str, name: String| Problem {
                 pointer: format!("/{name}"),

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use crate::{MAX_CONCURRENCY, Status};
+
 /// A plan that is not well formed. Its author is to blame; running it again does not help.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -59,6 +61,30 @@ pub enum PlanError {
         /// The step.
         step: String,
     },
+    /// The item of a `for_each` step is used where there is none.
+    Item {
+        /// Who uses it: a step's id, its `for_each` or `when`, or `result`.
+        by: String,
+        /// `$item` or `$index`.
+        used: &'static str,
+    },
+    /// What a step is to run for each item of can never be an array.
+    ForEach {
+        /// The step.
+        step: String,
+    },
+    /// A step's `max_concurrency` is out of bounds, or it has no `for_each`.
+    Concurrency {
+        /// The step.
+        step: String,
+    },
+    /// A comparison lacks its right side, or has one that its operator does not take.
+    Comparison {
+        /// The step.
+        step: String,
+        /// The operator.
+        op: &'static str,
+    },
 }
 
 impl fmt::Display for PlanError {
@@ -80,6 +106,14 @@ impl fmt::Display for PlanError {
             }
             Self::Cycle { steps } => write!(f, "steps wait for each other: `{}`", steps.join("`, `")),
             Self::Arguments { step } => write!(f, "the arguments of step `{step}` are not an object"),
+            Self::Item { by, used } => write!(f, "`{by}` uses `{used}`, but only arguments of a `for_each` step may"),
+            Self::ForEach { step } => write!(f, "the `for_each` of step `{step}` is not an array"),
+            Self::Concurrency { step } => write!(
+                f,
+                "step `{step}` has a wrong `max_concurrency`: it is 1 to {MAX_CONCURRENCY} and goes with `for_each`"
+            ),
+            Self::Comparison { step, op: "exists" } => write!(f, "`exists` in step `{step}` takes no right side"),
+            Self::Comparison { step, op } => write!(f, "`{op}` in step `{step}` lacks its right side"),
         }
     }
 }
@@ -99,7 +133,7 @@ pub enum RunError<E> {
     },
     /// A step's call failed. What blame and retry mean is in the host's error.
     Step {
-        /// The step.
+        /// The step, of a `for_each` step with the item's position: `s2[3]`.
         step: String,
         /// The host's error.
         source: E,
@@ -110,6 +144,24 @@ pub enum RunError<E> {
         by: String,
         /// What is missing.
         message: String,
+    },
+    /// A value is there but cannot be used: a `for_each` that is no array, sides that cannot be compared.
+    Value {
+        /// Who needs it, a step's id.
+        by: String,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// The result needs a step that did not complete.
+    Missing {
+        /// Who needs it: `result`.
+        by: String,
+        /// The step.
+        step: String,
+        /// How that step ended.
+        status: Status,
+        /// The failure that it goes back to; none when a condition was false.
+        cause: Option<Box<RunError<E>>>,
     },
     /// The host answered with something that it must not, such as a task that was never started.
     Protocol {
@@ -138,6 +190,10 @@ impl<E: fmt::Display> fmt::Display for RunError<E> {
             }
             Self::Step { step, source } => write!(f, "step `{step}` failed: {source}"),
             Self::Reference { by, message } => write!(f, "`{by}` needs a value that is not there: {message}"),
+            Self::Value { by, message } => write!(f, "`{by}` cannot use a value: {message}"),
+            Self::Missing { by, step, status, .. } => {
+                write!(f, "`{by}` needs step `{step}`, which is {status}; only a `$default` does without")
+            }
             Self::Protocol { message } => write!(f, "the host broke the protocol: {message}"),
             Self::Host { source } => write!(f, "waiting for a step failed: {source}"),
         }

@@ -1,7 +1,7 @@
 //! Filling the holes of an expression.
 //!
 //! An optional parameter that was not given leaves out the object member that is made of it alone; anywhere else
-//! its absence is an error, because there is no honest text or array item for it.
+//! its absence is an error, because there is no honest text or array item for it. A `$default` gives it a value.
 
 use serde_json::{Map, Value};
 
@@ -24,6 +24,24 @@ pub trait Values {
     /// When it picks nothing, or the response is not there.
     fn reference(&mut self, reference: &Reference) -> Result<Value, Self::Error>;
 
+    /// Returns the value that the jq program `program` picks from the item of a `for_each` step.
+    ///
+    /// # Errors
+    /// When it picks nothing, or there is no item here.
+    fn item(&mut self, program: &str) -> Result<Value, Self::Error>;
+
+    /// Returns the position of that item.
+    ///
+    /// # Errors
+    /// When there is no item here.
+    fn index(&mut self) -> Result<Value, Self::Error>;
+
+    /// Whether `step` gave a response, which decides between the two values of a `$default`. Before a run it is
+    /// taken for granted.
+    fn answered(&self, _step: &str) -> bool {
+        true
+    }
+
     /// Makes the error for a parameter that is needed as part of a larger value but was not given.
     fn absent(&mut self, name: &str) -> Self::Error;
 }
@@ -37,6 +55,16 @@ pub fn evaluate<V: Values + ?Sized>(expression: &Expression, values: &mut V) -> 
         Expression::Literal(value) => value.clone(),
         Expression::Param(name) => return values.parameter(name),
         Expression::From(reference) => values.reference(reference)?,
+        Expression::Item(program) => values.item(program)?,
+        Expression::Index => values.index()?,
+        Expression::Default(first, fallback) => {
+            if first.is_answered(&|step| values.answered(step))
+                && let Some(value) = evaluate(first, values)?
+            {
+                return Ok(Some(value));
+            }
+            return evaluate(fallback, values);
+        }
         Expression::Array(items) => {
             Value::Array(items.iter().map(|item| needed(item, values)).collect::<Result<_, _>>()?)
         }

@@ -5,12 +5,19 @@
 //! | `{"$param": "name"}` | the parameter |
 //! | `{"$from": {"step": "s1", "jq": ".items[0].id"}}` | the one output of the program on that step's response |
 //! | `{"$from": {"step": "s1", "jq": ".items[]", "each": true}}` | all outputs, as an array |
+//! | `{"$item": ".id"}` | the one output of the program on the item of a `for_each` step; `.` is the item itself |
+//! | `{"$index": true}` | the item's position, from 0 |
+//! | `{"$default": [first, fallback]}` | `first`, or `fallback` when a step that `first` uses gave no response |
 //! | `{"$text": ["repo:", {"$param": "owner"}]}` | the parts, joined as text |
 //! | `{"$object": [["$filter", …], …]}` | an object with holes whose keys start with `$` |
 //! | `{"$literal": …}` | the value itself, even if it looks like an expression |
 //!
 //! Any other object key that starts with `$` beside or instead of these is refused, so a misspelt expression is
 //! never sent as data.
+//!
+//! A `$from` of a step with `for_each` runs its program on each response and gives an array of the outputs in item
+//! order; with `each`, the outputs of all responses one after another. Only whole steps are used: one whose items
+//! failed in part counts as missing, except as the first of a `$default`, which takes the responses that are there.
 
 use std::fmt;
 
@@ -46,13 +53,35 @@ pub enum Expression {
     Param(String),
     /// A part of an earlier response.
     From(Reference),
+    /// A part of the item of a `for_each` step, by jq.
+    Item(String),
+    /// The position of that item, from 0.
+    Index,
+    /// A value, and what stands for it when a step that it uses gave no response, or when it is a parameter that
+    /// was not given.
+    Default(Box<Expression>, Box<Expression>),
     /// Parts joined as text.
     Text(Vec<Expression>),
 }
 
-/// An object with a `$` key that is no expression, or nesting beyond [`MAX_DEPTH`].
+/// How much of a step a value needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// Every response.
+    Whole,
+    /// Those that are there, as long as the step was not skipped or blocked and did not fail as a whole.
+    Part,
+}
+
+/// An object with a `$` key that is no expression, nesting beyond [`MAX_DEPTH`], or what is no condition.
 #[derive(Debug)]
 pub struct ExpressionError(String);
+
+impl ExpressionError {
+    pub(crate) fn new(message: &str) -> Self {
+        Self(message.to_owned())
+    }
+}
 
 impl fmt::Display for ExpressionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -67,7 +96,11 @@ impl Expression {
         match self {
             Self::Object(members) => members.iter().for_each(|(_, inner)| inner.walk(visit)),
             Self::Array(items) | Self::Text(items) => items.iter().for_each(|inner| inner.walk(visit)),
-            Self::Literal(_) | Self::Param(_) | Self::From(_) => {}
+            Self::Default(first, fallback) => {
+                first.walk(visit);
+                fallback.walk(visit);
+            }
+            Self::Literal(_) | Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => {}
         }
     }
 
@@ -95,6 +128,41 @@ impl Expression {
         found
     }
 
+    /// Returns the first use of the item or its index, as it is written.
+    #[must_use]
+    pub fn item_use(&self) -> Option<&'static str> {
+        let mut found = None;
+        self.walk(&mut |inner| match inner {
+            Self::Item(_) => found = found.or(Some("$item")),
+            Self::Index => found = found.or(Some("$index")),
+            _ => {}
+        });
+        found
+    }
+
+    /// Adds to `found` the steps for want of which this has no value. `has` says of a step whether as much of it is
+    /// there as is needed; of a `$default` the fallback counts only when the first is lacking.
+    pub(crate) fn lacking<'a>(&'a self, extent: Extent, has: &dyn Fn(&str, Extent) -> bool, found: &mut Vec<&'a str>) {
+        match self {
+            Self::From(reference) if !has(&reference.step, extent) => found.push(&reference.step),
+            Self::Default(first, fallback) => {
+                if !first.is_answered(&|step| has(step, Extent::Part)) {
+                    fallback.lacking(extent, has, found);
+                }
+            }
+            Self::Object(members) => members.iter().for_each(|(_, inner)| inner.lacking(extent, has, found)),
+            Self::Array(items) | Self::Text(items) => items.iter().for_each(|inner| inner.lacking(extent, has, found)),
+            Self::Literal(_) | Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => {}
+        }
+    }
+
+    /// Whether no step is lacking when a part of each is enough.
+    pub(crate) fn is_answered(&self, answered: &dyn Fn(&str) -> bool) -> bool {
+        let mut found = Vec::new();
+        self.lacking(Extent::Part, &|step, _| answered(step), &mut found);
+        found.is_empty()
+    }
+
     /// Whether this is an object once evaluated, whatever the holes hold.
     #[must_use]
     pub fn is_object(&self) -> bool {
@@ -107,8 +175,9 @@ impl Expression {
         let inner = match self {
             Self::Object(members) => members.iter().map(|(_, inner)| inner.depth()).max().unwrap_or(0),
             Self::Array(items) | Self::Text(items) => items.iter().map(Expression::depth).max().unwrap_or(0),
+            Self::Default(first, fallback) => first.depth().max(fallback.depth()),
             Self::Literal(value) => return depth_of(value, 0),
-            Self::Param(_) | Self::From(_) => 0,
+            Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => 0,
         };
         inner + 1
     }
@@ -164,6 +233,9 @@ fn read_dollar(members: Map<String, Value>, depth: usize) -> Result<Expression, 
             ("$literal", inner) if depth_of(&inner, depth) + depth <= MAX_DEPTH => Ok(Expression::Literal(inner)),
             ("$literal", _) => Err(ExpressionError(format!("nested deeper than {MAX_DEPTH} levels"))),
             ("$param", Value::String(name)) => Ok(Expression::Param(name)),
+            ("$item", Value::String(program)) => Ok(Expression::Item(program)),
+            ("$index", Value::Bool(true)) => Ok(Expression::Index),
+            ("$default", Value::Array(parts)) => read_default(parts, depth + 1),
             ("$text", Value::Array(parts)) => Ok(Expression::Text(read_all(parts, depth + 1)?)),
             ("$object", inner) => {
                 let pairs: Vec<(String, Value)> = serde_json::from_value(inner)
@@ -176,6 +248,14 @@ fn read_dollar(members: Map<String, Value>, depth: usize) -> Result<Expression, 
             (key, _) => Err(ExpressionError(format!("`{key}` is not an expression, or its value has the wrong type"))),
         },
         _ => Err(ExpressionError("an expression is an object with one `$` key and no other".to_owned())),
+    }
+}
+
+fn read_default(parts: Vec<Value>, depth: usize) -> Result<Expression, ExpressionError> {
+    let mut parts = read_all(parts, depth)?.into_iter();
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(first), Some(fallback), None) => Ok(Expression::Default(Box::new(first), Box::new(fallback))),
+        _ => Err(ExpressionError("`$default` is a list of two: a value and its fallback".to_owned())),
     }
 }
 
@@ -231,6 +311,11 @@ impl From<Expression> for Value {
             Expression::Array(items) => Value::Array(items.into_iter().map(Value::from).collect()),
             Expression::Param(name) => json!({ "$param": name }),
             Expression::From(reference) => json!({ "$from": reference }),
+            Expression::Item(program) => json!({ "$item": program }),
+            Expression::Index => json!({ "$index": true }),
+            Expression::Default(first, fallback) => {
+                json!({ "$default": [Value::from(*first), Value::from(*fallback)] })
+            }
             Expression::Text(parts) => {
                 json!({ "$text": parts.into_iter().map(Value::from).collect::<Vec<_>>() })
             }

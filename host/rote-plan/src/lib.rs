@@ -4,19 +4,29 @@
 //! parameters and the same answers give the same calls in the same order. A [`Plan`] that came through
 //! [`Plan::parse`] is acyclic, bounded and refers only to steps and parameters that it has. Nothing here knows
 //! what a call does: that is the business of the [`Host`].
+//!
+//! A [`Step`] is one call, or with `for_each` one call for each item of an array. `when` can skip it, `on_error`
+//! can let the run go on without it; what then becomes of the steps that need it is said at [`Status`].
 
+mod condition;
 mod error;
 mod evaluate;
 mod expression;
+mod holes;
+mod outcome;
 mod plan;
+mod progress;
 mod schedule;
 #[cfg(test)]
 mod tests;
 
+pub use condition::{Comparison, Condition, Operator};
 pub use error::{PlanError, RunError};
 pub use evaluate::{Values, evaluate, text_of};
 pub use expression::{Expression, Reference};
+pub use outcome::{Outcome, RunStatus, Status, StepOutcome};
 pub use plan::{
-    MAX_DEPTH, MAX_PARAMETERS, MAX_PLAN_BYTES, MAX_PROGRAM_BYTES, MAX_STEPS, Parameter, Plan, Step, VERSION,
+    DEFAULT_CONCURRENCY, MAX_CONCURRENCY, MAX_DEPTH, MAX_ITEMS, MAX_PARAMETERS, MAX_PLAN_BYTES, MAX_PROGRAM_BYTES,
+    MAX_STEPS, OnError, Parameter, Plan, Step, VERSION,
 };
-pub use schedule::{Call, Host, Outcome, run};
+pub use schedule::{Call, Host, Place, Ran, run};

@@ -1,14 +1,14 @@
 //! The plan: parameters, steps, result; and the checks that make it safe to run.
 //!
-//! Every key is known: an unknown one is refused, because it may mean something to a newer rote. Later versions
-//! of the format add keys and raise `version`.
+//! Every key is known: an unknown one is refused, because it may mean something to a newer rote. A key that is left
+//! out has the meaning that plans had before there was one, and is not written.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Expression, PlanError};
+use crate::{Comparison, Condition, Expression, Operator, PlanError};
 
 /// The version of the format that this crate reads and writes.
 pub const VERSION: u64 = 1;
@@ -22,6 +22,12 @@ pub const MAX_PARAMETERS: usize = 200;
 pub const MAX_DEPTH: usize = 64;
 /// Most bytes of one jq program.
 pub const MAX_PROGRAM_BYTES: usize = 16 << 10;
+/// Most items of one `for_each`.
+pub const MAX_ITEMS: usize = 1_000;
+/// Most calls of one `for_each` step in flight at once, unless it says otherwise (rote.md §4.12).
+pub const DEFAULT_CONCURRENCY: usize = 10;
+/// Most that a step may say (rote.md §4.12). The host's own bound holds besides.
+pub const MAX_CONCURRENCY: usize = 16;
 
 /// A program over tools, as data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +56,7 @@ pub struct Parameter {
     pub default: Option<Value>,
 }
 
-/// One call of one tool.
+/// One call of one tool, or one for each item of an array.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
@@ -65,20 +71,100 @@ pub struct Step {
     /// Steps that must be done first although no value of theirs is used, such as a write before a read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// The condition on which it runs; always without one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub when: Option<Condition>,
+    /// An array of at most [`MAX_ITEMS`] items: one call for each, started in their order.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub for_each: Option<Expression>,
+    /// Most calls in flight at once, 1 to [`MAX_CONCURRENCY`]; [`DEFAULT_CONCURRENCY`] when not given. Only with
+    /// `for_each`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub max_concurrency: Option<usize>,
+    /// What its failure means for the run.
+    #[serde(default, skip_serializing_if = "OnError::is_stop")]
+    pub on_error: OnError,
 }
 
-/// Keeps `"default": null` apart from no default.
-fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+/// What a failure of a step means for the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnError {
+    /// Nothing new starts, and the run fails.
+    #[default]
+    Stop,
+    /// Whatever does not need the step goes on, other items of its own included.
+    Continue,
+}
+
+impl OnError {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_stop(&self) -> bool {
+        *self == Self::Stop
+    }
+}
+
+/// Keeps a key with the value `null` apart from no key.
+fn present<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: serde::Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
 }
 
 impl Step {
-    /// Returns the ids of all steps that must be done first: the explicit needs and those whose responses the
-    /// arguments use.
+    /// Returns a step that has nothing but what every step has.
+    #[must_use]
+    pub fn new(id: String, adapter: String, tool: String, arguments: Expression) -> Self {
+        Self {
+            id,
+            adapter,
+            tool,
+            arguments,
+            needs: Vec::new(),
+            when: None,
+            for_each: None,
+            max_concurrency: None,
+            on_error: OnError::Stop,
+        }
+    }
+
+    /// Returns every expression of the step: the sides of its condition, `for_each`, the arguments.
+    #[must_use]
+    pub fn expressions(&self) -> Vec<&Expression> {
+        let mut found = Vec::new();
+        if let Some(condition) = &self.when {
+            condition.walk(&mut |Comparison { left, right, .. }| {
+                found.push(left);
+                found.extend(right);
+            });
+        }
+        found.extend(&self.for_each);
+        found.push(&self.arguments);
+        found
+    }
+
+    /// Returns the ids of all steps that must have ended first: the explicit needs and those whose responses its
+    /// expressions use, in a `$default` too.
     #[must_use]
     pub fn all_needs(&self) -> BTreeSet<&str> {
-        let derived = self.arguments.references().into_iter().map(|reference| reference.step.as_str());
-        self.needs.iter().map(String::as_str).chain(derived).collect()
+        let references = self.expressions().into_iter().flat_map(Expression::references);
+        let derived = references.map(|reference| reference.step.as_str());
+        let mut all = BTreeSet::new();
+        // Not collected: that sorts first, and each type sorted that way makes the guest larger.
+        self.needs.iter().map(String::as_str).chain(derived).for_each(|need| {
+            all.insert(need);
+        });
+        all
+    }
+
+    /// Returns how many of its calls may be in flight at once.
+    pub(crate) fn concurrency(&self) -> usize {
+        match self.for_each {
+            Some(_) => self.max_concurrency.unwrap_or(DEFAULT_CONCURRENCY),
+            None => 1,
+        }
     }
 }
 
@@ -117,15 +203,16 @@ impl Plan {
         }
         let steps = self.step_ids()?;
         for step in &self.steps {
-            if !step.arguments.is_object() {
-                return Err(PlanError::Arguments { step: step.id.clone() });
-            }
+            check_step(step)?;
             if let Some(unknown) = step.needs.iter().find(|id| !steps.contains(id.as_str())) {
                 return Err(PlanError::UnknownStep { by: step.id.clone(), step: unknown.clone() });
             }
-            self.check_expression(&step.id, &step.arguments, &steps)?;
+            for expression in step.expressions() {
+                self.check_expression(&step.id, expression, &steps)?;
+            }
         }
         self.check_expression("result", &self.result, &steps)?;
+        check_no_item("result".to_owned(), &self.result)?;
         self.check_cycles()
     }
 
@@ -153,9 +240,15 @@ impl Plan {
             if !steps.contains(reference.step.as_str()) {
                 return Err(PlanError::UnknownStep { by: by.to_owned(), step: reference.step.clone() });
             }
-            if reference.jq.len() > MAX_PROGRAM_BYTES {
-                return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
-            }
+        }
+        let mut longest = 0;
+        expression.walk(&mut |inner| match inner {
+            Expression::From(reference) => longest = longest.max(reference.jq.len()),
+            Expression::Item(program) => longest = longest.max(program.len()),
+            _ => {}
+        });
+        if longest > MAX_PROGRAM_BYTES {
+            return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
         }
         Ok(())
     }
@@ -180,6 +273,59 @@ impl Plan {
                 return Err(PlanError::Cycle { steps: steps.collect() });
             }
         }
+    }
+}
+
+/// Checks what a step says of itself, without looking at the plan around it.
+fn check_step(step: &Step) -> Result<(), PlanError> {
+    let id = || step.id.clone();
+    if !step.arguments.is_object() {
+        return Err(PlanError::Arguments { step: id() });
+    }
+    match &step.for_each {
+        Some(items) => {
+            check_no_item(format!("{}.for_each", step.id), items)?;
+            check_items(&step.id, items)?;
+        }
+        None => check_no_item(id(), &step.arguments)?,
+    }
+    if let Some(most) = step.max_concurrency
+        && (step.for_each.is_none() || !(1..=MAX_CONCURRENCY).contains(&most))
+    {
+        return Err(PlanError::Concurrency { step: id() });
+    }
+    let Some(condition) = &step.when else { return Ok(()) };
+    if condition.depth() > MAX_DEPTH {
+        return Err(PlanError::TooLarge { what: "levels of nesting", limit: MAX_DEPTH });
+    }
+    let mut wrong = Ok(());
+    condition.walk(&mut |Comparison { left, op, right }| {
+        let sides =
+            std::iter::once(left).chain(right).try_for_each(|side| check_no_item(format!("{}.when", step.id), side));
+        let misshapen = right.is_none() != (*op == Operator::Exists);
+        let shape = if misshapen { Err(PlanError::Comparison { step: id(), op: op.name() }) } else { Ok(()) };
+        if wrong.is_ok() {
+            wrong = sides.and(shape);
+        }
+    });
+    wrong
+}
+
+/// Refuses a `for_each` that can be seen not to be an array, or to be too long.
+fn check_items(step: &str, items: &Expression) -> Result<(), PlanError> {
+    let count = match items {
+        Expression::Literal(Value::Array(items)) => items.len(),
+        Expression::Array(items) => items.len(),
+        Expression::Param(_) | Expression::From(_) | Expression::Default(..) => 0,
+        _ => return Err(PlanError::ForEach { step: step.to_owned() }),
+    };
+    if count > MAX_ITEMS { Err(PlanError::TooLarge { what: "items", limit: MAX_ITEMS }) } else { Ok(()) }
+}
+
+fn check_no_item(by: String, expression: &Expression) -> Result<(), PlanError> {
+    match expression.item_use() {
+        Some(used) => Err(PlanError::Item { by, used }),
+        None => Ok(()),
     }
 }
 

@@ -1,15 +1,23 @@
-//! Runs a plan: each step as soon as everything it needs is done, without barriers between levels.
+//! Runs a plan: each step as soon as everything it needs has ended, without barriers between levels.
 //!
-//! Steps that are ready at the same moment start in the order of the plan. After the first failure nothing new
-//! starts; what is running is waited for, because its effects happen anyway and must be recorded; then the
-//! first failure is reported. Limits on concurrency are the host's.
+//! What is ready at the same moment starts in the order of the plan, the items of one step in the order of its
+//! array, so the calls and their order follow from the plan, the parameters and the answers in the order in which
+//! they arrive. How each step ends does not depend on that order either, unless a failure stops the run: then
+//! nothing new starts; what is running is waited for, because its effects happen anyway and must be recorded; and
+//! the first failure is reported. Only the calls of one `for_each` are bounded here; all others are the host's to
+//! bound.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde_json::{Map, Value};
 
-use crate::evaluate::{Values, evaluate};
-use crate::{Plan, Reference, RunError, Step};
+use crate::condition::{holds, kind};
+use crate::evaluate::evaluate;
+use crate::expression::Extent;
+use crate::holes::{Holes, Memo};
+use crate::progress::{Phase, Progress, State};
+use crate::{MAX_ITEMS, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
 
 /// One call, ready to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,10 +30,26 @@ pub struct Call {
     pub arguments: Value,
 }
 
-/// What makes the calls and reads the responses.
+/// Where in the plan a call stands; as text `s2`, or `s2[3]` for the fourth item.
+#[derive(Debug, Clone, Copy)]
+pub struct Place<'a> {
+    /// The step.
+    pub step: &'a Step,
+    /// The position of the item, from 0; `None` for a step without `for_each`, or for its failure as a whole.
+    pub item: Option<usize>,
+}
+
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.step.id)?;
+        self.item.map_or(Ok(()), |item| write!(f, "[{item}]"))
+    }
+}
+
+/// What makes the calls, reads the responses and is told how it goes.
 pub trait Host {
     /// A received response.
-    type Response: Clone;
+    type Response;
     /// Why a call or a query failed.
     type Error;
 
@@ -33,7 +57,7 @@ pub trait Host {
     ///
     /// # Errors
     /// When the call cannot even start.
-    fn start(&mut self, step: &Step, call: Call) -> Result<u32, Self::Error>;
+    fn start(&mut self, place: Place<'_>, call: Call) -> Result<u32, Self::Error>;
 
     /// Waits until one of `tasks` is done; returns its position in `tasks` and how it ended.
     ///
@@ -48,44 +72,53 @@ pub trait Host {
     /// When the program fails.
     fn query(&mut self, response: &Self::Response, program: &str) -> Result<Vec<Value>, Self::Error>;
 
-    /// Is told how a step ended, in the order in which steps end.
-    fn finished(&mut self, _step: &Step, _outcome: Result<&Self::Response, &Self::Error>) {}
+    /// Runs a jq program on a value and returns its outputs.
+    ///
+    /// # Errors
+    /// When the program fails.
+    fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, Self::Error>;
+
+    /// Whether a failure stops the run even where the plan says to continue, such as a call that a person must
+    /// confirm first.
+    fn is_final(&self, _error: &Self::Error) -> bool {
+        false
+    }
+
+    /// Is told that the calls of a step are about to start.
+    fn started(&mut self, _step: &Step) {}
+
+    /// Is told how a call ended, or that it could not be made, in the order in which that happens.
+    fn finished(&mut self, _place: Place<'_>, _outcome: Result<&Self::Response, &RunError<Self::Error>>) {}
+
+    /// Is told how a step ended, once for each step that started, was skipped or was blocked. The failure that
+    /// stops the run is not among those of the outcome.
+    fn settled(&mut self, _step: &Step, _outcome: &StepOutcome<Self::Response, Self::Error>) {}
 }
 
-/// How a run ended well.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome<R> {
-    /// The value of the plan's result.
-    pub result: Value,
-    /// The response of each step, by step id.
-    pub responses: BTreeMap<String, R>,
-}
+/// What a run with the host `H` comes to.
+pub type Ran<H> = Result<Outcome<<H as Host>::Response, <H as Host>::Error>, RunError<<H as Host>::Error>>;
 
 /// Runs a plan that was validated.
 ///
 /// # Errors
-/// See [`RunError`]; when a step fails, the first failure.
-pub fn run<H: Host + ?Sized>(
-    plan: &Plan,
-    parameters: &Map<String, Value>,
-    host: &mut H,
-) -> Result<Outcome<H::Response>, RunError<H::Error>> {
+/// See [`RunError`]; when a failure stops the run, that failure.
+pub fn run<H: Host + ?Sized>(plan: &Plan, parameters: &Map<String, Value>, host: &mut H) -> Ran<H> {
     check_parameters(plan, parameters)?;
-    let mut running = Running { plan, parameters, host, responses: BTreeMap::new(), tasks: Vec::new() };
-    let mut started = vec![false; plan.steps.len()];
-    let mut failure = None;
+    let mut running =
+        Running { plan, parameters, host, progress: Progress::of(plan), tasks: Vec::new(), failure: None };
     loop {
-        if failure.is_none() {
-            failure = running.start_ready(&mut started).err();
-        }
+        // An end, such as of a step that is skipped, may make an earlier step of the plan ready.
+        while running.failure.is_none() && running.pass() {}
         if running.tasks.is_empty() {
             break;
         }
-        if let Some(error) = running.wait()? {
-            failure.get_or_insert(error);
-        }
+        running.wait()?;
     }
-    match failure {
+    // Of what was begun when the run stopped.
+    for position in 0..plan.steps.len() {
+        running.settle_if_done(position);
+    }
+    match running.failure {
         Some(error) => Err(error),
         None => running.finish(),
     }
@@ -107,115 +140,231 @@ struct Running<'a, H: Host + ?Sized> {
     plan: &'a Plan,
     parameters: &'a Map<String, Value>,
     host: &'a mut H,
-    responses: BTreeMap<String, H::Response>,
-    /// Tasks that were started and not yet seen to end, each with the position of its step.
-    tasks: Vec<(u32, usize)>,
+    progress: Progress<'a, H::Response, H::Error>,
+    /// Tasks that were started and not yet seen to end.
+    tasks: Vec<Task>,
+    /// What stops the run.
+    failure: Option<RunError<H::Error>>,
 }
 
-impl<H: Host + ?Sized> Running<'_, H> {
-    /// Starts every step whose needs are met and that has not started.
-    fn start_ready(&mut self, started: &mut [bool]) -> Result<(), RunError<H::Error>> {
-        let plan = self.plan;
-        for (position, step) in plan.steps.iter().enumerate() {
-            let ready = || step.all_needs().iter().all(|need| self.responses.contains_key(*need));
-            if started[position] || !ready() {
-                continue;
+/// A call in flight.
+struct Task {
+    handle: u32,
+    /// Of its step in the plan.
+    position: usize,
+    item: Option<usize>,
+}
+
+impl<'a, H: Host + ?Sized> Running<'a, H> {
+    /// Goes once through the plan and starts what can start; whether a step ended that way.
+    fn pass(&mut self) -> bool {
+        let mut ended = false;
+        for position in 0..self.plan.steps.len() {
+            if self.progress.is_ready(position) {
+                self.open(position);
             }
-            started[position] = true;
-            let arguments =
-                evaluate(&step.arguments, &mut Holes { running: self, by: &step.id, null_is_missing: true })?;
-            let call = Call {
-                adapter: step.adapter.clone(),
-                tool: step.tool.clone(),
-                arguments: arguments.unwrap_or_else(|| Value::Object(Map::new())),
-            };
-            match self.host.start(step, call) {
-                Ok(task) => self.tasks.push((task, position)),
-                Err(source) => {
-                    self.host.finished(step, Err(&source));
-                    return Err(RunError::Step { step: step.id.clone(), source });
-                }
+            while self.failure.is_none() && self.has_room(position) {
+                self.start_next(position);
+            }
+            ended |= self.settle_if_done(position);
+            if self.failure.is_some() {
+                break;
             }
         }
-        Ok(())
+        ended
     }
 
-    /// Waits for one task; returns the failure of its step, if it failed.
-    fn wait(&mut self) -> Result<Option<RunError<H::Error>>, RunError<H::Error>> {
-        let tasks: Vec<u32> = self.tasks.iter().map(|(task, _)| *task).collect();
-        let (index, outcome) = self.host.wait_any(&tasks).map_err(|source| RunError::Host { source })?;
+    fn has_room(&self, position: usize) -> bool {
+        let State { phase, step, items, next, in_flight, .. } = &self.progress.states[position];
+        matches!(phase, Phase::Started) && *next < items.len() && *in_flight < step.concurrency()
+    }
+
+    /// Decides whether a step runs, and for which items.
+    fn open(&mut self, position: usize) {
+        let step = self.progress.states[position].step;
+        let undecided = !self.progress.undecided(step).is_empty();
+        match &step.when {
+            Some(condition) if !undecided => {
+                match holds(condition, &mut self.holes(&step.id, None, &mut Memo::new())) {
+                    Ok(true) => {}
+                    Ok(false) => return self.pass_over(position, Vec::new()),
+                    Err(error) => {
+                        self.begin(position, Vec::new());
+                        return self.fail(position, None, error);
+                    }
+                }
+            }
+            _ => {}
+        }
+        let lacking = self.progress.lacking(step);
+        if !lacking.is_empty() {
+            return self.pass_over(position, lacking);
+        }
+        match self.items(step) {
+            Ok(items) => self.begin(position, items),
+            Err(error) => {
+                self.begin(position, Vec::new());
+                self.fail(position, None, error);
+            }
+        }
+    }
+
+    fn begin(&mut self, position: usize, items: Vec<Option<Value>>) {
+        let state = &mut self.progress.states[position];
+        state.phase = Phase::Started;
+        state.items = items;
+        self.host.started(state.step);
+    }
+
+    /// Ends a step that does not run, for want of `lacking` or because its condition is false.
+    fn pass_over(&mut self, position: usize, lacking: Vec<&str>) {
+        let was_skipped =
+            |step: &str| self.progress.ended(step).is_some_and(|(_, outcome)| outcome.status == Status::Skipped);
+        let blocks = lacking.iter().any(|step| !was_skipped(step));
+        let mut because: Vec<String> = Vec::new();
+        for step in lacking {
+            if was_skipped(step) != blocks && !because.iter().any(|known| known == step) {
+                because.push(step.to_owned());
+            }
+        }
+        let state = &mut self.progress.states[position];
+        state.outcome.status = if blocks { Status::Blocked } else { Status::Skipped };
+        state.outcome.because = because;
+        // No items: it is settled in the same pass.
+        state.phase = Phase::Started;
+    }
+
+    /// Returns the items of a step, a single `None` when it is not run for each of something.
+    fn items(&mut self, step: &'a Step) -> Result<Vec<Option<Value>>, RunError<H::Error>> {
+        let Some(items) = &step.for_each else { return Ok(vec![None]) };
+        let unfit = |message: String| RunError::Value { by: step.id.clone(), message };
+        match evaluate(items, &mut self.holes(&step.id, None, &mut Memo::new()).strict())? {
+            Some(Value::Array(items)) if items.len() <= MAX_ITEMS => Ok(items.into_iter().map(Some).collect()),
+            Some(Value::Array(items)) => {
+                Err(unfit(format!("`for_each` has {} items, at most {MAX_ITEMS} are allowed", items.len())))
+            }
+            Some(other) => Err(unfit(format!("`for_each` is {}, not an array", kind(&other)))),
+            None => Err(unfit("`for_each` is a parameter that was not given".to_owned())),
+        }
+    }
+
+    /// Starts the call of the next item.
+    fn start_next(&mut self, position: usize) {
+        let state = &mut self.progress.states[position];
+        let step = state.step;
+        let value = state.items[state.next].take();
+        let item = value.is_some().then_some(state.next);
+        state.next += 1;
+        let mut memo = std::mem::take(&mut state.memo);
+        let place = Place { step, item };
+        let by = place.to_string();
+        let mut holes = self.holes(&by, item.zip(value.as_ref()), &mut memo).strict();
+        let arguments = evaluate(&step.arguments, &mut holes);
+        self.progress.states[position].memo = memo;
+        let started = arguments.and_then(|arguments| {
+            let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
+            let call = Call { adapter: step.adapter.clone(), tool: step.tool.clone(), arguments };
+            self.host.start(place, call).map_err(|source| RunError::Step { step: by.clone(), source })
+        });
+        match started {
+            Ok(handle) => {
+                self.progress.states[position].in_flight += 1;
+                self.tasks.push(Task { handle, position, item });
+            }
+            Err(error) => self.fail(position, item, error),
+        }
+    }
+
+    /// Waits for one task and takes its answer.
+    fn wait(&mut self) -> Result<(), RunError<H::Error>> {
+        let handles: Vec<u32> = self.tasks.iter().map(|task| task.handle).collect();
+        let (index, outcome) = self.host.wait_any(&handles).map_err(|source| RunError::Host { source })?;
         if index >= self.tasks.len() {
             let message = format!("it reported task {index} of {}", self.tasks.len());
             return Err(RunError::Protocol { message });
         }
-        let (_, position) = self.tasks.remove(index);
-        let plan = self.plan;
-        let step = &plan.steps[position];
-        self.host.finished(step, outcome.as_ref());
+        let Task { position, item, .. } = self.tasks.remove(index);
+        let state = &mut self.progress.states[position];
+        state.in_flight -= 1;
+        let place = Place { step: state.step, item };
         match outcome {
             Ok(response) => {
-                self.responses.insert(step.id.clone(), response);
-                Ok(None)
+                self.host.finished(place, Ok(&response));
+                state.outcome.responses.insert(item, response);
             }
-            Err(source) => Ok(Some(RunError::Step { step: step.id.clone(), source })),
+            Err(source) => self.fail(position, item, RunError::Step { step: place.to_string(), source }),
+        }
+        self.settle_if_done(position);
+        Ok(())
+    }
+
+    /// Takes note of a failure: of a call, or with no item of the step.
+    fn fail(&mut self, position: usize, item: Option<usize>, error: RunError<H::Error>) {
+        let state = &mut self.progress.states[position];
+        state.failed += 1;
+        self.host.finished(Place { step: state.step, item }, Err(&error));
+        let is_final = matches!(&error, RunError::Step { source, .. } if self.host.is_final(source));
+        if is_final || state.step.on_error == OnError::Stop {
+            self.failure.get_or_insert(error);
+        } else {
+            state.outcome.failures.insert(item, error);
         }
     }
 
-    fn finish(mut self) -> Result<Outcome<H::Response>, RunError<H::Error>> {
+    /// Ends a step of which nothing is left to do, and all that is begun when the run stops; whether it did.
+    fn settle_if_done(&mut self, position: usize) -> bool {
+        let stops = self.failure.is_some();
+        let State { phase, outcome, step, items, next, in_flight, failed, memo, .. } =
+            &mut self.progress.states[position];
+        let left = *next < items.len();
+        if !matches!(phase, Phase::Started) || *in_flight > 0 || (left && !stops) {
+            return false;
+        }
+        if *failed > 0 || left {
+            outcome.status = if outcome.responses.is_empty() { Status::Failed } else { Status::Partial };
+        }
+        *phase = Phase::Ended;
+        *items = Vec::new();
+        *memo = Memo::new();
+        self.host.settled(step, outcome);
+        true
+    }
+
+    /// Returns the values for an evaluation; `null` is one of them.
+    fn holes<'b>(&'b mut self, by: &'b str, item: Option<(usize, &'b Value)>, memo: &'b mut Memo) -> Holes<'b, H> {
+        let Self { plan, parameters, host, progress, .. } = self;
+        Holes { plan, parameters, host: &mut **host, progress, by, item, memo, null_is_missing: false }
+    }
+
+    fn finish(mut self) -> Ran<H> {
         let plan = self.plan;
-        let mut holes = Holes { running: &mut self, by: "result", null_is_missing: false };
-        let result = evaluate(&plan.result, &mut holes)?.unwrap_or(Value::Null);
-        Ok(Outcome { result, responses: self.responses })
-    }
-}
-
-/// The values of holes during a run.
-struct Holes<'a, 'b, H: Host + ?Sized> {
-    running: &'a mut Running<'b, H>,
-    by: &'a str,
-    /// A request must not carry `null` where the recorded one had a value; a result may.
-    null_is_missing: bool,
-}
-
-impl<H: Host + ?Sized> Holes<'_, '_, H> {
-    fn missing(&self, message: String) -> RunError<H::Error> {
-        RunError::Reference { by: self.by.to_owned(), message }
-    }
-}
-
-impl<H: Host + ?Sized> Values for Holes<'_, '_, H> {
-    type Error = RunError<H::Error>;
-
-    fn parameter(&mut self, name: &str) -> Result<Option<Value>, Self::Error> {
-        let default = self.running.plan.parameters.get(name).and_then(|parameter| parameter.default.clone());
-        Ok(self.running.parameters.get(name).cloned().or(default))
-    }
-
-    fn reference(&mut self, reference: &Reference) -> Result<Value, Self::Error> {
-        let Reference { step, jq, each } = reference;
-        let response = self.running.responses.get(step).cloned();
-        let response = response.ok_or_else(|| self.missing(format!("step `{step}` has no response")))?;
-        let mut outputs = self
-            .running
-            .host
-            .query(&response, jq)
-            .map_err(|source| RunError::Step { step: self.by.to_owned(), source })?;
-        if *each {
-            return Ok(Value::Array(outputs));
+        let mut lacking = Vec::new();
+        plan.result.lacking(Extent::Whole, &|step, extent| self.progress.has(step, extent), &mut lacking);
+        if let Some(step) = lacking.first() {
+            return Err(self.missing(step));
         }
-        match (outputs.pop(), outputs.len()) {
-            (Some(Value::Null), 0) if self.null_is_missing => {
-                Err(self.missing(format!("`{jq}` of step `{step}` is null")))
+        let result = evaluate(&plan.result, &mut self.holes("result", None, &mut Memo::new()))?;
+        let mut status = RunStatus::Completed;
+        let mut steps = BTreeMap::new();
+        for State { step, outcome, .. } in self.progress.states {
+            if !matches!(outcome.status, Status::Completed | Status::Skipped) {
+                status = RunStatus::Partial;
             }
-            (Some(value), 0) => Ok(value),
-            (None, _) => Err(self.missing(format!("`{jq}` of step `{step}` has no output"))),
-            (Some(_), more) => {
-                Err(self.missing(format!("`{jq}` of step `{step}` has {} outputs, one is needed", more + 1)))
-            }
+            steps.insert(step.id.clone(), outcome);
         }
+        Ok(Outcome { status, result: result.unwrap_or(Value::Null), steps })
     }
 
-    fn absent(&mut self, name: &str) -> Self::Error {
-        self.missing(format!("parameter `{name}` was not given"))
+    /// Says that the result needs `step`, and goes back to the failure that is behind it.
+    fn missing(mut self, step: &str) -> RunError<H::Error> {
+        let status = self.progress.ended(step).map_or(Status::Blocked, |(_, outcome)| outcome.status);
+        let mut cause = None;
+        let mut behind = Some(step.to_owned());
+        while let Some(position) = behind.and_then(|step| self.progress.positions.get(step.as_str()).copied()) {
+            let outcome = &mut self.progress.states[position].outcome;
+            cause = outcome.failures.pop_first().map(|(_, error)| Box::new(error));
+            behind = if cause.is_none() { outcome.because.first().cloned() } else { None };
+        }
+        RunError::Missing { by: "result".to_owned(), step: step.to_owned(), status, cause }
     }
 }
