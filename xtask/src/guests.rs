@@ -6,15 +6,18 @@
 //! remapped and crate identities fixed, so that bytes do not depend on where the repository or cargo's home is.
 
 mod build;
+mod script;
 mod surface;
 mod toolchain;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use self::build::Built;
 use self::toolchain::Toolchain;
 
 /// A guest of the repository.
@@ -35,11 +38,14 @@ enum Form {
     Module,
     /// The module wrapped as a component.
     Component,
+    /// The module after its initialization, with the SDK compiled in, wrapped as a component.
+    Script,
 }
 
-const GUESTS: [Guest; 3] = [
+const GUESTS: [Guest; 4] = [
     Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Module },
     Guest { folder: "flows/_plan", built: "rote_plan_guest.wasm", committed: "plan.wasm", form: Form::Component },
+    Guest { folder: "flows/_js", built: "rote_js_guest.wasm", committed: "js.wasm", form: Form::Script },
     Guest { folder: "flows/_query", built: "rote_query_guest.wasm", committed: "query.wasm", form: Form::Component },
 ];
 
@@ -52,16 +58,25 @@ struct Lock {
     bytes: usize,
     compiler: String,
     linker: String,
+    /// What else it was made with, with versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    tools: BTreeMap<String, String>,
 }
 
 impl Lock {
-    fn of(bytes: &[u8], toolchain: &Toolchain) -> Self {
+    fn of(built: &Built, toolchain: &Toolchain) -> Self {
         Self {
-            sha256: hex::encode(Sha256::digest(bytes)),
-            bytes: bytes.len(),
+            sha256: hex::encode(Sha256::digest(&built.bytes)),
+            bytes: built.bytes.len(),
             compiler: toolchain.compiler.clone(),
             linker: toolchain.linker.clone(),
+            tools: built.tools.clone(),
         }
+    }
+
+    /// Whether both were made with the same tools, so that their bytes can be compared.
+    fn same_tools(&self, other: &Self) -> bool {
+        self.compiler == other.compiler && self.linker == other.linker && self.tools == other.tools
     }
 
     fn read(folder: &Path) -> Result<Self> {
@@ -87,11 +102,11 @@ pub(crate) fn run(check: bool) -> Result<()> {
     println!("guests: {}, {}", toolchain.compiler, toolchain.linker);
     let mut failures = Vec::new();
     for guest in &GUESTS {
-        let bytes = build::build(guest, &root, &toolchain, check)?;
+        let built = build::build(guest, &root, &toolchain, check)?;
         let folder = root.join(guest.folder);
-        let lock = Lock::of(&bytes, &toolchain);
-        let outcome =
-            if check { compare(guest, &folder, &bytes, &lock) } else { replace(guest, &folder, &bytes, &lock) };
+        let lock = Lock::of(&built, &toolchain);
+        let bytes = &built.bytes;
+        let outcome = if check { compare(guest, &folder, bytes, &lock) } else { replace(guest, &folder, bytes, &lock) };
         match outcome {
             Ok(what) => println!("{}: {what}", guest.committed),
             Err(error) => failures.push(format!("{}: {error:#}", guest.committed)),
@@ -115,7 +130,7 @@ fn compare(guest: &Guest, folder: &Path, rebuilt: &[u8], lock: &Lock) -> Result<
         "the committed file has sha256 {digest}, its lock file names {}; run `cargo xtask guests`",
         recorded.sha256
     );
-    if recorded.compiler == lock.compiler && recorded.linker == lock.linker {
+    if recorded.same_tools(lock) {
         ensure!(
             committed == rebuilt,
             "rebuilt from source it has sha256 {}, committed is {digest}; run `cargo xtask guests`",
@@ -125,8 +140,9 @@ fn compare(guest: &Guest, folder: &Path, rebuilt: &[u8], lock: &Lock) -> Result<
     }
     let (before, after) = (surface::read(&committed)?, surface::read(rebuilt)?);
     ensure!(before == after, "rebuilt from source it has another surface: {after:?}, committed is {before:?}");
+    let tools: String = recorded.tools.iter().map(|(name, version)| format!(", {name} {version}")).collect();
     Ok(format!(
-        "rebuilt from source with the same imports and exports; bytes not compared, since it was committed from {}, {}",
+        "rebuilt from source with the same imports and exports; bytes not compared, since it was committed from {}, {}{tools}",
         recorded.compiler, recorded.linker
     ))
 }

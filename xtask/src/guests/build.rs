@@ -1,16 +1,48 @@
 //! Builds one guest.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use wit_component::ComponentEncoder;
 
+use super::script::ScriptTools;
 use super::toolchain::{TARGET, Toolchain};
 use super::{Form, Guest};
 
-/// Builds `guest` and returns the bytes to commit.
-pub(super) fn build(guest: &Guest, root: &Path, toolchain: &Toolchain, locked: bool) -> Result<Vec<u8>> {
+/// A built guest.
+pub(super) struct Built {
+    /// The bytes to commit.
+    pub(super) bytes: Vec<u8>,
+    /// What made it beside compiler and linker, with versions.
+    pub(super) tools: BTreeMap<String, String>,
+}
+
+/// Builds `guest`.
+pub(super) fn build(guest: &Guest, root: &Path, toolchain: &Toolchain, locked: bool) -> Result<Built> {
+    let folder = root.join(guest.folder);
+    let script = match guest.form {
+        Form::Script => Some(ScriptTools::find(&folder, &toolchain.target_dir)?),
+        Form::Module | Form::Component => None,
+    };
+    let module = module(guest, root, toolchain, locked, script.as_ref())?;
+    let bytes = match (guest.form, &script) {
+        (Form::Module, _) => read(&module)?,
+        (_, None) => component(&read(&module)?, guest)?,
+        (_, Some(script)) => component(&script.snapshot(&module)?, guest)?,
+    };
+    Ok(Built { bytes, tools: script.map(|script| script.versions).unwrap_or_default() })
+}
+
+/// Has cargo build the core module and returns where it is.
+fn module(
+    guest: &Guest,
+    root: &Path,
+    toolchain: &Toolchain,
+    locked: bool,
+    script: Option<&ScriptTools>,
+) -> Result<PathBuf> {
     let target_dir = toolchain.target_dir.join("guests");
     let manifest = root.join(guest.folder).join("Cargo.toml");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -29,18 +61,25 @@ pub(super) fn build(guest: &Guest, root: &Path, toolchain: &Toolchain, locked: b
         cargo.arg("--locked");
     }
     toolchain.apply(&mut cargo)?;
+    if let Some(script) = script {
+        script.apply(&mut cargo, root)?;
+    }
     let status = cargo.status().context("cannot start cargo")?;
     ensure!(status.success(), "`{}` does not build", guest.folder);
-    let built = target_dir.join(TARGET).join("release").join(guest.built);
-    let module = std::fs::read(&built).with_context(|| format!("cannot read `{}`", built.display()))?;
-    match guest.form {
-        Form::Module => Ok(module),
-        Form::Component => ComponentEncoder::default()
-            .validate(true)
-            .module(&module)
-            .and_then(ComponentEncoder::encode)
-            .with_context(|| format!("cannot wrap `{}` as a component", built.display())),
-    }
+    Ok(target_dir.join(TARGET).join("release").join(guest.built))
+}
+
+/// Wraps a core module as a component. What its world does not name, such as helpers' exports, is left out.
+fn component(module: &[u8], guest: &Guest) -> Result<Vec<u8>> {
+    ComponentEncoder::default()
+        .validate(true)
+        .module(module)
+        .and_then(ComponentEncoder::encode)
+        .with_context(|| format!("cannot wrap `{}` as a component", guest.built))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).with_context(|| format!("cannot read `{}`", path.display()))
 }
 
 /// Compiler flags that take this machine's paths out of the bytes. A later prefix wins over an earlier one.

@@ -108,7 +108,8 @@ fn linker_version(linkers: &[PathBuf]) -> Result<String> {
     output(&linker, &["-flavor", "wasm", "--version"])
 }
 
-fn output(program: &Path, arguments: &[&str]) -> Result<String> {
+/// Returns what a program prints, without the white space around it.
+pub(super) fn output(program: &Path, arguments: &[&str]) -> Result<String> {
     let output = Command::new(program)
         .args(arguments)
         .output()

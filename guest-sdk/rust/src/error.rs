@@ -1,0 +1,164 @@
+//! The one error type of a flow.
+
+use std::fmt;
+
+use crate::Response;
+
+/// What a flow and the SDK's functions return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why something failed: the host's typed error (`rote:base/types.error`), or the flow's own.
+///
+/// An error of the host that a flow passes on with `?` reaches the host unchanged, so that the caller of the flow sees
+/// the host's own error with its kind and hint.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// Refused by policy. Blame: caller. Retry: no.
+    Denied(Denial),
+    /// A person must confirm first. Blame: nobody. Retry: after that, unchanged.
+    ConfirmationNeeded(Challenge),
+    /// The installed adapter is not the pinned one. Blame: drift. Retry: after re-pinning.
+    FingerprintMismatch(String),
+    /// A credential is missing or was refused. Blame: user. Retry: after `rote token set`.
+    Auth(String),
+    /// The remote answered with status 400 or above; the answer is recorded and can be queried. Blame: remote or
+    /// arguments.
+    Http(Response),
+    /// The remote could not be reached, or broke the protocol. Blame: remote. Retry: may help for reads.
+    Upstream(String),
+    /// The arguments do not fit. Blame: guest or caller. Retry: no.
+    InvalidInput(Vec<Problem>),
+    /// Nothing of that name. Blame: caller. Retry: no.
+    NotFound(String),
+    /// A bound on time, memory, bytes or steps was reached. Retry: no.
+    Limit(String),
+    /// The host failed. Retry: may help.
+    Internal(String),
+    /// The flow's own error. Blame: flow. To the caller it is a general failure of the flow with this text.
+    Flow(String),
+}
+
+/// A refusal by policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The rule that decided, such as `deny_list` or `egress.address`.
+    pub rule: String,
+    /// What was refused, and of which object.
+    pub message: String,
+    /// The command that would allow it; empty when none would.
+    pub hint: String,
+}
+
+/// A call that waits for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Challenge {
+    /// The tool, `adapter/tool`.
+    pub tool: String,
+    /// What the call would do, in one sentence.
+    pub impact: String,
+}
+
+/// One problem with arguments or parameters.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// JSON pointer to what is at fault; empty for the whole.
+    pub pointer: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl Error {
+    /// Makes an error of the flow's own, from a text or from another error.
+    #[must_use]
+    pub fn msg(message: impl fmt::Display) -> Self {
+        Self::Flow(message.to_string())
+    }
+
+    /// Returns the status of the recorded answer when the remote answered with an error.
+    #[must_use]
+    pub fn status(&self) -> Option<u16> {
+        match self {
+            Self::Http(response) => Some(response.status()),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(denial) => write!(f, "{} (rule `{}`)", denial.message, denial.rule),
+            Self::ConfirmationNeeded(challenge) => {
+                write!(f, "`{}` needs a person's confirmation: {}", challenge.tool, challenge.impact)
+            }
+            Self::Http(response) => write!(f, "the remote answered {} (@{})", response.status(), response.id()),
+            Self::InvalidInput(problems) => {
+                for (index, problem) in problems.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { "; " })?;
+                    f.write_str(&problem.pointer)?;
+                    f.write_str(if problem.pointer.is_empty() { "" } else { " " })?;
+                    f.write_str(&problem.message)?;
+                }
+                Ok(())
+            }
+            Self::FingerprintMismatch(text)
+            | Self::Auth(text)
+            | Self::Upstream(text)
+            | Self::NotFound(text)
+            | Self::Limit(text)
+            | Self::Internal(text)
+            | Self::Flow(text) => f.write_str(text),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<serde_json::Error> for Error {
+    fn from(error: serde_json::Error) -> Self {
+        Self::msg(error)
+    }
+}
+
+/// Says that a value does not fit the type that the flow asked for.
+pub(crate) fn misfit(what: &str, name: &str, Problem { pointer, message }: Problem) -> Error {
+    let separator = if pointer.is_empty() { "" } else { ": " };
+    Error::Flow(format!("{what} `{name}` does not fit: {pointer}{separator}{message}"))
+}
+
+/// Returns from the flow with an [`Error::Flow`] of a formatted text.
+///
+/// ```
+/// fn positive(number: i64) -> rote_sdk::Result<i64> {
+///     if number <= 0 {
+///         rote_sdk::bail!("{number} is not positive");
+///     }
+///     Ok(number)
+/// }
+/// assert_eq!(positive(-1).unwrap_err().to_string(), "-1 is not positive");
+/// ```
+#[macro_export]
+macro_rules! bail {
+    ($($message:tt)+) => {
+        return ::core::result::Result::Err($crate::Error::Flow(::std::format!($($message)+)))
+    };
+}
+
+/// Returns from the flow with an [`Error::Flow`] of a formatted text unless a condition holds.
+///
+/// ```
+/// fn positive(number: i64) -> rote_sdk::Result<i64> {
+///     rote_sdk::ensure!(number > 0, "{number} is not positive");
+///     Ok(number)
+/// }
+/// assert!(positive(0).is_err());
+/// ```
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $($message:tt)+) => {
+        if !$condition {
+            $crate::bail!($($message)+);
+        }
+    };
+}

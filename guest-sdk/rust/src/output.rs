@@ -1,0 +1,37 @@
+//! What a run shows and returns.
+
+use serde::Serialize;
+
+use crate::Result;
+use crate::host::HostHandle;
+
+/// What the run shows and returns. The host caps each text and removes terminal escapes from it.
+#[derive(Debug, Clone)]
+pub struct Output {
+    pub(crate) host: HostHandle,
+}
+
+impl Output {
+    /// Shows one line to a person (`--output human`).
+    pub fn human(&self, text: impl AsRef<str>) {
+        self.host.human(text.as_ref());
+    }
+
+    /// Shows one line in a log or a chat (`--output summary`).
+    pub fn summary(&self, text: impl AsRef<str>) {
+        self.host.summary(text.as_ref());
+    }
+
+    /// Gives the machine result, at most once, in place of what the flow returns.
+    ///
+    /// Mostly there is no need: what the flow returns is the result. This is for a result that is given before
+    /// something that may still fail.
+    ///
+    /// # Errors
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when it was given before,
+    /// [`Error::Limit`](crate::Error::Limit) when it is too large, [`Error::Flow`](crate::Error::Flow) when the value
+    /// has no JSON form.
+    pub fn result<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
+        self.host.result(&serde_json::to_string(value)?)
+    }
+}

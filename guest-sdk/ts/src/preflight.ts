@@ -1,0 +1,30 @@
+import type { Adapter, Session } from "./adapter.js";
+import type { Rote } from "./rote.js";
+
+/** What must be ready. */
+export interface PreflightOptions {
+  /** Adapters by endpoint, `adapter/calendar` or `calendar`. */
+  adapters: readonly string[];
+}
+
+/** What is ready. */
+export interface PreflightResult {
+  /** The adapters by id. */
+  adapters: Record<string, Adapter>;
+  /** Their sessions, in the order asked. */
+  sessions: Session[];
+}
+
+/**
+ * Checks every adapter before the first call: fingerprint, then credentials. Throws the first problem, so that a
+ * flow fails before it had any effect.
+ */
+export async function runPreflight(rote: Rote, { adapters }: PreflightOptions): Promise<PreflightResult> {
+  const result: PreflightResult = { adapters: {}, sessions: [] };
+  for (const endpoint of adapters) {
+    const adapter = rote.adapter(endpoint);
+    result.sessions.push(await adapter.initSession());
+    result.adapters[adapter.id] = adapter;
+  }
+  return result;
+}
