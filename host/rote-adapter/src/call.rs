@@ -406,6 +406,17 @@ impl Caller {
         Ok(())
     }
 
+    /// Says for each credential slot of an adapter where its value would come from: `vault`, `environment` or
+    /// `missing`. No value is looked at.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`].
+    pub fn credentials(&self, id: &AdapterId) -> Result<Vec<(String, String)>, AdapterError> {
+        let adapter = self.parts.adapters.open(id)?;
+        let slots = adapter.manifest().auth.schemes.iter();
+        Ok(slots.map(|(slot, one)| (slot.clone(), self.credential(Some(&one.token_env)).source)).collect())
+    }
+
     /// Where the credential would come from; its value is not looked at.
     fn credential(&self, token: Option<&str>) -> Credential {
         let none = |source: &str| Credential { source: source.to_owned(), expires_at: None };

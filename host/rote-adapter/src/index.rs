@@ -63,8 +63,10 @@ fn verbs(method: Method) -> &'static str {
     }
 }
 
-/// Words as the index and its queries have them.
-fn indexed(name: &str) -> String {
+/// Returns the words of a name or a text as search indexes and their queries have them: split where the case changes
+/// and at punctuation, in lower case, short forms written out.
+#[must_use]
+pub fn indexed(name: &str) -> String {
     split_words(name).iter().map(|word| long_form(word)).collect::<Vec<_>>().join(" ")
 }
 
@@ -225,8 +227,9 @@ fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
     Ok(stems)
 }
 
-/// The words of an intent that say something; all of them when none does.
-fn meaningful_words(intent: &str) -> Vec<String> {
+/// Returns the words of an intent that say something, at most 32; all of them when none does.
+#[must_use]
+pub fn meaningful_words(intent: &str) -> Vec<String> {
     let mut words = split_words(intent);
     words.truncate(MAX_WORDS);
     let meaning: Vec<String> =

@@ -23,6 +23,7 @@ pub use arguments::{ArgumentProblem, parameter_value};
 pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Reservation};
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};
+pub use index::{indexed, meaningful_words};
 pub use install::InstallOptions;
 pub use opened::Adapter;
 pub use registry::{AdapterEntry, AdapterProblem, Adapters, Hit};

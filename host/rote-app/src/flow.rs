@@ -1,11 +1,13 @@
 //! Flows: made from a workspace, listed, shown, run.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_flow::{
     AdapterTools, Crystallized, DryRun, FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts, ParamSpec,
-    ParameterInput, Request, ResultSpec, RunReport, RunRequest,
+    ParameterInput, Request, ResultSpec, Resume, RunReport, RunRequest,
 };
+use rote_runtime::Observer;
 use rote_types::{ErrorKind, ResponseId, RunLimits};
 
 use crate::error::name;
@@ -33,16 +35,22 @@ pub struct Crystallize {
 /// A wish to run a flow.
 #[derive(Debug, Clone)]
 pub struct RunFlow {
-    /// Its name, or a path to its file.
-    pub flow: String,
+    /// Its name, or a path to its file; a resumed run knows it.
+    pub flow: Option<String>,
     /// Its parameters as words.
     pub parameters: Vec<(String, String)>,
     /// Check and show, send nothing.
     pub dry_run: bool,
     /// Tokens that confirm single writes.
     pub confirm: Vec<String>,
-    /// The workspace of a run that was stopped, to go on with.
+    /// The workspace of a run that was stopped, to go on with; `latest` for the last one.
     pub resume: Option<String>,
+    /// Writes in doubt that may be made again.
+    pub retry: Vec<ResponseId>,
+    /// Where to leave a recording.
+    pub record: Option<PathBuf>,
+    /// Bounds.
+    pub limits: RunLimits,
 }
 
 /// What came of a run.
@@ -60,18 +68,24 @@ impl App {
     /// # Errors
     /// `FingerprintMismatch` before any call when an adapter is not the pinned one, Usage for parameters that do
     /// not fit, Denied for a file that is not intact, and whatever a call of it fails with.
-    pub async fn run_flow(&self, wish: RunFlow) -> Result<FlowRan, AppError> {
+    pub async fn run_flow(&self, wish: RunFlow, observer: Arc<dyn Observer>) -> Result<FlowRan, AppError> {
+        let resume = |text: &str| match text {
+            "latest" => Ok(Resume::Latest),
+            text => name(text).map(Resume::Workspace),
+        };
         let request = RunRequest {
-            flow: self.flow_reference(&wish.flow)?,
+            flow: wish.flow.as_deref().map(|flow| self.flow_reference(flow)).transpose()?,
             parameters: ParameterInput::Words(wish.parameters),
-            resume: wish.resume.as_deref().map(name).transpose()?,
+            resume: wish.resume.as_deref().map(resume).transpose()?,
+            retry: wish.retry,
             confirm: wish.confirm,
-            limits: RunLimits::default(),
+            limits: wish.limits,
+            record: wish.record.map(|path| self.absolute(&path)),
         };
         let flows = self.flows_of_home()?;
         match wish.dry_run {
             true => Ok(FlowRan::Dry(Box::new(flows.dry_run(&request).await?))),
-            false => Ok(FlowRan::Done(Box::new(flows.run(&request).await?))),
+            false => Ok(FlowRan::Done(Box::new(flows.run(&request, observer).await?))),
         }
     }
 
@@ -110,7 +124,7 @@ impl App {
         Ok(self.flows_of_home()?.info(&self.flow_reference(text)?)?)
     }
 
-    fn flows_of_home(&self) -> Result<Arc<Flows>, AppError> {
+    pub(crate) fn flows_of_home(&self) -> Result<Arc<Flows>, AppError> {
         self.flows.get(|| {
             let tools = Arc::new(AdapterTools::new(self.adapters_of_home()?, self.caller()?));
             let runtime = self.runtime()?;

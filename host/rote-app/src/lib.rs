@@ -12,6 +12,11 @@ mod condition;
 mod config;
 mod error;
 mod flow;
+mod flow_author;
+mod flow_check;
+mod flow_derive;
+mod flow_life;
+mod flow_search;
 mod lazy;
 mod parameters;
 mod query;
@@ -27,14 +32,27 @@ pub use condition::Condition;
 pub use config::AppConfig;
 pub use error::AppError;
 pub use flow::{Crystallize, FlowRan, RunFlow};
+pub use flow_author::{Build, Language};
+pub use flow_check::Lint;
+pub use flow_derive::Pending;
+pub use flow_life::Bless;
+pub use flow_search::SearchFlows;
 pub use query::{BodyView, Query, ResponseView};
 pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport};
-pub use rote_flow::{Crystallized, DryRun, FlowEntry, FlowInfo, Frontmatter, Report as CrystallizeReport, RunReport};
+pub use rote_flow::{
+    Blessed, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, Frontmatter, PendingFlow,
+    ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,
+};
+pub use rote_flow::{
+    CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,
+};
+pub use rote_flow::{Drift, Finding, FlowHealth, FlowScore, LintReport, Repin, Repinned, Severity, Validated};
 pub use rote_gate::Preview;
-pub use rote_types::{AuthKind, Authentication};
+pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
+pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{TokenInfo, TokenSource};
 pub use rote_workspace::{
     Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseSummary, Variable, WorkspaceStats,

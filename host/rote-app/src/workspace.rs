@@ -172,6 +172,11 @@ impl App {
         })
     }
 
+    /// Opens the workspace in use, if one is.
+    pub(crate) fn workspace_if_any(&self) -> Result<Option<Arc<Workspace>>, AppError> {
+        if self.resolve()?.is_some() { self.workspace().map(Some) } else { Ok(None) }
+    }
+
     /// Opens the workspace in use; when none is, makes the default one and says so.
     pub(crate) fn workspace_or_default(&self) -> Result<(Arc<Workspace>, Option<WorkspaceName>), AppError> {
         if self.resolve()?.is_some() {

@@ -4,6 +4,7 @@ mod adapter;
 mod audit;
 mod batch;
 mod bench;
+mod bind;
 mod call;
 mod clean;
 mod clear;
@@ -21,6 +22,7 @@ mod post;
 mod probe;
 mod query;
 mod query_stdin;
+mod record_invocation;
 mod run;
 mod set;
 mod token;
@@ -119,6 +121,8 @@ pub enum Command {
     #[command(subcommand)]
     Flow(flow::Flow),
     Run(run::Run),
+    Bind(bind::Bind),
+    RecordInvocation(record_invocation::RecordInvocation),
     #[command(subcommand)]
     Audit(audit::Audit),
     #[command(flatten)]
@@ -153,8 +157,10 @@ impl Command {
             Self::Vars(command) => command.run(context),
             Self::Inject(command) => command.run(context),
             Self::Diff(command) => command.run(context),
-            Self::Flow(command) => command.run(context),
+            Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
+            Self::Bind(command) => command.run(context),
+            Self::RecordInvocation(command) => command.run(context),
             Self::Audit(command) => command.run(context),
             Self::Condition(command) => command.run(context),
             Self::Bench(command) => command.run(context, ui),

@@ -5,6 +5,7 @@
 //! that `rote --version` costs nothing. Everything is a library so that the demo and the tests run the very
 //! commands that a person types.
 
+mod ask;
 mod bench;
 pub mod commands;
 mod context;

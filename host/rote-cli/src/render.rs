@@ -2,6 +2,7 @@
 
 pub mod adapter;
 pub mod preview;
+pub mod progress;
 pub mod response;
 pub mod table;
 pub mod units;

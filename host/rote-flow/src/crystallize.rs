@@ -6,17 +6,18 @@
 //! nothing is decided silently.
 
 mod arguments;
+pub(crate) mod companions;
 mod literals;
 mod parameters;
 mod pins;
-mod proposals;
+pub(crate) mod proposals;
 mod replay;
 mod report;
-mod secret;
+pub(crate) mod secret;
 mod select;
 mod steps;
 mod suggest;
-mod trace;
+pub(crate) mod trace;
 
 use rote_plan::Plan;
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
@@ -78,6 +79,8 @@ pub struct Crystallized {
     pub bytes: usize,
     /// Digest of the whole file.
     pub sha256: Sha256Digest,
+    /// What lies beside it: editable sources and a recording to replay.
+    pub companions: Vec<std::path::PathBuf>,
     /// What was kept, left out, proposed and replayed.
     pub report: Report,
 }
@@ -120,23 +123,27 @@ impl Flows {
             output: OutputContract { format: "json".to_owned(), schema: schema_of(&recorded) },
             baseline: trace.baseline(&workspace)?,
             provenance: Provenance {
-                workspace: request.workspace.clone(),
+                workspace: Some(request.workspace.clone()),
                 commands: draft.commands(&trace),
-                created_at: self.parts.clock.now(),
+                created_at: Some(self.parts.clock.now()),
                 rote_version: env!("CARGO_PKG_VERSION").to_owned(),
                 model: request.model.clone(),
+                forked_from: None,
             },
             tags: request.tags.clone(),
+            flows: std::collections::BTreeMap::new(),
         };
-        let package = Package::of_plan(frontmatter, plan)?;
-        report.replayed_calls = self.replay(&package, &sources, &selection, &parameters, &recorded).await?;
+        let package = Package::of_plan(frontmatter, plan.clone())?;
+        report.replayed_calls = self.replay_workspace(&package, &sources, &selection, &parameters, &recorded).await?;
         let path = self.write_draft(&request.name, &package, request.force)?;
+        let written = self.write_companions(&package, &sources, &selection, &parameters, &recorded).await?;
         Ok(Crystallized {
+            companions: written,
             path,
             bytes: package.bytes().len(),
             sha256: package.digest(),
             frontmatter: package.frontmatter,
-            plan: package.plan,
+            plan,
             report,
         })
     }

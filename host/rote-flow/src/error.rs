@@ -1,7 +1,8 @@
 //! What can go wrong with flows, with the exit code and the next command for each.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rote_govern::BlessingError;
 use rote_home::HomeError;
 use rote_plan::PlanError;
 use rote_runtime::{LoadError, RunError};
@@ -11,6 +12,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::surface::ToolChange;
+
+/// Where every flow comes from.
+const MAKE_A_FLOW: &str = "rote flow template create --workspace <workspace> --name <name>";
 
 /// One adapter that is not the pinned one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,14 +38,12 @@ pub struct ParameterProblem {
     pub problem: String,
 }
 
-/// A call of a replay that the recording does not have.
+/// What a replay asked for and the recording does not have.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stale {
-    /// The adapter.
-    pub adapter: AdapterId,
-    /// The tool.
-    pub tool: String,
-    /// The arguments that were asked for.
+    /// The call as `adapter/tool`, or another question to the host.
+    pub question: String,
+    /// The arguments that were asked for, or what the recording has in this place.
     pub arguments: Value,
 }
 
@@ -70,6 +72,14 @@ pub enum FlowError {
         name: FlowName,
         /// Whether it is more than a draft.
         released: bool,
+    },
+    /// A file cannot be used as a flow.
+    #[error("cannot use flow file `{}`", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not; it decides kind and hint.
+        source: Box<FlowError>,
     },
     /// The file is a component, perhaps, but no flow.
     #[error("the file is not a flow: {message}")]
@@ -172,6 +182,183 @@ pub enum FlowError {
         /// The tool.
         tool: String,
     },
+    /// The workspace is not one of a run.
+    #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
+    NotARun {
+        /// The workspace.
+        workspace: WorkspaceName,
+    },
+    /// No run is left open.
+    #[error("every run ended well: there is none to go on with")]
+    NothingToResume,
+    /// The run that is to go on was another one.
+    #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
+    OtherRun {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The flow that began the run.
+        flow: FlowName,
+        /// What differs.
+        what: &'static str,
+    },
+    /// A flow tried to run another one that it may not run.
+    #[error("flow `{flow}` may not run flow `{name}`: {reason}")]
+    NestedFlow {
+        /// The running flow.
+        flow: FlowName,
+        /// The other one.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+    /// The permissions file of a flow does not count.
+    #[error("the blessing of flow `{flow}` does not count: {source}")]
+    Blessing {
+        /// The flow.
+        flow: FlowName,
+        /// Why.
+        source: BlessingError,
+    },
+    /// There is nothing that a blessing could lift.
+    #[error("flow `{flow}` writes nothing, so there is nothing to bless")]
+    NothingToBless {
+        /// The flow.
+        flow: FlowName,
+    },
+    /// A TypeScript source does not build.
+    #[error("{}", source.report())]
+    Script {
+        /// The entry.
+        path: PathBuf,
+        /// Why.
+        source: Box<rote_script::ScriptError>,
+    },
+    /// A source has no frontmatter.
+    #[error("`{}` has no frontmatter", path.display())]
+    NoHeader {
+        /// The file that should have it.
+        path: PathBuf,
+    },
+    /// The frontmatter of a source does not fit.
+    #[error("{place}: {message}")]
+    Source {
+        /// File and line, or the part.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A flow cannot be written as sources.
+    #[error("flow `{flow}` cannot be written as a program: {reason}")]
+    CannotExport {
+        /// The flow.
+        flow: FlowName,
+        /// Why not.
+        reason: String,
+    },
+    /// A workspace has no pending stub.
+    #[error("workspace `{workspace}` has no pending flow")]
+    NotPending {
+        /// The workspace.
+        workspace: WorkspaceName,
+    },
+    /// There is no source.
+    #[error("there is no source file `{}`", path.display())]
+    NoSource {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// A core module could not be wrapped as a component.
+    #[error("`{}` cannot be made a component: {message}", path.display())]
+    Wrap {
+        /// The module.
+        path: PathBuf,
+        /// What the encoder said.
+        message: String,
+    },
+    /// Generated bindings are those of another surface.
+    #[error("`{file}` of flow `{flow}` was made for {expected} of adapter `{adapter}`; installed is {installed}")]
+    BindingDrift {
+        /// The flow.
+        flow: FlowName,
+        /// The file with the bindings.
+        file: String,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The surface that it was made for.
+        expected: Fingerprint,
+        /// The installed surface.
+        installed: Fingerprint,
+    },
+    /// A source names a tool that its adapter does not have.
+    #[error("adapter `{adapter}` has no tool `{tool}`{}", nearest_text(.nearest.as_deref()))]
+    NoTool {
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool asked for.
+        tool: String,
+        /// A name that is close to it.
+        nearest: Option<String>,
+    },
+    /// A new project would go where something is.
+    #[error("folder `{}` is not empty", path.display())]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The flow is not fit to be released.
+    #[error("flow `{flow}` cannot be released: {}", problems.join("; "))]
+    NotReleasable {
+        /// The flow.
+        flow: FlowName,
+        /// Everything that stands in the way.
+        problems: Vec<String>,
+    },
+    /// Somebody else replaced the file between two steps.
+    #[error("flow `{flow}` was changed by somebody else meanwhile; nothing was written")]
+    ChangedMeanwhile {
+        /// The flow.
+        flow: FlowName,
+    },
+    /// The search index failed.
+    #[error("cannot {action} the search index of flows")]
+    Index {
+        /// What was being done.
+        action: &'static str,
+        /// Why.
+        source: Box<tantivy::TantivyError>,
+    },
+    /// The analytics of runs failed.
+    #[error("cannot {action} in `flow_analytics.db`")]
+    Analytics {
+        /// What was being done.
+        action: &'static str,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// An adapter changed so that the flow may no longer work.
+    #[error("repinning flow `{flow}` may break it: {}", breaking_text(.drifts))]
+    RepinBreaking {
+        /// The flow.
+        flow: FlowName,
+        /// What changed.
+        drifts: Vec<Drift>,
+    },
+    /// A tool that the flow uses is not there to be pinned.
+    #[error("flow `{flow}` cannot be repinned: `{adapter}` has no tool `{tool}` any more")]
+    ToolGone {
+        /// The flow.
+        flow: FlowName,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// What a person agreed to is not what is there now.
+    #[error("flow `{flow}` or an adapter of it changed meanwhile")]
+    RepinStale {
+        /// The flow.
+        flow: FlowName,
+    },
     /// The workspace has no calls.
     #[error("workspace `{workspace}` has nothing to crystallize: {reason}")]
     NothingToCrystallize {
@@ -216,14 +403,14 @@ pub enum FlowError {
         /// What changed.
         reason: String,
     },
-    /// The emitted flow asked for a call that the workspace did not make.
-    #[error("the emitted flow does not replay: it calls `{}/{}` with arguments that were not recorded", stale.adapter, stale.tool)]
+    /// The flow asked for something that was not recorded.
+    #[error("stale: the flow asks for `{}` with {}, which was not recorded", stale.question, stale.arguments)]
     ReplayStale {
         /// The call.
         stale: Box<Stale>,
     },
-    /// The emitted flow gave another result than the recorded one.
-    #[error("the emitted flow does not replay: its result differs from the recorded one")]
+    /// The flow gave another result than the recorded one.
+    #[error("the flow does not replay: what it gives differs from what was recorded")]
     ReplayDiffers {
         /// The recorded result.
         recorded: Box<Value>,
@@ -231,7 +418,7 @@ pub enum FlowError {
         replayed: Box<Value>,
     },
     /// The replay ended without a result.
-    #[error("the emitted flow does not replay: {source}")]
+    #[error("the flow does not replay: {source}")]
     ReplayFailed {
         /// Why.
         source: Box<RunError>,
@@ -287,6 +474,16 @@ fn expected_text(expected: &[String]) -> String {
     if expected.is_empty() { "no parameters".to_owned() } else { expected.join(", ") }
 }
 
+/// The breaking tools, with what changed.
+fn breaking_text(drifts: &[Drift]) -> String {
+    let tools = drifts.iter().flat_map(|drift| drift.tools.iter().map(move |tool| (&drift.adapter, tool)));
+    let breaking = tools.filter(|(_, tool)| tool.verdict == "breaking");
+    breaking
+        .map(|(adapter, tool)| format!("`{adapter}/{}` ({})", tool.tool, tool.changes.join("; ")))
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
 /// The seed's text, per adapter, with what became of each used tool.
 fn mismatch_text(drifts: &[Drift]) -> String {
     let mut text = String::new();
@@ -310,6 +507,11 @@ fn mismatch_text(drifts: &[Drift]) -> String {
 }
 
 impl FlowError {
+    /// Names the file that an error is about.
+    pub(crate) fn of_file(path: &Path, source: impl Into<Self>) -> Self {
+        Self::File { path: path.to_owned(), source: Box::new(source.into()) }
+    }
+
     /// Wraps an error of the adapter layer.
     pub(crate) fn adapter(adapter: &AdapterId, error: &dyn Classify) -> Self {
         let message = with_causes(error);
@@ -331,16 +533,41 @@ fn with_causes(error: &dyn Classify) -> String {
 impl Classify for FlowError {
     fn kind(&self) -> ErrorKind {
         match self {
-            Self::NoFlow { .. } | Self::NoFile { .. } | Self::MissingAdapters { .. } => ErrorKind::NotFound,
-            Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
+            Self::NoFlow { .. }
+            | Self::NoFile { .. }
+            | Self::MissingAdapters { .. }
+            | Self::NothingToResume
+            | Self::NoSource { .. }
+            | Self::NotPending { .. }
+            | Self::NoTool { .. } => ErrorKind::NotFound,
+            Self::FingerprintMismatch { .. } | Self::BindingDrift { .. } => ErrorKind::FingerprintMismatch,
             Self::Parameters { .. } | Self::ParamSpec { .. } | Self::Usage { .. } => ErrorKind::Usage,
-            Self::NotPermitted { .. } | Self::NotPinned { .. } | Self::Secret { .. } => ErrorKind::Denied,
+            Self::NotPermitted { .. }
+            | Self::NotPinned { .. }
+            | Self::Secret { .. }
+            | Self::NestedFlow { .. }
+            | Self::Blessing { .. } => ErrorKind::Denied,
+            Self::Analytics { .. } | Self::Index { .. } => ErrorKind::General,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Exists { .. }
             | Self::NotAFlow { .. }
             | Self::Tampered
             | Self::Malformed { .. }
             | Self::InDoubt { .. }
+            | Self::NotARun { .. }
+            | Self::Script { .. }
+            | Self::NoHeader { .. }
+            | Self::Source { .. }
+            | Self::Wrap { .. }
+            | Self::FolderTaken { .. }
+            | Self::CannotExport { .. }
+            | Self::OtherRun { .. }
+            | Self::NothingToBless { .. }
+            | Self::NotReleasable { .. }
+            | Self::ChangedMeanwhile { .. }
+            | Self::RepinBreaking { .. }
+            | Self::ToolGone { .. }
+            | Self::RepinStale { .. }
             | Self::NothingToCrystallize { .. }
             | Self::UnusableResponse { .. }
             | Self::AdapterChanged { .. }
@@ -348,6 +575,7 @@ impl Classify for FlowError {
             | Self::ReplayDiffers { .. }
             | Self::Plan(_) => ErrorKind::Conflict,
             Self::Stopped { source, .. } | Self::ReplayFailed { source } => source.kind(),
+            Self::File { source, .. } => source.kind(),
             Self::Load(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -376,18 +604,39 @@ impl Classify for FlowError {
                 format!("rote run {flow} {}", words.join(" ")).trim_end().to_owned()
             }
             Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
-                "rote flow template create --workspace <workspace> --name <name>".to_owned()
+                MAKE_A_FLOW.to_owned()
             }
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
             Self::Stopped { source, workspace, .. } => {
                 source.hint().unwrap_or_else(|| format!("rote ls --workspace {workspace}"))
             }
-            Self::InDoubt { workspace, .. } => format!("rote ls --workspace {workspace}"),
+            Self::InDoubt { workspace, response, .. } => {
+                format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
+            }
+            Self::NotARun { .. } | Self::NothingToResume => "rote run <flow>".to_owned(),
+            Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
+                "rote flow new <name> --lang ts|rust".to_owned()
+            }
+            Self::BindingDrift { adapter, file, .. } => format!("rote bind {adapter} --out {file}"),
+            Self::NotPending { .. } => "rote flow pending list".to_owned(),
+            Self::NoTool { adapter, tool, .. } => format!("rote probe {adapter} '{tool}'"),
+            Self::Wrap { .. } => "cargo build --release --target wasm32-unknown-unknown".to_owned(),
+            Self::OtherRun { flow, .. } | Self::NestedFlow { flow, .. } => format!("rote flow info {flow}"),
+            Self::Blessing { flow, .. } => format!("rote flow bless {flow}"),
+            Self::NotReleasable { flow, .. } => format!("rote flow info {flow}"),
+            Self::ChangedMeanwhile { flow } => format!("rote flow release {flow}"),
+            Self::Index { .. } => "rote flow index --rebuild".to_owned(),
+            Self::RepinBreaking { flow, .. } => format!("rote flow repin {flow} --accept-breaking --yes"),
+            Self::ToolGone { adapter, tool, .. } => format!("rote probe {adapter} {tool}"),
+            Self::RepinStale { flow } => format!("rote flow repin {flow}"),
             Self::NothingToCrystallize { workspace, .. } => {
                 format!("rote call <adapter> <tool> --workspace {workspace}")
             }
             Self::ReplayFailed { source } => return source.hint(),
-            Self::Load(error) => return error.hint(),
+            Self::File { source, .. } => return source.hint(),
+            Self::Load(error) => {
+                return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned()));
+            }
             Self::Home(error) => return error.hint(),
             Self::Workspace(error) => return error.hint(),
             Self::Query(error) => return error.hint(),
@@ -399,6 +648,7 @@ impl Classify for FlowError {
     fn details(&self) -> Option<Value> {
         match self {
             Self::FingerprintMismatch { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
+            Self::RepinBreaking { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
             Self::MissingAdapters { flow, missing, .. } => Some(json!({ "flow": flow, "adapters": missing })),
             Self::Parameters { flow, problems, schema, .. } => {
                 Some(json!({ "flow": flow, "problems": problems, "parameters": schema }))
@@ -407,8 +657,10 @@ impl Classify for FlowError {
             Self::Stopped { flow, workspace, source, .. } => {
                 Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
             }
+            Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
+            Self::File { source, .. } => source.details(),
             Self::Load(error) => error.details(),
             Self::Home(error) => error.details(),
             Self::Workspace(error) => error.details(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, Fingerprint, FlowName, Method, ToolDigest, WorkspaceName};
+use rote_types::{AdapterId, Fingerprint, FlowName, Method, Sha256Digest, ToolDigest, WorkspaceName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -53,6 +53,19 @@ pub struct Frontmatter {
     /// Words to find it by.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// The flows that it runs, pinned.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub flows: BTreeMap<FlowName, FlowPin>,
+}
+
+/// Another flow as it was when this one was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowPin {
+    /// Its version.
+    pub version: String,
+    /// Digest of its whole file.
+    pub sha256: Sha256Digest,
 }
 
 /// Where a flow is in its life.
@@ -64,6 +77,29 @@ pub enum FlowStatus {
     Draft,
     /// Published.
     Released,
+}
+
+impl FlowStatus {
+    /// Returns the word in the frontmatter.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Released => "released",
+        }
+    }
+}
+
+impl Form {
+    /// Returns the word in the frontmatter.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Plan => "plan",
+            Self::Script => "script",
+            Self::Component => "component",
+        }
+    }
 }
 
 /// Whether a flow calls other flows.
@@ -84,6 +120,10 @@ pub enum FlowKind {
 pub enum Form {
     /// A plan, run by the plan template.
     Plan,
+    /// A script, run by the script template.
+    Script,
+    /// A component of its own.
+    Component,
 }
 
 /// One adapter as it was when the flow was made.
@@ -173,20 +213,26 @@ pub struct Baseline {
 }
 
 /// Where a flow came from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
-    /// The workspace.
-    pub workspace: WorkspaceName,
+    /// The workspace that it was crystallized from; none for one that was written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<WorkspaceName>,
     /// The commands of its log that became steps, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<u64>,
-    /// When it was made.
-    pub created_at: Timestamp,
+    /// When it was crystallized. A built flow has none: the same sources always make the same bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<Timestamp>,
     /// The rote that made it.
     pub rote_version: String,
     /// The model that explored, when the caller said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The flow that it was forked from, as `name@version`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forked_from: Option<String>,
 }
 
 impl Frontmatter {
@@ -218,6 +264,12 @@ impl Frontmatter {
     pub fn parameter_schemas(&self) -> impl Iterator<Item = (&str, &Value)> {
         let properties = self.parameters.get("properties").and_then(Value::as_object);
         properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+    }
+
+    /// Whether the flow may write with this tool.
+    #[must_use]
+    pub fn permits_write(&self, adapter: &AdapterId, tool: &str) -> bool {
+        self.write_permissions.iter().any(|one| one.adapter == *adapter && one.tool == tool)
     }
 
     /// Whether a run without this parameter is refused.

@@ -6,28 +6,67 @@
 //! the gate like any other, and no write goes out that the frontmatter does not name. This crate decides nothing
 //! about a call and performs none: that is the gate's.
 
+mod analytics;
+mod author;
+mod bless;
+mod contract;
 mod crystallize;
+mod derive;
+mod emit;
 mod error;
+mod evidence;
 mod frontmatter;
+mod health;
+mod infer;
 mod library;
+mod lint;
 mod package;
 mod parameter;
+mod pending;
+mod recording;
+mod release;
+mod repin;
+mod replay;
 mod run;
+mod score;
+mod search;
 mod surface;
+mod testing;
 #[cfg(test)]
 mod tests;
+mod usage;
+mod validate;
 
+pub use analytics::{FlowStats, RunEnd, RunRow, TrackRecord};
+pub use author::{BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
+pub use bless::{BlessRequest, Blessed};
 pub use crystallize::{
     Crystallized, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec, StepOrigin,
     Suggestion,
 };
+pub use derive::{Derived, VersionPart};
+pub use emit::Exported;
 pub use error::{Drift, FlowError, ParameterProblem, Stale};
 pub use frontmatter::{
-    AdapterPin, Baseline, CredentialSlot, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Provenance, ToolPin,
-    WriteMode, WritePermission,
+    AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,
+    ToolPin, WriteMode, WritePermission,
 };
+pub use health::{AdapterHealth, FlowHealth, HealthProblem};
+pub use infer::{InferContext, InferSource, Inference, InferredParameter};
 pub use library::{FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts};
-pub use package::{DIGEST_SECTION, MAX_FLOW_BYTES, Package};
+pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Position, Severity};
+pub use package::{Content, DIGEST_SECTION, MAX_FLOW_BYTES, Package, SOURCE_MAP_SECTION};
 pub use parameter::ParameterInput;
-pub use run::{AdapterTools, DryRun, DryRunCall, RunContext, RunReport, RunRequest, StepReport, ToolSource};
+pub use pending::PendingFlow;
+pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
+pub use release::Released;
+pub use repin::{Repin, Repinned};
+pub use run::{AdapterTools, DryRun, DryRunCall, Resume, RunContext, RunReport, RunRequest, StepReport, ToolSource};
+pub use score::{Dimension, FlowScore, RUBRIC};
+pub use search::{
+    Callability, CallableState, Endpoint, EndpointState, Explanation, FlowDocument, FlowIndex, IndexReport,
+    ParameterLine, Question, Ranked, Ranking, Scope, SearchHit, SearchRequest, SearchResults, Stamp, Unreadable,
+};
 pub use surface::{Surface, ToolChange};
+pub use testing::{ReplayReport, ReplayRequest};
+pub use validate::{FRONTMATTER_SCHEMA, FormatCheck, Validated};

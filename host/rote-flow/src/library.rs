@@ -15,14 +15,14 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::run::ToolSource;
-use crate::{FlowError, FlowStatus, Frontmatter, MAX_FLOW_BYTES, Package, Surface};
+use crate::{FlowError, FlowStatus, Form, Frontmatter, MAX_FLOW_BYTES, Package, Surface};
 
 /// The file of a flow in its folder.
 const FILE: &str = "flow.wasm";
 /// Most flows that are listed.
 const MAX_LISTED: usize = 100_000;
 /// Longest wait for another process that writes a flow.
-const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Nearness of two names, from 0 to 1, from which one is suggested for the other.
 const NEAR: f64 = 0.7;
 
@@ -88,8 +88,10 @@ pub struct FlowEntry {
     pub version: Option<String>,
     /// Its status.
     pub status: Option<FlowStatus>,
-    /// Number of steps.
-    pub steps: usize,
+    /// What it is made of.
+    pub form: Option<Form>,
+    /// Number of steps, for a plan.
+    pub steps: Option<usize>,
     /// Names of its parameters.
     pub parameters: Vec<String>,
     /// Ids of its adapters.
@@ -105,8 +107,8 @@ pub struct FlowEntry {
 pub struct FlowInfo {
     /// What it says of itself.
     pub frontmatter: Frontmatter,
-    /// Its plan.
-    pub plan: Plan,
+    /// Its plan, when it is one.
+    pub plan: Option<Plan>,
     /// The file.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -162,17 +164,14 @@ impl Flows {
             sha256: package.digest(),
             adapters: Value::Object(adapters),
             expected: crate::parameter::expected(&package.frontmatter),
+            plan: package.plan().cloned(),
             frontmatter: package.frontmatter,
-            plan: package.plan,
         })
     }
 
     /// Reads and verifies a flow.
     pub(crate) fn load(&self, reference: &FlowReference) -> Result<(PathBuf, Package), FlowError> {
-        let path = match reference {
-            FlowReference::Path(path) => path.clone(),
-            FlowReference::Name(name) => self.file(name),
-        };
+        let path = self.path_of(reference);
         match (self.read_path(&path), reference) {
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Name(name)) => Err(self.no_flow(name)),
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Path(_)) => {
@@ -182,12 +181,20 @@ impl Flows {
         }
     }
 
-    fn read_path(&self, path: &Path) -> Result<Package, FlowError> {
+    /// The file that is meant.
+    pub(crate) fn path_of(&self, reference: &FlowReference) -> PathBuf {
+        match reference {
+            FlowReference::Path(path) => path.clone(),
+            FlowReference::Name(name) => self.file(name),
+        }
+    }
+
+    pub(crate) fn read_path(&self, path: &Path) -> Result<Package, FlowError> {
         if !path.exists() {
             return Err(FlowError::Home(HomeError::NotFound { path: path.to_owned() }));
         }
         let max = u64::try_from(MAX_FLOW_BYTES).unwrap_or(u64::MAX);
-        Package::read(read_capped(path, max)?)
+        Package::read(read_capped(path, max)?).map_err(|error| FlowError::of_file(path, error))
     }
 
     fn no_flow(&self, name: &FlowName) -> FlowError {
@@ -198,12 +205,12 @@ impl Flows {
         FlowError::NoFlow { name: name.to_string(), nearest: nearest.map(ToString::to_string) }
     }
 
-    fn file(&self, name: &FlowName) -> PathBuf {
+    pub(crate) fn file(&self, name: &FlowName) -> PathBuf {
         self.parts.home.flow_dir(name).join(FILE)
     }
 
     /// The names of all folders that hold a flow file, sorted.
-    fn names(&self) -> Result<Vec<FlowName>, FlowError> {
+    pub(crate) fn names(&self) -> Result<Vec<FlowName>, FlowError> {
         let folder = self.parts.home.flows_dir();
         if !folder.is_dir() {
             return Ok(Vec::new());
@@ -238,6 +245,19 @@ impl Flows {
         create_private_dir(&folder)?;
         let path = folder.join(FILE);
         write_durable(&path, package.bytes(), FileMode::Private)?;
+        self.index_draft(name)?;
+        Ok(path)
+    }
+
+    /// Writes a flow over the file that has this digest; another one is left as it is.
+    pub(crate) fn replace(&self, name: &FlowName, old: &Sha256Digest, package: &Package) -> Result<PathBuf, FlowError> {
+        let _guard = lock(&self.parts.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?;
+        let path = self.file(name);
+        if self.read_path(&path)?.digest() != *old {
+            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+        }
+        write_durable(&path, package.bytes(), FileMode::Private)?;
+        self.index_draft(name)?;
         Ok(path)
     }
 
@@ -257,12 +277,18 @@ fn entry(name: &FlowName, path: PathBuf, package: &Package) -> FlowEntry {
         description: frontmatter.description.clone(),
         version: Some(frontmatter.version.clone()),
         status: Some(frontmatter.status),
-        steps: package.plan.steps.len(),
+        form: Some(frontmatter.form),
+        steps: package.plan().map(|plan| plan.steps.len()),
         parameters: frontmatter.parameter_schemas().map(|(name, _)| name.to_owned()).collect(),
         adapters: frontmatter.adapters.keys().map(ToString::to_string).collect(),
         path,
         problem: None,
     }
+}
+
+/// What is wrong with a file that is named already.
+fn reason(error: &FlowError) -> &FlowError {
+    if let FlowError::File { source, .. } = error { source } else { error }
 }
 
 fn broken(name: &FlowName, path: PathBuf, error: &FlowError) -> FlowEntry {
@@ -271,10 +297,11 @@ fn broken(name: &FlowName, path: PathBuf, error: &FlowError) -> FlowEntry {
         description: String::new(),
         version: None,
         status: None,
-        steps: 0,
+        form: None,
+        steps: None,
         parameters: Vec::new(),
         adapters: Vec::new(),
         path,
-        problem: Some(format!("{} ({error})", error.kind().as_str())),
+        problem: Some(format!("{} ({})", error.kind().as_str(), reason(error))),
     }
 }

@@ -1,9 +1,10 @@
-//! One flow as one file: the template component, then three custom sections.
+//! One flow as one file: a component, then custom sections.
 //!
 //! | section | contents |
 //! |---|---|
 //! | `rote:frontmatter` | canonical JSON |
-//! | `rote:payload` | the plan, canonical JSON |
+//! | `rote:payload` | the plan as canonical JSON, or the script; none for a component of its own |
+//! | `rote:sourcemap` | for a script: where its lines come from, source map version 3 |
 //! | `rote:digest` | `sha256:<hex>` of every byte before this section; always last |
 //!
 //! The digest makes the file check itself: a flipped, missing or added byte anywhere is noticed before anything
@@ -22,16 +23,37 @@ pub const DIGEST_SECTION: &str = "rote:digest";
 /// Most bytes of a flow file.
 pub const MAX_FLOW_BYTES: usize = 64 << 20;
 
+/// Custom section of a script's source map.
+pub const SOURCE_MAP_SECTION: &str = "rote:sourcemap";
+
 /// The plan template (`cargo xtask guests` builds it from `flows/_plan`).
 static PLAN_TEMPLATE: &[u8] = include_bytes!("../../../flows/_plan/plan.wasm");
+/// The script template (from `flows/_js`).
+static SCRIPT_TEMPLATE: &[u8] = include_bytes!("../../../flows/_js/js.wasm");
+
+/// What a flow does, by form.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// A plan.
+    Plan(Plan),
+    /// A script, bundled, with its source map.
+    Script {
+        /// JavaScript.
+        code: String,
+        /// Source map version 3 as JSON.
+        map: String,
+    },
+    /// Code of the component itself.
+    Component,
+}
 
 /// A flow file that was read and verified, or is about to be written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Package {
     /// What it says of itself.
     pub frontmatter: Frontmatter,
-    /// The plan, for flows of that form.
-    pub plan: Plan,
+    /// What it does.
+    pub content: Content,
     bytes: Vec<u8>,
     digest: Sha256Digest,
 }
@@ -42,19 +64,65 @@ impl Package {
     /// # Errors
     /// The plan or the frontmatter is invalid or too large.
     pub fn of_plan(frontmatter: Frontmatter, plan: Plan) -> Result<Self, FlowError> {
-        let malformed = |what, message: String| FlowError::Malformed { what, message };
-        plan.validate().map_err(|error| malformed("plan", error.to_string()))?;
-        let header = canonical_json(&frontmatter).map_err(|error| malformed("frontmatter", error.to_string()))?;
+        plan.validate().map_err(|error| malformed("plan", &error))?;
+        let payload = canonical_json(&plan).map_err(|error| malformed("plan", &error))?;
+        Plan::parse(&payload).map_err(|error| malformed("plan", &error))?;
+        Self::assemble(PLAN_TEMPLATE, frontmatter, Content::Plan(plan), Some(&payload))
+    }
+
+    /// Makes the file of a script flow.
+    ///
+    /// # Errors
+    /// The frontmatter is invalid, or something is too large.
+    pub fn of_script(frontmatter: Frontmatter, code: String, map: String) -> Result<Self, FlowError> {
+        let payload = code.clone().into_bytes();
+        Self::assemble(SCRIPT_TEMPLATE, frontmatter, Content::Script { code, map }, Some(&payload))
+    }
+
+    /// Makes the file of a flow that is a component of its own.
+    ///
+    /// # Errors
+    /// The bytes are no component, or the frontmatter is invalid.
+    pub fn of_component(frontmatter: Frontmatter, component: &[u8]) -> Result<Self, FlowError> {
+        Self::assemble(component, frontmatter, Content::Component, None)
+    }
+
+    /// The same flow with another frontmatter.
+    ///
+    /// # Errors
+    /// The frontmatter is invalid.
+    pub fn with_frontmatter(&self, frontmatter: Frontmatter) -> Result<Self, FlowError> {
+        match &self.content {
+            Content::Plan(plan) => Self::of_plan(frontmatter, plan.clone()),
+            Content::Script { code, map } => Self::of_script(frontmatter, code.clone(), map.clone()),
+            Content::Component => Self::of_component(frontmatter, &self.bytes),
+        }
+    }
+
+    fn assemble(
+        component: &[u8],
+        mut frontmatter: Frontmatter,
+        content: Content,
+        payload: Option<&[u8]>,
+    ) -> Result<Self, FlowError> {
+        frontmatter.form = content.form();
+        let header = canonical_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
-        let payload = canonical_json(&plan).map_err(|error| malformed("plan", error.to_string()))?;
-        Plan::parse(&payload).map_err(|error| malformed("plan", error.to_string()))?;
-        let mut bytes = strip_rote_sections(PLAN_TEMPLATE)?;
+        let mut bytes = strip_rote_sections(component)?;
         append_section(&mut bytes, FRONTMATTER_SECTION, &header)?;
-        append_section(&mut bytes, PAYLOAD_SECTION, &payload)?;
+        if let Some(payload) = payload {
+            append_section(&mut bytes, PAYLOAD_SECTION, payload)?;
+        }
+        if let Content::Script { map, .. } = &content {
+            append_section(&mut bytes, SOURCE_MAP_SECTION, map.as_bytes())?;
+        }
         let tail = digest_section(&bytes)?;
         bytes.extend_from_slice(&tail);
+        if bytes.len() > MAX_FLOW_BYTES {
+            return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
+        }
         let digest = sha256(&bytes);
-        Ok(Self { frontmatter, plan, bytes, digest })
+        Ok(Self { frontmatter, content, bytes, digest })
     }
 
     /// Reads a file and verifies it.
@@ -71,14 +139,28 @@ impl Package {
             custom_section(&bytes, name)?
                 .ok_or_else(|| FlowError::NotAFlow { message: format!("it has no section `{name}`") })
         };
+        let text = |name: &'static str| {
+            std::str::from_utf8(section(name)?).map(str::to_owned).map_err(|error| malformed(name, &error))
+        };
         let frontmatter = Frontmatter::parse(section(FRONTMATTER_SECTION)?)?;
-        let payload = section(PAYLOAD_SECTION)?;
-        let plan = match frontmatter.form {
-            Form::Plan => Plan::parse(payload)
-                .map_err(|error| FlowError::Malformed { what: "plan", message: error.to_string() })?,
+        let content = match frontmatter.form {
+            Form::Plan => {
+                Content::Plan(Plan::parse(section(PAYLOAD_SECTION)?).map_err(|error| malformed("plan", &error))?)
+            }
+            Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
+            Form::Component => Content::Component,
         };
         let digest = sha256(&bytes);
-        Ok(Self { frontmatter, plan, bytes, digest })
+        Ok(Self { frontmatter, content, bytes, digest })
+    }
+
+    /// Returns the plan of a plan flow.
+    #[must_use]
+    pub fn plan(&self) -> Option<&Plan> {
+        match &self.content {
+            Content::Plan(plan) => Some(plan),
+            _ => None,
+        }
     }
 
     /// Returns the file's bytes.
@@ -93,14 +175,40 @@ impl Package {
         self.digest
     }
 
-    /// Returns the payload as the guest reads it.
+    /// Returns the payload as the guest reads it; nothing for a component of its own.
     ///
     /// # Errors
     /// Never for a package that was read or made; the sections are looked up again.
     pub fn payload(&self) -> Result<&[u8], FlowError> {
-        let missing = || FlowError::NotAFlow { message: format!("it has no section `{PAYLOAD_SECTION}`") };
-        custom_section(&self.bytes, PAYLOAD_SECTION)?.ok_or_else(missing)
+        Ok(custom_section(&self.bytes, PAYLOAD_SECTION)?.unwrap_or_default())
     }
+}
+
+impl Form {
+    /// The component that runs payloads of this form; none for a component of its own.
+    pub(crate) fn template(self) -> Option<&'static [u8]> {
+        match self {
+            Self::Plan => Some(PLAN_TEMPLATE),
+            Self::Script => Some(SCRIPT_TEMPLATE),
+            Self::Component => None,
+        }
+    }
+}
+
+impl Content {
+    /// Its form.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        match self {
+            Self::Plan(_) => Form::Plan,
+            Self::Script { .. } => Form::Script,
+            Self::Component => Form::Component,
+        }
+    }
+}
+
+fn malformed(what: &'static str, error: &dyn std::fmt::Display) -> FlowError {
+    FlowError::Malformed { what, message: error.to_string() }
 }
 
 /// The digest section over everything before it.

@@ -105,7 +105,7 @@ fn unknown(frontmatter: &Frontmatter, name: &str) -> String {
 }
 
 /// The types that a schema allows; `any` when it does not say.
-fn types_of(schema: &Value) -> Vec<&str> {
+pub(crate) fn types_of(schema: &Value) -> Vec<&str> {
     match schema.get("type") {
         Some(Value::String(one)) => vec![one.as_str()],
         Some(Value::Array(several)) => several.iter().filter_map(Value::as_str).collect(),
@@ -114,7 +114,7 @@ fn types_of(schema: &Value) -> Vec<&str> {
 }
 
 /// Reads a word as the type that the schema says.
-fn typed(schema: &Value, text: &str) -> Result<Value, String> {
+pub(crate) fn typed(schema: &Value, text: &str) -> Result<Value, String> {
     let types = types_of(schema);
     let parsed = serde_json::from_str::<Value>(text).ok();
     if let Some(value) = parsed.filter(|value| !value.is_string() && types.iter().any(|name| is_type(value, name))) {
@@ -128,7 +128,7 @@ fn typed(schema: &Value, text: &str) -> Result<Value, String> {
 }
 
 /// Checks what crystallize writes into a parameter's schema: the type and the allowed values.
-fn check(schema: &Value, value: &Value) -> Result<(), String> {
+pub(crate) fn check(schema: &Value, value: &Value) -> Result<(), String> {
     let types = types_of(schema);
     if !types.iter().any(|name| is_type(value, name)) {
         return Err(format!("must be {}, not `{value}`", types.join(" or ")));

@@ -1,23 +1,30 @@
 //! One run of a flow: verified, checked against what is installed, given its parameters, and then executed.
 //!
 //! The order is fixed: the file's digest, the adapters, the parameters; only then a workspace is made and the
-//! component runs. A run that stopped, because a call needed a confirmation or failed, can be resumed in its
-//! workspace: calls that succeeded there are answered from the record and not made again.
+//! component runs. A run that stopped or was killed can be resumed in its workspace: what it was told is told again,
+//! calls that were answered there are answered from the record, and no write is made twice.
 
+mod begin;
 mod dry;
 mod live;
-mod preflight;
+mod nested;
+pub(crate) mod preflight;
 mod resume;
+mod stopped;
+pub(crate) mod tape;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use rote_gate::{GateError, Preview};
-use rote_govern::Verdict;
+use rote_gate::Preview;
+use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
-use rote_runtime::{FlowOutcome, FlowRun, LogLine, RunError, ToolHost, World};
-use rote_types::{Classify, FlowName, ResponseId, RunLimits, ToolCall, WorkspaceName, canonical_json, sha256};
+use rote_runtime::{FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, World};
+use rote_types::{
+    AdapterId, Classify, FlowName, ResponseId, RunLimits, ToolCall, WorkspaceName, canonical_json, sha256,
+};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -25,25 +32,36 @@ use serde_json::{Map, Value, json};
 pub use dry::{DryRun, DryRunCall};
 pub use live::AdapterTools;
 
+use crate::recording::RunRecording;
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
-use resume::Done;
-
-/// Most characters of a flow's name that go into the name of a run's workspace.
-const NAME_CHARS: usize = 30;
+use begin::Begun;
 
 /// A wish to run a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRequest {
-    /// Which.
-    pub flow: FlowReference,
-    /// Its parameters.
+    /// Which; a resumed run knows it.
+    pub flow: Option<FlowReference>,
+    /// Its parameters; a resumed run knows them when none are given.
     pub parameters: ParameterInput,
-    /// The workspace of an earlier run to go on with.
-    pub resume: Option<WorkspaceName>,
+    /// An earlier run to go on with.
+    pub resume: Option<Resume>,
+    /// Writes in doubt that a person allows to be made again.
+    pub retry: Vec<ResponseId>,
     /// Confirm tokens, used one by one for the calls that need one.
     pub confirm: Vec<String>,
     /// Bounds.
     pub limits: RunLimits,
+    /// Where to leave a recording of the run.
+    pub record: Option<PathBuf>,
+}
+
+/// Which run to go on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resume {
+    /// The one of this workspace.
+    Workspace(WorkspaceName),
+    /// The last one that did not end well.
+    Latest,
 }
 
 /// One call of a run.
@@ -86,11 +104,14 @@ pub struct RunReport {
     pub log: Vec<String>,
     /// The calls, in the order of their numbers.
     pub steps: Vec<StepReport>,
+    /// What a person should know, such as a blessing that no longer counts.
+    pub notes: Vec<String>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
 }
 
 /// What the calls of one run need to know.
+#[derive(Clone)]
 pub struct RunContext {
     /// The workspace of the run.
     pub workspace: Arc<Workspace>,
@@ -98,6 +119,23 @@ pub struct RunContext {
     pub frontmatter: Arc<Frontmatter>,
     /// Confirm tokens.
     pub confirm: Vec<String>,
+    /// What the flow was blessed for.
+    pub blessing: Option<Arc<Blessing>>,
+    /// Bounds.
+    pub limits: RunLimits,
+}
+
+impl RunContext {
+    /// A context without tokens, blessing or wider bounds.
+    pub(crate) fn plain(workspace: Workspace, frontmatter: &Frontmatter) -> Self {
+        Self {
+            workspace: Arc::new(workspace),
+            frontmatter: Arc::new(frontmatter.clone()),
+            confirm: Vec::new(),
+            blessing: None,
+            limits: RunLimits::default(),
+        }
+    }
 }
 
 /// What makes the calls of runs.
@@ -111,6 +149,12 @@ pub trait ToolSource: Send + Sync {
     /// # Errors
     /// The adapter cannot be read.
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError>;
+
+    /// Says which credentials of an adapter are there, as `{"slot", "present"}`; never a value.
+    ///
+    /// # Errors
+    /// The adapter or the vault cannot be read.
+    fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError>;
 
     /// Describes a call instead of making it; nothing is sent and no number is spent.
     ///
@@ -126,19 +170,35 @@ impl Flows {
     /// What the preflight finds ([`FlowError::MissingAdapters`], `FingerprintMismatch`, `Parameters`); nothing was
     /// sent then. [`FlowError::Stopped`] when a step failed or waits for a confirmation; what was done is in the
     /// workspace that it names, and the hint goes on from there.
-    pub async fn run(&self, request: &RunRequest) -> Result<RunReport, FlowError> {
+    pub async fn run(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, FlowError> {
+        let begun = self.begin(request)?;
+        self.execute(request, begun, observer, 0).await
+    }
+
+    /// Runs what was begun. `depth` counts the runs that it is nested in.
+    pub(crate) async fn execute(
+        &self,
+        request: &RunRequest,
+        begun: Begun,
+        observer: Arc<dyn Observer>,
+        depth: u32,
+    ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
-        let (package, parameters) = self.preflight(request)?;
+        let Begun { package, path, parameters, workspace, tape, done } = begun;
         let frontmatter = Arc::new(package.frontmatter.clone());
-        let prepared = self.parts.runtime.prepare(World::Flow, package.bytes())?;
-        let (workspace, done) = self.workspace(request, &frontmatter)?;
+        let prepared = self.parts.runtime.prepare(World::Flow, package.bytes());
+        let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
+        let (blessing, notes) = self.blessing_of_run(&package)?;
         let context = RunContext {
             workspace: Arc::clone(&workspace),
             frontmatter: Arc::clone(&frontmatter),
             confirm: request.confirm.clone(),
+            blessing,
+            limits: request.limits,
         };
-        let tools = Arc::new(resume::Resumed::new(self.parts.tools.open(context), done));
+        let nested = nested::Nested::new(self.clone(), context.clone(), depth);
+        let tools = Arc::new(resume::Resumed::new(self.parts.tools.open(context), nested, done));
         let run = FlowRun {
             payload: package.payload()?.to_vec(),
             parameters: Value::Object(parameters.clone()),
@@ -146,41 +206,36 @@ impl Flows {
             workspace: Arc::clone(&workspace),
             flow: Some(frontmatter.name.clone()),
             limits: request.limits,
-            depth: 0,
+            depth,
+            tape: Arc::clone(&tape) as _,
+            observer,
         };
         let outcome = self.parts.runtime.run_flow(&prepared, run).await;
         self.journal_end(&frontmatter, &workspace, outcome.as_ref().err())?;
+        tape.end(outcome.as_ref().err().map(|error| tools.failed(error)))?;
+        let steps = tools.steps(&workspace)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match outcome {
-            Ok(outcome) => Ok(report(&frontmatter, &workspace, tools.steps(&workspace)?, outcome, duration_ms)),
-            Err(source) => Err(stopped(request, &parameters, &frontmatter, &workspace, source)),
+        let result = match outcome {
+            Ok(outcome) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
+            Err(source) => Err(stopped::stopped(&package, &workspace, source)),
+        };
+        self.note_run(&package, &workspace, &result, duration_ms)?;
+        if let Some(path) = &request.record {
+            RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path)?;
         }
+        result.map(|report| RunReport { notes, ..report })
     }
 
     /// Reads, verifies and checks a flow; returns it with its parameters, typed.
-    pub(crate) fn preflight(&self, request: &RunRequest) -> Result<(Package, Map<String, Value>), FlowError> {
-        let (_, package) = self.load(&request.flow)?;
-        preflight::check_adapters(&*self.parts.surface, &package)?;
-        let parameters = parameter::resolve(&package.frontmatter, &request.parameters)?;
+    pub(crate) fn preflight(
+        &self,
+        flow: &FlowReference,
+        input: &ParameterInput,
+    ) -> Result<(Package, Map<String, Value>), FlowError> {
+        let (path, package) = self.load(flow)?;
+        self.check_adapters(&package, &path)?;
+        let parameters = parameter::resolve(&package.frontmatter, input)?;
         Ok((package, parameters))
-    }
-
-    /// The workspace of the run: a new one, or the one that is resumed with what was done there.
-    fn workspace(&self, request: &RunRequest, frontmatter: &Frontmatter) -> Result<(Arc<Workspace>, Done), FlowError> {
-        if let Some(name) = &request.resume {
-            let workspace = Arc::new(Workspace::open(&self.parts.home, name)?);
-            let done = resume::done(&workspace, &frontmatter.name)?;
-            return Ok((workspace, done));
-        }
-        let now = self.parts.clock.now();
-        let mut random = [0_u8; 3];
-        self.parts.entropy.fill(&mut random);
-        let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
-        let flow: String = frontmatter.name.as_str().chars().take(NAME_CHARS).collect();
-        let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let name = WorkspaceName::try_from(format!("run-{flow}-{digits}-{suffix}"))
-            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
-        Ok((Arc::new(Workspace::create(&self.parts.home, &name, now)?), Done::new()))
     }
 
     fn journal_start(
@@ -240,49 +295,7 @@ fn report(
         summary: outcome.summary,
         log: outcome.log.into_iter().map(line).collect(),
         steps,
+        notes: Vec::new(),
         duration_ms,
-    }
-}
-
-/// The error of a run that stopped, with the command that goes on.
-fn stopped(
-    request: &RunRequest,
-    parameters: &Map<String, Value>,
-    frontmatter: &Frontmatter,
-    workspace: &Workspace,
-    source: RunError,
-) -> FlowError {
-    let token = match &source {
-        RunError::Gate(error) => match &**error {
-            GateError::ConfirmationNeeded { token, .. } => Some(token.clone()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let resume = token.map(|token| {
-        let flow = match &request.flow {
-            FlowReference::Name(name) => name.to_string(),
-            FlowReference::Path(path) => quoted(&path.to_string_lossy()),
-        };
-        let mut words = vec![format!("rote run {flow}")];
-        words.extend(parameters.iter().map(|(name, value)| quoted(&format!("{name}={}", rote_plan::text_of(value)))));
-        words.push(format!("--resume {} --confirm {token}", workspace.name()));
-        words.join(" ")
-    });
-    FlowError::Stopped {
-        flow: frontmatter.name.clone(),
-        workspace: workspace.name().clone(),
-        resume,
-        source: Box::new(source),
-    }
-}
-
-/// A word as a POSIX shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '=' | ':' | ',' | '@' | '+');
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }

@@ -1,17 +1,18 @@
 //! What flows need to know of installed adapters, and what changed between a pin and what is installed.
 //!
 //! A change is judged for the flow at hand: an adapter may have changed a lot and still be compatible with the
-//! arguments that this flow sends. The judgement only informs; a changed fingerprint stops a run either way.
+//! arguments that this flow sends ([`Usage`]). `compatible` is shown, never assumed: what cannot be shown to fit is
+//! breaking. The judgement only informs; a changed fingerprint stops a run either way.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use rote_plan::{Expression, Plan};
 use rote_types::{AdapterId, Manifest, Tool};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::Drift;
+use crate::usage::{Call, Sent, Usage};
 use crate::{AdapterPin, FlowError, ToolPin};
 
 /// Installed adapters, as far as flows look at them.
@@ -53,7 +54,7 @@ pub(crate) fn drift(
     adapter: &AdapterId,
     pin: &AdapterPin,
     installed: &Manifest,
-    plan: &Plan,
+    usage: &Usage<'_>,
 ) -> Result<Option<Drift>, FlowError> {
     if installed.fingerprint == pin.fingerprint {
         return Ok(None);
@@ -64,8 +65,7 @@ pub(crate) fn drift(
         let change = if same {
             ToolChange { tool: name.clone(), verdict: "identical", changes: Vec::new() }
         } else {
-            let sent = sent_arguments(plan, adapter, name);
-            judge(name, tool_pin, surface.tool(adapter, name)?.as_ref(), &sent)
+            judge(adapter, name, tool_pin, surface.tool(adapter, name)?.as_ref(), usage)
         };
         tools.push(change);
     }
@@ -73,47 +73,63 @@ pub(crate) fn drift(
     Ok(Some(Drift { adapter: adapter.clone(), expected, installed, tools }))
 }
 
-/// The argument names of each step that calls the tool.
-fn sent_arguments<'p>(plan: &'p Plan, adapter: &AdapterId, tool: &str) -> Vec<BTreeSet<&'p str>> {
-    let steps = plan.steps.iter().filter(|step| step.adapter == adapter.as_str() && step.tool == tool);
-    steps
-        .map(|step| match &step.arguments {
-            Expression::Object(members) => members.iter().map(|(key, _)| key.as_str()).collect(),
-            Expression::Literal(Value::Object(members)) => members.keys().map(String::as_str).collect(),
-            _ => BTreeSet::new(),
-        })
-        .collect()
-}
-
 /// Judges a changed tool by what the flow sends.
-fn judge(name: &str, pin: &ToolPin, installed: Option<&Tool>, sent: &[BTreeSet<&str>]) -> ToolChange {
+fn judge(adapter: &AdapterId, name: &str, pin: &ToolPin, installed: Option<&Tool>, usage: &Usage<'_>) -> ToolChange {
     let Some(tool) = installed else {
         return ToolChange { tool: name.to_owned(), verdict: "breaking", changes: vec!["it is gone".to_owned()] };
     };
     let mut breaking = Vec::new();
-    let mut harmless = Vec::new();
     if tool.method != pin.method {
         breaking.push(format!("method {} is now {}", pin.method, tool.method));
     }
     if tool.path != pin.path {
         breaking.push(format!("path `{}` is now `{}`", pin.path, tool.path));
     }
+    let sent = usage.calls(adapter, name);
+    let names: BTreeSet<&str> = sent.iter().flat_map(|call| call.keys().copied()).collect();
     let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    let open = tool.input_schema.get("additionalProperties") != Some(&Value::Bool(false));
-    let known =
-        |argument: &str| properties.is_some_and(|all| all.contains_key(argument)) || (open && properties.is_none());
-    let required: BTreeSet<&str> = match tool.input_schema.get("required").and_then(Value::as_array) {
-        Some(names) => names.iter().filter_map(Value::as_str).collect(),
-        None => BTreeSet::new(),
-    };
-    let all_sent: BTreeSet<&str> = sent.iter().flatten().copied().collect();
-    breaking.extend(all_sent.iter().filter(|name| !known(name)).map(|name| format!("argument `{name}` is gone")));
-    let lacking = required.iter().filter(|name| sent.iter().any(|step| !step.contains(*name)));
-    breaking.extend(lacking.map(|name| format!("argument `{name}` is now required")));
-    if breaking.is_empty() {
-        harmless.push("its schema or hints changed, what this flow sends still fits by name".to_owned());
+    breaking.extend(unknown(tool, &names).map(|name| format!("argument `{name}` is gone")));
+    breaking.extend(lacking(tool, &sent).map(|name| format!("argument `{name}` is now required")));
+    for (argument, schema) in properties.into_iter().flatten().filter(|(name, _)| names.contains(name.as_str())) {
+        let places = sent.iter().filter_map(|call| call.get(argument.as_str()));
+        let problem = places.flatten().find_map(|value| value.problem(&tool.input_schema, schema));
+        breaking.extend(problem.map(|problem| format!("argument `{argument}` {problem}")));
     }
-    let verdict = if breaking.is_empty() { "compatible" } else { "breaking" };
-    breaking.append(&mut harmless);
-    ToolChange { tool: name.to_owned(), verdict, changes: breaking }
+    if sent.is_empty() && breaking.is_empty() && !usage.calls_nothing_else() {
+        breaking.push("what the flow sends to it cannot be seen; record a run with `--record`".to_owned());
+    }
+    if breaking.is_empty() {
+        let changes = vec!["its schema or hints changed; all that this flow sends was checked and fits".to_owned()];
+        return ToolChange { tool: name.to_owned(), verdict: "compatible", changes };
+    }
+    ToolChange { tool: name.to_owned(), verdict: "breaking", changes: breaking }
+}
+
+/// The arguments that are sent and that the tool does not take.
+fn unknown<'a>(tool: &'a Tool, names: &'a BTreeSet<&'a str>) -> impl Iterator<Item = &'a str> {
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    let more = tool.input_schema.get("additionalProperties");
+    let open = more.is_some_and(|more| *more == Value::Bool(true) || more.is_object());
+    names.iter().copied().filter(move |name| !open && !properties.is_some_and(|all| all.contains_key(*name)))
+}
+
+/// The arguments that the tool demands and that a call does not have.
+fn lacking<'a>(tool: &'a Tool, sent: &'a [Call<'a>]) -> impl Iterator<Item = &'a str> {
+    let required = tool.input_schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    required.filter_map(Value::as_str).filter(|name| sent.iter().any(|call| !call.contains_key(name)))
+}
+
+/// Says what of the calls of a plan a tool is certain to refuse; what is known only during the run may fit.
+pub(crate) fn misfits(tool: &Tool, sent: &[Call<'_>]) -> Vec<String> {
+    let names: BTreeSet<&str> = sent.iter().flat_map(|call| call.keys().copied()).collect();
+    let mut found: Vec<String> = unknown(tool, &names).map(|name| format!("it takes no argument `{name}`")).collect();
+    found.extend(lacking(tool, sent).map(|name| format!("it needs argument `{name}`")));
+    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
+    for (argument, schema) in properties.into_iter().flatten() {
+        let places = sent.iter().filter_map(|call| call.get(argument.as_str())).flatten();
+        let literals = places.filter(|value| matches!(value, Sent::Value(_)));
+        let problem = literals.into_iter().find_map(|value| value.problem(&tool.input_schema, schema));
+        found.extend(problem.map(|problem| format!("argument `{argument}` {problem}")));
+    }
+    found
 }

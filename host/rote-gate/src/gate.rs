@@ -23,7 +23,7 @@ use crate::invocation::{ClaimedRequest, Invocation};
 use crate::journal::{Entry, confirm_scope};
 use crate::redact::Redactor;
 use crate::request::Outgoing;
-use crate::stage::{Admission, rule_of};
+use crate::stage::{Admission, Grant, rule_of};
 use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve};
 
 /// Most bytes of a body in a preview.
@@ -170,7 +170,7 @@ impl Gate {
 
     /// Writes the start, using the confirm token up where one is needed.
     fn start(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
-        if admission.guard.verdict != Verdict::Confirm {
+        if admission.guard.verdict != Verdict::Confirm || blessed(admission) {
             return entry.start(&self.parts);
         }
         let scope = confirm_scope(admission.invocation);
@@ -317,6 +317,15 @@ fn request_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
         headers,
         body: outgoing.body.as_ref().map(|body| body.to_vec()),
     }
+}
+
+/// Counts the call against the flow's blessing; another call of the run may have used up the last one meanwhile.
+fn blessed(admission: &Admission<'_>) -> bool {
+    let invocation = admission.invocation;
+    let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
+    let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
+    admission.grant == Some(Grant::Blessing)
+        && blessing.is_some_and(|one| one.take(&adapter.id, tool, &adapter.fingerprint, &invocation.arguments))
 }
 
 fn host_header(outgoing: &Outgoing) -> String {

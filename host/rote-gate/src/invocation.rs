@@ -6,7 +6,7 @@
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-use rote_govern::{Policy, PolicyError};
+use rote_govern::{Blessing, Policy, PolicyError};
 use rote_types::{AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest};
 use rote_workspace::{CommandId, Workspace};
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ pub struct ToolPermission {
 }
 
 /// The flow on whose behalf a call is made.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct FlowStamp {
     /// Its name.
     pub name: FlowName,
@@ -44,6 +44,8 @@ pub struct FlowStamp {
     pub version: String,
     /// Its scope: the only tools that it may write with.
     pub write_permissions: Vec<ToolPermission>,
+    /// What a person blessed it for, verified, and counted over the run.
+    pub blessing: Option<Arc<Blessing>>,
 }
 
 /// One call: made by the host before the guest starts, shared with it for as long as it runs.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
-use crate::stage::{Admission, writes};
+use crate::stage::{Admission, Grant, writes};
 use crate::{GateError, projection};
 
 /// What the journal says of one effect.
@@ -43,7 +43,7 @@ impl Entry {
         let decision = match admission.verdict() {
             Verdict::Deny => Decision::Deny,
             Verdict::Confirm => Decision::Confirm,
-            _ if admission.granted => Decision::Confirmed,
+            _ if admission.grant == Some(Grant::Token) => Decision::Confirmed,
             Verdict::Audit => Decision::Audit,
             Verdict::Allow => Decision::Allow,
         };

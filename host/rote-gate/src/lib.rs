@@ -19,6 +19,7 @@ mod redact;
 mod request;
 mod resolver;
 mod stage;
+mod tool;
 
 pub use audit::RebuildReport;
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
@@ -27,6 +28,7 @@ pub use gate::{Gate, GateParts};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
 pub use resolver::{Environment, Resolve, ResolveError};
+pub use tool::{ToolError, ToolRun, run_build_tool};
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests look at files, and damage them, from outside")]

@@ -25,8 +25,17 @@ pub(crate) struct Admission<'i> {
     pub(crate) stages: Vec<StageVerdict>,
     /// The error of the first stage that denied.
     pub(crate) failure: Option<GateError>,
-    /// A token was presented and is to be consumed with the start of the effect.
-    pub(crate) granted: bool,
+    /// What lowers the guard's `Confirm`.
+    pub(crate) grant: Option<Grant>,
+}
+
+/// What a person gave beforehand; it is used up with the start of the effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Grant {
+    /// The flow's blessing covers the call.
+    Blessing,
+    /// A confirm token was presented.
+    Token,
 }
 
 type Stage = fn(&mut Admission<'_>) -> StageVerdict;
@@ -59,7 +68,7 @@ impl<'i> Admission<'i> {
             impact: impact(tool.method, &tool.name, &tool.path, &invocation.arguments),
             stages: Vec::with_capacity(STAGES.len()),
             failure: None,
-            granted: false,
+            grant: None,
         };
         for stage in STAGES {
             let verdict = stage(&mut admission);
@@ -71,7 +80,7 @@ impl<'i> Admission<'i> {
     /// The strictest verdict of all stages, with a guard's `Confirm` lowered by a grant.
     pub(crate) fn verdict(&self) -> Verdict {
         let lowered = |stage: &StageVerdict| match stage.verdict {
-            Verdict::Confirm if self.granted && stage.stage == "write_guard" => Verdict::Audit,
+            Verdict::Confirm if self.grant.is_some() && stage.stage == "write_guard" => Verdict::Audit,
             verdict => verdict,
         };
         self.stages.iter().map(lowered).max().unwrap_or(Verdict::Deny)
@@ -82,6 +91,9 @@ impl<'i> Admission<'i> {
         let strictest = self.stages.iter().map(|stage| stage.verdict).max()?;
         match strictest {
             Verdict::Deny => self.stages.iter().find(|stage| stage.verdict == strictest),
+            Verdict::Confirm if self.grant == Some(Grant::Blessing) => {
+                self.stages.iter().find(|stage| stage.stage == "grant")
+            }
             _ => self.stages.iter().find(|stage| stage.stage == "write_guard"),
         }
     }
@@ -246,11 +258,20 @@ fn write_guard(admission: &mut Admission<'_>) -> StageVerdict {
     }
 }
 
-/// A presented token may lower a `Confirm`; whether it is good is decided when it is consumed.
+/// A blessing or a presented token may lower a `Confirm`; a token is judged when it is consumed.
 fn grant(admission: &mut Admission<'_>) -> StageVerdict {
     const STAGE: &str = "grant";
     if admission.guard.verdict != Verdict::Confirm {
         return pass(STAGE, "no grant is needed");
+    }
+    if is_blessed(admission.invocation) {
+        admission.grant = Some(Grant::Blessing);
+        return StageVerdict {
+            stage: STAGE,
+            verdict: Verdict::Audit,
+            rule: Cow::Borrowed("blessing"),
+            message: Cow::Borrowed("a person blessed the flow for this call"),
+        };
     }
     if admission.invocation.confirm.is_none() {
         return StageVerdict {
@@ -260,13 +281,19 @@ fn grant(admission: &mut Admission<'_>) -> StageVerdict {
             message: Cow::Borrowed("a person has to confirm with a token"),
         };
     }
-    admission.granted = true;
+    admission.grant = Some(Grant::Token);
     StageVerdict {
         stage: STAGE,
         verdict: Verdict::Audit,
         rule: Cow::Borrowed("confirm_token"),
         message: Cow::Borrowed("a confirm token was presented; it is checked and used up with the start"),
     }
+}
+
+fn is_blessed(invocation: &Invocation) -> bool {
+    let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
+    let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
+    blessing.is_some_and(|one| one.permits(&adapter.id, tool, &adapter.fingerprint, &invocation.arguments))
 }
 
 /// The rule behind an error of the first stage.

@@ -4,12 +4,14 @@
 //! refused. This crate decides; `rote-gate` acts on what it decides.
 
 pub mod audit;
+mod blessing;
 mod confirm;
 pub mod egress;
 mod guard;
 mod identity;
 mod policy;
 
+pub use blessing::{BLESSING_VERSION, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
 pub use confirm::{Binding, CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
 pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
 pub use identity::{IdentityError, fingerprint, tool_digest};

@@ -88,6 +88,18 @@ impl Home {
         self.flows_dir().join(name.as_str())
     }
 
+    /// Returns `flows/<name>.permissions.json`, the blessing of a flow.
+    #[must_use]
+    pub fn flow_permissions_file(&self, name: &FlowName) -> PathBuf {
+        self.flows_dir().join(format!("{name}.permissions.json"))
+    }
+
+    /// Returns `lib/sdk/`, the SDKs that flows are written with.
+    #[must_use]
+    pub fn sdk_dir(&self) -> PathBuf {
+        self.root.join("lib").join("sdk")
+    }
+
     /// Returns `flows/.index/`.
     #[must_use]
     pub fn flow_index_dir(&self) -> PathBuf {

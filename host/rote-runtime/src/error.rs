@@ -131,7 +131,6 @@ impl Classify for LoadError {
             | Self::MissingExport { world, .. }
             | Self::WrongType { world, .. } => *world,
             Self::Digest { .. } => return Some("rote adapter list".to_owned()),
-            Self::CoreModule => return Some("wasm-tools component new <module.wasm> -o <component.wasm>".to_owned()),
             _ => return None,
         };
         Some(match world {

@@ -1,27 +1,37 @@
 //! The flow world: one run of a flow, in an instance of its own.
 //!
 //! Invariants: a flow reaches tools, the responses of its own run, and what it shows; every tool call goes
-//! through [`ToolHost`] and so through the gate. No call outlives the run.
+//! through [`ToolHost`] and so through the gate. No call outlives the run. Whatever else it learns from the host
+//! is on the run's [`Tape`] before the guest sees it. The imports are in the modules below, one for each interface.
+
+mod clock;
+mod output;
+mod query;
+mod store;
+mod tasks;
+mod tools;
 
 use std::sync::Arc;
 
-use rote_types::{AdapterId, Clock, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, ToolCall};
-use rote_workspace::{QueryRequest, QuerySource, Workspace};
+use rote_types::{Clock, Entropy, FlowName, QueryEngine, RunLimits, ToolCall};
+use rote_workspace::Workspace;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
 
-use crate::adapter::{HOST_CALLS, query_value, run_blocking};
+use crate::adapter::HOST_CALLS;
 use crate::bindings::adapter::rote::base::types as wit;
-use crate::bindings::adapter::rote::host::{log, query};
-use crate::bindings::flow::rote::host::{output, payload, tools};
 use crate::bindings::flow::{Flow, FlowPre};
 use crate::engine::EngineHandle;
 use crate::error::{LimitKind, Problem, RunError};
-use crate::host_error::{Remembered, explain_trap, response_to_wit, to_wit};
+use crate::host_error::{Remembered, explain_trap, response_to_wit};
 use crate::limiter::{LimitHit, Limiter};
 use crate::log::{LogBuffer, LogLine};
 use crate::meter::{CpuMeter, arm_async, run_here};
+use crate::tape::{Observer, Tape};
 use crate::tasks::{Outcome, Tasks};
 use crate::text::clean_line;
 use crate::tools::ToolHost;
@@ -31,9 +41,6 @@ pub(crate) const DEPTH: u32 = 8;
 /// Most bytes of one line that is shown, and of all lines of one kind.
 const LINE_BYTES: usize = 8 << 10;
 const LINES_BYTES: usize = 1 << 20;
-/// Most calls of one batch.
-const BATCH: usize = 1_000;
-
 /// Everything that one run is given.
 pub struct FlowRun {
     /// Contents of the file's `rote:payload` section; empty when it has none.
@@ -50,6 +57,10 @@ pub struct FlowRun {
     pub limits: RunLimits,
     /// How many runs this one is nested in; 0 for one that a person started.
     pub depth: u32,
+    /// What the run learns beside responses.
+    pub tape: Arc<dyn Tape>,
+    /// Who watches.
+    pub observer: Arc<dyn Observer>,
 }
 
 /// What a run produced.
@@ -83,10 +94,20 @@ struct Run {
     payload: Vec<u8>,
     workspace: Arc<Workspace>,
     flow: Option<FlowName>,
-    queries: Arc<dyn QueryEngine>,
-    clock: Arc<dyn Clock>,
+    host: Services,
     limits: RunLimits,
     tasks: Tasks,
+    tools: Arc<dyn ToolHost>,
+    tape: Arc<dyn Tape>,
+    observer: Arc<dyn Observer>,
+    since: Instant,
+}
+
+/// What the host gives every run.
+pub(crate) struct Services {
+    pub(crate) queries: Arc<dyn QueryEngine>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
 }
 
 /// Lines to be shown, bounded.
@@ -116,12 +137,7 @@ pub(crate) fn linker() -> wasmtime::Result<Linker<FlowState>> {
 }
 
 /// Instantiates the flow and runs it to its end, its bounds, or a trap.
-pub(crate) async fn run(
-    pre: &FlowPre<FlowState>,
-    queries: Arc<dyn QueryEngine>,
-    clock: Arc<dyn Clock>,
-    run: FlowRun,
-) -> Result<FlowOutcome, RunError> {
+pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) -> Result<FlowOutcome, RunError> {
     const SUBJECT: &str = "flow";
     let limits = run.limits;
     if run.depth > DEPTH {
@@ -129,9 +145,11 @@ pub(crate) async fn run(
         return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
     }
     let parameters = run.parameters.to_string();
-    let tasks = Tasks::new(run.tools, limits.calls, limits.concurrency);
-    let (payload, workspace, flow) = (run.payload, run.workspace, run.flow);
-    let state = FlowState::new(&limits, Some(Run { payload, workspace, flow, queries, clock, limits, tasks }));
+    let tasks = Tasks::new(Arc::clone(&run.tools), Arc::clone(&run.observer), limits.calls, limits.concurrency);
+    let FlowRun { payload, tools, workspace, flow, tape, observer, .. } = run;
+    let since = Instant::now();
+    let state = Run { payload, workspace, flow, host, limits, tasks, tools, tape, observer, since };
+    let state = FlowState::new(&limits, Some(state));
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let mut store = new_store(handle, &limits, state);
@@ -139,7 +157,7 @@ pub(crate) async fn run(
         let flow = pre.instantiate_async(&mut store).await?;
         flow.call_run(&mut store, &parameters).await
     };
-    let deadline = tokio::time::Instant::now() + limits.total;
+    let deadline = Instant::now() + limits.total;
     let ended = tokio::time::timeout_at(deadline, work).await;
     let mut state = store.into_data();
     if let Some(run) = state.run.take() {
@@ -235,201 +253,44 @@ impl FlowState {
         outcome.map(|response| response_to_wit(&response)).map_err(|error| self.remembered.tell(error))
     }
 
+    /// Returns the guest's form of a result of the host.
+    fn pass<T>(&mut self, result: Result<T, RunError>) -> Result<T, wit::Error> {
+        result.map_err(|error| self.remembered.tell(error))
+    }
+
+    /// Takes the answer from the tape, or asks and writes the answer down before anyone sees it.
+    fn taped<T>(&self, question: &str, ask: impl FnOnce(&Run) -> Result<T, RunError>) -> Result<T, RunError>
+    where
+        T: Serialize + DeserializeOwned,
+    {
+        let run = self.run.as_ref().ok_or_else(not_running)?;
+        if let Some(answer) = run.tape.next(question)? {
+            return read_answer(question, answer);
+        }
+        let answer = ask(run)?;
+        run.tape.record(question, &write_answer(&answer)?)?;
+        Ok(answer)
+    }
+
     /// Starts calls, or says why not.
     fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<u32>, wit::Error> {
         let Some(run) = &mut self.run else { return Err(no_run()) };
         run.tasks.start(calls).map_err(|error| self.remembered.tell(error))
     }
-
-    async fn wait(&mut self, task: u32) -> Result<wit::ResponseRef, wit::Error> {
-        let Some(run) = &mut self.run else { return Err(no_run()) };
-        let outcome = run.tasks.wait(task).await;
-        self.tell(outcome)
-    }
 }
 
-/// Reads a call as the guest wrote it.
-fn decode(call: tools::ToolCall) -> Result<ToolCall, RunError> {
-    let adapter: AdapterId = call.adapter.parse().map_err(|_| invalid("/adapter", "not an adapter id"))?;
-    let arguments: Value =
-        serde_json::from_str(&call.arguments).map_err(|error| invalid("/arguments", &format!("not JSON: {error}")))?;
-    if !arguments.is_object() {
-        return Err(invalid("/arguments", "not an object"));
-    }
-    Ok(ToolCall { adapter, tool: call.tool, arguments })
+fn read_answer<T: DeserializeOwned>(question: &str, answer: Value) -> Result<T, RunError> {
+    serde_json::from_value(answer)
+        .map_err(|error| RunError::Host { message: format!("the tape's answer to `{question}` is broken: {error}") })
+}
+
+fn write_answer<T: Serialize>(answer: &T) -> Result<Value, RunError> {
+    serde_json::to_value(answer).map_err(|error| RunError::Host { message: error.to_string() })
 }
 
 fn invalid(pointer: &str, message: &str) -> RunError {
     let problem = Problem { pointer: pointer.to_owned(), message: message.to_owned() };
     RunError::InvalidInput { subject: "tool call".to_owned(), problems: vec![problem] }
-}
-
-impl tools::Host for FlowState {
-    async fn call(&mut self, call: tools::ToolCall) -> wasmtime::Result<Result<wit::ResponseRef, wit::Error>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        let call = match decode(call) {
-            Ok(call) => call,
-            Err(error) => return Ok(Err(self.remembered.tell(error))),
-        };
-        Ok(match self.start_calls(&[call]) {
-            Ok(tasks) => self.wait(tasks[0]).await,
-            Err(error) => Err(error),
-        })
-    }
-
-    async fn batch(
-        &mut self,
-        calls: Vec<tools::ToolCall>,
-    ) -> wasmtime::Result<Vec<Result<wit::ResponseRef, wit::Error>>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        let count = calls.len();
-        if count > BATCH {
-            let limit = LimitKind::Count { what: "calls in one batch", max: BATCH as u64 };
-            let error = self.remembered.tell(RunError::Limit { subject: "flow".to_owned(), limit });
-            return Ok(vec![Err(error); count]);
-        }
-        let started = self.start_batch(calls);
-        let mut answers = Vec::with_capacity(count);
-        for task in started {
-            answers.push(match task {
-                Ok(task) => self.wait(task).await,
-                Err(error) => Err(error),
-            });
-        }
-        Ok(answers)
-    }
-
-    async fn start(&mut self, call: tools::ToolCall) -> wasmtime::Result<Result<u32, wit::Error>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        Ok(match decode(call) {
-            Ok(call) => self.start_calls(&[call]).map(|tasks| tasks[0]),
-            Err(error) => Err(self.remembered.tell(error)),
-        })
-    }
-
-    async fn wait_any(
-        &mut self,
-        tasks: Vec<u32>,
-    ) -> wasmtime::Result<Result<(u32, Result<wit::ResponseRef, wit::Error>), wit::Error>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        let Some(run) = &mut self.run else {
-            return Ok(Err(no_run()));
-        };
-        if tasks.is_empty() || !run.tasks.are_open(&tasks) {
-            return Ok(Err(self
-                .remembered
-                .tell(invalid("", "no task, or one that was never started or is waited for"))));
-        }
-        let Some((position, outcome)) = run.tasks.wait_any(&tasks).await else {
-            let error = RunError::Host { message: "a tool call was lost".to_owned() };
-            return Ok(Err(self.remembered.tell(error)));
-        };
-        let position = u32::try_from(position)?;
-        Ok(Ok((position, self.tell(outcome))))
-    }
-}
-
-impl FlowState {
-    /// Starts all calls of a batch at once, or, when one cannot be made, each that can.
-    fn start_batch(&mut self, calls: Vec<tools::ToolCall>) -> Vec<Result<u32, wit::Error>> {
-        let decoded: Vec<Result<ToolCall, RunError>> = calls.into_iter().map(decode).collect();
-        let all: Option<Vec<ToolCall>> = decoded.iter().map(|call| call.as_ref().ok().cloned()).collect();
-        let Some(run) = &mut self.run else {
-            return decoded.iter().map(|_| Err(no_run())).collect();
-        };
-        if let Some(Ok(tasks)) = all.map(|all| run.tasks.start(&all)) {
-            return tasks.into_iter().map(Ok).collect();
-        }
-        let start_one = |call: Result<ToolCall, RunError>| match call {
-            Ok(call) => self.start_calls(&[call]).map(|tasks| tasks[0]),
-            Err(error) => Err(self.remembered.tell(error)),
-        };
-        decoded.into_iter().map(start_one).collect()
-    }
-}
-
-impl query::Host for FlowState {
-    async fn response(&mut self, id: u64, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        let Some(run) = &self.run else { return Ok(Err(no_run())) };
-        let (workspace, engine) = (Arc::clone(&run.workspace), Arc::clone(&run.queries));
-        let request = QueryRequest {
-            source: QuerySource::Response(ResponseId(id)),
-            program,
-            unwrap_mcp: false,
-            save_as: None,
-            limits: QueryLimits::default(),
-            flow: run.flow.clone(),
-            at: run.clock.now(),
-        };
-        let result = run_blocking(move || Ok(workspace.query(&*engine, &request)?.values)).await;
-        Ok(result.map_err(|error| self.remembered.tell(error)))
-    }
-
-    async fn value(&mut self, input: String, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
-        self.enter()?;
-        let meter = self.meter.clone();
-        let _paused = meter.pause()?;
-        let Some(run) = &self.run else { return Ok(Err(no_run())) };
-        let engine = Arc::clone(&run.queries);
-        let limits = QueryLimits::default();
-        let result = run_blocking(move || query_value(&*engine, &input, &program, &limits)).await;
-        Ok(result.map_err(|error| self.remembered.tell(error)))
-    }
-}
-
-impl output::Host for FlowState {
-    async fn human(&mut self, text: String) -> wasmtime::Result<()> {
-        self.enter()?;
-        self.human.push(&text);
-        Ok(())
-    }
-
-    async fn summary(&mut self, text: String) -> wasmtime::Result<()> {
-        self.enter()?;
-        self.summary.push(&text);
-        Ok(())
-    }
-
-    async fn result(&mut self, value: String) -> wasmtime::Result<Result<(), wit::Error>> {
-        self.enter()?;
-        if self.result.is_some() {
-            return Ok(Err(to_wit(&invalid("", "the result was given before"))));
-        }
-        let max = self.run.as_ref().map_or(0, |run| run.limits.result_bytes);
-        match parse_result(&value, max) {
-            Ok(value) => {
-                self.result = Some(value);
-                Ok(Ok(()))
-            }
-            Err(error) => Ok(Err(self.remembered.tell(error))),
-        }
-    }
-}
-
-impl payload::Host for FlowState {
-    async fn read(&mut self) -> wasmtime::Result<Vec<u8>> {
-        self.enter()?;
-        Ok(self.run.as_ref().map(|run| run.payload.clone()).unwrap_or_default())
-    }
-}
-
-impl log::Host for FlowState {
-    async fn write(&mut self, level: log::Level, message: String) -> wasmtime::Result<()> {
-        self.enter()?;
-        self.log.write(level.into(), &message);
-        Ok(())
-    }
 }
 
 impl wit::Host for FlowState {}
@@ -441,4 +302,14 @@ fn no_run() -> wit::Error {
         message: "nothing may be called while describing".to_owned(),
         hint: String::new(),
     })
+}
+
+/// The same as an error of the host.
+fn not_running() -> RunError {
+    RunError::Nested {
+        kind: rote_types::ErrorKind::Denied,
+        message: "nothing may be called while describing".to_owned(),
+        hint: None,
+        details: None,
+    }
 }

@@ -7,6 +7,7 @@ use rote_home::Home;
 use rote_types::{Clock, Entropy, QueryEngine, Sha256Digest};
 use serde_json::Value;
 
+use crate::flow::Services;
 use crate::sandbox::Linked;
 use crate::{CallOutcome, FlowOutcome, FlowRun, LoadError, Prepared, RunError, Sandbox, SandboxedJq, World};
 
@@ -16,9 +17,9 @@ pub struct RuntimeParts {
     pub home: Home,
     /// The only way out for guests.
     pub gate: Arc<Gate>,
-    /// Makes the cache key on first use.
+    /// Makes the cache key on first use; gives flows randomness.
     pub entropy: Arc<dyn Entropy>,
-    /// Dates what flows query.
+    /// Dates what flows query; tells flows the time.
     pub clock: Arc<dyn Clock>,
 }
 
@@ -28,6 +29,7 @@ pub struct Runtime {
     queries: Arc<SandboxedJq>,
     gate: Arc<Gate>,
     clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
 }
 
 impl std::fmt::Debug for Runtime {
@@ -42,7 +44,7 @@ impl Runtime {
     pub fn new(parts: RuntimeParts) -> Self {
         let sandbox = Arc::new(Sandbox::new(&parts.home, &*parts.entropy));
         let queries = Arc::new(SandboxedJq::new(Arc::clone(&sandbox)));
-        Self { sandbox, queries, gate: parts.gate, clock: parts.clock }
+        Self { sandbox, queries, gate: parts.gate, clock: parts.clock, entropy: parts.entropy }
     }
 
     /// Returns the jq engine, which shares this runtime's compile cache.
@@ -95,8 +97,12 @@ impl Runtime {
         let Linked::Flow(pre) = &prepared.linked else {
             return Err(RunError::WrongWorld { expected: World::Flow, actual: prepared.world() });
         };
-        let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
-        crate::flow::run(pre, queries, Arc::clone(&self.clock), run).await
+        let host = Services {
+            queries: Arc::clone(&self.queries) as _,
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+        };
+        crate::flow::run(pre, host, run).await
     }
 
     /// Returns what an adapter or a flow says of itself, such as `{"tools": 3}`.

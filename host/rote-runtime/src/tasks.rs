@@ -8,12 +8,13 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rote_types::{ResponseRef, ToolCall};
+use rote_types::{ResponseId, ResponseRef, ToolCall};
 use tokio::sync::Semaphore;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::error::{LimitKind, RunError};
+use crate::tape::Observer;
 use crate::tools::{Reserved, ToolHost};
 
 /// What became of a call.
@@ -22,9 +23,12 @@ pub(crate) type Outcome = Result<ResponseRef, RunError>;
 /// All calls of one run.
 pub(crate) struct Tasks {
     host: Arc<dyn ToolHost>,
+    observer: Arc<dyn Observer>,
     slots: Arc<Semaphore>,
     in_flight: JoinSet<Outcome>,
     names: HashMap<Id, u32>,
+    handles: HashMap<u32, AbortHandle>,
+    responses: HashMap<u32, ResponseId>,
     done: HashMap<u32, Outcome>,
     /// Started and not yet waited for.
     open: HashSet<u32>,
@@ -33,12 +37,20 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    pub(crate) fn new(host: Arc<dyn ToolHost>, max_calls: u32, concurrency: usize) -> Self {
+    pub(crate) fn new(
+        host: Arc<dyn ToolHost>,
+        observer: Arc<dyn Observer>,
+        max_calls: u32,
+        concurrency: usize,
+    ) -> Self {
         Self {
             host,
+            observer,
             slots: Arc::new(Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS))),
             in_flight: JoinSet::new(),
             names: HashMap::new(),
+            handles: HashMap::new(),
+            responses: HashMap::new(),
             done: HashMap::new(),
             open: HashSet::new(),
             started: 0,
@@ -64,10 +76,11 @@ impl Tasks {
         let task = self.started;
         self.started += 1;
         self.open.insert(task);
-        let (host, slots) = (Arc::clone(&self.host), Arc::clone(&self.slots));
+        self.responses.insert(task, reserved.response);
+        let (host, slots, observer) = (Arc::clone(&self.host), Arc::clone(&self.slots), Arc::clone(&self.observer));
         let handle = self.in_flight.spawn(async move {
             match slots.acquire().await {
-                Ok(_slot) => host.perform(reserved).await,
+                Ok(_slot) => observed(&*host, &*observer, reserved).await,
                 // Closed: the run ended before it was this call's turn.
                 Err(_) => {
                     let tool = format!("{}/{}", reserved.call.adapter, reserved.call.tool);
@@ -76,7 +89,17 @@ impl Tasks {
             }
         });
         self.names.insert(handle.id(), task);
+        self.handles.insert(task, handle);
         task
+    }
+
+    /// Gives a call up; what was sent is recorded as in doubt. False when nobody could wait for it any more.
+    pub(crate) fn cancel(&mut self, task: u32) -> bool {
+        if let (true, Some(handle)) = (self.open.contains(&task), self.handles.remove(&task)) {
+            handle.abort();
+            return true;
+        }
+        self.done.contains_key(&task)
     }
 
     /// Whether every one of `tasks` was started and not yet waited for.
@@ -100,10 +123,9 @@ impl Tasks {
         }
     }
 
-    /// Waits for one call and returns what became of it.
-    pub(crate) async fn wait(&mut self, task: u32) -> Outcome {
-        let lost = || RunError::Host { message: "a tool call was lost".to_owned() };
-        self.wait_any(&[task]).await.map_or_else(|| Err(lost()), |(_, outcome)| outcome)
+    /// Returns the number of the response of a call.
+    pub(crate) fn response(&self, task: u32) -> Option<ResponseId> {
+        self.responses.get(&task).copied()
     }
 
     /// Moves the next call that ends from in flight to done; false when none is in flight.
@@ -114,6 +136,7 @@ impl Tasks {
             None => return false,
         };
         if let Some(task) = self.names.remove(&id) {
+            self.handles.remove(&task);
             self.done.insert(task, outcome);
         }
         true
@@ -130,8 +153,17 @@ impl Tasks {
     }
 }
 
-/// A call whose code panicked or was torn down; the host is to blame.
+/// Makes a call and tells who watches.
+async fn observed(host: &dyn ToolHost, observer: &dyn Observer, reserved: Reserved) -> Outcome {
+    let (response, call) = (reserved.response, reserved.call.clone());
+    observer.call_started(response, &call);
+    let outcome = host.perform(reserved).await;
+    observer.call_ended(response, &call, outcome.as_ref());
+    outcome
+}
+
+/// A call that the flow gave up, or whose code panicked; then the host is to blame.
 fn broken(error: &JoinError) -> RunError {
-    let what = if error.is_panic() { "crashed" } else { "was torn down" };
+    let what = if error.is_panic() { "crashed" } else { "was given up by the flow" };
     RunError::Host { message: format!("a tool call {what}") }
 }

@@ -1,8 +1,9 @@
 //! The port through which a flow calls tools. `rote-flow` implements it over `rote-adapter`.
 
 use async_trait::async_trait;
-use rote_types::{ResponseId, ResponseRef, ToolCall};
+use rote_types::{AdapterId, ErrorKind, ResponseId, ResponseRef, ToolCall};
 use rote_workspace::CommandId;
+use serde_json::Value;
 
 use crate::RunError;
 
@@ -32,4 +33,41 @@ pub trait ToolHost: Send + Sync {
     /// # Errors
     /// What the call ended with; for an answer with an error status it carries the recorded response.
     async fn perform(&self, reserved: Reserved) -> Result<ResponseRef, RunError>;
+
+    /// Ranks the tools of an adapter by intent, best first, each as the guest sees it.
+    ///
+    /// # Errors
+    /// The flow did not declare the adapter, or it is not installed. By default there are no adapters to ask.
+    fn probe(&self, adapter: &AdapterId, _intent: &str, _limit: u32) -> Result<Vec<Value>, RunError> {
+        Err(nothing("adapter", adapter.as_str()))
+    }
+
+    /// Says how an adapter stands: the pinned and the installed fingerprint, and which credentials are there.
+    ///
+    /// # Errors
+    /// As [`ToolHost::probe`].
+    fn status(&self, adapter: &AdapterId) -> Result<Value, RunError> {
+        Err(nothing("adapter", adapter.as_str()))
+    }
+
+    /// Makes what a nested run needs and returns its workspace's name; nothing runs yet.
+    ///
+    /// # Errors
+    /// The flow did not declare the other one, or it cannot run. By default there are no flows to run.
+    fn begin_flow(&self, name: &str, _parameters: &Value) -> Result<String, RunError> {
+        Err(nothing("flow", name))
+    }
+
+    /// Runs a flow in the workspace that [`ToolHost::begin_flow`] named, or goes on with it there.
+    ///
+    /// # Errors
+    /// What the nested run ended with.
+    async fn finish_flow(&self, _workspace: &str, name: &str, _parameters: &Value) -> Result<Value, RunError> {
+        Err(nothing("flow", name))
+    }
+}
+
+fn nothing(what: &str, name: &str) -> RunError {
+    let message = format!("there is no {what} `{name}` here");
+    RunError::Nested { kind: ErrorKind::NotFound, message, hint: None, details: None }
 }

@@ -37,8 +37,9 @@ impl World {
         }
     }
 
-    /// The interfaces that a component of this world may import.
-    fn imports(self) -> &'static [&'static str] {
+    /// Returns the interfaces that a component of this world may import, with their versions.
+    #[must_use]
+    pub fn imports(self) -> &'static [&'static str] {
         match self {
             Self::Adapter => {
                 &["rote:base/types@0.1.0", "rote:host/http@0.1.0", "rote:host/query@0.1.0", "rote:host/log@0.1.0"]
@@ -46,6 +47,11 @@ impl World {
             Self::Flow => &[
                 "rote:base/types@0.1.0",
                 "rote:host/tools@0.1.0",
+                "rote:host/tasks@0.1.0",
+                "rote:host/flows@0.1.0",
+                "rote:host/vars@0.1.0",
+                "rote:host/files@0.1.0",
+                "rote:host/clock@0.1.0",
                 "rote:host/query@0.1.0",
                 "rote:host/output@0.1.0",
                 "rote:host/log@0.1.0",
@@ -132,6 +138,17 @@ impl fmt::Display for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// Returns the interfaces that a component imports, such as `rote:host/tools@0.1.0`, whatever its world. Names that
+/// no interface could have are cleaned for showing.
+///
+/// # Errors
+/// [`LoadError::Malformed`] when the bytes are no component; the maker of the file is to blame.
+pub fn imported_interfaces(component: &[u8]) -> Result<Vec<String>, LoadError> {
+    let names = Names::read(component)?;
+    let interfaces = names.imports.iter().filter(|import| matches!(import.kind, ImportKind::Interface));
+    Ok(interfaces.map(|import| shown(&import.name)).collect())
 }
 
 /// A foreign name as it may stand in an error text.

@@ -74,6 +74,10 @@ pub struct RunLimits {
     pub calls: u32,
     /// Most tool calls in flight at once. Default 10.
     pub concurrency: usize,
+    /// Most calls that change something. Default 1,000.
+    pub writes: u32,
+    /// Most bytes of all responses. Default 1 GiB.
+    pub response_bytes: u64,
     /// Most bytes of result. Default 16 MiB.
     pub result_bytes: usize,
     /// Most bytes of guest log. Default 256 KiB.
@@ -88,6 +92,8 @@ impl Default for RunLimits {
             total: Duration::from_secs(15 * 60),
             calls: 1_000,
             concurrency: 10,
+            writes: 1_000,
+            response_bytes: 1 << 30,
             result_bytes: 16 << 20,
             log_bytes: 256 << 10,
         }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rote_home::HomeError;
+use rote_home::{HomeError, storage_hint};
 use rote_types::{Classify, ErrorKind, QueryError, ResponseId, WorkspaceName};
 use serde_json::json;
 
@@ -70,6 +70,20 @@ pub enum WorkspaceError {
     BadVariableName {
         /// The name.
         name: String,
+    },
+    /// The name cannot be a file of a run.
+    #[error("`{}` is not a file name; use 1 to 100 letters, digits, `.`, `_` or `-`, not starting with `.`", .name.escape_debug())]
+    BadFileName {
+        /// The name.
+        name: String,
+    },
+    /// A run keeps more in files than it may.
+    #[error("a run keeps at most {max} {what}")]
+    FileLimit {
+        /// What was counted, in the plural.
+        what: &'static str,
+        /// The bound.
+        max: u64,
     },
     /// A template names things that are not there, or does not parse.
     #[error("{}", template_text(.problems))]
@@ -152,6 +166,8 @@ pub enum WorkspaceError {
         action: &'static str,
         /// The workspace.
         workspace: WorkspaceName,
+        /// The database file.
+        path: PathBuf,
         /// Why.
         #[source]
         source: rusqlite::Error,
@@ -199,7 +215,9 @@ impl Classify for WorkspaceError {
             | Self::Cleared { .. }
             | Self::NoVariable { .. }
             | Self::Template { .. } => ErrorKind::NotFound,
+            Self::FileLimit { .. } => ErrorKind::Limit,
             Self::BadVariableName { .. }
+            | Self::BadFileName { .. }
             | Self::NotOneValue { .. }
             | Self::BadDocument { .. }
             | Self::BadCondition { .. }
@@ -225,6 +243,7 @@ impl Classify for WorkspaceError {
             Self::Template { problems } => template_hint(problems),
             Self::QueryOnError { id, .. } => Some(format!("rote {id} '.'")),
             Self::Home(source) => source.hint(),
+            Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
         }
     }

@@ -10,6 +10,7 @@ mod clean;
 mod condition;
 mod diff;
 mod error;
+mod files;
 mod inject;
 mod model;
 mod owner;
@@ -34,6 +35,7 @@ pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces
 pub use condition::{Comparison, JsonType};
 pub use diff::{Change, ChangeKind, diff_values};
 pub use error::{TemplateProblem, WorkspaceError};
+pub use files::NamedFile;
 pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
     RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, StoredResponse,

@@ -1,11 +1,17 @@
 //! `rote run`.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use rote_app::{FlowRan, RunFlow};
+use rote_types::{ResponseId, RunLimits};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Result, usage};
+use crate::render::progress::Progress;
 use crate::render::units::{clip, plural};
 use crate::ui::{Report, Ui};
 
@@ -15,8 +21,9 @@ const MAX_LINE: usize = 120;
 /// Run a flow; each call goes through the gate and is recorded in a workspace of the run
 #[derive(Debug, Args)]
 pub struct Run {
-    /// Its name, or a path to a flow.wasm
-    flow: String,
+    /// Its name, or a path to a flow.wasm; a resumed run knows it
+    #[arg(required_unless_present = "resume")]
+    flow: Option<String>,
     /// Parameters; `rote flow info` lists them
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
@@ -29,9 +36,57 @@ pub struct Run {
     /// The token that a refusal of a write gave, to confirm that one write
     #[arg(long, value_name = "TOKEN")]
     confirm: Vec<String>,
-    /// Go on with a run that was stopped, in its workspace; calls that are done are not made again
-    #[arg(long, value_name = "WORKSPACE")]
+    /// Go on with a run that stopped or was killed; calls that are done are not made again
+    #[arg(long, value_name = "WORKSPACE|latest")]
     resume: Option<String>,
+    /// A write in doubt that did not happen or may be made again, as `@3`
+    #[arg(long, value_name = "@N", requires = "resume")]
+    retry: Vec<ResponseId>,
+    /// Leave a recording of the run, to replay with `rote flow test --replay`
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    budget: Budget,
+}
+
+/// Bounds of one run.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Budget")]
+struct Budget {
+    /// Most tool calls [default: 1000]
+    #[arg(long, value_name = "N")]
+    max_calls: Option<u32>,
+    /// Most calls that change something [default: 1000]
+    #[arg(long, value_name = "N")]
+    max_writes: Option<u32>,
+    /// Most calls in flight at once [default: 10]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    max_concurrency: Option<u16>,
+    /// Most megabytes of all responses [default: 1024]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    max_megabytes: Option<u32>,
+    /// Most megabytes of memory of the flow [default: 256]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u16).range(1..=4_096))]
+    max_memory: Option<u16>,
+    /// Longest run in seconds [default: 900]
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    timeout: Option<u32>,
+}
+
+impl Budget {
+    fn limits(&self) -> RunLimits {
+        let default = RunLimits::default();
+        let megabytes = |count: u32| u64::from(count) << 20;
+        RunLimits {
+            calls: self.max_calls.unwrap_or(default.calls),
+            writes: self.max_writes.unwrap_or(default.writes),
+            concurrency: self.max_concurrency.map_or(default.concurrency, usize::from),
+            response_bytes: self.max_megabytes.map_or(default.response_bytes, megabytes),
+            memory_bytes: self.max_memory.map_or(default.memory_bytes, |count| usize::from(count) << 20),
+            total: self.timeout.map_or(default.total, |seconds| Duration::from_secs(seconds.into())),
+            ..default
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -50,7 +105,7 @@ impl Run {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => {
                 let message = format!("`{word}` is no parameter of the form NAME=VALUE");
-                Err(usage(message, format!("rote flow info {}", self.flow)))
+                Err(usage(message, format!("rote flow info {}", self.flow.as_deref().unwrap_or("<flow>"))))
             }
         });
         let wish = RunFlow {
@@ -59,9 +114,15 @@ impl Run {
             dry_run: self.dry_run,
             confirm: self.confirm,
             resume: self.resume,
+            retry: self.retry,
+            record: self.record,
+            limits: self.budget.limits(),
         };
         let app = context.app()?;
-        match context.block_on(app.run_flow(wish))?? {
+        let progress = Progress::new(!ui.json, context.environment.stderr_terminal);
+        let ran = context.block_on(app.run_flow(wish, Arc::clone(&progress) as _));
+        progress.finish();
+        match ran?? {
             FlowRan::Dry(dry) => {
                 let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
                 let head = format!("{} would make {}", dry.flow, plural(dry.calls.len(), "call"));
@@ -70,6 +131,7 @@ impl Run {
             }
             FlowRan::Done(done) => {
                 if !ui.json {
+                    done.notes.iter().for_each(|note| ui.talk(&clip(&format!("note: {note}"), MAX_LINE)));
                     done.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
                     let summary = format!("{} in workspace {}", plural(done.steps.len(), "call"), done.workspace);
                     ui.talk(&format!("{}: {summary}", done.flow));

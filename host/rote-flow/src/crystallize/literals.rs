@@ -34,7 +34,11 @@ pub(crate) fn walk_literals(expression: &Expression, pointer: &mut String, visit
             }
         }
         Expression::Text(parts) => parts.iter().for_each(|part| walk_literals(part, pointer, visit)),
-        Expression::Param(_) | Expression::From(_) => {}
+        Expression::Default(first, fallback) => {
+            walk_literals(first, pointer, visit);
+            walk_literals(fallback, pointer, visit);
+        }
+        Expression::Param(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
     }
 }
 
@@ -89,7 +93,11 @@ pub(crate) fn replace(
             }
         }
         Expression::Text(parts) => parts.iter_mut().for_each(|part| replace(part, pointer, make)),
-        Expression::Param(_) | Expression::From(_) => {}
+        Expression::Default(first, fallback) => {
+            replace(first, pointer, make);
+            replace(fallback, pointer, make);
+        }
+        Expression::Param(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
     }
 }
 

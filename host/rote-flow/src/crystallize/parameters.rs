@@ -285,7 +285,11 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
                 }
             }
             Expression::Text(parts) => parts.iter().for_each(|part| walk(part, step, pointer, found)),
-            Expression::Literal(_) | Expression::From(_) => {}
+            Expression::Default(first, fallback) => {
+                walk(first, step, pointer, found);
+                walk(fallback, step, pointer, found);
+            }
+            Expression::Literal(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
         }
     }
     let mut found = BTreeMap::new();

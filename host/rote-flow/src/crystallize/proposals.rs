@@ -65,7 +65,7 @@ fn without_texts(expression: &Expression) -> Expression {
 }
 
 /// Names what a value looks like, if it looks like something that differs from run to run.
-fn looks_like(value: &Value) -> Option<&'static str> {
+pub(crate) fn looks_like(value: &Value) -> Option<&'static str> {
     let text = value.as_str()?;
     let bytes = text.as_bytes();
     let digits =

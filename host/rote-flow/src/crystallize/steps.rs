@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Plan, Step, VERSION};
+use rote_plan::{Expression, OnError, Plan, Step, VERSION};
 use rote_types::ResponseId;
 
 use super::arguments::Sources;
@@ -78,6 +78,10 @@ impl Draft {
                     tool: tool.clone(),
                     arguments: step.arguments.clone(),
                     needs: step.needs.clone(),
+                    when: None,
+                    for_each: None,
+                    max_concurrency: None,
+                    on_error: OnError::Stop,
                 })
                 .collect(),
             result: self.result.clone(),

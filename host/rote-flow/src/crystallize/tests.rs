@@ -18,14 +18,14 @@ async fn replay(arguments: Value, result: Value) -> FlowError {
     let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
     let selection = select::Selection { kept: vec![0], result_call: 0, result_jq: ".".to_owned() };
     let parameters = Parameters::default();
-    fixture.flows.replay(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
+    fixture.flows.replay_workspace(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
 }
 
 #[tokio::test]
 async fn a_call_that_was_not_recorded_so_is_stale() {
     let error = replay(json!({"id": 3}), Value::Null).await;
     let FlowError::ReplayStale { stale } = &error else { panic!("{error}") };
-    assert_eq!((stale.tool.as_str(), &stale.arguments), ("orders_get", &json!({"id": 2})));
+    assert_eq!((stale.question.as_str(), &stale.arguments), ("shop/orders_get", &json!({"id": 2})));
 }
 
 #[tokio::test]

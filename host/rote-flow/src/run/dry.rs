@@ -4,7 +4,6 @@
 //! verdict only; what its request would be is not known before those responses are.
 
 use std::fmt;
-use std::sync::Arc;
 
 use rote_gate::Preview;
 use rote_govern::Verdict;
@@ -16,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{RunContext, RunRequest};
-use crate::{FlowError, Flows};
+use crate::{FlowError, Flows, Package};
 
 /// One call that a run would make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +43,11 @@ pub struct DryRunCall {
 impl fmt::Display for DryRunCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}/{} {} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
-        if self.known { Ok(()) } else { write!(f, " (after {})", self.needs.join(", ")) }
+        match (self.known, self.needs.is_empty()) {
+            (true, _) => Ok(()),
+            (false, true) => f.write_str(" (when the flow calls it)"),
+            (false, false) => write!(f, " (after {})", self.needs.join(", ")),
+        }
     }
 }
 
@@ -67,22 +70,54 @@ impl Flows {
     /// # Errors
     /// What the preflight of a run would find.
     pub async fn dry_run(&self, request: &RunRequest) -> Result<DryRun, FlowError> {
-        let (package, parameters) = self.preflight(request)?;
+        let Some(flow) = &request.flow else {
+            return Err(FlowError::Usage { message: "a dry run needs the name of a flow".to_owned() });
+        };
+        let (package, parameters) = self.preflight(flow, &request.parameters)?;
         let root = self.scratch("dry-run-")?;
         let home = Home::open(root.path())?;
         let name = WorkspaceName::try_from("dry-run".to_owned())
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
-        let context = RunContext {
-            workspace: Arc::new(Workspace::create(&home, &name, self.parts.clock.now())?),
-            frontmatter: Arc::new(package.frontmatter.clone()),
-            confirm: Vec::new(),
+        let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
+        let context = RunContext::plain(workspace, &package.frontmatter);
+        let calls = match package.plan() {
+            Some(plan) => {
+                let mut calls = Vec::with_capacity(plan.steps.len());
+                for step in &plan.steps {
+                    calls.push(self.describe(&context, step, &parameters).await?);
+                }
+                calls
+            }
+            None => self.declared(&package)?,
         };
-        let mut calls = Vec::with_capacity(package.plan.steps.len());
-        for step in &package.plan.steps {
-            calls.push(self.describe(&context, step, &parameters).await?);
-        }
         let frontmatter = package.frontmatter;
         Ok(DryRun { flow: frontmatter.name, version: frontmatter.version, parameters, calls })
+    }
+
+    /// The tools that a program declares. Which of them it calls, and how often, is known only when it runs.
+    fn declared(&self, package: &Package) -> Result<Vec<DryRunCall>, FlowError> {
+        let mut calls = Vec::new();
+        for (adapter, pin) in &package.frontmatter.adapters {
+            for tool in pin.tools.keys() {
+                let arguments = Value::Object(Map::new());
+                let call = ToolCall { adapter: adapter.clone(), tool: tool.clone(), arguments: arguments.clone() };
+                let (verdict, reason) = self.parts.tools.verdict(&call)?;
+                let (step, needs) = ("declared".to_owned(), Vec::new());
+                let ToolCall { adapter, tool, .. } = call;
+                calls.push(DryRunCall {
+                    step,
+                    adapter,
+                    tool,
+                    arguments,
+                    known: false,
+                    needs,
+                    verdict,
+                    reason,
+                    preview: None,
+                });
+            }
+        }
+        Ok(calls)
     }
 
     async fn describe(
@@ -142,6 +177,16 @@ impl Values for Holes<'_> {
     fn reference(&mut self, reference: &Reference) -> Result<Value, String> {
         self.known = false;
         Ok(Value::String(format!("<{} {}>", reference.step, reference.jq)))
+    }
+
+    fn item(&mut self, program: &str) -> Result<Value, String> {
+        self.known = false;
+        Ok(Value::String(format!("<item {program}>")))
+    }
+
+    fn index(&mut self) -> Result<Value, String> {
+        self.known = false;
+        Ok(Value::String("<index>".to_owned()))
     }
 
     fn absent(&mut self, name: &str) -> String {

@@ -4,14 +4,16 @@
 //! checks both again from the stamp and the pin that go with each call.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
 use rote_gate::{FlowStamp, Pin, Preview, ToolPermission};
 use rote_govern::{ToolFacts, Verdict, guard};
-use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
+use rote_runtime::{CallOutcome, LimitKind, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall};
+use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
 use crate::{FlowError, Frontmatter, Surface};
@@ -60,7 +62,21 @@ impl Surface for AdapterTools {
 impl ToolSource for AdapterTools {
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost> {
         let tokens = Mutex::new(context.confirm.iter().cloned().collect());
-        Arc::new(LiveTools { caller: Arc::clone(&self.caller), context, tokens, reserved: Mutex::default() })
+        Arc::new(LiveTools {
+            tools: self.clone(),
+            context,
+            tokens,
+            reserved: Mutex::default(),
+            writes: AtomicU32::new(0),
+            bytes: AtomicU64::new(0),
+        })
+    }
+
+    fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
+        let slots = self.caller.credentials(adapter).map_err(|error| FlowError::adapter(adapter, &error))?;
+        let state =
+            |(slot, source): (String, String)| json!({"slot": slot, "present": source != "missing", "source": source});
+        Ok(slots.into_iter().map(state).collect())
     }
 
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError> {
@@ -83,7 +99,7 @@ impl ToolSource for AdapterTools {
             let message = "its arguments look like a template, so it is only checked when it is made".to_owned();
             return Err(RunError::Host { message });
         }
-        let options = options(&context.frontmatter, call, None, true)?;
+        let options = options(context, call, None, true)?;
         match self.caller.call(&context.workspace, call, &options).await.map_err(run_error)? {
             CallOutcome::Preview(preview) => Ok(preview),
             CallOutcome::Response(_) => Err(RunError::Host { message: "a dry run was sent".to_owned() }),
@@ -108,11 +124,12 @@ fn run_error(error: AdapterError) -> RunError {
 
 /// The pin and the stamp that go with a call.
 fn options(
-    frontmatter: &Frontmatter,
+    context: &RunContext,
     call: &ToolCall,
     confirm: Option<String>,
     dry_run: bool,
 ) -> Result<CallOptions, RunError> {
+    let frontmatter: &Frontmatter = &context.frontmatter;
     let flow = &frontmatter.name;
     let pinned = frontmatter.adapters.get(&call.adapter);
     let pin = pinned.and_then(|adapter| adapter.tools.get(&call.tool).map(|tool| (adapter, tool)));
@@ -128,6 +145,7 @@ fn options(
             name: flow.clone(),
             version: frontmatter.version.clone(),
             write_permissions: frontmatter.write_permissions.iter().map(permission).collect(),
+            blessing: context.blessing.clone(),
         }),
         confirm,
         dry_run,
@@ -137,33 +155,62 @@ fn options(
 
 /// The calls of one run.
 struct LiveTools {
-    caller: Arc<Caller>,
+    tools: AdapterTools,
     context: RunContext,
     tokens: Mutex<VecDeque<String>>,
     reserved: Mutex<BTreeMap<ResponseId, (Checked, CallOptions)>>,
+    writes: AtomicU32,
+    bytes: AtomicU64,
 }
 
 impl LiveTools {
     fn check(&self, call: &ToolCall) -> Result<(Checked, CallOptions), RunError> {
         let frontmatter = &self.context.frontmatter;
-        let mut options = options(frontmatter, call, None, false)?;
-        let checked = self.caller.check(call).map_err(run_error)?;
+        let mut options = options(&self.context, call, None, false)?;
+        let checked = self.tools.caller.check(call).map_err(run_error)?;
         let tool = checked.tool();
-        let permitted = |one: &crate::WritePermission| one.adapter == call.adapter && one.tool == call.tool;
-        if !tool.method.is_read() && !frontmatter.write_permissions.iter().any(permitted) {
+        if !tool.method.is_read() && !frontmatter.permits_write(&call.adapter, &call.tool) {
             let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
             return Err(RunError::nested(&FlowError::NotPermitted { flow, adapter, tool }));
         }
-        let policy = checked.adapter().policy();
-        let needs_token = policy
-            .as_ref()
-            .as_ref()
-            .is_ok_and(|policy| guard(policy, &facts(checked.adapter().manifest(), tool)).verdict == Verdict::Confirm);
-        if needs_token {
+        if !tool.method.is_read() {
+            let written = self.writes.fetch_add(1, Ordering::Relaxed);
+            bounded(u64::from(written), u64::from(self.context.limits.writes), "writes")?;
+        }
+        if self.needs_token(&checked) {
             options.confirm = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
         }
         Ok((checked, options))
     }
+
+    /// Whether the guard will ask for a token, so that one is kept for this call: a blessed one needs none.
+    fn needs_token(&self, checked: &Checked) -> bool {
+        let manifest = checked.adapter().manifest();
+        let tool = checked.tool();
+        let blessed = self.context.blessing.as_ref().is_some_and(|blessing| {
+            blessing.permits(&manifest.id, &tool.name, &manifest.fingerprint, checked.arguments())
+        });
+        let policy = checked.adapter().policy();
+        let verdict = policy.as_ref().as_ref().map(|policy| guard(policy, &facts(manifest, tool)).verdict);
+        !blessed && verdict == Ok(Verdict::Confirm)
+    }
+
+    /// Refuses what the flow does not pin.
+    fn pinned(&self, adapter: &AdapterId) -> Result<&crate::AdapterPin, RunError> {
+        let frontmatter = &self.context.frontmatter;
+        frontmatter.adapters.get(adapter).ok_or_else(|| {
+            let (flow, adapter) = (frontmatter.name.clone(), adapter.clone());
+            RunError::nested(&FlowError::NotPinned { flow, adapter, tool: "*".to_owned() })
+        })
+    }
+}
+
+/// Refuses one more of something than a run may have.
+fn bounded(used: u64, max: u64, what: &'static str) -> Result<(), RunError> {
+    if used < max {
+        return Ok(());
+    }
+    Err(RunError::Limit { subject: "flow".to_owned(), limit: LimitKind::Count { what, max } })
 }
 
 #[async_trait]
@@ -175,7 +222,7 @@ impl ToolHost for LiveTools {
             return Ok(Vec::new());
         };
         let only: Vec<Checked> = checked.iter().map(|(checked, _)| checked.clone()).collect();
-        let places = self.caller.reserve(&self.context.workspace, &only, options).map_err(run_error)?;
+        let places = self.tools.caller.reserve(&self.context.workspace, &only, options).map_err(run_error)?;
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut answer = Vec::with_capacity(calls.len());
         for ((call, checked), place) in calls.iter().zip(checked).zip(places) {
@@ -191,9 +238,48 @@ impl ToolHost for LiveTools {
             return Err(RunError::Host { message: format!("`{}` was not reserved", one.response) });
         };
         let place = Reservation { command: one.command, response: one.response };
-        match self.caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
-            CallOutcome::Response(response) => Ok(response),
+        bounded(self.bytes.load(Ordering::Relaxed), self.context.limits.response_bytes, "bytes of responses")?;
+        let caller = &self.tools.caller;
+        match caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
+            CallOutcome::Response(response) => {
+                self.bytes.fetch_add(response.bytes, Ordering::Relaxed);
+                Ok(response)
+            }
             CallOutcome::Preview(_) => Err(RunError::Host { message: "a call was only previewed".to_owned() }),
         }
+    }
+
+    fn probe(&self, adapter: &AdapterId, intent: &str, limit: u32) -> Result<Vec<Value>, RunError> {
+        self.pinned(adapter)?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let hits = self.tools.adapters.probe(adapter, intent, limit).map_err(run_error)?;
+        let shown = |hit: rote_adapter::Hit| {
+            json!({
+                "tool": hit.tool.name,
+                "description": hit.tool.description,
+                "method": hit.tool.method,
+                "score": hit.score,
+                "input_schema": hit.tool.input_schema,
+            })
+        };
+        Ok(hits.into_iter().map(shown).collect())
+    }
+
+    fn status(&self, adapter: &AdapterId) -> Result<Value, RunError> {
+        let pin = self.pinned(adapter)?;
+        let nested = |error: FlowError| RunError::nested(&error);
+        let installed = self.tools.manifest(adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
+        let credentials = match &installed {
+            Some(_) => self.tools.credentials(adapter).map_err(nested)?,
+            None => Vec::new(),
+        };
+        let matches = installed.as_ref() == Some(&pin.fingerprint);
+        Ok(json!({
+            "adapter": adapter,
+            "expected": pin.fingerprint,
+            "installed": installed,
+            "matches": matches,
+            "credentials": credentials,
+        }))
     }
 }

@@ -186,7 +186,7 @@ async fn an_unwrapped_mcp_answer_is_unwrapped_in_the_flow_too() {
     fixture.query_mcp(1, ".price");
     let made = fixture.crystallize(&[]).await.unwrap();
     assert_eq!(made.report.replayed_calls, 1);
-    let done = fixture.flows.run(&fixture.run_request(&[])).await.unwrap();
+    let done = fixture.run(&fixture.run_request(&[])).await.unwrap();
     assert_eq!(done.result, json!(7));
 }
 
@@ -201,7 +201,7 @@ async fn a_flow_over_two_adapters_pins_and_calls_both() {
     let made = fixture.crystallize(&[]).await.unwrap();
     let pinned: Vec<&str> = made.frontmatter.adapters.keys().map(|id| id.as_str()).collect();
     assert_eq!(pinned, ["depot", "shop"]);
-    let done = fixture.flows.run(&fixture.run_request(&[])).await.unwrap();
+    let done = fixture.run(&fixture.run_request(&[])).await.unwrap();
     let calls: Vec<&str> = done.steps.iter().map(|step| step.call.as_str()).collect();
     assert_eq!((calls, done.result), (vec!["shop/orders_list", "depot/orders_get"], json!(70)));
 }
@@ -218,5 +218,5 @@ async fn a_variable_inside_the_results_query_is_frozen_and_the_report_says_so() 
         ["variable `factor` in the result's query is frozen: runs use its value as it is now"]
     );
     fixture.set("factor", json!(100));
-    assert_eq!(fixture.flows.run(&fixture.run_request(&[])).await.unwrap().result, json!(60));
+    assert_eq!(fixture.run(&fixture.run_request(&[])).await.unwrap().result, json!(60));
 }

@@ -37,13 +37,15 @@ fn frontmatter() -> Frontmatter {
         output: OutputContract { format: "json".to_owned(), schema: Value::Null },
         baseline: Baseline::default(),
         provenance: Provenance {
-            workspace: "work".parse().unwrap(),
+            workspace: Some("work".parse().unwrap()),
             commands: vec![1],
-            created_at: Timestamp::UNIX_EPOCH,
+            created_at: Some(Timestamp::UNIX_EPOCH),
             rote_version: "0.1.0".to_owned(),
             model: None,
+            forked_from: None,
         },
         tags: Vec::new(),
+        flows: BTreeMap::new(),
     }
 }
 
@@ -53,7 +55,7 @@ fn a_package_round_trips_and_the_same_input_makes_the_same_bytes() {
     assert_eq!(made.bytes(), package().bytes());
     let read = Package::read(made.bytes().to_vec()).unwrap();
     assert_eq!(read, made);
-    assert_eq!(Plan::parse(read.payload().unwrap()).unwrap(), read.plan);
+    assert_eq!(Some(&Plan::parse(read.payload().unwrap()).unwrap()), read.plan());
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::{FlowError, FlowReference, Package};
+use crate::{FlowError, FlowReference, Package, Resume};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -21,7 +21,7 @@ async fn report(fixture: &Fixture) {
 async fn a_run_with_another_parameter_gives_another_result_and_keeps_its_responses() {
     let fixture = Fixture::new();
     report(&fixture).await;
-    let done = fixture.flows.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
+    let done = fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
     assert_eq!(done.result, json!(80));
     let calls: Vec<(u64, &str, u16)> =
         done.steps.iter().map(|step| (step.response.0, step.call.as_str(), step.status)).collect();
@@ -43,7 +43,7 @@ async fn parameters_that_do_not_fit_list_what_is_expected_and_send_nothing() {
         (vec![("ownr", "x")], "parameter `ownr` is unknown, did you mean `owner`?"),
         (vec![("owner", "a"), ("owner", "b")], "parameter `owner` is given twice"),
     ] {
-        let error = fixture.flows.run(&fixture.run_request(&words)).await.unwrap_err();
+        let error = fixture.run(&fixture.run_request(&words)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Usage);
         assert!(error.to_string().contains(problem), "{error}");
         assert_eq!(error.hint().unwrap(), "rote run report owner=…");
@@ -57,7 +57,7 @@ async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
     report(&fixture).await;
     let sent = fixture.shop.log().len();
     fixture.install(&SHOP.replace(r#""name": "limit", "in""#, r#""name": "region", "required": true, "in""#));
-    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert_eq!(error.kind().exit_code(), 7);
     let text = error.to_string();
     for line in [
@@ -71,7 +71,7 @@ async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
         assert!(text.contains(line), "{text}");
     }
     fixture.adapters.remove(&id()).unwrap();
-    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     assert_eq!(fixture.shop.log().len(), sent);
@@ -101,7 +101,7 @@ async fn a_damaged_file_is_not_run_and_is_listed_with_its_problem() {
     let mut bytes = package.bytes().to_vec();
     bytes[90_000] ^= 4;
     write_durable(&info.path, &bytes, FileMode::Private).unwrap();
-    let error = fixture.flows.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(fixture.flows.list().unwrap()[0].problem.is_some());
     let error = fixture.flows.info(&FlowReference::parse("reprot").unwrap()).unwrap_err();
@@ -121,17 +121,18 @@ async fn a_write_that_needs_a_person_stops_the_run_and_is_resumed_without_repeat
     write_durable(&policy, text.as_bytes(), FileMode::Private).unwrap();
     fixture.crystallize(&[("id", None)]).await.unwrap();
     let sent = fixture.shop.log().len();
-    let error = fixture.flows.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind().exit_code(), 5, "{error}");
     assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#]);
     let FlowError::Stopped { workspace, .. } = &error else { panic!("{error}") };
     let hint = error.hint().unwrap();
     let token = hint.rsplit(' ').next().unwrap().to_owned();
-    assert!(hint.starts_with(&format!("rote run report id=9 --resume {workspace} --confirm ")), "{hint}");
-    let mut request = fixture.run_request(&[("id", "9")]);
-    request.resume = Some(workspace.clone());
+    assert!(hint.starts_with(&format!("rote run --resume {workspace} --confirm ")), "{hint}");
+    let mut request = fixture.run_request(&[]);
+    request.flow = None;
+    request.resume = Some(Resume::Workspace(workspace.clone()));
     request.confirm = vec![token];
-    let done = fixture.flows.run(&request).await.unwrap();
+    let done = fixture.run(&request).await.unwrap();
     assert_eq!(fixture.shop.log()[sent + 1..], ["DELETE /orders/9"], "the first write is not repeated");
     assert!(done.steps[0].resumed && !done.steps[1].resumed);
 }
@@ -141,10 +142,10 @@ async fn a_step_that_fails_stops_the_run_and_names_the_workspace() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_get", json!({"id": 1})).await);
     fixture.crystallize(&[("id", None)]).await.unwrap();
-    let error = fixture.flows.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Upstream, "{error}");
     assert!(matches!(error, FlowError::Stopped { .. }));
-    let error = fixture.flows.run(&fixture.run_request(&[("id", "four")])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[("id", "four")])).await.unwrap_err();
     assert!(error.to_string().contains("must be integer, not `four`"), "{error}");
 }
 
@@ -158,7 +159,7 @@ async fn a_write_that_the_frontmatter_does_not_name_is_refused_before_anything_i
     let package = Package::of_plan(frontmatter, made.plan).unwrap();
     write_durable(&made.path, package.bytes(), FileMode::Private).unwrap();
     let sent = fixture.shop.log().len();
-    let error = fixture.flows.run(&fixture.run_request(&[])).await.unwrap_err();
+    let error = fixture.run(&fixture.run_request(&[])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("may not write with `shop/orders_create`"), "{error}");
     assert_eq!(fixture.shop.log().len(), sent);

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, InstallOptions, Loader};
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
-use rote_runtime::{Runtime, RuntimeParts, World};
+use rote_runtime::{NoObserver, Runtime, RuntimeParts, World};
 use rote_types::{
     AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, ToolCall, WorkspaceName,
 };
@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::{
     AdapterTools, Crystallized, FlowError, FlowReference, Flows, FlowsParts, ParamSpec, ParameterInput, Request,
-    RunRequest,
+    RunReport, RunRequest,
 };
 
 pub(crate) const SHOP: &str = r##"{
@@ -307,14 +307,20 @@ impl Fixture {
 
     pub(crate) fn run_request(&self, words: &[(&str, &str)]) -> RunRequest {
         RunRequest {
-            flow: FlowReference::parse("report").unwrap(),
+            flow: Some(FlowReference::parse("report").unwrap()),
             parameters: ParameterInput::Words(
                 words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             ),
             resume: None,
+            retry: Vec::new(),
             confirm: Vec::new(),
             limits: RunLimits::default(),
+            record: None,
         }
+    }
+
+    pub(crate) async fn run(&self, request: &RunRequest) -> Result<RunReport, FlowError> {
+        self.flows.run(request, Arc::new(NoObserver)).await
     }
 }
 

@@ -86,6 +86,7 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
             .iter()
             .map(|tool| ToolPermission { adapter: "things".parse().unwrap(), tool: (*tool).to_owned() })
             .collect(),
+        blessing: None,
     };
     for (tool, method, permitted, fine) in
         [("post", "POST", &["patch"][..], false), ("post", "POST", &["post"], true), ("get", "GET", &[], true)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Fixture, adapter, flow};
 use async_trait::async_trait;
-use rote_runtime::{FlowOutcome, FlowRun, LimitKind, Reserved, RunError, Runtime, ToolHost, World};
+use rote_runtime::{FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Runtime, ToolHost, World};
 use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::{CommandId, Workspace};
 use serde_json::json;
@@ -76,6 +76,8 @@ fn flow_run(fixture: &Fixture, tools: Arc<dyn ToolHost>, limits: RunLimits) -> F
         flow: None,
         limits,
         depth: 0,
+        tape: Arc::new(NoTape),
+        observer: Arc::new(NoObserver),
     }
 }
 
@@ -233,7 +235,7 @@ async fn a_log_flood_is_cut_and_its_escapes_removed() {
 const TOOLS: &str = r#"
   (import "rote:host/tools@0.1.0" "call" (func $call (param i32 i32 i32 i32 i32 i32 i32)))
   (import "rote:host/tools@0.1.0" "start" (func $start (param i32 i32 i32 i32 i32 i32 i32)))
-  (import "rote:host/tools@0.1.0" "wait-any" (func $wait (param i32 i32 i32)))
+  (import "rote:host/tasks@0.1.0" "wait-any" (func $wait (param i32 i32 i32)))
   (data (i32.const 700) "at{}missing")"#;
 /// Starts a call; its task number is then at 800 + 8 (after the discriminant).
 const START: &str = "(call $start (i32.const 700) (i32.const 1) (i32.const 701) (i32.const 1) (i32.const 702) (i32.const 2) (i32.const 800))";

@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::FlowInfo;
+use rote_app::{FlowInfo, Frontmatter};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -41,7 +41,7 @@ fn text(detail: &FlowInfo) -> String {
         ("takes", if detail.expected.is_empty() { "nothing".to_owned() } else { detail.expected.join(", ") }),
         ("adapters", adapters.join(", ")),
         ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
-        ("made from", format!("workspace {} on {}", front.provenance.workspace, front.provenance.created_at)),
+        ("made from", made_from(front)),
         (
             "cost by hand",
             format!("{} calls, {} tokens, {} ms", baseline.calls, count(baseline.tokens), baseline.duration_ms),
@@ -50,10 +50,18 @@ fn text(detail: &FlowInfo) -> String {
         ("digest", detail.sha256.to_string()),
     ];
     let mut lines = vec![format!("{} {}: {}", front.name, front.version, front.description), facts(&rows)];
-    lines.extend(detail.plan.steps.iter().map(|step| {
+    lines.extend(detail.plan.iter().flat_map(|plan| &plan.steps).map(|step| {
         let needs: Vec<&str> = step.all_needs().into_iter().collect();
         let after = if needs.is_empty() { String::new() } else { format!("  after {}", needs.join(", ")) };
         format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
     }));
     lines.join("\n")
+}
+
+fn made_from(front: &Frontmatter) -> String {
+    let provenance = &front.provenance;
+    match (&provenance.workspace, &provenance.created_at) {
+        (Some(workspace), Some(at)) => format!("workspace {workspace} on {at}"),
+        _ => format!("sources, by rote {}", provenance.rote_version),
+    }
 }

@@ -1,0 +1,79 @@
+//! The life of a flow after it was made: blessed, run, counted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rote_flow::{BlessRequest, Blessed, FlowStats, RunEnd};
+use rote_govern::Constraint;
+use rote_types::ErrorKind;
+
+use crate::error::name;
+use crate::{App, AppError};
+
+/// A wish to bless a flow.
+#[derive(Debug, Clone)]
+pub struct Bless {
+    /// The flow.
+    pub flow: String,
+    /// Most calls of each tool in one run.
+    pub max_calls: Option<u32>,
+    /// Bounds on arguments as JSON: `{"adapter/tool": {"argument": {"enum": […]}}}`.
+    pub constraints: Option<String>,
+    /// How long it holds; for ever, when absent.
+    pub lifetime: Option<Duration>,
+    /// Who blesses.
+    pub by: String,
+}
+
+impl App {
+    /// Allows a flow, as it is, to make its writes without a token each.
+    ///
+    /// # Errors
+    /// Conflict when it writes nothing; Usage for constraints that do not fit.
+    pub fn bless(&self, wish: Bless) -> Result<Blessed, AppError> {
+        let constraints: BTreeMap<String, BTreeMap<String, Constraint>> = match &wish.constraints {
+            None => BTreeMap::new(),
+            Some(text) => serde_json::from_str(text).map_err(|error| {
+                AppError::new(ErrorKind::Usage, format!("the constraints do not fit: {error}"))
+                    .with_hint("--constrain '{\"adapter/tool\": {\"argument\": {\"enum\": [\"a\"]}}}'")
+            })?,
+        };
+        let request = BlessRequest {
+            flow: name(&wish.flow)?,
+            max_calls: wish.max_calls,
+            constraints,
+            lifetime: wish.lifetime,
+            by: wish.by,
+        };
+        Ok(self.flows_of_home()?.bless(&request)?)
+    }
+
+    /// Takes a blessing back; false when there was none.
+    ///
+    /// # Errors
+    /// General when the file cannot be removed.
+    pub fn unbless(&self, flow: &str) -> Result<bool, AppError> {
+        Ok(self.flows_of_home()?.unbless(&name(flow)?)?)
+    }
+
+    /// Returns what the runs of a flow were like, or of all flows.
+    ///
+    /// # Errors
+    /// General when the database cannot be read.
+    pub fn flow_stats(&self, flow: Option<&str>) -> Result<Vec<FlowStats>, AppError> {
+        let flows = self.flows_of_home()?;
+        Ok(match flow {
+            Some(flow) => vec![flows.stats(&name(flow)?)?],
+            None => flows.all_stats()?,
+        })
+    }
+
+    /// Writes down a run that was made elsewhere.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such flow.
+    pub fn record_invocation(&self, flow: &str, error: Option<&str>, duration_ms: u64) -> Result<(), AppError> {
+        let end = error.map_or(RunEnd::Completed, RunEnd::Stopped);
+        Ok(self.flows_of_home()?.record_invocation(&name(flow)?, None, end, duration_ms)?)
+    }
+}

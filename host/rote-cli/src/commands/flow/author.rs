@@ -1,0 +1,209 @@
+//! `rote flow new`, `build`, `dev` and `test`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, ValueEnum};
+use rote_app::{Build as Wish, FlowRan, Language, NoObserver, RunFlow};
+use rote_types::RunLimits;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::units::{plural, size};
+use crate::ui::{Report, Ui};
+
+/// Time between two looks at the sources.
+const POLL: Duration = Duration::from_millis(200);
+/// Most files that are watched, and deepest folder.
+const MAX_WATCHED: usize = 2_000;
+const MAX_DEPTH: usize = 8;
+
+/// A language of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    /// TypeScript: one file, no toolchain
+    Ts,
+    /// Rust: a crate, built by your cargo
+    Rust,
+}
+
+impl From<Lang> for Language {
+    fn from(lang: Lang) -> Self {
+        match lang {
+            Lang::Ts => Self::TypeScript,
+            Lang::Rust => Self::Rust,
+        }
+    }
+}
+
+/// Begin a flow of your own in a new folder
+#[derive(Debug, Args)]
+pub struct New {
+    /// The flow's name
+    name: String,
+    /// Its language
+    #[arg(long, value_name = "LANG", default_value = "ts")]
+    lang: Lang,
+    /// The folder [default: the flow's name]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+}
+
+impl New {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let project = context.app()?.new_flow(&self.name, self.lang.into(), self.dir.as_deref())?;
+        let folder = self.dir.unwrap_or_else(|| PathBuf::from(&self.name));
+        let text = project.files.iter().map(|file| folder.join(file).display().to_string()).collect::<Vec<_>>();
+        Ok(Report::new(&project, text.join("\n")).next(format!("rote flow build {}", folder.display())))
+    }
+}
+
+/// Build a flow from its sources: a folder, a main.ts, or a component with its flow.yaml
+#[derive(Debug, Args)]
+pub struct Build {
+    /// The folder, or the file
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Write the flow here instead of into the home
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl Build {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let out = self.out.clone();
+        let built = context.app()?.build_flow(&Wish { path: self.path, output: self.out })?;
+        let front = &built.frontmatter;
+        let from = match built.modules.len() {
+            0 => String::new(),
+            count => format!(" from {}", plural(count, "file")),
+        };
+        let text =
+            format!("built {} {}: {}{from}, {}", front.name, front.version, size(built.bytes as u64), built.sha256);
+        let named = out.map_or_else(|| front.name.to_string(), |path| path.display().to_string());
+        Ok(Report::new(&built, text).next(format!("rote run {named}")))
+    }
+}
+
+/// Build a flow and run it, and again each time that a source changes
+#[derive(Debug, Args)]
+pub struct Dev {
+    /// The folder, or the main.ts
+    #[arg(default_value = ".")]
+    path: PathBuf,
+    /// Parameters of the runs
+    #[arg(value_name = "NAME=VALUE")]
+    parameters: Vec<String>,
+    /// Build and run once
+    #[arg(long)]
+    once: bool,
+}
+
+impl Dev {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let watched = if self.path.is_dir() { self.path.clone() } else { parent(&self.path) };
+        loop {
+            let before = newest(&watched, 0);
+            match self.build_and_run(context) {
+                Ok(text) => ui.out(&format!("{text}\n"))?,
+                Err(error) if self.once => return Err(error),
+                Err(error) => ui.fail(&error),
+            }
+            if self.once {
+                return Ok(Report::new(json!({ "flow": self.path }), ""));
+            }
+            ui.talk("waiting for a change; Ctrl-C ends");
+            while newest(&watched, 0) == before {
+                std::thread::sleep(POLL);
+            }
+        }
+    }
+
+    fn build_and_run(&self, context: &Context) -> Result<String> {
+        let app = context.app()?;
+        let built = app.build_flow(&Wish { path: self.path.clone(), output: None })?;
+        let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
+            Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+            None => {
+                Err(usage(format!("`{word}` is no parameter of the form NAME=VALUE"), "rote flow dev . NAME=VALUE"))
+            }
+        });
+        let wish = RunFlow {
+            flow: Some(built.frontmatter.name.to_string()),
+            parameters: parameters.collect::<Result<_>>()?,
+            dry_run: false,
+            confirm: Vec::new(),
+            resume: None,
+            retry: Vec::new(),
+            record: None,
+            limits: RunLimits::default(),
+        };
+        Ok(match context.block_on(app.run_flow(wish, Arc::new(NoObserver)))?? {
+            FlowRan::Done(done) if !done.human.is_empty() => done.human.join("\n"),
+            FlowRan::Done(done) => serde_json::to_string_pretty(&done.result).unwrap_or_default(),
+            FlowRan::Dry(_) => String::new(),
+        })
+    }
+}
+
+fn parent(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_owned(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// The number of sources and the newest change among them; what builders write is left out.
+fn newest(folder: &Path, depth: usize) -> (usize, Option<SystemTime>) {
+    let (mut count, mut newest_change) = (0, None);
+    for entry in folder.read_dir().into_iter().flatten().flatten().take(MAX_WATCHED) {
+        let name = entry.file_name();
+        let skipped =
+            matches!(name.to_str(), Some("target" | "node_modules") | None) || name.to_string_lossy().starts_with('.');
+        let Ok(metadata) = entry.metadata() else { continue };
+        if skipped {
+            continue;
+        }
+        let (files, change) = match metadata.is_dir() {
+            true if depth < MAX_DEPTH => newest(&entry.path(), depth + 1),
+            true => (0, None),
+            false => (1, metadata.modified().ok()),
+        };
+        count += files;
+        newest_change = newest_change.max(change);
+    }
+    (count, newest_change)
+}
+
+/// Replay a recording of a flow with no network; its output must be what was recorded, byte for byte
+#[derive(Debug, Args)]
+pub struct Test {
+    /// The flow's name or file [default: the recorded one]
+    flow: Option<String>,
+    /// The recording, made with `rote run --record`
+    #[arg(long, value_name = "FILE")]
+    replay: PathBuf,
+}
+
+impl Test {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let app = context.app()?;
+        let report = context.block_on(app.test_flow(self.flow.as_deref(), &self.replay))??;
+        let mut text = format!(
+            "{} {}: replayed {} times, {} answered, output as recorded",
+            report.flow,
+            report.version,
+            report.times,
+            plural(report.calls, "call")
+        );
+        if !report.same_file {
+            text.push_str("\nthe flow's file is not the one that was recorded");
+        }
+        if !report.unasked.is_empty() {
+            text.push_str(&format!("\nrecorded and not asked for: {}", report.unasked.join(", ")));
+        }
+        Ok(Report::new(&report, text))
+    }
+}

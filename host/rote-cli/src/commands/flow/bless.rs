@@ -1,0 +1,93 @@
+//! `rote flow bless` and `unbless`.
+
+use std::time::Duration;
+
+use clap::Args;
+use rote_app::Bless as Wish;
+use rote_types::ErrorKind;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::table::table;
+use crate::ui::{Report, Ui};
+
+/// Allow a flow, exactly as it is, to make its writes without a token each time
+///
+/// The permissions are signed with a key of this machine. They end with their time, and with any change of the flow.
+#[derive(Debug, Args)]
+pub struct Bless {
+    /// The flow's name
+    flow: String,
+    /// Most calls of each tool in one run
+    #[arg(long, value_name = "N")]
+    max_calls: Option<u32>,
+    /// What arguments must be, as JSON: {"adapter/tool": {"argument": {"enum": ["a"]}}}; also glob, minimum, maximum
+    #[arg(long, value_name = "JSON")]
+    constrain: Option<String>,
+    /// How many days it holds [default: until it is taken back]
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    days: Option<u32>,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Bless {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let app = context.app()?;
+        let info = app.flow_info(&self.flow)?;
+        let writes: Vec<String> =
+            info.frontmatter.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
+        let question = format!("let `{}` write with {} without asking?", self.flow, writes.join(", "));
+        if !writes.is_empty() && !self.yes && !crate::ask::confirmed(context, ui, &question)? {
+            let message = format!("`{}` was not blessed", self.flow);
+            return Err(rote_app::AppError::new(ErrorKind::ConfirmationNeeded, message)
+                .with_hint(format!("rote flow bless {} --yes", self.flow))
+                .into());
+        }
+        let wish = Wish {
+            flow: self.flow.clone(),
+            max_calls: self.max_calls,
+            constraints: self.constrain,
+            lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
+            by: context.environment.get("USER").unwrap_or("unknown").to_owned(),
+        };
+        let blessed = app.bless(wish)?;
+        let rows: Vec<Vec<String>> = blessed
+            .permissions
+            .tools
+            .iter()
+            .map(|one| {
+                let calls = one.max_calls.map_or_else(|| "any number".to_owned(), |max| max.to_string());
+                vec![format!("{}/{}", one.adapter, one.tool), calls, bounds(&one.args_constraints)]
+            })
+            .collect();
+        let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {at}"));
+        let head = format!("blessed {}{until}", self.flow);
+        let text = format!("{head}\n{}", table(&["may write with", "calls per run", "arguments"], &rows));
+        Ok(Report::new(&blessed, text).next(format!("rote run {}", self.flow)))
+    }
+}
+
+fn bounds(constraints: &impl serde::Serialize) -> String {
+    match serde_json::to_string(constraints) {
+        Ok(text) if text != "{}" => text,
+        _ => "any".to_owned(),
+    }
+}
+
+/// Take a blessing back: the flow's writes need tokens again
+#[derive(Debug, Args)]
+pub struct Unbless {
+    /// The flow's name
+    flow: String,
+}
+
+impl Unbless {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let was = context.app()?.unbless(&self.flow)?;
+        let text = if was { "is no longer blessed" } else { "was not blessed" };
+        Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))
+    }
+}

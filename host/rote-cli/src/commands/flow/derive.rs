@@ -1,0 +1,113 @@
+//! `rote flow fork`, `bump`, `export` and `decompile`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use rote_app::VersionPart;
+use serde_json::json;
+
+use super::Lang;
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::Report;
+
+/// Copy a flow under a new name, as a draft
+#[derive(Debug, Args)]
+pub struct Fork {
+    /// Its name, or a path to a flow.wasm
+    flow: String,
+    /// The new name
+    #[arg(long = "as", value_name = "NAME")]
+    name: String,
+    /// What the copy does [default: the same]
+    #[arg(short, long)]
+    description: Option<String>,
+}
+
+impl Fork {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let forked = context.app()?.fork_flow(&self.flow, &self.name, self.description)?;
+        let text = format!("forked {} as {} {}", self.flow, forked.frontmatter.name, forked.frontmatter.version);
+        Ok(Report::new(&forked, text).next(format!("rote run {}", self.name)))
+    }
+}
+
+/// Make the next version of a flow, as a draft in its place
+#[derive(Debug, Args)]
+pub struct Bump {
+    /// The flow's name
+    flow: String,
+    /// Which part of the version goes up
+    #[arg(default_value = "patch")]
+    part: Part,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Part {
+    Major,
+    Minor,
+    Patch,
+}
+
+impl Bump {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let part = match self.part {
+            Part::Major => VersionPart::Major,
+            Part::Minor => VersionPart::Minor,
+            Part::Patch => VersionPart::Patch,
+        };
+        let bumped = context.app()?.bump_flow(&self.flow, part)?;
+        let text = format!("{} is now a draft of {}", self.flow, bumped.frontmatter.version);
+        Ok(Report::new(&bumped, text).next(format!("rote flow release {}", self.flow)))
+    }
+}
+
+/// Write a crystallized flow as TypeScript or Rust sources, to edit and build
+#[derive(Debug, Args)]
+pub struct Export {
+    /// Its name, or a path to a flow.wasm
+    flow: String,
+    /// The language
+    #[arg(long, value_name = "LANG", default_value = "ts")]
+    lang: Lang,
+    /// The file, or for Rust the folder [default: the flow's name]
+    #[arg(short, long, value_name = "PATH")]
+    out: Option<PathBuf>,
+}
+
+impl Export {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let default = match self.lang {
+            Lang::Ts => PathBuf::from("main.ts"),
+            Lang::Rust => PathBuf::from(&self.flow),
+        };
+        let out = self.out.unwrap_or(default);
+        let exported = context.app()?.export_flow(&self.flow, self.lang.into(), &out)?;
+        let text = exported.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("\n");
+        Ok(Report::new(&exported, text).next(format!("rote flow build {}", out.display())))
+    }
+}
+
+/// Show a flow as text: its frontmatter, then its steps or its code
+#[derive(Debug, Args)]
+pub struct Decompile {
+    /// Its name, or a path to a flow.wasm
+    flow: String,
+    /// The file to write [default: stdout]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Decompile {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let app = context.app()?;
+        let text = app.decompile(&self.flow)?;
+        match self.output {
+            None => Ok(Report::new(json!({ "flow": self.flow, "text": text }), text)),
+            Some(path) => {
+                app.write_source(&path, &text)?;
+                Ok(Report::new(json!({ "flow": self.flow, "path": path }), format!("wrote {}", path.display())))
+            }
+        }
+    }
+}

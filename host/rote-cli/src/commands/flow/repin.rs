@@ -1,0 +1,70 @@
+//! `rote flow repin`.
+
+use clap::Args;
+use rote_app::{AppError, Repin as Shown};
+use rote_types::ErrorKind;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::ui::{Report, Ui};
+
+/// Pin the installed adapters anew, after showing what changed for each tool that the flow uses
+///
+/// The patch version goes up by one, and a blessing ends: it was for the file as it was.
+#[derive(Debug, Args)]
+pub struct Repin {
+    /// The flow's name
+    flow: String,
+    /// Do not ask
+    #[arg(short, long)]
+    yes: bool,
+    /// Pin tools that changed in a way that may break the flow
+    #[arg(long)]
+    accept_breaking: bool,
+}
+
+impl Repin {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let app = context.app()?;
+        let shown = app.flow_repin_preview(&self.flow)?;
+        if shown.drifts.is_empty() {
+            let text = format!("{} {} pins what is installed; there is nothing to do", shown.flow, shown.from);
+            return Ok(Report::new(json!({ "changed": false, "repin": shown }), text));
+        }
+        let changes = changes(&shown);
+        // What breaks is refused before anyone is asked.
+        if (self.accept_breaking || !shown.breaking) && !self.yes {
+            changes.lines().for_each(|line| ui.talk(line));
+            let question = format!("repin `{}` as version {}?", shown.flow, shown.to);
+            if !crate::ask::confirmed(context, ui, &question)? {
+                let accept = if shown.breaking { " --accept-breaking" } else { "" };
+                let error = AppError::new(ErrorKind::ConfirmationNeeded, format!("`{}` was not repinned", shown.flow));
+                let hint = format!("rote flow repin {}{accept} --yes", shown.flow);
+                return Err(error.with_hint(hint).with_details(json!({ "repin": shown })).into());
+            }
+        }
+        let done = app.flow_repin(&shown, self.accept_breaking)?;
+        let mut lines = vec![format!("repinned {}: {} is now {}", shown.flow, shown.from, shown.to), changes];
+        if shown.voids_blessing {
+            lines.push("  its blessing is void: it was for the file as it was".to_owned());
+        }
+        let pinned_by =
+            shown.pinned_by.iter().map(|name| format!("  flow `{name}` pins it as it was and must be made anew"));
+        lines.extend(pinned_by);
+        let report = Report::new(json!({ "changed": true, "repinned": done }), lines.join("\n"));
+        Ok(match shown.voids_blessing {
+            true => report.next(format!("rote flow bless {}", shown.flow)),
+            false => report.next(format!("rote flow lint {}", shown.flow)),
+        })
+    }
+}
+
+fn changes(shown: &Shown) -> String {
+    let mut lines = Vec::new();
+    for drift in &shown.drifts {
+        lines.push(format!("  {}: {} is now {}", drift.adapter, drift.expected, drift.installed));
+        lines.extend(drift.tools.iter().map(|tool| format!("    {tool}")));
+    }
+    lines.join("\n")
+}

@@ -1,0 +1,75 @@
+//! `rote flow stats` and `analytics`.
+
+use clap::Args;
+use rote_app::FlowStats;
+use serde_json::json;
+
+use crate::context::Context;
+use crate::error::Result;
+use crate::render::table::table;
+use crate::render::units::{clip, count, milliseconds};
+use crate::ui::Report;
+
+/// Most characters of an error.
+const MAX_ERROR: usize = 70;
+
+/// Show what the runs of a flow were like: success, times, tokens saved
+#[derive(Debug, Args)]
+pub struct Stats {
+    /// The flow's name
+    flow: String,
+    /// Show the last failures
+    #[arg(long)]
+    show_errors: bool,
+}
+
+impl Stats {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let stats = context.app()?.flow_stats(Some(&self.flow))?.remove(0);
+        let mut text = match stats.runs {
+            0 => format!("{} never ran", self.flow),
+            _ => summary(std::slice::from_ref(&stats)),
+        };
+        if self.show_errors {
+            for run in &stats.errors {
+                let error = clip(run.error.as_deref().unwrap_or_default(), MAX_ERROR);
+                text.push_str(&format!("\n{}  {}  {error}", run.at, run.workspace));
+            }
+        }
+        Ok(Report::new(&stats, text))
+    }
+}
+
+/// Show the same for every flow that ever ran
+#[derive(Debug, Args)]
+pub struct Analytics {}
+
+impl Analytics {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let all = context.app()?.flow_stats(None)?;
+        let saved: u64 = all.iter().map(|one| one.tokens_saved).sum();
+        let text = match all.is_empty() {
+            true => "no flow ever ran".to_owned(),
+            false => format!("{}\n{} tokens saved in all", summary(&all), count(saved)),
+        };
+        Ok(Report::new(json!({ "flows": all, "tokens_saved": saved }), text))
+    }
+}
+
+fn summary(all: &[FlowStats]) -> String {
+    let time = |time: Option<u64>| time.map(milliseconds).unwrap_or_default();
+    let rows: Vec<Vec<String>> = all
+        .iter()
+        .map(|one| {
+            vec![
+                one.flow.clone(),
+                one.runs.to_string(),
+                format!("{:.0} %", one.success_rate * 100.0),
+                time(one.p50_ms),
+                time(one.p95_ms),
+                count(one.tokens_saved),
+            ]
+        })
+        .collect();
+    table(&["flow", "runs", "success", "p50", "p95", "tokens saved"], &rows)
+}

@@ -1,0 +1,299 @@
+//! What a search costs with 10,000 flows: `Flows::search` as a command makes it, reader opened, stored documents read,
+//! files of the hits looked at; against a scan of the same documents in memory, in the same run.
+//! `cargo bench --bench search`.
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use criterion::{Criterion, criterion_group, criterion_main};
+use rote_flow::{
+    FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts, ParameterLine, RunContext, Scope,
+    SearchRequest, Stamp, Surface, ToolSource,
+};
+use rote_gate::{Gate, GateParts, Preview};
+use rote_govern::Verdict;
+use rote_home::{Home, Journal};
+use rote_runtime::{RunError, Runtime, RuntimeParts, ToolHost};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, ToolCall};
+use rote_vault::{KeySource, Vault};
+use serde_json::Value;
+
+/// Flows of the library.
+const FLOWS: usize = 10_000;
+/// Searches whose percentiles are printed.
+const SEARCHES: usize = 1_000;
+
+const VERBS: [&str; 12] = [
+    "list",
+    "create",
+    "update",
+    "archive",
+    "export",
+    "sync",
+    "summarise",
+    "assign",
+    "close",
+    "review",
+    "merge",
+    "notify",
+];
+const THINGS: [&str; 24] = [
+    "issues",
+    "orders",
+    "invoices",
+    "customers",
+    "deployments",
+    "incidents",
+    "projects",
+    "repositories",
+    "messages",
+    "payments",
+    "subscriptions",
+    "tickets",
+    "pods",
+    "releases",
+    "contacts",
+    "calendars",
+    "documents",
+    "metrics",
+    "alerts",
+    "pipelines",
+    "tasks",
+    "comments",
+    "attachments",
+    "reports",
+];
+const QUALITIES: [&str; 14] = [
+    "open",
+    "stale",
+    "urgent",
+    "weekly",
+    "monthly",
+    "unpaid",
+    "assigned",
+    "archived",
+    "internal",
+    "regional",
+    "failed",
+    "pending",
+    "duplicate",
+    "recent",
+];
+const PLACES: [&str; 10] =
+    ["github", "stripe", "slack", "jira", "kubernetes", "gitlab", "zendesk", "notion", "linear", "pagerduty"];
+
+/// Numbers that look random and are the same in every run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn pick<'w>(&mut self, words: &[&'w str]) -> &'w str {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let place = (self.0 >> 33) % words.len() as u64;
+        words[usize::try_from(place).expect("a small number")]
+    }
+}
+
+fn documents(home: &Home) -> Vec<FlowDocument> {
+    let mut numbers = Numbers(7);
+    let document = |number: usize| {
+        let (verb, quality, thing, place) =
+            (numbers.pick(&VERBS), numbers.pick(&QUALITIES), numbers.pick(&THINGS), numbers.pick(&PLACES));
+        let other = numbers.pick(&THINGS);
+        let name: FlowName = format!("{verb}-{quality}-{thing}-{number}").parse().expect("a name");
+        let folder = home.flow_dir(&name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        std::fs::write(folder.join("flow.wasm"), b"flow").expect("a file");
+        let parameter = |name: &str| ParameterLine { name: name.to_owned(), kind: "string".to_owned(), required: true };
+        FlowDocument {
+            description: format!(
+                "{verb} all {quality} {thing} of a team in {place} and write what changed in their {other} since the last run"
+            ),
+            version: "0.1.0".to_owned(),
+            status: if number.is_multiple_of(10) { FlowStatus::Draft } else { FlowStatus::Released },
+            kind: FlowKind::Atomic,
+            tags: vec![place.to_owned(), thing.to_owned()],
+            parameters: vec![parameter("team"), parameter("since")],
+            adapters: BTreeMap::new(),
+            tools: vec![format!("{thing}/{verb}"), format!("{other}/list")],
+            stamp: Stamp::of(&folder.join("flow.wasm")).expect("it was just written"),
+            name,
+        }
+    };
+    (0..FLOWS).map(document).collect()
+}
+
+fn intents() -> Vec<String> {
+    let mut numbers = Numbers(99);
+    let intent = |number: usize| match number % 4 {
+        0 => format!("{} {}", numbers.pick(&VERBS), numbers.pick(&THINGS)),
+        1 => format!(
+            "{} the {} {} in {}",
+            numbers.pick(&VERBS),
+            numbers.pick(&QUALITIES),
+            numbers.pick(&THINGS),
+            numbers.pick(&PLACES)
+        ),
+        2 => format!("what changed in {} of a team", numbers.pick(&THINGS)),
+        _ => format!(
+            "{} {} {} {}",
+            numbers.pick(&PLACES),
+            numbers.pick(&QUALITIES),
+            numbers.pick(&THINGS),
+            numbers.pick(&THINGS)
+        ),
+    };
+    (0..SEARCHES).map(intent).collect()
+}
+
+/// The baseline: every document read from the first to the last, a point for each word in each field.
+fn scan(texts: &[(String, String, String)], intent: &str) -> Vec<(u32, usize)> {
+    let words = rote_adapter::meaningful_words(intent);
+    let mut found: Vec<(u32, usize)> = Vec::new();
+    for (place, (name, tags, description)) in texts.iter().enumerate() {
+        let points = |word: &String| {
+            3 * u32::from(name.contains(word.as_str()))
+                + 2 * u32::from(tags.contains(word.as_str()))
+                + u32::from(description.contains(word.as_str()))
+        };
+        let points: u32 = words.iter().map(points).sum();
+        if points > 0 {
+            found.push((points, place));
+        }
+    }
+    found.sort_by(|one, other| other.0.cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    found.truncate(10);
+    found
+}
+
+#[derive(Debug)]
+struct Fixed;
+
+impl Clock for Fixed {
+    fn now(&self) -> jiff::Timestamp {
+        jiff::Timestamp::UNIX_EPOCH
+    }
+}
+
+impl Entropy for Fixed {
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.fill(7);
+    }
+}
+
+/// No adapters: the library's flows pin none.
+struct Nothing;
+
+impl Surface for Nothing {
+    fn manifest(&self, _adapter: &AdapterId) -> Result<Option<Manifest>, FlowError> {
+        Ok(None)
+    }
+
+    fn tool(&self, _adapter: &AdapterId, _tool: &str) -> Result<Option<Tool>, FlowError> {
+        Ok(None)
+    }
+}
+
+#[async_trait]
+impl ToolSource for Nothing {
+    fn open(&self, _context: RunContext) -> Arc<dyn ToolHost> {
+        unreachable!("a search runs nothing")
+    }
+
+    fn verdict(&self, _call: &ToolCall) -> Result<(Verdict, String), FlowError> {
+        unreachable!("a search runs nothing")
+    }
+
+    fn credentials(&self, _adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
+        unreachable!("a search runs nothing")
+    }
+
+    async fn preview(&self, _context: &RunContext, _call: &ToolCall) -> Result<Preview, RunError> {
+        unreachable!("a search runs nothing")
+    }
+}
+
+fn flows(home: &Home) -> Flows {
+    let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) = (Arc::new(Fixed), Arc::new(Fixed));
+    let journal = Arc::new(Journal::open(home).expect("a journal"));
+    let vault = Vault::open(home, Arc::clone(&entropy), KeySource::File).expect("a vault");
+    let parts = GateParts {
+        home: home.clone(),
+        journal: Arc::clone(&journal),
+        vault: Arc::new(vault),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        env: Arc::new(|_| None),
+        resolver: None,
+    };
+    let gate = Arc::new(Gate::new(parts).expect("a gate"));
+    let parts = RuntimeParts { home: home.clone(), gate, entropy: Arc::clone(&entropy), clock: Arc::clone(&clock) };
+    let runtime = Arc::new(Runtime::new(parts));
+    Flows::new(FlowsParts {
+        home: home.clone(),
+        journal,
+        engine: runtime.query_engine(),
+        runtime,
+        surface: Arc::new(Nothing),
+        tools: Arc::new(Nothing),
+        clock,
+        entropy,
+    })
+}
+
+/// Median and 95th percentile of sorted times.
+fn percentiles(mut times: Vec<Duration>) -> (Duration, Duration) {
+    times.sort_unstable();
+    (times[times.len() / 2], times[times.len() * 95 / 100])
+}
+
+fn timed(intents: &[String], mut work: impl FnMut(&str)) -> (Duration, Duration) {
+    let measure = |intent: &String| {
+        let start = Instant::now();
+        work(intent);
+        start.elapsed()
+    };
+    percentiles(intents.iter().map(measure).collect())
+}
+
+fn search(criterion: &mut Criterion) {
+    let directory = tempfile::tempdir().expect("a folder");
+    let home = Home::open(directory.path().join("home")).expect("a home");
+    let documents = documents(&home);
+    let start = Instant::now();
+    FlowIndex::of(&home).rebuild(&documents).expect("an index");
+    println!("index of {FLOWS} flows written in {:?}", start.elapsed());
+    let texts: Vec<(String, String, String)> = documents
+        .iter()
+        .map(|one| (one.name.to_string(), one.tags.join(" "), one.description.to_lowercase()))
+        .collect();
+    let flows = flows(&home);
+    let intents = intents();
+    let request =
+        |intent: &str| SearchRequest { intent: intent.to_owned(), scope: Scope::Released, limit: 10, explain: false };
+    let find = |intent: &str| {
+        let found = flows.search(&request(intent)).expect("a search");
+        assert!(!found.items.is_empty() && found.notes.is_empty(), "{intent}: {found:?}");
+        black_box(found);
+    };
+    timed(&intents[..100], find);
+    let (median, p95) = timed(&intents, find);
+    let (scan_median, scan_p95) = timed(&intents, |intent| drop(black_box(scan(&texts, intent))));
+    println!("search: median {median:?}, p95 {p95:?} of {SEARCHES} intents");
+    println!("scan:   median {scan_median:?}, p95 {scan_p95:?} of the same");
+    let ratio = median.as_secs_f64() / scan_median.as_secs_f64();
+    println!("ratio:  search / scan = {ratio:.2} (median), goal: p95 below 1 ms");
+    let mut group = criterion.benchmark_group("flow_search");
+    let mut next = intents.iter().cycle();
+    group.bench_function("search_10k", |bencher| bencher.iter(|| find(next.next().expect("a cycle"))));
+    group.bench_function("scan_10k", |bencher| {
+        bencher.iter(|| black_box(scan(&texts, next.next().expect("a cycle"))));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, search);
+criterion_main!(benches);

@@ -1,0 +1,172 @@
+//! Authoring: sources in, a pinned draft out.
+//!
+//! A TypeScript flow is a file with a frontmatter block; a Rust flow, or a component made elsewhere, has a
+//! `flow.yaml` beside it. The author writes names; the build fills in what is installed: fingerprints, tool digests,
+//! credential slots. A fingerprint that the author did write must be the installed one. Nothing of the author's runs
+//! while building, and the same sources and adapters always make the same bytes.
+
+mod header;
+mod sources;
+
+use std::path::{Path, PathBuf};
+
+use rote_home::{FileMode, HomeError, read_capped, write_durable};
+use rote_runtime::World;
+use rote_script::{BundleLimits, bundle};
+use rote_types::Sha256Digest;
+use serde::Serialize;
+
+pub use header::{SourceAdapter, SourceHeader};
+pub(crate) use sources::rust_manifest;
+pub use sources::{NewProject, ProjectLanguage};
+
+use crate::{FlowError, Flows, Form, Frontmatter, MAX_FLOW_BYTES, Package};
+use sources::Folder;
+
+/// The entry of a TypeScript flow in its folder.
+pub(crate) const ENTRY: &str = "main.ts";
+/// The frontmatter of a flow whose source cannot carry it.
+pub(crate) const HEADER: &str = "flow.yaml";
+
+/// What to build.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildRequest {
+    /// The sources.
+    pub source: BuildSource,
+    /// The file to write; the home's flow of that name, when absent.
+    pub output: Option<PathBuf>,
+}
+
+/// Where a flow comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BuildSource {
+    /// A TypeScript entry, such as `main.ts`.
+    Script(PathBuf),
+    /// A component or core module made by another compiler, and its `flow.yaml`.
+    Component {
+        /// The wasm file.
+        wasm: PathBuf,
+        /// The frontmatter.
+        header: PathBuf,
+    },
+}
+
+/// A flow that was built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Built {
+    /// What it says of itself.
+    pub frontmatter: Frontmatter,
+    /// The file.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: usize,
+    /// Digest of the whole file.
+    pub sha256: Sha256Digest,
+    /// The bundled sources, for a script.
+    pub modules: Vec<String>,
+}
+
+impl Flows {
+    /// Builds a flow and writes it as a draft.
+    ///
+    /// # Errors
+    /// [`FlowError::Script`] with file, line and column; [`FlowError::Source`] for a frontmatter that does not fit;
+    /// [`FlowError::MissingAdapters`] and `FingerprintMismatch` for adapters; [`FlowError::Load`] for a component
+    /// that is not of the flow world; [`FlowError::Exists`] for a released flow of that name.
+    pub fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
+        let (package, modules) = match &request.source {
+            BuildSource::Script(path) => self.build_script(path)?,
+            BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
+        };
+        self.parts.runtime.prepare(World::Flow, package.bytes())?;
+        let path = match &request.output {
+            Some(path) => {
+                write_durable(path, package.bytes(), FileMode::Private)?;
+                path.clone()
+            }
+            None => self.write_draft(&package.frontmatter.name, &package, true)?,
+        };
+        Ok(Built {
+            path,
+            bytes: package.bytes().len(),
+            sha256: package.digest(),
+            modules,
+            frontmatter: package.frontmatter,
+        })
+    }
+
+    fn build_script(&self, path: &Path) -> Result<(Package, Vec<String>), FlowError> {
+        let folder = Folder::of(path)?;
+        let entry = folder.entry().to_owned();
+        let source = folder.text(&entry)?;
+        let block = rote_script::frontmatter::extract(&source)
+            .map_err(|error| script(path, error))?
+            .ok_or_else(|| FlowError::NoHeader { path: path.to_owned() })?;
+        let header = SourceHeader::parse(&block.yaml, &path.display().to_string(), block.line)?;
+        let frontmatter = self.frontmatter(&header, Form::Script)?;
+        let bundled = bundle(&entry, &folder, &BundleLimits::default()).map_err(|error| script(path, error))?;
+        for module in &bundled.modules {
+            self.check_binding(&header, module, &folder.text(module)?)?;
+        }
+        Ok((Package::of_script(frontmatter, bundled.code, bundled.map)?, bundled.modules))
+    }
+
+    /// Refuses bindings that were made for another surface than the installed one: they may be wrong in any function.
+    fn check_binding(&self, header: &SourceHeader, module: &str, source: &str) -> Result<(), FlowError> {
+        let Some(bound) = rote_bind::header_of(source) else {
+            return Ok(());
+        };
+        let installed = self.parts.surface.manifest(&bound.adapter)?.map(|manifest| manifest.fingerprint);
+        match installed {
+            Some(installed) if installed != bound.fingerprint => Err(FlowError::BindingDrift {
+                flow: header.name.clone(),
+                file: module.to_owned(),
+                adapter: bound.adapter,
+                expected: bound.fingerprint,
+                installed,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    fn build_component(&self, wasm: &Path, header: &Path) -> Result<Package, FlowError> {
+        let max = u64::try_from(MAX_FLOW_BYTES).unwrap_or(u64::MAX);
+        let bytes = read_capped(wasm, max)?;
+        let text = text_of(header)?;
+        let header = SourceHeader::parse(&text, &header.display().to_string(), 1)?;
+        let frontmatter = self.frontmatter(&header, Form::Component)?;
+        Package::of_component(frontmatter, &componentized(&bytes, wasm)?)
+    }
+}
+
+/// A component as it is, or a core module with its embedded world wrapped as one.
+fn componentized(bytes: &[u8], path: &Path) -> Result<Vec<u8>, FlowError> {
+    /// The layer field of the preamble of a core module.
+    const CORE: [u8; 8] = *b"\0asm\x01\0\0\0";
+    if !bytes.starts_with(&CORE) {
+        return Ok(bytes.to_vec());
+    }
+    wit_component::ComponentEncoder::default()
+        .validate(true)
+        .module(bytes)
+        .and_then(wit_component::ComponentEncoder::encode)
+        .map_err(|error| FlowError::Wrap { path: path.to_owned(), message: format!("{error:#}") })
+}
+
+fn script(path: &Path, error: rote_script::ScriptError) -> FlowError {
+    FlowError::Script { path: path.to_owned(), source: Box::new(error) }
+}
+
+/// Reads a text file of the author's.
+fn text_of(path: &Path) -> Result<String, FlowError> {
+    /// Most bytes of a frontmatter file.
+    const MAX_BYTES: u64 = 1 << 20;
+    let bytes = match read_capped(path, MAX_BYTES) {
+        Err(HomeError::NotFound { .. }) => return Err(FlowError::NoHeader { path: path.to_owned() }),
+        read => read?,
+    };
+    String::from_utf8(bytes).map_err(|_| FlowError::Source {
+        place: path.display().to_string(),
+        message: "it is not UTF-8 text".to_owned(),
+    })
+}

@@ -1,0 +1,268 @@
+//! The frontmatter as an author writes it, in YAML, and its way to and from the one in the component.
+
+use std::collections::BTreeMap;
+
+use rote_govern::tool_digest;
+use rote_types::{AdapterId, Fingerprint, FlowName, Method};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::frontmatter::SCHEMA;
+use crate::{
+    AdapterPin, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Flows, Form,
+    Frontmatter, OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
+};
+
+/// The frontmatter of a source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceHeader {
+    /// The flow's name.
+    pub name: FlowName,
+    /// What it does.
+    pub description: String,
+    /// Its version.
+    #[serde(default = "first_version")]
+    pub version: String,
+    /// Words to find it by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
+    /// JSON Schema of an object.
+    #[serde(default = "no_parameters")]
+    pub parameters: Value,
+    /// The adapters that it calls.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub adapters: BTreeMap<AdapterId, SourceAdapter>,
+    /// The writes that it may make, as `adapter/tool`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub write_permissions: Vec<String>,
+    /// The flows that it runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flows: Vec<FlowName>,
+    /// JSON Schema of the result.
+    #[serde(default, skip_serializing_if = "Value::is_null")]
+    pub output: Value,
+    /// What doing the same by hand cost.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub baseline: Baseline,
+    /// Where it came from, when it was not written from nothing.
+    #[serde(default, skip_serializing_if = "is_unknown")]
+    pub provenance: Provenance,
+}
+
+/// One adapter of a source.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SourceAdapter {
+    /// The surface that it was written for; the installed one is taken when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fingerprint: Option<Fingerprint>,
+    /// The tools that it calls.
+    #[serde(default)]
+    pub tools: Vec<String>,
+}
+
+fn first_version() -> String {
+    "0.1.0".to_owned()
+}
+
+fn no_parameters() -> Value {
+    json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
+}
+
+fn is_free(baseline: &Baseline) -> bool {
+    *baseline == Baseline::default()
+}
+
+fn is_unknown(provenance: &Provenance) -> bool {
+    *provenance == Provenance::default()
+}
+
+impl SourceHeader {
+    /// Reads a frontmatter; `file` and `line` say where its text begins.
+    ///
+    /// # Errors
+    /// [`FlowError::Source`] with the place of the first problem.
+    pub fn parse(yaml: &str, file: &str, line: u32) -> Result<Self, FlowError> {
+        let read: Result<Self, _> = serde_saphyr::from_str(yaml);
+        let header = read.map_err(|error| {
+            let at = error.location().map_or(0, |at| u32::try_from(at.line()).unwrap_or(0).saturating_sub(1));
+            let text = error.to_string();
+            let message = text.lines().next().unwrap_or_default().to_owned();
+            FlowError::Source { place: format!("{file}:{}", line + at), message }
+        })?;
+        Ok(Self { parameters: object_schema(header.parameters), ..header })
+    }
+
+    /// Writes it as YAML.
+    ///
+    /// # Errors
+    /// [`FlowError::Source`] when it cannot be written, which text members cannot cause.
+    pub fn to_yaml(&self) -> Result<String, FlowError> {
+        serde_saphyr::to_string(self)
+            .map_err(|error| FlowError::Source { place: "frontmatter".to_owned(), message: error.to_string() })
+    }
+
+    /// The frontmatter of a flow as its author would write it.
+    #[must_use]
+    pub fn of(frontmatter: &Frontmatter) -> Self {
+        let adapter = |pin: &AdapterPin| SourceAdapter {
+            fingerprint: Some(pin.fingerprint.clone()),
+            tools: pin.tools.keys().cloned().collect(),
+        };
+        let permission = |one: &WritePermission| format!("{}/{}", one.adapter, one.tool);
+        Self {
+            name: frontmatter.name.clone(),
+            description: frontmatter.description.clone(),
+            version: frontmatter.version.clone(),
+            tags: frontmatter.tags.clone(),
+            parameters: frontmatter.parameters.clone(),
+            adapters: frontmatter.adapters.iter().map(|(id, pin)| (id.clone(), adapter(pin))).collect(),
+            write_permissions: frontmatter.write_permissions.iter().map(permission).collect(),
+            flows: frontmatter.flows.keys().cloned().collect(),
+            output: frontmatter.output.schema.clone(),
+            baseline: frontmatter.baseline,
+            provenance: frontmatter.provenance.clone(),
+        }
+    }
+}
+
+/// Completes what an author may leave out of the schema of an object.
+fn object_schema(parameters: Value) -> Value {
+    let Value::Object(mut schema) = parameters else {
+        return parameters;
+    };
+    schema.entry("type").or_insert_with(|| "object".into());
+    schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    schema.entry("required").or_insert_with(|| Value::Array(Vec::new()));
+    schema.entry("additionalProperties").or_insert(Value::Bool(false));
+    Value::Object(schema)
+}
+
+impl Flows {
+    /// Fills in what is installed.
+    pub(super) fn frontmatter(&self, header: &SourceHeader, form: Form) -> Result<Frontmatter, FlowError> {
+        let mut adapters = BTreeMap::new();
+        let mut credentials = Vec::new();
+        let missing: Vec<AdapterId> = self.missing(header)?;
+        if !missing.is_empty() {
+            return Err(FlowError::MissingAdapters { flow: header.name.clone(), missing, origin: None });
+        }
+        for (id, wanted) in &header.adapters {
+            let (pin, slots) = self.pin_source(header, id, wanted)?;
+            adapters.insert(id.clone(), pin);
+            credentials.extend(slots);
+        }
+        credentials.sort();
+        credentials.dedup();
+        let flows = header.flows.iter().map(|name| self.pin_flow(name)).collect::<Result<BTreeMap<_, _>, _>>()?;
+        let provenance = Provenance { rote_version: env!("CARGO_PKG_VERSION").to_owned(), ..header.provenance.clone() };
+        Ok(Frontmatter {
+            schema: SCHEMA,
+            name: header.name.clone(),
+            description: header.description.trim().to_owned(),
+            version: header.version.clone(),
+            status: FlowStatus::Draft,
+            kind: if flows.is_empty() { FlowKind::Atomic } else { FlowKind::Composite },
+            form,
+            parameters: header.parameters.clone(),
+            write_permissions: permissions(header, &adapters)?,
+            adapters,
+            credentials,
+            output: OutputContract { format: "json".to_owned(), schema: header.output.clone() },
+            baseline: header.baseline,
+            provenance,
+            tags: header.tags.clone(),
+            flows,
+        })
+    }
+
+    fn missing(&self, header: &SourceHeader) -> Result<Vec<AdapterId>, FlowError> {
+        let mut missing = Vec::new();
+        for id in header.adapters.keys() {
+            if self.parts.surface.manifest(id)?.is_none() {
+                missing.push(id.clone());
+            }
+        }
+        Ok(missing)
+    }
+
+    fn pin_source(
+        &self,
+        header: &SourceHeader,
+        id: &AdapterId,
+        wanted: &SourceAdapter,
+    ) -> Result<(AdapterPin, Vec<CredentialSlot>), FlowError> {
+        let manifest = self.parts.surface.manifest(id)?.ok_or_else(|| FlowError::MissingAdapters {
+            flow: header.name.clone(),
+            missing: vec![id.clone()],
+            origin: None,
+        })?;
+        if let Some(expected) = wanted.fingerprint.as_ref().filter(|wanted| **wanted != manifest.fingerprint) {
+            let drift = crate::Drift {
+                adapter: id.clone(),
+                expected: expected.clone(),
+                installed: manifest.fingerprint,
+                tools: Vec::new(),
+            };
+            return Err(FlowError::FingerprintMismatch { flow: header.name.clone(), drifts: vec![drift] });
+        }
+        let (mut tools, mut slots) = (BTreeMap::new(), Vec::new());
+        for name in &wanted.tools {
+            let tool = self.parts.surface.tool(id, name)?.ok_or_else(|| {
+                let nearest = nearest(name, manifest.tool_digests.keys().map(String::as_str));
+                FlowError::NoTool { adapter: id.clone(), tool: name.clone(), nearest }
+            })?;
+            let digest = tool_digest(&tool).map_err(|error| FlowError::adapter(id, &error))?;
+            for slot in tool.security.iter().flatten() {
+                if let Some(scheme) = manifest.auth.schemes.get(slot) {
+                    let (adapter, token_env) = (id.clone(), scheme.token_env.clone());
+                    slots.push(CredentialSlot { adapter, slot: slot.clone(), token_env });
+                }
+            }
+            tools.insert(name.clone(), ToolPin { digest, method: tool.method, path: tool.path.clone() });
+        }
+        let server = format!("{} {}", manifest.server.name, manifest.server.version);
+        let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
+        Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin }, slots))
+    }
+
+    fn pin_flow(&self, name: &FlowName) -> Result<(FlowName, FlowPin), FlowError> {
+        let (_, package) = self.load(&FlowReference::Name(name.clone()))?;
+        let pin = FlowPin { version: package.frontmatter.version.clone(), sha256: package.digest() };
+        Ok((name.clone(), pin))
+    }
+}
+
+/// The permissions that the author wrote, each for a pinned tool.
+fn permissions(
+    header: &SourceHeader,
+    adapters: &BTreeMap<AdapterId, AdapterPin>,
+) -> Result<Vec<WritePermission>, FlowError> {
+    let mut permissions = Vec::new();
+    for text in &header.write_permissions {
+        let refused = |reason: &str| FlowError::Source {
+            place: format!("write_permissions of `{}`", header.name),
+            message: format!("`{text}` {reason}"),
+        };
+        let (adapter, tool) = text.split_once('/').ok_or_else(|| refused("is not of the form `adapter/tool`"))?;
+        let adapter: AdapterId = adapter.parse().map_err(|_| refused("does not begin with an adapter's id"))?;
+        let pin = adapters.get(&adapter).and_then(|pin| pin.tools.get(tool));
+        let pin = pin.ok_or_else(|| refused("is not among the tools of `adapters`"))?;
+        let mode = match pin.method {
+            Method::Put | Method::Delete => WriteMode::Confirm,
+            _ => WriteMode::Audit,
+        };
+        permissions.push(WritePermission { adapter, tool: tool.to_owned(), mode });
+    }
+    permissions.sort();
+    permissions.dedup();
+    Ok(permissions)
+}
+
+/// The known name that is closest, when one is close.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    const NEAR: f64 = 0.7;
+    let rated = known.map(|one| (strsim::jaro_winkler(one, name), one)).filter(|(rating, _)| *rating >= NEAR);
+    rated.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, one)| one.to_owned())
+}

@@ -1,0 +1,165 @@
+//! The author's folder: what a build reads from it and what a new project begins with.
+
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, DirEntry, include_dir};
+use rote_home::{FileMode, HomeError, create_private_dir, read_capped, write_atomic};
+use rote_script::{SourceError, Sources};
+use rote_types::FlowName;
+use serde::Serialize;
+
+use super::{ENTRY, HEADER};
+use crate::{FlowError, Flows};
+
+/// Most bytes of one source file that are read; the bundler's own bound is smaller.
+const MAX_BYTES: u64 = 4 << 20;
+
+/// A folder of sources. Nothing outside of it is read, symbolic links included.
+pub(super) struct Folder {
+    root: PathBuf,
+    entry: String,
+}
+
+impl Folder {
+    /// The folder of an entry file.
+    pub(super) fn of(path: &Path) -> Result<Self, FlowError> {
+        let missing = || FlowError::NoSource { path: path.to_owned() };
+        let real = path.canonicalize().map_err(|_| missing())?;
+        let root = real.parent().ok_or_else(missing)?.to_owned();
+        let entry = real.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?.to_owned();
+        Ok(Self { root, entry })
+    }
+
+    pub(super) fn entry(&self) -> &str {
+        &self.entry
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<String, FlowError> {
+        self.read(name).map_err(|error| FlowError::Source { place: name.to_owned(), message: error.to_string() })
+    }
+}
+
+impl Sources for Folder {
+    fn read(&self, path: &str) -> Result<String, SourceError> {
+        let unreadable = |reason: String| SourceError::Unreadable(reason);
+        let real = match self.root.join(path).canonicalize() {
+            Ok(real) => real,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(SourceError::NotFound),
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        if !real.starts_with(&self.root) {
+            return Err(unreadable("it leads out of the folder of the flow".to_owned()));
+        }
+        if real.is_dir() {
+            return Err(SourceError::NotFound);
+        }
+        let bytes = match read_capped(&real, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(HomeError::NotFound { .. }) => return Err(SourceError::NotFound),
+            Err(error) => return Err(unreadable(error.to_string())),
+        };
+        String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+    }
+}
+
+/// The language of a new project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ProjectLanguage {
+    /// One file, no toolchain.
+    TypeScript,
+    /// A crate for wasm32-unknown-unknown.
+    Rust,
+}
+
+/// A project that was begun.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct NewProject {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The files that were written, relative to it.
+    pub files: Vec<String>,
+}
+
+/// The SDK's types, for editors.
+const TS_TYPES: &str = include_str!("../../../../guest-sdk/ts/dist/index.d.ts");
+const TS_CONFIG: &str = include_str!("templates/tsconfig.json");
+const TS_MAIN: &str = include_str!("templates/main.ts");
+const RUST_LIB: &str = include_str!("templates/lib.rs");
+const RUST_MANIFEST: &str = include_str!("templates/Cargo.toml.in");
+const RUST_HEADER: &str = include_str!("templates/flow.yaml");
+
+/// The Rust SDK, to be built from the home: it is part of this program, so that both are of one version.
+static RUST_SDK: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/src");
+static RUST_SDK_MACROS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/macros");
+static RUST_SDK_WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/wit");
+const RUST_SDK_README: &str = include_str!("../../../../guest-sdk/rust/README.md");
+const RUST_SDK_MANIFEST: &str = include_str!("../../../../guest-sdk/rust/Cargo.toml");
+
+impl Flows {
+    /// Writes the Rust SDK into the home and returns its folder, `lib/sdk/rust`.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn unpack_rust_sdk(&self) -> Result<PathBuf, FlowError> {
+        let root = self.parts.home.sdk_dir().join("rust");
+        write_tree(&RUST_SDK, &root.join("src"))?;
+        write_tree(&RUST_SDK_MACROS, &root.join("macros"))?;
+        write_tree(&RUST_SDK_WIT, &root.join("wit"))?;
+        write_atomic(&root.join("Cargo.toml"), RUST_SDK_MANIFEST.as_bytes(), FileMode::Shared)?;
+        write_atomic(&root.join("README.md"), RUST_SDK_README.as_bytes(), FileMode::Shared)?;
+        Ok(root)
+    }
+
+    /// Begins a project in `folder`, which must not exist or be empty. `sdk` is where the Rust SDK is.
+    ///
+    /// # Errors
+    /// [`FlowError::FolderTaken`], or the disk refused.
+    pub fn new_project(
+        &self,
+        name: &FlowName,
+        language: ProjectLanguage,
+        folder: &Path,
+        sdk: &Path,
+    ) -> Result<NewProject, FlowError> {
+        if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
+            return Err(FlowError::FolderTaken { path: folder.to_owned() });
+        }
+        let files: Vec<(&str, String)> = match language {
+            ProjectLanguage::TypeScript => vec![
+                (ENTRY, TS_MAIN.replace("{name}", name.as_str())),
+                ("tsconfig.json", TS_CONFIG.to_owned()),
+                ("rote-sdk.d.ts", TS_TYPES.to_owned()),
+            ],
+            ProjectLanguage::Rust => vec![
+                (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
+                ("Cargo.toml", rust_manifest(name, sdk)),
+                ("src/lib.rs", RUST_LIB.to_owned()),
+            ],
+        };
+        for (path, text) in &files {
+            let path = folder.join(path);
+            create_private_dir(path.parent().unwrap_or(folder))?;
+            write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
+        }
+        let files = files.into_iter().map(|(path, _)| path.to_owned()).collect();
+        Ok(NewProject { folder: folder.to_owned(), files })
+    }
+}
+
+fn write_tree(tree: &Dir<'_>, folder: &Path) -> Result<(), FlowError> {
+    create_private_dir(folder)?;
+    for entry in tree.entries() {
+        let name = entry.path().file_name().unwrap_or_default();
+        match entry {
+            DirEntry::Dir(inner) => write_tree(inner, &folder.join(name))?,
+            DirEntry::File(file) => write_atomic(&folder.join(name), file.contents(), FileMode::Shared)?,
+        }
+    }
+    Ok(())
+}
+
+/// The `Cargo.toml` of a Rust flow that is built with the SDK in this folder.
+pub(crate) fn rust_manifest(name: &FlowName, sdk: &Path) -> String {
+    RUST_MANIFEST.replace("{name}", name.as_str()).replace("{sdk}", &sdk.to_string_lossy())
+}

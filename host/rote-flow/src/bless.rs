@@ -1,0 +1,156 @@
+//! Blessing: a person allows a flow, exactly as it is, to make its writes without a token each time.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rote_govern::{BlessedTool, Blessing, Constraint, Permissions};
+use rote_home::{Durability, FileMode, NewEvent, host_key, read_capped, remove_file, write_durable};
+use rote_types::FlowName;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::{FlowError, FlowReference, Flows, Package};
+
+/// Purpose of the host key that signs blessings.
+const KEY: &str = "blessing";
+/// Most bytes of a permissions file.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// What a person allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlessRequest {
+    /// The flow.
+    pub flow: FlowName,
+    /// Most calls of each tool in one run.
+    pub max_calls: Option<u32>,
+    /// What arguments must be, by `adapter/tool` and argument.
+    pub constraints: BTreeMap<String, BTreeMap<String, Constraint>>,
+    /// How long it holds; for ever, when absent.
+    pub lifetime: Option<Duration>,
+    /// Who blesses.
+    pub by: String,
+}
+
+/// A blessing that was written.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Blessed {
+    /// The file.
+    pub path: PathBuf,
+    /// What is in it.
+    pub permissions: Permissions,
+}
+
+impl Flows {
+    /// Signs permissions for the writes in the flow's frontmatter.
+    ///
+    /// # Errors
+    /// [`FlowError::NothingToBless`], a constraint for a tool that the flow does not write with, or the files.
+    pub fn bless(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
+        let (_, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
+        let now = self.parts.clock.now();
+        let expires_at = request.lifetime.map(|lifetime| after(now, lifetime)).transpose()?;
+        let tools = self.blessed_tools(&package, request)?;
+        let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
+        let permissions = Permissions {
+            version: rote_govern::BLESSING_VERSION,
+            flow: request.flow.clone(),
+            source_sha256: package.digest(),
+            tools,
+            blessed_by: request.by.clone(),
+            blessed_at: now,
+            expires_at,
+            alg: String::new(),
+            mac: String::new(),
+        };
+        let permissions = permissions.sign(&key).map_err(|source| self.void(&request.flow, source))?;
+        let path = self.parts.home.flow_permissions_file(&request.flow);
+        let text = serde_json::to_string_pretty(&permissions)
+            .map_err(|error| FlowError::Malformed { what: "permissions", message: error.to_string() })?;
+        write_durable(&path, (text + "\n").as_bytes(), FileMode::Private)?;
+        let body = json!({
+            "flow": request.flow,
+            "sha256": package.digest(),
+            "tools": permissions.tools.len(),
+            "by": request.by,
+            "expires_at": expires_at,
+        });
+        let event = NewEvent { kind: "flow.blessed", effect: None, body };
+        self.parts.journal.append(now, Durability::Disk, &[event])?;
+        Ok(Blessed { path, permissions })
+    }
+
+    /// Takes a blessing back; false when there was none.
+    ///
+    /// # Errors
+    /// The file or the journal refused.
+    pub fn unbless(&self, flow: &FlowName) -> Result<bool, FlowError> {
+        let path = self.parts.home.flow_permissions_file(flow);
+        if !path.exists() {
+            return Ok(false);
+        }
+        remove_file(&path)?;
+        let event = NewEvent { kind: "flow.unblessed", effect: None, body: json!({ "flow": flow }) };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        Ok(true)
+    }
+
+    fn blessed_tools(&self, package: &Package, request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {
+        let frontmatter = &package.frontmatter;
+        let mut constraints = request.constraints.clone();
+        let mut tools = Vec::new();
+        for permission in &frontmatter.write_permissions {
+            let Some(pin) = frontmatter.adapters.get(&permission.adapter) else { continue };
+            tools.push(BlessedTool {
+                adapter: permission.adapter.clone(),
+                tool: permission.tool.clone(),
+                fingerprint: pin.fingerprint.clone(),
+                max_calls: request.max_calls,
+                args_constraints: constraints
+                    .remove(&format!("{}/{}", permission.adapter, permission.tool))
+                    .unwrap_or_default(),
+            });
+        }
+        if let Some(unknown) = constraints.keys().next() {
+            let message = format!("flow `{}` does not write with `{unknown}`", request.flow);
+            return Err(FlowError::Usage { message });
+        }
+        match tools.is_empty() {
+            true => Err(FlowError::NothingToBless { flow: request.flow.clone() }),
+            false => Ok(tools),
+        }
+    }
+
+    /// The blessing that holds for a run, or why the one on disk does not.
+    pub(crate) fn blessing_of_run(&self, package: &Package) -> Result<(Option<Arc<Blessing>>, Vec<String>), FlowError> {
+        match self.blessing(package) {
+            Ok(blessing) => Ok((blessing.map(Arc::new), Vec::new())),
+            // A blessing that does not count is no reason not to run: its writes ask for tokens again.
+            Err(error @ FlowError::Blessing { .. }) => Ok((None, vec![error.to_string()])),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads and verifies the blessing of a flow; `None` when it has none.
+    pub(crate) fn blessing(&self, package: &Package) -> Result<Option<Blessing>, FlowError> {
+        let flow = &package.frontmatter.name;
+        let path = self.parts.home.flow_permissions_file(flow);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = read_capped(&path, MAX_BYTES)?;
+        let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
+        let verified = Permissions::verify(&bytes, &key, flow, package.digest(), self.parts.clock.now());
+        verified.and_then(Blessing::new).map(Some).map_err(|source| self.void(flow, source))
+    }
+
+    fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
+        FlowError::Blessing { flow: flow.clone(), source }
+    }
+}
+
+fn after(now: Timestamp, lifetime: Duration) -> Result<Timestamp, FlowError> {
+    now.checked_add(lifetime).map_err(|error| FlowError::Usage { message: error.to_string() })
+}

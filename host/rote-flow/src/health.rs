@@ -1,0 +1,219 @@
+//! Health: whether a flow can run here and now, and for each thing that is in the way the command that mends it.
+//!
+//! Looks only; nothing is run, sent or changed. A flow whose file is broken has a health too.
+
+use std::path::PathBuf;
+
+use rote_types::{AdapterId, Classify, FlowName};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{FlowError, FlowReference, FlowStats, Flows, Package};
+
+/// Runs from which on a flow that never ended well counts as broken.
+const MIN_FAILED_RUNS: u64 = 3;
+
+/// Something in the way, and the way out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HealthProblem {
+    /// What is wrong.
+    pub what: String,
+    /// The command that mends it.
+    pub fix: String,
+}
+
+/// One adapter of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct AdapterHealth {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// `pinned`, `compatible`, `breaking` or `missing`.
+    pub state: &'static str,
+    /// Its credentials as `{"slot", "present", "source"}`; never a value.
+    pub credentials: Vec<Value>,
+}
+
+/// How a flow stands.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FlowHealth {
+    /// The flow.
+    pub name: String,
+    /// Its version; none when its file is broken.
+    pub version: Option<String>,
+    /// The file.
+    pub path: PathBuf,
+    /// Whether nothing is in the way.
+    pub healthy: bool,
+    /// Whether the digest in the file is that of its bytes.
+    pub intact: bool,
+    /// Its adapters.
+    pub adapters: Vec<AdapterHealth>,
+    /// `none`, `valid`, or why it does not count.
+    pub blessing: String,
+    /// What its runs were like; none when it never ran.
+    pub runs: Option<FlowStats>,
+    /// What is in the way.
+    pub problems: Vec<HealthProblem>,
+}
+
+impl Flows {
+    /// Says how one flow stands.
+    ///
+    /// # Errors
+    /// There is no such flow, or what belongs to rote itself cannot be read. A broken flow is no error.
+    pub fn health(&self, flow: &FlowReference) -> Result<FlowHealth, FlowError> {
+        match self.load(flow) {
+            Ok((path, package)) => self.health_of(path, &package),
+            Err(error @ (FlowError::NoFlow { .. } | FlowError::NoFile { .. } | FlowError::Home(_))) => Err(error),
+            Err(FlowError::File { source, .. }) if matches!(*source, FlowError::Home(_)) => Err(*source),
+            Err(error) => Ok(self.broken(flow, &error)),
+        }
+    }
+
+    /// Says how every flow stands, by name.
+    ///
+    /// # Errors
+    /// As [`Flows::health`].
+    pub fn doctor(&self) -> Result<Vec<FlowHealth>, FlowError> {
+        // By the name that it is kept under, whatever it calls itself.
+        let one = |name: FlowName| {
+            let kept = name.to_string();
+            self.health(&FlowReference::Name(name)).map(|health| FlowHealth { name: kept, ..health })
+        };
+        self.names()?.into_iter().map(one).collect()
+    }
+
+    fn broken(&self, flow: &FlowReference, error: &FlowError) -> FlowHealth {
+        let (name, path) = match flow {
+            FlowReference::Name(name) => (name.to_string(), self.file(name)),
+            FlowReference::Path(path) => (path.display().to_string(), path.clone()),
+        };
+        let fix = error.hint().unwrap_or_else(|| format!("rote flow validate {name}"));
+        let cause = match error {
+            FlowError::File { source, .. } => &**source,
+            other => other,
+        };
+        let problem = HealthProblem { what: cause.to_string(), fix };
+        FlowHealth {
+            name,
+            version: None,
+            path,
+            healthy: false,
+            intact: !matches!(cause, FlowError::Tampered),
+            adapters: Vec::new(),
+            blessing: "none".to_owned(),
+            runs: None,
+            problems: vec![problem],
+        }
+    }
+
+    fn health_of(&self, path: PathBuf, package: &Package) -> Result<FlowHealth, FlowError> {
+        let frontmatter = &package.frontmatter;
+        let mut problems = Vec::new();
+        let mut adapters = Vec::new();
+        let drifts = self.drifts(package, Some(&path))?;
+        for (adapter, pin) in &frontmatter.adapters {
+            let installed = self.parts.surface.manifest(adapter)?.is_some();
+            let breaking = |one: &crate::Drift| one.tools.iter().any(|tool| tool.verdict == "breaking");
+            let state = match (installed, drifts.iter().find(|drift| drift.adapter == *adapter)) {
+                (false, _) => "missing",
+                (true, None) => "pinned",
+                (true, Some(drift)) if breaking(drift) => "breaking",
+                (true, Some(_)) => "compatible",
+            };
+            if let Some(problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
+                problems.push(problem);
+            }
+            let credentials =
+                if installed { self.used_credentials(package, adapter, &mut problems)? } else { Vec::new() };
+            adapters.push(AdapterHealth { adapter: adapter.clone(), state, credentials });
+        }
+        self.flow_problems(package, &mut problems)?;
+        let blessing = self.blessing_state(package, &mut problems)?;
+        let runs = self.stats(&frontmatter.name)?;
+        if runs.runs >= MIN_FAILED_RUNS && runs.completed == 0 {
+            let last = runs.errors.first().and_then(|run| run.error.clone()).unwrap_or_default();
+            let what = format!("none of its {} runs ended well; the last: {last}", runs.runs);
+            problems.push(HealthProblem { what, fix: format!("rote flow lint {}", frontmatter.name) });
+        }
+        Ok(FlowHealth {
+            name: frontmatter.name.to_string(),
+            version: Some(frontmatter.version.clone()),
+            path,
+            healthy: problems.is_empty(),
+            intact: true,
+            adapters,
+            blessing,
+            runs: Some(runs).filter(|runs| runs.runs > 0),
+            problems,
+        })
+    }
+
+    /// The credentials that the flow's calls use, and a problem for each that is not there.
+    fn used_credentials(
+        &self,
+        package: &Package,
+        adapter: &AdapterId,
+        problems: &mut Vec<HealthProblem>,
+    ) -> Result<Vec<Value>, FlowError> {
+        let used: Vec<_> = package.frontmatter.credentials.iter().filter(|slot| slot.adapter == *adapter).collect();
+        if used.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = self.parts.tools.credentials(adapter)?;
+        found.retain(|state| used.iter().any(|slot| state["slot"] == slot.slot.as_str()));
+        for slot in &used {
+            let present = found.iter().any(|state| state["slot"] == slot.slot.as_str() && state["present"] == true);
+            if !present {
+                let what = format!("credential `{}` of adapter `{adapter}` is missing", slot.slot);
+                problems.push(HealthProblem { what, fix: format!("rote token set {}", slot.token_env) });
+            }
+        }
+        Ok(found)
+    }
+
+    /// Flows that it runs and that a run would refuse.
+    fn flow_problems(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<(), FlowError> {
+        let mut findings = crate::lint::Findings::default();
+        self.lint_flow_pins(package, &mut findings)?;
+        for finding in findings.sorted() {
+            let fix = finding.fix.map_or_else(String::new, |fix| fix.to_string());
+            problems.push(HealthProblem { what: finding.message, fix });
+        }
+        Ok(())
+    }
+
+    fn blessing_state(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<String, FlowError> {
+        match self.blessing(package) {
+            Ok(None) => Ok("none".to_owned()),
+            Ok(Some(_)) => Ok("valid".to_owned()),
+            Err(error @ FlowError::Blessing { .. }) => {
+                let fix = error.hint().unwrap_or_default();
+                let FlowError::Blessing { source, .. } = &error else { return Err(error) };
+                let state = source.to_string();
+                problems.push(HealthProblem { what: error.to_string(), fix });
+                Ok(state)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn adapter_problem(flow: &FlowName, adapter: &AdapterId, state: &str, origin: Option<&str>) -> Option<HealthProblem> {
+    let (what, fix) = match state {
+        "missing" => {
+            let spec = origin.unwrap_or("<file|url>");
+            (format!("adapter `{adapter}` is not installed"), format!("rote adapter new {adapter} --spec {spec}"))
+        }
+        "compatible" => {
+            let what = format!("adapter `{adapter}` changed; all that the flow sends still fits");
+            (what, format!("rote flow repin {flow}"))
+        }
+        "breaking" => {
+            let what = format!("adapter `{adapter}` changed in a way that may break the flow");
+            (what, format!("rote flow repin {flow} --accept-breaking"))
+        }
+        _ => return None,
+    };
+    Some(HealthProblem { what, fix })
+}

@@ -1,0 +1,104 @@
+//! The runtime pass: one replay against a recording, whose outcome is looked at in all three output forms.
+
+use rote_types::canonical_json;
+
+use super::component::human_missing;
+use super::finding::{Finding, Findings, Position};
+use crate::contract::Contract;
+use crate::evidence::Evidence;
+use crate::replay::Replayed;
+use crate::{FlowError, Flows, Package};
+
+/// Most characters of a value that is shown.
+const MAX_SHOWN_CHARS: usize = 120;
+
+impl Flows {
+    pub(super) async fn lint_replay(
+        &self,
+        package: &Package,
+        evidence: Option<Evidence>,
+        findings: &mut Findings,
+    ) -> Result<(), FlowError> {
+        let name = &package.frontmatter.name;
+        let Some(evidence) = evidence else {
+            let message = "there is no recording to replay, so what it gives was not looked at";
+            let words = package.frontmatter.parameter_schemas().map(|(name, _)| format!(" {name}=…"));
+            let command = format!("rote run {name}{} --record test.rec", words.collect::<String>());
+            let finding = Finding::note("RECORDING_MISSING", Position::Run, message);
+            findings.push(finding.command(format!("{command}, then rote flow lint {name} --replay test.rec")));
+            return Ok(());
+        };
+        if let Some(other) = evidence.flow.as_deref().filter(|flow| *flow != name.as_str()) {
+            let message = format!("`{}` is a recording of flow `{other}`", evidence.source);
+            let finding = Finding::warning("RECORDING_OTHER", Position::Run, message);
+            findings.push(finding.command(format!("rote run {name} --record test.rec")));
+        }
+        let tape = evidence.tape.as_deref();
+        match self.replay(package, evidence.parameters.clone(), &evidence.calls, tape).await {
+            Ok(replayed) => look_at(package, &evidence, replayed, findings),
+            Err(FlowError::ReplayStale { stale }) => {
+                let arguments = shown(&stale.arguments);
+                let message = format!("it asks for `{}` with {arguments}, which was not recorded", stale.question);
+                let finding = Finding::error("REPLAY_STALE", Position::Run, message);
+                findings.push(finding.command(format!("rote run {name} --record test.rec")));
+            }
+            // The component was refused: that is a finding of its own already.
+            Err(FlowError::Load(_)) => {}
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn look_at(package: &Package, evidence: &Evidence, replayed: Replayed, findings: &mut Findings) {
+    let name = &package.frontmatter.name;
+    for call in &replayed.unasked {
+        let message = format!("the recording has a call of `{call}` that it did not ask for");
+        let finding = Finding::warning("CALLS_UNASKED", Position::Run, message);
+        findings.push(finding.command(format!("rote run {name} --record test.rec")));
+    }
+    let outcome = match replayed.outcome {
+        Ok(outcome) => outcome,
+        // A run that failed when it was recorded and fails again does what it did.
+        Err(_) if evidence.tape.is_some() && evidence.expected.is_none() => return,
+        Err(error) => {
+            let message = format!("it ends without a result: {error}");
+            let finding = Finding::error("REPLAY_FAILED", Position::Run, message);
+            findings.push(finding.edit("correct the flow, or record a run that shows what it does now"));
+            return;
+        }
+    };
+    let schema = &package.frontmatter.output.schema;
+    let problem = match schema.is_null() {
+        true => None,
+        false => Contract::new(schema).ok().and_then(|contract| contract.problem(&outcome.result)),
+    };
+    if let Some(problem) = problem {
+        let message = format!("the result does not fit `output.schema`: {problem}");
+        let finding = Finding::error("RESULT_SCHEMA", Position::frontmatter("/output/schema"), message);
+        findings.push(finding.edit("correct `output.schema`, or the result"));
+    }
+    if let Some(expected) = &evidence.expected
+        && canonical_json(&expected.result).ok() != canonical_json(&outcome.result).ok()
+    {
+        let (was, is) = (shown(&expected.result), shown(&outcome.result));
+        let message = format!("the result was {was} and is {is} now");
+        let finding = Finding::error("REPLAY_DIFFERS", Position::Run, message);
+        findings.push(finding.command(format!("rote run {name} --record test.rec")));
+    }
+    if outcome.human.is_empty() && !findings.has("OUTPUT_HUMAN_MISSING") {
+        findings.push(human_missing("the run shows a person nothing".to_owned(), Position::Run));
+    }
+    if outcome.summary.is_empty() {
+        let finding = Finding::warning("OUTPUT_SUMMARY_MISSING", Position::Run, "the run has no summary line");
+        findings.push(finding.edit("give one line for a log or a chat as the summary"));
+    }
+}
+
+fn shown(value: &serde_json::Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text,
+    }
+}

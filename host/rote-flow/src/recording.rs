@@ -1,0 +1,251 @@
+//! A recording: everything that one run was told, in one file, so that it can be run again with nothing else.
+//!
+//! Made from the run's workspace, whose responses are redacted already, so no secret of the vault is in it.
+//! Response headers are left out: a flow never sees them, and cookies would be among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use rote_home::{FileMode, read_capped, write_durable};
+use rote_types::{AdapterId, FlowName, Method, Sha256Digest, ToolCall};
+use rote_workspace::{Body, StoredResponse, Workspace};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::crystallize::trace::{RecordedCall, Trace};
+use crate::run::tape::{Frame, Recorded};
+use crate::{FlowError, Package, RunReport};
+
+/// Version of the file.
+pub(crate) const VERSION: u32 = 1;
+/// Most bytes of a recording.
+const MAX_RECORDING_BYTES: u64 = 256 << 20;
+/// Most bytes of a recorded artifact.
+const MAX_ARTIFACT_BYTES: u64 = 256 << 20;
+
+/// Everything that one run was told, and what it made of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunRecording {
+    /// Version of this shape: 1.
+    pub recording: u32,
+    /// The flow.
+    pub flow: FlowName,
+    /// Its version.
+    pub version: String,
+    /// Digest of its file.
+    pub sha256: Sha256Digest,
+    /// Its parameters.
+    pub parameters: Map<String, Value>,
+    /// Its calls, in the order of their numbers.
+    pub calls: Vec<RecordedExchange>,
+    /// What it was told beside responses, in order.
+    pub(crate) tape: Vec<Frame>,
+    /// What it gave; absent when it did not end well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<ExpectedOutput>,
+}
+
+/// What a run gave, byte for byte.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExpectedOutput {
+    /// The machine result.
+    pub result: Value,
+    /// Lines for a person.
+    pub human: Vec<String>,
+    /// Lines for a log or a chat.
+    pub summary: Vec<String>,
+}
+
+/// One call and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RecordedExchange {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The tool's method.
+    pub method: Method,
+    /// The arguments as sent.
+    pub arguments: Value,
+    /// The answer, or why there is none.
+    pub outcome: ExchangeOutcome,
+}
+
+/// What came of a recorded call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
+pub enum ExchangeOutcome {
+    /// The remote answered.
+    Answered {
+        /// HTTP status.
+        status: u16,
+        /// Media type.
+        content_type: String,
+        /// The body.
+        body: RecordedBody,
+        /// It was cut off at a bound.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        truncated: bool,
+    },
+    /// Nothing came back.
+    Failed {
+        /// Why.
+        message: String,
+    },
+}
+
+/// A body, in the form that is easiest to read in a diff.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedBody {
+    /// Nothing.
+    Empty,
+    /// A JSON text, as it came.
+    Json(String),
+    /// Text.
+    Text(String),
+    /// Anything else, as base64.
+    Base64(String),
+}
+
+impl RunRecording {
+    /// A recording without what came of it.
+    pub(crate) fn new(package: &Package, parameters: Map<String, Value>, calls: Vec<RecordedExchange>) -> Self {
+        Self {
+            recording: VERSION,
+            flow: package.frontmatter.name.clone(),
+            version: package.frontmatter.version.clone(),
+            sha256: package.digest(),
+            parameters,
+            calls,
+            tape: Vec::new(),
+            expected: None,
+        }
+    }
+
+    /// Makes the recording of a run from its workspace.
+    pub(crate) fn of_run(workspace: &Workspace, report: Option<&RunReport>) -> Result<Self, FlowError> {
+        let tape = Recorded::read(workspace)?.ok_or_else(|| FlowError::Usage {
+            message: format!("workspace `{}` is not one of a run", workspace.name()),
+        })?;
+        let told: BTreeSet<u64> = tape.frames.iter().filter_map(Frame::response).collect();
+        let mut calls = Vec::new();
+        for call in &Trace::read(workspace)?.calls {
+            let exchange = exchange(workspace, call)?;
+            // A refusal that an earlier attempt stopped at is nothing that this run was told.
+            if told.contains(&call.response.0) || matches!(exchange.outcome, ExchangeOutcome::Answered { .. }) {
+                calls.push(exchange);
+            }
+        }
+        let header = tape.header;
+        Ok(Self {
+            recording: VERSION,
+            flow: header.flow,
+            version: header.version,
+            sha256: header.sha256,
+            parameters: header.parameters,
+            calls,
+            tape: tape.frames,
+            expected: report.map(|report| ExpectedOutput {
+                result: report.result.clone(),
+                human: report.human.clone(),
+                summary: report.summary.clone(),
+            }),
+        })
+    }
+
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// [`FlowError::Malformed`] for another version or shape, naming the file.
+    pub fn read(path: &Path) -> Result<Self, FlowError> {
+        #[derive(Deserialize)]
+        struct Versioned {
+            recording: u32,
+        }
+        let bytes = read_capped(path, MAX_RECORDING_BYTES)?;
+        let malformed = |message: String| FlowError::Malformed {
+            what: "recording",
+            message: format!("`{}`: {message}", path.display()),
+        };
+        let Versioned { recording } = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
+        if recording != VERSION {
+            return Err(malformed(format!("it has version {recording}; this rote reads {VERSION}")));
+        }
+        serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
+    }
+
+    /// Writes it to a file of the person's choice.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), FlowError> {
+        let text = serde_json::to_string_pretty(self)
+            .map_err(|error| FlowError::Malformed { what: "recording", message: error.to_string() })?;
+        Ok(write_durable(path, (text + "\n").as_bytes(), FileMode::Private)?)
+    }
+
+    /// The calls of each tool, for reports.
+    #[must_use]
+    pub fn calls_by_tool(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for call in &self.calls {
+            *counts.entry(format!("{}/{}", call.adapter, call.tool)).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Makes the exchange of a call in a workspace.
+pub(crate) fn exchange(workspace: &Workspace, call: &RecordedCall) -> Result<RecordedExchange, FlowError> {
+    let outcome = match workspace.response(call.response) {
+        Ok(stored) if stored.summary.status.is_some() => answered(workspace, stored)?,
+        _ => ExchangeOutcome::Failed { message: call.error.clone().unwrap_or_else(|| "no outcome".to_owned()) },
+    };
+    let ToolCall { adapter, tool, arguments } = call.call();
+    Ok(RecordedExchange { adapter, tool, method: call.method, arguments, outcome })
+}
+
+fn answered(workspace: &Workspace, stored: StoredResponse) -> Result<ExchangeOutcome, FlowError> {
+    let body = match stored.body {
+        Body::Empty => RecordedBody::Empty,
+        Body::Json(text) => RecordedBody::Json(text),
+        Body::Text { text, .. } => RecordedBody::Text(text),
+        Body::Binary { path, .. } => {
+            RecordedBody::Base64(STANDARD.encode(read_capped(&workspace.folder().join(path), MAX_ARTIFACT_BYTES)?))
+        }
+    };
+    Ok(ExchangeOutcome::Answered {
+        status: stored.summary.status.unwrap_or(200),
+        content_type: stored.summary.content_type,
+        body,
+        truncated: stored.truncated,
+    })
+}
+
+impl ExchangeOutcome {
+    /// The body's bytes and its media type as they are recorded again.
+    pub(crate) fn content(&self) -> Result<(Vec<u8>, String), FlowError> {
+        let Self::Answered { content_type, body, .. } = self else {
+            return Ok((Vec::new(), String::new()));
+        };
+        Ok(match body {
+            RecordedBody::Empty => (Vec::new(), content_type.clone()),
+            RecordedBody::Json(text) => (text.clone().into_bytes(), content_type.clone()),
+            // The stored text is UTF-8, whatever it was on the wire.
+            RecordedBody::Text(text) => (text.clone().into_bytes(), format!("{content_type}; charset=utf-8")),
+            RecordedBody::Base64(text) => {
+                let bytes = STANDARD.decode(text).map_err(|error| FlowError::Malformed {
+                    what: "recording",
+                    message: format!("a body is not base64: {error}"),
+                })?;
+                (bytes, content_type.clone())
+            }
+        })
+    }
+}

@@ -1,0 +1,149 @@
+//! Release: a draft becomes a flow that is found, is never overwritten and may be run by other flows.
+//!
+//! One transaction: the file, the search index and the journal have the release, or none of them has. The status is
+//! part of the file, so a release changes its digest, and what was tied to the digest of the draft no longer holds.
+
+use std::path::PathBuf;
+
+use rote_home::{Durability, FileMode, NewEvent, write_durable};
+use rote_types::{FlowName, Sha256Digest};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{FlowError, FlowReference, FlowStatus, Flows, Frontmatter, LintOptions, Package, Severity};
+
+/// A flow that is released.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Released {
+    /// Its name.
+    pub name: FlowName,
+    /// Its version.
+    pub version: String,
+    /// The file.
+    pub path: PathBuf,
+    /// Digest of the whole file.
+    pub sha256: Sha256Digest,
+    /// Digest of the draft, when there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub draft_sha256: Option<Sha256Digest>,
+    /// It had been released before; nothing was changed.
+    pub already: bool,
+    /// What a person should know, such as a blessing that no longer counts.
+    pub notes: Vec<String>,
+}
+
+impl Flows {
+    /// Releases a draft. One that is released already stays as it is.
+    ///
+    /// # Errors
+    /// What [`Flows::release_checks`] finds, or a file, the index or the journal refused. The draft is then as it was.
+    pub async fn release(&self, name: &FlowName) -> Result<Released, FlowError> {
+        let (path, draft) = self.load(&FlowReference::Name(name.clone()))?;
+        if draft.frontmatter.status == FlowStatus::Released {
+            return self.released_before(name, path, &draft);
+        }
+        self.release_checks(&draft).await?;
+        let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
+        let released = draft.with_frontmatter(frontmatter)?;
+        let guard = self.lock_flows()?;
+        let (_, current) = self.load(&FlowReference::Name(name.clone()))?;
+        if current.digest() != draft.digest() {
+            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+        }
+        self.announce_change()?;
+        write_durable(&path, released.bytes(), FileMode::Private)?;
+        if let Err(error) = self.publish(name, &draft, &released) {
+            // The draft comes back first: the marker stays until the index has it too.
+            write_durable(&path, draft.bytes(), FileMode::Private)?;
+            if self.index_draft(name).is_ok() {
+                self.settle_change()?;
+            }
+            return Err(error);
+        }
+        self.settle_change()?;
+        drop(guard);
+        let mut notes = Vec::new();
+        if self.parts.home.flow_permissions_file(name).exists() {
+            notes.push(format!(
+                "releasing changed the flow's digest, so its blessing no longer counts: rote flow bless {name}"
+            ));
+        }
+        let (version, sha256) = (released.frontmatter.version.clone(), released.digest());
+        let draft_sha256 = Some(draft.digest());
+        Ok(Released { name: name.clone(), version, path, sha256, draft_sha256, already: false, notes })
+    }
+
+    /// Everything that a flow must pass before it is released.
+    ///
+    /// # Errors
+    /// [`FlowError::MissingAdapters`] or `FingerprintMismatch` when it could not be run here,
+    /// [`FlowError::NotReleasable`] with everything that its frontmatter lacks and every error that lint finds.
+    pub async fn release_checks(&self, package: &Package) -> Result<(), FlowError> {
+        let path = self.file(&package.frontmatter.name);
+        self.check_adapters(package, &path)?;
+        let mut problems = frontmatter_problems(&package.frontmatter);
+        let linted = self.lint(package, &LintOptions { path: Some(path), ..LintOptions::default() }).await?;
+        let errors = linted.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
+        problems.extend(errors.map(|one| format!("{} at {}: {}", one.code, one.position, one.message)));
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(FlowError::NotReleasable { flow: package.frontmatter.name.clone(), problems }),
+        }
+    }
+
+    /// Tells index and journal.
+    fn publish(&self, name: &FlowName, draft: &Package, released: &Package) -> Result<(), FlowError> {
+        match self.search_index().exists() {
+            true => self.index_flows(std::slice::from_ref(name))?,
+            false => drop(self.write_index(None)?),
+        }
+        let body = json!({
+            "flow": name,
+            "version": released.frontmatter.version,
+            "sha256": released.digest(),
+            "draft_sha256": draft.digest(),
+        });
+        let event = NewEvent { kind: "flow.released", effect: None, body };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        Ok(())
+    }
+
+    fn released_before(&self, name: &FlowName, path: PathBuf, package: &Package) -> Result<Released, FlowError> {
+        Ok(Released {
+            name: name.clone(),
+            version: package.frontmatter.version.clone(),
+            path,
+            sha256: package.digest(),
+            draft_sha256: None,
+            already: true,
+            notes: vec![format!("`{name}` was released before; nothing was changed")],
+        })
+    }
+}
+
+/// What a frontmatter lacks for other people to find and run the flow.
+fn frontmatter_problems(frontmatter: &Frontmatter) -> Vec<String> {
+    let mut problems = Vec::new();
+    if frontmatter.description.trim().is_empty() {
+        problems.push("it has no description".to_owned());
+    }
+    if frontmatter.version.split('.').filter(|part| part.parse::<u32>().is_ok()).count() != 3 {
+        problems.push(format!("`{}` is no version of the form 1.2.3", frontmatter.version));
+    }
+    if frontmatter.output.format.is_empty() {
+        problems.push("it does not say what it returns".to_owned());
+    }
+    let untyped = frontmatter.parameter_schemas().filter(|(_, schema)| schema.get("type").is_none());
+    problems.extend(untyped.map(|(name, _)| format!("parameter `{name}` has no type")));
+    let known = |name: &str| frontmatter.parameter_schemas().any(|(one, _)| one == name);
+    let required = frontmatter.parameters.get("required").and_then(Value::as_array).into_iter().flatten();
+    let unknown = required.filter_map(Value::as_str).filter(|name| !known(name));
+    problems.extend(unknown.map(|name| format!("it requires parameter `{name}`, which it does not describe")));
+    let pinned = |adapter, tool: &str| {
+        frontmatter.adapters.get(adapter).is_some_and(|pin: &crate::AdapterPin| pin.tools.contains_key(tool))
+    };
+    let loose = frontmatter.write_permissions.iter().filter(|one| !pinned(&one.adapter, &one.tool));
+    problems
+        .extend(loose.map(|one| format!("it may write with `{}/{}`, which it does not pin", one.adapter, one.tool)));
+    problems
+}

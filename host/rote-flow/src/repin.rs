@@ -1,0 +1,232 @@
+//! Repin: a flow's pins against what is installed, and the same flow with new pins.
+//!
+//! Only what was shown is pinned: a person sees each used tool's change first, and what they saw must still hold
+//! when the file is written. Permissions are never widened; a tool that began to write stays forbidden until the
+//! flow is made anew. The new file has another digest, so a blessing of the old one is void.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rote_home::{Durability, NewEvent};
+use rote_types::{AdapterId, FlowName, Manifest, Sha256Digest};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::error::Drift;
+use crate::surface::drift;
+use crate::usage::Usage;
+use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Flows, Frontmatter, Package, ToolPin};
+
+/// What repinning a flow would change.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repin {
+    /// The flow.
+    pub flow: FlowName,
+    /// Its version now.
+    pub from: String,
+    /// Its version then.
+    pub to: String,
+    /// Digest of the file as it was looked at.
+    pub sha256: Sha256Digest,
+    /// The adapters that are not the pinned ones; none when there is nothing to do.
+    pub drifts: Vec<Drift>,
+    /// Whether a used tool is breaking.
+    pub breaking: bool,
+    /// Whether a blessing ends with it.
+    pub voids_blessing: bool,
+    /// Flows that pin this one by digest and have to be made anew.
+    pub pinned_by: Vec<FlowName>,
+}
+
+/// A flow with new pins.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Repinned {
+    /// What changed.
+    pub repin: Repin,
+    /// The file.
+    pub path: PathBuf,
+    /// Digest of the new file.
+    pub sha256: Sha256Digest,
+}
+
+impl Flows {
+    /// Compares every pin of a flow with what is installed. Adapters that are missing are left out.
+    pub(crate) fn drifts(&self, package: &Package, path: Option<&Path>) -> Result<Vec<Drift>, FlowError> {
+        let mut changed = Vec::new();
+        for (adapter, pin) in &package.frontmatter.adapters {
+            let installed = self.parts.surface.manifest(adapter)?;
+            changed.extend(installed.filter(|one| one.fingerprint != pin.fingerprint).map(|one| (adapter, pin, one)));
+        }
+        if changed.is_empty() {
+            return Ok(Vec::new());
+        }
+        // A recording only helps the judgement. One that cannot be read proves nothing, and that is how it counts.
+        let evidence = self.evidence(package, path).unwrap_or_default();
+        let usage = Usage::new(package, evidence.as_ref());
+        let mut drifts = Vec::new();
+        for (adapter, pin, installed) in changed {
+            drifts.extend(drift(&*self.parts.surface, adapter, pin, &installed, &usage)?);
+        }
+        Ok(drifts)
+    }
+
+    /// Says what repinning would change. Writes nothing.
+    ///
+    /// # Errors
+    /// The flow does not exist, or an adapter that it pins is not installed.
+    pub fn repin_preview(&self, name: &FlowName) -> Result<Repin, FlowError> {
+        let (path, package) = self.load(&FlowReference::Name(name.clone()))?;
+        self.preview_of(name, &path, &package)
+    }
+
+    fn preview_of(&self, name: &FlowName, path: &Path, package: &Package) -> Result<Repin, FlowError> {
+        let frontmatter = &package.frontmatter;
+        let missing: Vec<AdapterId> = frontmatter
+            .adapters
+            .keys()
+            .filter_map(|adapter| match self.parts.surface.manifest(adapter) {
+                Ok(Some(_)) => None,
+                Ok(None) => Some(Ok(adapter.clone())),
+                Err(error) => Some(Err(error)),
+            })
+            .collect::<Result<_, _>>()?;
+        if let Some(first) = missing.first() {
+            let origin = frontmatter.adapters.get(first).and_then(|pin| pin.origin.clone());
+            return Err(FlowError::MissingAdapters { flow: name.clone(), missing, origin });
+        }
+        let drifts = self.drifts(package, Some(path))?;
+        let breaking = drifts.iter().flat_map(|drift| &drift.tools).any(|tool| tool.verdict == "breaking");
+        Ok(Repin {
+            flow: name.clone(),
+            from: frontmatter.version.clone(),
+            to: next_patch(&frontmatter.version),
+            sha256: package.digest(),
+            breaking,
+            voids_blessing: self.parts.home.flow_permissions_file(name).exists(),
+            pinned_by: self.pinned_by(name),
+            drifts,
+        })
+    }
+
+    /// Writes the flow with the pins of what is installed, as `shown` says.
+    ///
+    /// # Errors
+    /// [`FlowError::RepinBreaking`] unless it was accepted, [`FlowError::ToolGone`] for a used tool that there is
+    /// none of any more, [`FlowError::RepinStale`] when the flow or an adapter is another one than shown.
+    pub fn repin(&self, shown: &Repin, accept_breaking: bool) -> Result<Repinned, FlowError> {
+        let name = &shown.flow;
+        let (path, package) = self.load(&FlowReference::Name(name.clone()))?;
+        let repin = self.preview_of(name, &path, &package)?;
+        if repin.sha256 != shown.sha256 || repin.drifts != shown.drifts {
+            return Err(FlowError::RepinStale { flow: name.clone() });
+        }
+        if repin.drifts.is_empty() {
+            return Ok(Repinned { sha256: repin.sha256, path, repin });
+        }
+        if repin.breaking && !accept_breaking {
+            return Err(FlowError::RepinBreaking { flow: name.clone(), drifts: repin.drifts });
+        }
+        let frontmatter = self.with_new_pins(&package.frontmatter, &repin)?;
+        let written = package.with_frontmatter(frontmatter)?;
+        let path = self.replace(name, &repin.sha256, &written)?;
+        let adapters: Vec<_> = repin
+            .drifts
+            .iter()
+            .map(|one| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed}))
+            .collect();
+        let body = json!({
+            "flow": name,
+            "version": repin.to,
+            "from_sha256": repin.sha256,
+            "sha256": written.digest(),
+            "adapters": adapters,
+            "breaking": repin.breaking,
+        });
+        let event = NewEvent { kind: "flow.repinned", effect: None, body };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        Ok(Repinned { repin, path, sha256: written.digest() })
+    }
+
+    fn with_new_pins(&self, old: &Frontmatter, repin: &Repin) -> Result<Frontmatter, FlowError> {
+        let mut new = old.clone();
+        new.version.clone_from(&repin.to);
+        for drift in &repin.drifts {
+            let (Some(pin), Some(manifest)) =
+                (old.adapters.get(&drift.adapter), self.parts.surface.manifest(&drift.adapter)?)
+            else {
+                return Err(FlowError::RepinStale { flow: repin.flow.clone() });
+            };
+            let (pin, slots) = self.new_pin(&repin.flow, &drift.adapter, pin, &manifest)?;
+            new.adapters.insert(drift.adapter.clone(), pin);
+            new.credentials.retain(|slot| slot.adapter != drift.adapter);
+            new.credentials.extend(slots);
+        }
+        new.credentials.sort();
+        Ok(new)
+    }
+
+    /// The pin of an installed adapter for the tools that the old pin has, and the credentials that they use.
+    fn new_pin(
+        &self,
+        flow: &FlowName,
+        adapter: &AdapterId,
+        old: &AdapterPin,
+        manifest: &Manifest,
+    ) -> Result<(AdapterPin, BTreeSet<CredentialSlot>), FlowError> {
+        let mut pin = AdapterPin {
+            fingerprint: manifest.fingerprint.clone(),
+            tools: std::collections::BTreeMap::new(),
+            server: format!("{} {}", manifest.server.name, manifest.server.version),
+            origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
+        };
+        let mut slots = BTreeSet::new();
+        for name in old.tools.keys() {
+            let gone = || FlowError::ToolGone { flow: flow.clone(), adapter: adapter.clone(), tool: name.clone() };
+            let tool = self.parts.surface.tool(adapter, name)?.ok_or_else(gone)?;
+            let digest = match manifest.tool_digests.get(name) {
+                Some(digest) => digest.clone(),
+                None => rote_govern::tool_digest(&tool).map_err(|error| FlowError::adapter(adapter, &error))?,
+            };
+            let scheme = |slot: &String| Some((slot.clone(), manifest.auth.schemes.get(slot)?.token_env.clone()));
+            slots.extend(tool.security.iter().flatten().filter_map(scheme).map(|(slot, token_env)| CredentialSlot {
+                adapter: adapter.clone(),
+                slot,
+                token_env,
+            }));
+            pin.tools.insert(name.clone(), ToolPin { digest, method: tool.method, path: tool.path });
+        }
+        Ok((pin, slots))
+    }
+
+    /// The flows that pin this one by digest; broken files pin nothing.
+    fn pinned_by(&self, name: &FlowName) -> Vec<FlowName> {
+        let names = self.names().unwrap_or_default();
+        let pins = |other: &FlowName| {
+            let loaded = self.load(&FlowReference::Name(other.clone()));
+            loaded.is_ok_and(|(_, package)| package.frontmatter.flows.contains_key(name))
+        };
+        names.into_iter().filter(pins).collect()
+    }
+}
+
+/// The next patch version; a version that is not `x.y.z` gets a suffix that counts as one.
+fn next_patch(version: &str) -> String {
+    let Some((front, patch)) = version.rsplit_once('.') else { return format!("{version}.0.1") };
+    match patch.parse::<u64>() {
+        Ok(patch) => format!("{front}.{}", patch.saturating_add(1)),
+        Err(_) => format!("{version}.1"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_patch_version_is_counted_up() {
+        assert_eq!(next_patch("0.1.0"), "0.1.1");
+        assert_eq!(next_patch("1.2.9"), "1.2.10");
+        assert_eq!(next_patch("1.0.0-rc"), "1.0.0-rc.1");
+        assert_eq!(next_patch("1"), "1.0.1");
+    }
+}

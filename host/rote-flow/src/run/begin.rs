@@ -1,0 +1,157 @@
+//! The beginning of a run: a workspace of its own and an empty tape, or those of the run that it goes on with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rote_home::HomeError;
+use rote_types::{FlowName, WorkspaceName};
+use rote_workspace::{Workspace, list_workspaces};
+use serde_json::{Map, Value};
+
+use super::resume::{self, Done};
+use super::tape::{FileTape, Header, Recorded};
+use super::{Resume, RunRequest};
+use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
+
+/// Most characters of a flow's name that go into the name of a run's workspace.
+const NAME_CHARS: usize = 30;
+/// What the names of workspaces of runs begin with.
+const PREFIX: &str = "run-";
+
+/// Runs of a flow that are looked at for one that ended well.
+const MAX_LAST: usize = 20;
+
+/// Everything that a run starts from.
+pub(crate) struct Begun {
+    pub(crate) package: Package,
+    /// The file that it was read from, for messages.
+    pub(crate) path: PathBuf,
+    pub(crate) parameters: Map<String, Value>,
+    pub(crate) workspace: Arc<Workspace>,
+    pub(crate) tape: Arc<FileTape>,
+    pub(crate) done: Done,
+}
+
+impl Flows {
+    pub(super) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
+        match (&request.resume, &request.flow) {
+            (Some(Resume::Workspace(name)), flow) => self.go_on(name, flow.as_ref(), request),
+            (Some(Resume::Latest), flow) => self.go_on(&self.latest(flow.as_ref())?, flow.as_ref(), request),
+            (None, Some(flow)) => self.begin_new(flow, &request.parameters),
+            (None, None) => Err(FlowError::Usage { message: "no flow was named".to_owned() }),
+        }
+    }
+
+    /// Begins a new run.
+    pub(crate) fn begin_new(&self, flow: &FlowReference, input: &ParameterInput) -> Result<Begun, FlowError> {
+        let (package, parameters) = self.preflight(flow, input)?;
+        let path = self.path_of(flow);
+        let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
+        let header = Header::new(&package, flow, &parameters);
+        let tape = Arc::new(FileTape::begin(&workspace, &header)?);
+        Ok(Begun { package, path, parameters, workspace, tape, done: Done::default() })
+    }
+
+    /// Goes on with the run of a workspace, with the flow and the parameters that it had.
+    pub(crate) fn go_on(
+        &self,
+        name: &WorkspaceName,
+        flow: Option<&FlowReference>,
+        request: &RunRequest,
+    ) -> Result<Begun, FlowError> {
+        let workspace = Arc::new(Workspace::open(&self.parts.home, name)?);
+        let recorded = Recorded::read(&workspace)?.ok_or_else(|| FlowError::NotARun { workspace: name.clone() })?;
+        let header = recorded.header.clone();
+        let reference = match flow {
+            Some(flow) => flow.clone(),
+            None => FlowReference::parse(&header.reference)?,
+        };
+        let input = match &request.parameters {
+            ParameterInput::Words(words) if words.is_empty() => ParameterInput::Json(header.parameters.clone()),
+            given => given.clone(),
+        };
+        let (package, parameters) = self.preflight(&reference, &input)?;
+        let path = self.path_of(&reference);
+        let other =
+            |what: &'static str| FlowError::OtherRun { workspace: name.clone(), flow: header.flow.clone(), what };
+        if package.digest() != header.sha256 {
+            return Err(other("the flow is not the one that began it"));
+        }
+        if parameters != header.parameters {
+            return Err(other("it was begun with other parameters"));
+        }
+        let (done, frames) = resume::done(&workspace, recorded, &request.retry)?;
+        let tape = Arc::new(FileTape::go_on(&workspace, &header, frames)?);
+        Ok(Begun { package, path, parameters, workspace, tape, done })
+    }
+
+    /// Makes the workspace of a run. Names sort by time.
+    fn new_workspace(&self, flow: &FlowName) -> Result<Workspace, FlowError> {
+        let now = self.parts.clock.now();
+        let mut random = [0_u8; 3];
+        self.parts.entropy.fill(&mut random);
+        let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
+        let flow: String = flow.as_str().chars().take(NAME_CHARS).collect();
+        let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let name = WorkspaceName::try_from(format!("{PREFIX}{flow}-{digits}-{suffix}"))
+            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
+        Ok(Workspace::create(&self.parts.home, &name, now)?)
+    }
+
+    /// The parameters of the last run of a flow that ended well; empty when there was none among the last ones.
+    pub(crate) fn last_parameters(&self, flow: &FlowName) -> Result<Map<String, Value>, FlowError> {
+        let short: String = flow.as_str().chars().take(NAME_CHARS).collect();
+        let folder = self.parts.home.workspaces_dir();
+        let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
+        let mut names = Vec::new();
+        for found in folder.read_dir().map_err(fail)? {
+            let name = found.map_err(fail)?.file_name();
+            let name = name.to_str().filter(|name| name.starts_with(&format!("{PREFIX}{short}-")));
+            names.extend(name.and_then(|name| name.parse::<WorkspaceName>().ok()));
+        }
+        // The name of the workspace of a run ends with when it began.
+        names.sort_by(|one, other| other.cmp(one));
+        for name in names.iter().take(MAX_LAST) {
+            // A workspace that is cleaned away meanwhile, or a damaged tape, is no reason not to look further.
+            let Ok(workspace) = Workspace::open(&self.parts.home, name) else { continue };
+            let Ok(Some(recorded)) = Recorded::read(&workspace) else { continue };
+            if recorded.header.flow == *flow && recorded.is_complete() {
+                return Ok(recorded.header.parameters);
+            }
+        }
+        Ok(Map::new())
+    }
+
+    /// The last run that did not end well, of this flow where one is named.
+    fn latest(&self, flow: Option<&FlowReference>) -> Result<WorkspaceName, FlowError> {
+        let digest = flow.map(|flow| self.load(flow).map(|(_, package)| package.digest())).transpose()?;
+        let mut summaries = list_workspaces(&self.parts.home)?;
+        summaries.retain(|summary| summary.name.as_str().starts_with(PREFIX));
+        summaries.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.name.cmp(&one.name)));
+        for summary in summaries {
+            let workspace = Workspace::open(&self.parts.home, &summary.name)?;
+            let Some(recorded) = Recorded::read(&workspace)? else { continue };
+            let same = digest.is_none_or(|digest| recorded.header.sha256 == digest);
+            if same && !recorded.is_complete() {
+                return Ok(summary.name);
+            }
+        }
+        Err(FlowError::NothingToResume)
+    }
+}
+
+impl Header {
+    fn new(package: &Package, flow: &FlowReference, parameters: &Map<String, Value>) -> Self {
+        Self {
+            tape: super::tape::VERSION,
+            flow: package.frontmatter.name.clone(),
+            version: package.frontmatter.version.clone(),
+            sha256: package.digest(),
+            reference: match flow {
+                FlowReference::Name(name) => name.to_string(),
+                FlowReference::Path(path) => path.to_string_lossy().into_owned(),
+            },
+            parameters: parameters.clone(),
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The tape of a run in its workspace: `run.jsonl`, a header, one line for each answer, one line for the end.
+//!
+//! Invariant: a line is in the file before the guest sees the answer. A killed process leaves at most half a line
+//! at the end, which is not read. What a resumed run does differently takes the rest of the tape away.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rote_home::{FileMode, HomeError, append_line, read_capped, write_atomic};
+use rote_runtime::{RunError, Tape};
+use rote_types::{FlowName, Sha256Digest};
+use rote_workspace::Workspace;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::FlowError;
+
+/// The file in the workspace's folder.
+const FILE: &str = "run.jsonl";
+/// Version of the file.
+pub(super) const VERSION: u32 = 1;
+/// Most bytes of a tape.
+const MAX_TAPE_BYTES: u64 = 512 << 20;
+
+/// What a run is a run of.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    /// Version of the file: 1.
+    pub(crate) tape: u32,
+    pub(crate) flow: FlowName,
+    pub(crate) version: String,
+    /// Digest of the flow's file: a run goes on with exactly the flow that began it.
+    pub(crate) sha256: Sha256Digest,
+    /// How the person named the flow.
+    pub(crate) reference: String,
+    pub(crate) parameters: Map<String, Value>,
+}
+
+/// One question of the guest and the host's answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Frame {
+    #[serde(rename = "q")]
+    pub(crate) question: String,
+    #[serde(rename = "a")]
+    pub(crate) answer: Value,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Ended {
+    /// `completed` or `stopped`.
+    pub(crate) end: String,
+    /// The number of the response that stopped it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) response: Option<u64>,
+}
+
+/// The name of a good end.
+const COMPLETED: &str = "completed";
+
+impl Frame {
+    /// The response that the guest was given with this answer.
+    pub(crate) fn response(&self) -> Option<u64> {
+        self.answer.get("response").filter(|_| self.question.starts_with("tasks.wait-any "))?.as_u64()
+    }
+}
+
+/// A tape as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Recorded {
+    pub(crate) header: Header,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) end: Option<Ended>,
+}
+
+impl Recorded {
+    /// Whether the run ended well.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
+    }
+
+    /// Reads the tape of a workspace; `None` when it is not one of a run.
+    pub(crate) fn read(workspace: &Workspace) -> Result<Option<Self>, FlowError> {
+        let path = file(workspace);
+        let bytes = match read_capped(&path, MAX_TAPE_BYTES) {
+            Ok(bytes) => bytes,
+            Err(HomeError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let corrupt =
+            |message: String| FlowError::Malformed { what: "tape", message: format!("{}: {message}", path.display()) };
+        // What follows the last line break was being written when the process was killed.
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
+        let mut lines = bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let Some(first) = lines.next() else {
+            return Ok(None);
+        };
+        let header: Header = serde_json::from_slice(first).map_err(|error| corrupt(error.to_string()))?;
+        if header.tape != VERSION {
+            return Err(corrupt(format!("it has version {}; this rote reads {VERSION}", header.tape)));
+        }
+        let (mut frames, mut end) = (Vec::new(), None);
+        for line in lines {
+            match serde_json::from_slice::<Frame>(line) {
+                Ok(frame) => frames.push(frame),
+                Err(error) => match serde_json::from_slice::<Ended>(line) {
+                    Ok(ended) => end = Some(ended),
+                    Err(_) => return Err(corrupt(error.to_string())),
+                },
+            }
+        }
+        Ok(Some(Self { header, frames, end }))
+    }
+}
+
+/// The tape of the run that is going on.
+pub(crate) struct FileTape {
+    path: PathBuf,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What the run has to say again.
+    ahead: VecDeque<Frame>,
+    /// The lines of the file up to here, to cut it when the run leaves the tape; empty once it is live.
+    behind: Vec<String>,
+}
+
+impl FileTape {
+    /// Begins the tape of a new run.
+    pub(crate) fn begin(workspace: &Workspace, header: &Header) -> Result<Self, FlowError> {
+        Self::go_on(workspace, header, Vec::new())
+    }
+
+    /// Goes on with a tape: `frames` are said again, whatever else the file holds is cut off.
+    pub(crate) fn go_on(workspace: &Workspace, header: &Header, frames: Vec<Frame>) -> Result<Self, FlowError> {
+        let path = file(workspace);
+        let first = line(header)?;
+        let mut text = first.clone() + "\n";
+        for frame in &frames {
+            text.push_str(&line(frame)?);
+            text.push('\n');
+        }
+        write_atomic(&path, text.as_bytes(), FileMode::Private)?;
+        Ok(Self { path, state: Mutex::new(State { ahead: frames.into(), behind: vec![first] }) })
+    }
+
+    /// Writes down how the run ended.
+    pub(crate) fn end(&self, stopped: Option<Ended>) -> Result<(), FlowError> {
+        let ended = stopped.unwrap_or_else(|| Ended { end: COMPLETED.to_owned(), response: None });
+        Ok(append_line(&self.path, &line(&ended)?, FileMode::Private)?)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Tape for FileTape {
+    fn next(&self, question: &str) -> Result<Option<Value>, RunError> {
+        let mut state = self.state();
+        let Some(frame) = state.ahead.pop_front() else {
+            return Ok(None);
+        };
+        if frame.question == question {
+            state.behind.push(line(&frame).map_err(failed)?);
+            return Ok(Some(frame.answer));
+        }
+        // From here on the run is a new one; what the old one learned later no longer belongs to it.
+        state.ahead.clear();
+        let text = state.behind.join("\n") + "\n";
+        write_atomic(&self.path, text.as_bytes(), FileMode::Private).map_err(|error| failed(error.into()))?;
+        Ok(None)
+    }
+
+    fn record(&self, question: &str, answer: &Value) -> Result<(), RunError> {
+        let frame = Frame { question: question.to_owned(), answer: answer.clone() };
+        let text = line(&frame).map_err(failed)?;
+        append_line(&self.path, &text, FileMode::Private).map_err(|error| failed(error.into()))
+    }
+}
+
+fn failed(error: FlowError) -> RunError {
+    RunError::nested(&error)
+}
+
+fn line(value: &impl Serialize) -> Result<String, FlowError> {
+    serde_json::to_string(value).map_err(|error| FlowError::Malformed { what: "tape", message: error.to_string() })
+}
+
+fn file(workspace: &Workspace) -> PathBuf {
+    Path::new(workspace.folder()).join(FILE)
+}

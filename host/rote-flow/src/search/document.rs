@@ -1,0 +1,104 @@
+//! What the search index keeps of one flow: everything that a hit shows, and how the file was when it was read.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rote_types::{AdapterId, Fingerprint, FlowName};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{FlowKind, FlowStatus, Frontmatter};
+
+/// How a file was when it was read; another stamp means that somebody replaced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamp {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When it was last changed: seconds since 1970.
+    pub seconds: i64,
+    /// And nanoseconds of that second.
+    pub nanoseconds: i64,
+    /// Its number in the file system: a file that was put in place of another one has a new one.
+    pub inode: u64,
+}
+
+impl Stamp {
+    /// Returns the stamp of a file, nothing when it is not there.
+    #[must_use]
+    pub fn of(path: &Path) -> Option<Self> {
+        let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+        let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+        Some(Self { bytes: metadata.len(), seconds, nanoseconds, inode: metadata.ino() })
+    }
+}
+
+/// One parameter, in a line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ParameterLine {
+    /// Its name.
+    pub name: String,
+    /// Its type, such as `string`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// Whether a run without it is refused.
+    pub required: bool,
+}
+
+/// One flow as the index has it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FlowDocument {
+    /// Its name, which is its folder's.
+    pub name: FlowName,
+    /// What it does.
+    pub description: String,
+    /// Its version.
+    pub version: String,
+    /// Where it is in its life.
+    pub status: FlowStatus,
+    /// Whether it calls other flows.
+    pub kind: FlowKind,
+    /// Words to find it by.
+    pub tags: Vec<String>,
+    /// What it takes.
+    pub parameters: Vec<ParameterLine>,
+    /// The adapters that it pins.
+    pub adapters: BTreeMap<AdapterId, Fingerprint>,
+    /// The tools that it calls.
+    pub tools: Vec<String>,
+    /// How its file was.
+    pub stamp: Stamp,
+}
+
+impl FlowDocument {
+    /// Makes the document of a flow.
+    #[must_use]
+    pub fn new(name: FlowName, frontmatter: &Frontmatter, stamp: Stamp) -> Self {
+        let parameter = |(name, schema): (&str, &Value)| ParameterLine {
+            name: name.to_owned(),
+            kind: crate::parameter::types_of(schema).join(" or "),
+            required: frontmatter.is_required(name) && schema.get("default").is_none(),
+        };
+        let pins = frontmatter.adapters.iter();
+        Self {
+            name,
+            description: frontmatter.description.clone(),
+            version: frontmatter.version.clone(),
+            status: frontmatter.status,
+            kind: frontmatter.kind,
+            tags: frontmatter.tags.clone(),
+            parameters: frontmatter.parameter_schemas().map(parameter).collect(),
+            adapters: pins.clone().map(|(id, pin)| (id.clone(), pin.fingerprint.clone())).collect(),
+            tools: pins.flat_map(|(_, pin)| pin.tools.keys().cloned()).collect(),
+            stamp,
+        }
+    }
+
+    /// Returns the command that runs it, with a blank for each value that it needs.
+    #[must_use]
+    pub fn command(&self) -> String {
+        let needed = self.parameters.iter().filter(|parameter| parameter.required);
+        let words: String = needed.map(|parameter| format!(" {}=…", parameter.name)).collect();
+        format!("rote run {}{words}", self.name)
+    }
+}

@@ -1,0 +1,437 @@
+//! The search index on disk, `flows/.index/`: Tantivy, BM25, one document for each flow.
+//!
+//! Invariants: nothing is here that cannot be made again from the flow files; a search only reads, and no thread
+//! outlives a write; whatever is wrong with the files is an error for the caller to rebuild by, never a panic.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use rote_home::{Home, Staged};
+use rote_types::FlowName;
+use tantivy::collector::TopDocs;
+use tantivy::directory::MmapDirectory;
+use tantivy::query::{
+    Bm25StatisticsProvider, BooleanQuery, BoostQuery, ConstScoreQuery, EnableScoring, FuzzyTermQuery, Occur, Query,
+    TermQuery,
+};
+use tantivy::schema::{
+    Field, IndexRecordOption, STORED, STRING, Schema, TantivyDocument, TextFieldIndexing, TextOptions, Value,
+};
+use tantivy::store::Compressor;
+use tantivy::{DocAddress, Index, IndexSettings, ReloadPolicy, Searcher, TantivyError, Term};
+
+use super::FlowDocument;
+use crate::{FlowError, FlowStatus};
+
+/// Memory of a writer: the least that Tantivy takes, and enough for thousands of flows.
+const WRITER_BYTES: usize = 16 << 20;
+/// Size of a block of stored documents. They are read a few at a time, so a block holds about ten.
+const BLOCK_BYTES: usize = 8 << 10;
+/// The tokenizer of all text: words in lower case, stemmed.
+const TOKENIZER: &str = "en_stem";
+/// BM25's saturation and length normalisation, as Tantivy has them.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// What a match of misspelt words is worth against one of the words themselves.
+const MISSPELT: f32 = 0.5;
+
+/// Which flows a search is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Released ones.
+    Released,
+    /// Drafts too.
+    All,
+}
+
+/// A flow that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The flow.
+    pub document: FlowDocument,
+    /// Its BM25 score.
+    pub raw: f32,
+    /// The score against the best that a flow of this library could have had: about 0 to 1, above for a flow that
+    /// says the same in several fields.
+    pub share: f32,
+    /// What each field gave, for those that gave anything; only when it was asked for.
+    pub fields: Vec<(&'static str, f32)>,
+}
+
+/// What an index says to an intent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranking {
+    /// The flows, best first.
+    pub hits: Vec<Ranked>,
+    /// The words of the intent as the index has them.
+    pub words: Vec<String>,
+    /// The score that a share of 1 stands for.
+    pub self_score: f32,
+    /// No flow has any of the words; these have words near them.
+    pub misspelt: bool,
+}
+
+/// A question to the index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Question<'q> {
+    /// What somebody wants to do.
+    pub intent: &'q str,
+    /// Which flows.
+    pub scope: Scope,
+    /// Most hits.
+    pub limit: usize,
+    /// Say what each field gave.
+    pub explain: bool,
+}
+
+/// The fields of an entry. Another schema than this one means that another version of rote wrote the index.
+struct Fields {
+    schema: Schema,
+    key: Field,
+    status: Field,
+    /// Searched fields, their names for a person, and how much a hit in each counts (rote.md §8, row 22).
+    searched: [(Field, &'static str, f32); 5],
+    document: Field,
+}
+
+impl Fields {
+    fn new() -> Self {
+        let mut builder = Schema::builder();
+        let indexing =
+            TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqs);
+        let text = TextOptions::default().set_indexing_options(indexing);
+        let key = builder.add_text_field("key", STRING);
+        let status = builder.add_text_field("status", STRING);
+        let weights = [("name", 3.0), ("tags", 2.0), ("description", 1.0), ("parameters", 0.5), ("calls", 0.5)];
+        let searched = weights.map(|(name, weight)| (builder.add_text_field(name, text.clone()), name, weight));
+        let document = builder.add_text_field("document_1", STORED);
+        Self { schema: builder.build(), key, status, searched, document }
+    }
+
+    fn entry(&self, document: &FlowDocument) -> Result<TantivyDocument, TantivyError> {
+        let parameters: Vec<&str> = document.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+        let calls: Vec<&str> =
+            document.adapters.keys().map(|id| id.as_str()).chain(document.tools.iter().map(String::as_str)).collect();
+        let texts = [
+            document.name.to_string(),
+            document.tags.join(" "),
+            document.description.clone(),
+            parameters.join(" "),
+            calls.join(" "),
+        ];
+        let mut entry = TantivyDocument::new();
+        entry.add_text(self.key, document.name.as_str());
+        entry.add_text(self.status, status_word(document.status));
+        for ((field, _, _), text) in self.searched.iter().zip(texts) {
+            entry.add_text(*field, rote_adapter::indexed(&text));
+        }
+        entry.add_text(self.document, serde_json::to_string(document)?);
+        Ok(entry)
+    }
+}
+
+fn status_word(status: FlowStatus) -> &'static str {
+    match status {
+        FlowStatus::Draft => "draft",
+        FlowStatus::Released => "released",
+    }
+}
+
+/// The index of one home.
+#[derive(Debug, Clone)]
+pub struct FlowIndex {
+    dir: PathBuf,
+}
+
+impl FlowIndex {
+    /// Returns the index of a home; nothing is opened.
+    #[must_use]
+    pub fn of(home: &Home) -> Self {
+        Self { dir: home.flow_index_dir() }
+    }
+
+    /// Whether there is one, in whatever state.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        self.dir.join("meta.json").is_file()
+    }
+
+    /// Writes the index anew and puts it in place of the old one in one step.
+    ///
+    /// # Errors
+    /// [`FlowError::Index`] or the home's when the folder cannot be written; the old one is still there then.
+    pub fn rebuild(&self, documents: &[FlowDocument]) -> Result<(), FlowError> {
+        let staged = Staged::new(&self.dir)?;
+        guarded("write", || {
+            let fields = Fields::new();
+            let settings = IndexSettings {
+                docstore_compression: Compressor::None,
+                docstore_compress_dedicated_thread: false,
+                docstore_blocksize: BLOCK_BYTES,
+                ..IndexSettings::default()
+            };
+            let directory = MmapDirectory::open(staged.path())?;
+            let mut writer = Index::builder()
+                .schema(fields.schema.clone())
+                .settings(settings)
+                .single_segment_index_writer::<TantivyDocument>(directory, WRITER_BYTES)?;
+            for document in documents {
+                writer.add_document(fields.entry(document)?)?;
+            }
+            writer.finalize().map(drop)
+        })?;
+        Ok(staged.commit()?)
+    }
+
+    /// Puts these documents in place of those of the same name, and takes others away, in one commit.
+    ///
+    /// # Errors
+    /// [`FlowError::Index`]; the index is then as it was, or damaged.
+    pub(crate) fn update(&self, put: &[FlowDocument], remove: &[FlowName]) -> Result<(), FlowError> {
+        guarded("update", || {
+            let fields = Fields::new();
+            let index = self.open(&fields)?;
+            let mut writer = index.writer_with_num_threads::<TantivyDocument>(1, WRITER_BYTES)?;
+            for name in put.iter().map(|document| &document.name).chain(remove) {
+                writer.delete_term(Term::from_field_text(fields.key, name.as_str()));
+            }
+            for document in put {
+                writer.add_document(fields.entry(document)?)?;
+            }
+            writer.commit()?;
+            writer.wait_merging_threads()
+        })
+    }
+
+    /// Returns every document, after a check of all checksums.
+    ///
+    /// # Errors
+    /// [`FlowError::Index`] when the index is missing, damaged or of another version.
+    pub(crate) fn documents(&self) -> Result<Vec<FlowDocument>, FlowError> {
+        guarded("verify", || {
+            let fields = Fields::new();
+            let index = self.open(&fields)?;
+            let damaged = index.validate_checksum()?;
+            if let Some(file) = damaged.iter().next() {
+                return Err(TantivyError::InternalError(format!("`{}` is damaged", file.display())));
+            }
+            let searcher = searcher(&index)?;
+            let mut documents = Vec::new();
+            for (place, segment) in (0_u32..).zip(searcher.segment_readers()) {
+                for id in segment.doc_ids_alive() {
+                    documents.push(read(&searcher, &fields, DocAddress::new(place, id))?);
+                }
+            }
+            Ok(documents)
+        })
+    }
+
+    /// Returns the flows that fit an intent best.
+    ///
+    /// # Errors
+    /// [`FlowError::Index`] when the index is missing, damaged or of another version.
+    pub fn rank(&self, question: &Question<'_>) -> Result<Ranking, FlowError> {
+        guarded("search", || {
+            let fields = Fields::new();
+            let index = self.open(&fields)?;
+            let searcher = searcher(&index)?;
+            let words = stems(&index, question.intent)?;
+            let statistics = Statistics::read(&searcher, &fields, &words)?;
+            let hits = find(&statistics, &fields, exact_query(&fields, &words), question)?;
+            if !hits.is_empty() || words.is_empty() {
+                let self_score = statistics.self_score(&fields)?;
+                let hits = hits.into_iter().map(|(raw, document, at)| {
+                    let fields = match question.explain {
+                        true => contributions(&statistics, &fields, &words, at)?,
+                        false => Vec::new(),
+                    };
+                    Ok(Ranked { document, raw, share: raw / self_score.max(f32::MIN_POSITIVE), fields })
+                });
+                let hits = hits.collect::<Result<_, TantivyError>>()?;
+                return Ok(Ranking { hits, words, self_score, misspelt: false });
+            }
+            let hits = find(&statistics, &fields, fuzzy_query(&fields, &words), question)?;
+            let best: f32 = fields.searched.iter().map(|(_, _, weight)| *weight).fold(0.0, f32::max);
+            let self_score = best * words.len() as f32 / MISSPELT;
+            let ranked = |(raw, document, _)| Ranked { document, raw, share: raw / self_score, fields: Vec::new() };
+            let hits: Vec<Ranked> = hits.into_iter().map(ranked).collect();
+            Ok(Ranking { misspelt: !hits.is_empty(), hits, words, self_score })
+        })
+    }
+
+    fn open(&self, fields: &Fields) -> Result<Index, TantivyError> {
+        let index = Index::open(MmapDirectory::open(&self.dir)?)?;
+        if index.schema() == fields.schema {
+            Ok(index)
+        } else {
+            Err(TantivyError::SchemaError("the index was made by another version of rote".to_owned()))
+        }
+    }
+}
+
+/// Runs work on the index. Its files are foreign bytes to Tantivy, which does not check all of them when it opens
+/// them, so a panic in it means a damaged file and is an error like others.
+fn guarded<T>(action: &'static str, work: impl FnOnce() -> Result<T, TantivyError>) -> Result<T, FlowError> {
+    let caught = catch_unwind(AssertUnwindSafe(work));
+    let result = caught.unwrap_or_else(|_| Err(TantivyError::InternalError("a file of it is damaged".to_owned())));
+    result.map_err(|source| FlowError::Index { action, source: Box::new(source) })
+}
+
+fn searcher(index: &Index) -> Result<Searcher, TantivyError> {
+    Ok(index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?.searcher())
+}
+
+fn read(searcher: &Searcher, fields: &Fields, at: DocAddress) -> Result<FlowDocument, TantivyError> {
+    let entry: TantivyDocument = searcher.doc(at)?;
+    let text = entry.get_first(fields.document).and_then(|value| value.as_str()).unwrap_or_default();
+    Ok(serde_json::from_str(text)?)
+}
+
+/// The words of an intent as the index has them, each once.
+fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
+    let mut analyzer = index
+        .tokenizers()
+        .get(TOKENIZER)
+        .ok_or_else(|| TantivyError::InternalError(format!("tokenizer {TOKENIZER} is not built in")))?;
+    let text = rote_adapter::indexed(&rote_adapter::meaningful_words(intent).join(" "));
+    let mut stems: Vec<String> = Vec::new();
+    let mut stream = analyzer.token_stream(&text);
+    while stream.advance() {
+        let stem = &stream.token().text;
+        if !stems.contains(stem) {
+            stems.push(stem.clone());
+        }
+    }
+    Ok(stems)
+}
+
+fn boosted(query: impl Query, weight: f32) -> (Occur, Box<dyn Query>) {
+    (Occur::Should, Box::new(BoostQuery::new(Box::new(query), weight)))
+}
+
+fn exact_query(fields: &Fields, words: &[String]) -> BooleanQuery {
+    let clause = |word: &String, field: Field, weight: f32| {
+        boosted(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs), weight)
+    };
+    let each = |word| fields.searched.iter().map(move |(field, _, weight)| clause(word, *field, *weight));
+    BooleanQuery::new(words.iter().flat_map(each).collect())
+}
+
+/// For misspelt words: one edit away, or a beginning.
+fn fuzzy_query(fields: &Fields, words: &[String]) -> BooleanQuery {
+    let mut clauses = Vec::new();
+    for word in words.iter().filter(|word| word.chars().count() >= 3) {
+        for (field, _, weight) in &fields.searched {
+            let term = Term::from_field_text(*field, word);
+            clauses.push(boosted(FuzzyTermQuery::new_prefix(term, 1, true), *weight));
+        }
+    }
+    BooleanQuery::new(clauses)
+}
+
+/// Returns the best documents of a query with their scores.
+fn find(
+    statistics: &Statistics<'_>,
+    fields: &Fields,
+    query: BooleanQuery,
+    question: &Question<'_>,
+) -> Result<Vec<(f32, FlowDocument, DocAddress)>, TantivyError> {
+    let searcher = statistics.searcher;
+    let top = TopDocs::with_limit(question.limit.max(1)).order_by_score();
+    let found = match question.scope {
+        Scope::All => searcher.search_with_statistics_provider(&query, &top, statistics)?,
+        Scope::Released => {
+            let released = Term::from_field_text(fields.status, status_word(FlowStatus::Released));
+            let released = TermQuery::new(released, IndexRecordOption::Basic);
+            let released: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(released), 0.0));
+            let both = BooleanQuery::new(vec![(Occur::Must, Box::new(query) as _), (Occur::Must, released)]);
+            searcher.search_with_statistics_provider(&both, &top, statistics)?
+        }
+    };
+    found.into_iter().map(|(score, at)| Ok((score, read(searcher, fields, at)?, at))).collect()
+}
+
+/// BM25's statistics with one rarity for each word, whatever the field: a word that many names have, and few tags,
+/// must not count for more in a tag than in a name.
+struct Statistics<'s> {
+    searcher: &'s Searcher,
+    /// The words of the intent, the flows that have each in its commonest field, and the fields that have it at all.
+    words: Vec<(String, u64, Vec<bool>)>,
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        self.searcher.total_num_tokens(field)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.searcher.total_num_docs()
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        let value = term.value();
+        let known = self.words.iter().find(|(word, ..)| value.as_str() == Some(word.as_str()));
+        known.map_or_else(|| self.searcher.doc_freq(term), |(_, frequency, _)| Ok(*frequency))
+    }
+}
+
+impl<'s> Statistics<'s> {
+    fn read(searcher: &'s Searcher, fields: &Fields, words: &[String]) -> Result<Self, TantivyError> {
+        let read = |word: &String| {
+            let frequencies =
+                fields.searched.iter().map(|(field, ..)| searcher.doc_freq(&Term::from_field_text(*field, word)));
+            let frequencies = frequencies.collect::<Result<Vec<u64>, TantivyError>>()?;
+            let largest = frequencies.iter().copied().max().unwrap_or_default();
+            Ok((word.clone(), largest, frequencies.iter().map(|frequency| *frequency > 0).collect()))
+        };
+        Ok(Self { searcher, words: words.iter().map(read).collect::<Result<_, TantivyError>>()? })
+    }
+
+    /// The score of a flow that has each word of the intent in the best field in which this library has it, once, in
+    /// a field of usual length. A word that no flow has counts like a usual one of the others.
+    fn self_score(&self, fields: &Fields) -> Result<f32, TantivyError> {
+        let documents = self.searcher.total_num_docs()? as f32;
+        let (mut total, mut known) = (0.0, 0_usize);
+        for (_, frequency, has) in &self.words {
+            let frequency = *frequency as f32;
+            let rarity = (1.0 + (documents - frequency + 0.5) / (frequency + 0.5)).ln();
+            let mut best: f32 = 0.0;
+            for ((field, _, weight), _) in fields.searched.iter().zip(has).filter(|(_, has)| **has) {
+                let average = self.searcher.total_num_tokens(*field)? as f32 / documents;
+                let length = average.max(self.words.len() as f32);
+                let saturated = (1.0 + K1) / (1.0 + K1 * (1.0 - B + B * length / average));
+                best = best.max(weight * rarity * saturated);
+            }
+            total += best;
+            known += usize::from(best > 0.0);
+        }
+        Ok(if known == 0 { 0.0 } else { total / known as f32 * self.words.len() as f32 })
+    }
+}
+
+/// What each field gave to the score of one document.
+fn contributions(
+    statistics: &Statistics<'_>,
+    fields: &Fields,
+    words: &[String],
+    at: DocAddress,
+) -> Result<Vec<(&'static str, f32)>, TantivyError> {
+    let mut given = Vec::new();
+    for (field, name, weight) in &fields.searched {
+        let mut sum = 0.0;
+        for word in words {
+            let term = TermQuery::new(Term::from_field_text(*field, word), IndexRecordOption::WithFreqs);
+            let query = BoostQuery::new(Box::new(term), *weight);
+            let scoring =
+                query.weight(EnableScoring::enabled_from_statistics_provider(statistics, statistics.searcher))?;
+            let mut scorer = scoring.scorer(statistics.searcher.segment_reader(at.segment_ord), 1.0)?;
+            if scorer.doc() <= at.doc_id && scorer.seek(at.doc_id) == at.doc_id {
+                sum += scorer.score();
+            }
+        }
+        if sum > 0.0 {
+            given.push((*name, sum));
+        }
+    }
+    Ok(given)
+}

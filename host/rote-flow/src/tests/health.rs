@@ -1,0 +1,186 @@
+//! Health, drift and repin: a flow against an adapter that changed under it.
+
+use rote_home::{FileMode, write_durable};
+use rote_types::{Classify, ErrorKind, FlowName};
+use serde_json::json;
+
+use super::support::{Fixture, SHOP, id};
+use crate::{BlessRequest, FlowError, FlowReference};
+
+/// Lists the orders of an owner, makes an order, gets the first, returns its price.
+async fn report(fixture: &Fixture) {
+    fixture.set("owner", json!("octocat"));
+    assert!(fixture.call("orders_list", json!({"owner": "$owner"})).await);
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
+    fixture.query(3, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+}
+
+fn name() -> FlowName {
+    "report".parse().unwrap()
+}
+
+/// The verdict and the changes of one tool after the document was changed.
+fn judged(fixture: &Fixture, tool: &str, from: &str, to: &str) -> (String, String) {
+    assert!(SHOP.contains(from), "{from}");
+    fixture.install(&SHOP.replacen(from, to, 1));
+    let repin = fixture.flows.repin_preview(&name()).unwrap();
+    let found = repin.drifts[0].tools.iter().find(|one| one.tool == tool).unwrap();
+    (found.verdict.to_owned(), found.changes.join("; "))
+}
+
+#[tokio::test]
+async fn compatible_is_shown_for_every_argument_and_never_assumed() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let owner = r#""schema": {"type": "string", "description": "Whose"}"#;
+    let item = r#""properties": {"item": {"type": "string"}"#;
+    let order = r#"[{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}]"#;
+    let cases = [
+        // A parameter: by type, and by its allowed values.
+        ("orders_list", owner, r#""schema": {"type": "string", "minLength": 2}"#, "compatible", "fits"),
+        (
+            "orders_list",
+            owner,
+            r#""schema": {"type": "integer"}"#,
+            "breaking",
+            "takes integer and is sent a value of type string",
+        ),
+        (
+            "orders_list",
+            owner,
+            r#""schema": {"type": "string", "enum": ["octocat"]}"#,
+            "breaking",
+            "parameter `owner` is not limited",
+        ),
+        (
+            "orders_list",
+            owner,
+            r#""schema": {"type": "string", "maxLength": 3}"#,
+            "breaking",
+            r#"does not take "octocat""#,
+        ),
+        // A literal: by its value.
+        ("orders_create", item, r#""properties": {"item": {"enum": ["pen", "cup"]}"#, "compatible", "fits"),
+        ("orders_create", item, r#""properties": {"item": {"enum": ["cup"]}"#, "breaking", r#"does not take "pen""#),
+        (
+            "orders_create",
+            r#""required": ["item"]"#,
+            r#""required": ["item", "note"]"#,
+            "breaking",
+            "`note` is now required",
+        ),
+        // A value of an earlier answer: by what was recorded.
+        ("orders_get", order, &order.replace("\"integer\"", "\"integer\", \"minimum\": 1"), "compatible", "fits"),
+        ("orders_get", order, &order.replace("\"integer\"", "\"string\""), "breaking", "does not take 7"),
+    ];
+    for (tool, from, to, verdict, change) in cases {
+        let (found, changes) = judged(&fixture, tool, from, to);
+        assert!(found == verdict && changes.contains(change), "{to}: {found} ({changes})");
+    }
+    let workspace = fixture.home.workspace_dir(fixture.workspace.name());
+    #[expect(clippy::disallowed_methods, reason = "the test takes a workspace away from outside")]
+    std::fs::rename(&workspace, workspace.with_extension("gone")).unwrap();
+    rote_home::remove_file(&fixture.home.flow_dir(&name()).join("test.rec")).unwrap();
+    let (found, changes) =
+        judged(&fixture, "orders_get", order, &order.replace("\"integer\"", "\"integer\", \"minimum\": 1"));
+    assert_eq!(found, "breaking");
+    assert!(changes.contains("no recorded call shows that it fits"), "{changes}");
+}
+
+#[tokio::test]
+async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let same = fixture.flows.repin_preview(&name()).unwrap();
+    assert!(same.drifts.is_empty());
+    let request = BlessRequest {
+        flow: name(),
+        max_calls: None,
+        constraints: std::collections::BTreeMap::new(),
+        lifetime: None,
+        by: "ann".to_owned(),
+    };
+    fixture.flows.bless(&request).unwrap();
+    fixture.install(&SHOP.replacen(
+        r#""note": {"type": "string"}"#,
+        r#""note": {"type": "string", "maxLength": 9}"#,
+        1,
+    ));
+    assert_eq!(fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err().kind().exit_code(), 7);
+    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    assert!(!shown.breaking && shown.voids_blessing);
+    assert_eq!((shown.from.as_str(), shown.to.as_str()), ("0.1.0", "0.1.1"));
+    let done = fixture.flows.repin(&shown, false).unwrap();
+    let (_, package) = fixture.flows.load(&FlowReference::Name(name())).unwrap();
+    assert_eq!((package.digest(), package.frontmatter.version.as_str()), (done.sha256, "0.1.1"));
+    assert_eq!(fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap().result, json!(80));
+    let events = fixture.flows.parts.journal.read(1, 1_000).unwrap();
+    let event = events.iter().find(|event| event.kind == "flow.repinned").unwrap();
+    assert_eq!(event.body["sha256"], json!(done.sha256));
+    assert_ne!(fixture.flows.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
+    // What was shown is not what is there any more.
+    assert!(matches!(fixture.flows.repin(&shown, false), Err(FlowError::RepinStale { .. })));
+}
+
+#[tokio::test]
+async fn a_breaking_change_is_pinned_only_when_accepted_and_a_tool_that_is_gone_never() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
+    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    assert!(shown.breaking);
+    let error = fixture.flows.repin(&shown, false).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(error.hint().unwrap(), "rote flow repin report --accept-breaking --yes");
+    fixture.flows.repin(&shown, true).unwrap();
+    fixture.install(&SHOP.replace("orders_create", "orders_make"));
+    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    assert!(matches!(fixture.flows.repin(&shown, true), Err(FlowError::ToolGone { .. })));
+}
+
+#[tokio::test]
+async fn health_names_what_is_in_the_way_with_the_command_that_mends_it() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let reference = FlowReference::Name(name());
+    let health = fixture.flows.health(&reference).unwrap();
+    assert!(health.healthy && health.intact && health.runs.is_none(), "{health:?}");
+    assert_eq!((health.adapters[0].state, health.blessing.as_str()), ("pinned", "none"));
+    fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap();
+    assert_eq!(fixture.flows.health(&reference).unwrap().runs.unwrap().completed, 1);
+
+    fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
+    let health = fixture.flows.health(&reference).unwrap();
+    assert_eq!(health.adapters[0].state, "breaking");
+    assert_eq!(health.problems[0].fix, "rote flow repin report --accept-breaking");
+    fixture.adapters.remove(&id()).unwrap();
+    let health = fixture.flows.health(&reference).unwrap();
+    assert_eq!(health.problems[0].fix, "rote adapter new shop --spec <file|url>");
+
+    let (path, package) = fixture.flows.load(&reference).unwrap();
+    let mut bytes = package.bytes().to_vec();
+    bytes[90_000] ^= 4;
+    write_durable(&path, &bytes, FileMode::Private).unwrap();
+    let all = fixture.flows.doctor().unwrap();
+    assert_eq!(all.len(), 1);
+    assert!(!all[0].healthy && !all[0].intact && all[0].name == "report", "{all:?}");
+}
+
+#[tokio::test]
+async fn a_missing_credential_is_a_problem() {
+    let fixture = Fixture::new();
+    let secured = SHOP.replacen(
+        r#""paths": {"#,
+        r#""components": {"securitySchemes": {"key": {"type": "apiKey", "in": "header", "name": "X-Key"}}}, "security": [{"key": []}], "paths": {"#,
+        1,
+    );
+    report(&fixture).await;
+    fixture.install(&secured);
+    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    fixture.flows.repin(&shown, true).unwrap();
+    let health = fixture.flows.health(&FlowReference::Name(name())).unwrap();
+    let problem = health.problems.iter().find(|one| one.what.contains("credential")).expect("a missing credential");
+    assert!(problem.fix.starts_with("rote token set "), "{problem:?}");
+}

@@ -1,0 +1,116 @@
+//! What happens to a flow after it was made: blessed, run, recorded, replayed.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rote_home::{FileMode, read_capped, write_durable};
+use rote_types::{Classify, ErrorKind};
+use serde_json::json;
+
+use super::support::{Fixture, id};
+use crate::{BlessRequest, FlowError, FlowReference, ReplayRequest, RunRecording};
+
+/// A flow `report` that creates an order and cancels another one, which the guard wants confirmed.
+async fn cancelling(fixture: &Fixture) {
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let policy = fixture.adapters.policy_file(&id());
+    let text = String::from_utf8(read_capped(&policy, 1 << 20).unwrap()).unwrap();
+    let mut value: serde_json::Value = serde_json::from_str(&text).unwrap();
+    value["safe_list"] = json!(["orders_cancel"]);
+    write_durable(&policy, value.to_string().as_bytes(), FileMode::Private).unwrap();
+    assert!(fixture.call("orders_cancel", json!({"id": 7})).await);
+    write_durable(&policy, text.as_bytes(), FileMode::Private).unwrap();
+    fixture.crystallize(&[("id", None)]).await.unwrap();
+}
+
+fn blessing() -> BlessRequest {
+    BlessRequest {
+        flow: "report".parse().unwrap(),
+        max_calls: Some(1),
+        constraints: BTreeMap::from([(
+            "shop/orders_cancel".to_owned(),
+            serde_json::from_value(json!({"id": {"maximum": 99}})).unwrap(),
+        )]),
+        lifetime: Some(Duration::from_secs(3_600)),
+        by: "ann".to_owned(),
+    }
+}
+
+#[tokio::test]
+async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
+    let fixture = Fixture::new();
+    cancelling(&fixture).await;
+    fixture.flows.bless(&blessing()).unwrap();
+    let sent = fixture.shop.log().len();
+    let done = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
+    assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#, "DELETE /orders/9"]);
+    assert!(done.notes.is_empty(), "{:?}", done.notes);
+    let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "an argument out of bounds: {error}");
+    assert!(fixture.flows.unbless(&"report".parse().unwrap()).unwrap());
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+}
+
+#[tokio::test]
+async fn a_changed_flow_or_permissions_file_is_no_longer_blessed_and_says_so() {
+    let fixture = Fixture::new();
+    cancelling(&fixture).await;
+    let blessed = fixture.flows.bless(&blessing()).unwrap();
+    let text = String::from_utf8(read_capped(&blessed.path, 1 << 20).unwrap()).unwrap();
+    let wider = text.replace("\"max_calls\": 1", "\"max_calls\": 9");
+    assert_ne!(text, wider);
+    write_durable(&blessed.path, wider.as_bytes(), FileMode::Private).unwrap();
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
+    assert!(matches!(fixture.flows.blessing(&package), Err(FlowError::Blessing { .. })));
+}
+
+#[tokio::test]
+async fn a_recorded_run_replays_without_a_network_and_names_what_is_stale() {
+    let fixture = Fixture::new();
+    fixture.set("owner", json!("octocat"));
+    assert!(fixture.call("orders_list", json!({"owner": "$owner"})).await);
+    assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+    let path = fixture.flows.parts.home.root().join("run.rec");
+    let mut request = fixture.run_request(&[("owner", "monalisa")]);
+    request.record = Some(path.clone());
+    let done = fixture.run(&request).await.unwrap();
+    let sent = fixture.shop.log().len();
+    let replay = |path: &std::path::Path| ReplayRequest { flow: None, recording: path.to_owned() };
+    for _ in 0..2 {
+        let report = fixture.flows.test(&replay(&path)).await.unwrap();
+        assert_eq!((report.calls, &report.result), (2, &done.result));
+    }
+    assert_eq!(fixture.shop.log().len(), sent, "nothing was sent");
+
+    let mut recording = RunRecording::read(&path).unwrap();
+    recording.expected.as_mut().unwrap().result = json!("other");
+    recording.write(&path).unwrap();
+    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    assert!(matches!(error, FlowError::ReplayDiffers { .. }), "{error}");
+    recording.calls.pop();
+    recording.write(&path).unwrap();
+    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    assert!(error.to_string().starts_with("stale: the flow asks for `shop/orders_get`"), "{error}");
+    write_durable(&path, br#"{"recording": 2}"#, FileMode::Private).unwrap();
+    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    assert!(error.to_string().contains("it has version 2; this rote reads 1"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+}
+
+#[tokio::test]
+async fn runs_are_counted_with_what_they_saved() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    fixture.crystallize(&[("id", None)]).await.unwrap();
+    fixture.run(&fixture.run_request(&[("id", "2")])).await.unwrap();
+    fixture.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
+    let stats = fixture.flows.stats(&"report".parse().unwrap()).unwrap();
+    assert_eq!((stats.runs, stats.completed, stats.errors.len()), (2, 1, 1));
+    assert!(stats.p50_ms.is_some() && stats.p95_ms == stats.p50_ms);
+    assert_eq!(fixture.flows.all_stats().unwrap().len(), 1);
+}

@@ -1,0 +1,284 @@
+//! Release, search, the search index and infer, on a home with an installed adapter.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use rote_home::{FileMode, remove_file, write_durable};
+use rote_types::{Classify, ErrorKind, FlowName};
+use serde_json::{Value, json};
+
+use super::support::{Fixture, id};
+use crate::{
+    CallableState, EndpointState, FlowError, FlowReference, FlowStatus, Frontmatter, InferSource, Package, Scope,
+    SearchRequest, SearchResults,
+};
+
+fn flow(name: &str) -> FlowName {
+    name.parse().unwrap()
+}
+
+/// Writes a flow that calls nothing, under a name, with a description and tags.
+fn write(fixture: &Fixture, name: &str, status: FlowStatus, description: &str, tags: &[&str]) -> PathBuf {
+    let package = super::package::package();
+    let frontmatter = Frontmatter {
+        name: flow(name),
+        status,
+        description: description.to_owned(),
+        tags: tags.iter().map(|tag| (*tag).to_owned()).collect(),
+        ..package.frontmatter.clone()
+    };
+    let package = package.with_frontmatter(frontmatter).unwrap();
+    let path = fixture.home.flow_dir(&flow(name)).join("flow.wasm");
+    write_durable(&path, package.bytes(), FileMode::Private).unwrap();
+    path
+}
+
+fn library(fixture: &Fixture) {
+    use FlowStatus::{Draft, Released};
+    write(fixture, "open-issues", Released, "Lists the open issues of a project", &["tracker"]);
+    write(fixture, "closeStaleIssues", Released, "Closes what nobody touched for a year", &["cleanup"]);
+    write(fixture, "invoice-report", Released, "Adds up the invoices of a month", &["billing", "issues"]);
+    write(fixture, "issue-digest", Draft, "Sends the issues of a week", &[]);
+}
+
+fn request(intent: &str) -> SearchRequest {
+    SearchRequest { intent: intent.to_owned(), scope: Scope::Released, limit: 10, explain: false }
+}
+
+fn search(fixture: &Fixture, intent: &str) -> SearchResults {
+    fixture.flows.search(&request(intent)).unwrap()
+}
+
+fn names(found: &SearchResults) -> Vec<&str> {
+    found.items.iter().map(|hit| hit.name.as_str()).collect()
+}
+
+fn events(fixture: &Fixture, kind: &str) -> usize {
+    let events = fixture.flows.parts.journal.tail(1_000).unwrap();
+    events.iter().filter(|event| event.kind == kind).count()
+}
+
+async fn draft(fixture: &Fixture) {
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    fixture.crystallize(&[("owner", None)]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    assert!(names(&search(&fixture, "report")).is_empty());
+    let all = SearchRequest { scope: Scope::All, ..request("report") };
+    assert_eq!(names(&fixture.flows.search(&all).unwrap()), ["report"]);
+    let released = fixture.flows.release(&flow("report")).await.unwrap();
+    assert!(!released.already && released.draft_sha256.is_some_and(|draft| draft != released.sha256));
+    let found = search(&fixture, "report");
+    assert!(found.notes.is_empty(), "the release told the index: {:?}", found.notes);
+    let hit = &found.items[0];
+    assert_eq!((hit.name.as_str(), hit.match_percent, hit.status), ("report", 100, FlowStatus::Released));
+    assert_eq!(hit.callability.state, CallableState::Callable);
+    assert_eq!(hit.callability.command, "rote run report owner=…");
+    assert_eq!(hit.endpoints[0].endpoint, "adapter/shop");
+    assert_eq!(events(&fixture, "flow.released"), 1);
+    assert!(fixture.run(&fixture.run_request(&[("owner", "x")])).await.is_ok());
+}
+
+#[tokio::test]
+async fn releasing_twice_changes_nothing_and_says_so() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    let first = fixture.flows.release(&flow("report")).await.unwrap();
+    let second = fixture.flows.release(&flow("report")).await.unwrap();
+    assert!(second.already);
+    assert_eq!((second.sha256, second.draft_sha256), (first.sha256, None));
+    assert_eq!(events(&fixture, "flow.released"), 1);
+    let error = fixture.crystallize(&[("owner", None)]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Exists { released: true, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_release_that_fails_leaves_the_draft() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    let path = fixture.home.flow_dir(&flow("report")).join("flow.wasm");
+    let before = rote_home::read_capped(&path, 1 << 26).unwrap();
+    // The index cannot be put in its place: a file has its name.
+    let index = fixture.home.flow_index_dir();
+    rote_home::remove_dir(&index).unwrap();
+    std::os::unix::fs::symlink("/nowhere", &index).unwrap();
+    fixture.flows.release(&flow("report")).await.unwrap_err();
+    assert_eq!(rote_home::read_capped(&path, 1 << 26).unwrap(), before);
+    assert_eq!(events(&fixture, "flow.released"), 0);
+    remove_file(&index).unwrap();
+    assert!(!fixture.flows.release(&flow("report")).await.unwrap().already);
+}
+
+#[tokio::test]
+async fn what_is_not_fit_is_not_released() {
+    let fixture = Fixture::new();
+    let path = write(&fixture, "empty", FlowStatus::Draft, " ", &[]);
+    let error = fixture.flows.release(&flow("empty")).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert!(error.to_string().contains("it has no description"), "{error}");
+    let package = Package::read(rote_home::read_capped(&path, 1 << 26).unwrap()).unwrap();
+    assert_eq!(package.frontmatter.status, FlowStatus::Draft);
+    draft(&fixture).await;
+    fixture.adapters.remove(&id()).unwrap();
+    let error = fixture.flows.release(&flow("report")).await.unwrap_err();
+    assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
+}
+
+#[test]
+fn names_count_more_than_tags_and_tags_more_than_descriptions() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    assert_eq!(names(&search(&fixture, "issues")), ["open-issues", "closeStaleIssues", "invoice-report"]);
+    assert_eq!(names(&search(&fixture, "close stale issues"))[0], "closeStaleIssues");
+    assert_eq!(names(&search(&fixture, "show me the invoices of the month"))[0], "invoice-report");
+    assert_eq!(names(&search(&fixture, "open-issues"))[0], "open-issues");
+    let found = search(&fixture, "closing issues");
+    assert_eq!(names(&found)[0], "closeStaleIssues", "words are stemmed");
+    assert!(found.items.windows(2).all(|two| two[0].match_percent >= two[1].match_percent));
+    let found = search(&fixture, "invioce");
+    assert!(found.misspelt && names(&found) == ["invoice-report"], "{found:?}");
+    for odd in ["", "   ", "AND OR", "name:(", "\"", "*", "\u{0}", "日本語"] {
+        search(&fixture, odd);
+    }
+}
+
+#[test]
+fn an_explanation_says_what_each_field_gave() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    let found = fixture.flows.search(&SearchRequest { explain: true, ..request("open issues") }).unwrap();
+    let explain = found.items[0].explain.clone().unwrap();
+    let sum: f32 = explain.fields.values().sum();
+    assert!((sum - explain.raw_score).abs() < 0.01, "{explain:?}");
+    assert!(explain.fields["name"] > explain.fields["description"], "{explain:?}");
+}
+
+#[test]
+fn a_missing_or_damaged_index_is_written_anew_with_a_note() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    assert_eq!(search(&fixture, "issues").notes, ["the search index was written anew: there was none"]);
+    assert!(search(&fixture, "issues").notes.is_empty());
+    let files = || {
+        let entries = fixture.home.flow_index_dir().read_dir().unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|end| end != "lock")).collect::<Vec<_>>()
+    };
+    for place in 0..files().len() {
+        for damaged in [b"".as_slice(), b"{}", &[0xff; 400]] {
+            fixture.flows.rebuild_index().unwrap();
+            let path = files().swap_remove(place);
+            write_durable(&path, damaged, FileMode::Private).unwrap();
+            let found = search(&fixture, "issues");
+            assert_eq!(names(&found), ["open-issues", "closeStaleIssues", "invoice-report"], "{}", path.display());
+            assert_eq!(found.notes.len(), 1, "{}: {:?}", path.display(), found.notes);
+        }
+    }
+    assert!(search(&fixture, "issues").notes.is_empty());
+}
+
+#[test]
+fn a_file_that_was_removed_or_replaced_by_hand_is_not_shown_as_it_was() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    search(&fixture, "issues");
+    rote_home::remove_dir(&fixture.home.flow_dir(&flow("open-issues"))).unwrap();
+    write(&fixture, "closeStaleIssues", FlowStatus::Released, "Something else", &["issues"]);
+    let found = search(&fixture, "issues");
+    assert_eq!(names(&found), ["closeStaleIssues", "invoice-report"]);
+    assert_eq!(found.items[0].description, "Something else");
+    assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+    assert!(search(&fixture, "issues").notes.is_empty());
+    let path = fixture.home.flow_dir(&flow("invoice-report")).join("flow.wasm");
+    write_durable(&path, b"no flow", FileMode::Private).unwrap();
+    assert_eq!(names(&search(&fixture, "issues")), ["closeStaleIssues"]);
+}
+
+#[test]
+fn verifying_the_index_finds_what_was_put_there_by_hand() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    assert!(fixture.flows.verify_index().unwrap().rebuilt);
+    let report = fixture.flows.verify_index().unwrap();
+    assert!(!report.rebuilt && report.added.is_empty() && report.flows == 4, "{report:?}");
+    write(&fixture, "new-issues", FlowStatus::Released, "New ones", &[]);
+    write(&fixture, "open-issues", FlowStatus::Draft, "Lists", &[]);
+    rote_home::remove_dir(&fixture.home.flow_dir(&flow("invoice-report"))).unwrap();
+    let report = fixture.flows.verify_index().unwrap();
+    assert_eq!(
+        (report.added, report.updated, report.removed),
+        (vec![flow("new-issues")], vec![flow("open-issues")], vec![flow("invoice-report")])
+    );
+    assert_eq!(names(&search(&fixture, "issues")), ["new-issues", "closeStaleIssues"]);
+}
+
+#[test]
+fn an_interrupted_change_is_noticed_by_the_next_search() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    search(&fixture, "issues");
+    // As if the process was killed after the file and before the index.
+    fixture.flows.announce_change().unwrap();
+    write(&fixture, "issue-digest", FlowStatus::Released, "Sends the issues of a week", &[]);
+    let found = search(&fixture, "digest");
+    assert_eq!((names(&found), found.notes.len()), (vec!["issue-digest"], 1));
+    assert!(search(&fixture, "digest").notes.is_empty());
+}
+
+#[tokio::test]
+async fn equal_flows_are_ordered_by_their_runs() {
+    let fixture = Fixture::new();
+    for name in ["orders-a", "orders-b", "orders-c"] {
+        write(&fixture, name, FlowStatus::Released, "Counts orders", &[]);
+    }
+    let noted = |name: &str, end| fixture.flows.record_invocation(&flow(name), None, end, 5).unwrap();
+    noted("orders-a", crate::RunEnd::Stopped("it broke"));
+    noted("orders-c", crate::RunEnd::Completed);
+    assert_eq!(names(&search(&fixture, "orders")), ["orders-c", "orders-b", "orders-a"]);
+}
+
+#[tokio::test]
+async fn a_flow_whose_adapter_is_gone_or_changed_says_so() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    fixture.flows.release(&flow("report")).await.unwrap();
+    fixture.install(&super::support::SHOP.replace("\"limit\"", "\"most\""));
+    let hit = search(&fixture, "report").items.remove(0);
+    assert_eq!(
+        (hit.endpoints[0].state, hit.callability.state),
+        (EndpointState::Changed, CallableState::AdapterChanged)
+    );
+    fixture.adapters.remove(&id()).unwrap();
+    let hit = search(&fixture, "report").items.remove(0);
+    assert_eq!(
+        (hit.endpoints[0].state, hit.callability.state),
+        (EndpointState::Missing, CallableState::AdapterMissing)
+    );
+    assert_eq!(hit.callability.command, "rote adapter new shop --spec <file|url>");
+}
+
+#[tokio::test]
+async fn parameters_are_inferred_from_the_last_run_and_the_workspace() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    let infer = |intent: &str, workspace| {
+        let environment = BTreeMap::new();
+        let report = FlowReference::parse("report").unwrap();
+        fixture.flows.infer(&report, intent, &environment, workspace).unwrap()
+    };
+    let one = |inference: crate::Inference| {
+        let one = inference.parameters.into_iter().next().unwrap();
+        (one.value.unwrap_or(Value::Null), one.source)
+    };
+    assert_eq!(one(infer("", None)), (Value::Null, None));
+    fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
+    assert_eq!(one(infer("", None)), (json!("monalisa"), Some(InferSource::LastRun)));
+    fixture.set("owner", json!("hubot"));
+    assert_eq!(one(infer("", Some(&fixture.workspace))), (json!("hubot"), Some(InferSource::Workspace)));
+    let inference = infer("owner=octocat", Some(&fixture.workspace));
+    assert_eq!(inference.command, "rote run report owner=octocat");
+    assert!(inference.open.is_empty());
+}

@@ -1,0 +1,343 @@
+//! Flow blessing: which writes a flow may make without a token each time, signed with the host's key.
+//!
+//! `flows/<name>.permissions.json` names the flow's file by digest and the tools, each with optional bounds on
+//! arguments and on the number of calls. The signature is HMAC-SHA-256 over the canonical JSON of everything else.
+//!
+//! Invariants: a changed byte in the flow or in the file voids the blessing; a blessing lifts a `Confirm` and
+//! never a `Deny`; what a constraint cannot judge does not satisfy it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+
+use globset::{Glob, GlobMatcher};
+use hmac::{Hmac, KeyInit, Mac};
+use jiff::Timestamp;
+use rote_types::{AdapterId, Fingerprint, FlowName, Sha256Digest, canonical_json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::Sha256;
+
+/// Version of the file.
+pub const BLESSING_VERSION: u32 = 1;
+/// The only algorithm of the signature.
+const ALGORITHM: &str = "HMAC-SHA-256";
+/// Most tools of one blessing.
+const MAX_TOOLS: usize = 1_000;
+
+/// The permissions file of a flow.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Permissions {
+    /// Version of this shape: 1.
+    pub version: u32,
+    /// The flow.
+    pub flow: FlowName,
+    /// Digest of its whole file.
+    pub source_sha256: Sha256Digest,
+    /// What it may write with.
+    pub tools: Vec<BlessedTool>,
+    /// Who blessed it.
+    pub blessed_by: String,
+    /// When.
+    pub blessed_at: Timestamp,
+    /// When it ends; never, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+    /// Always `HMAC-SHA-256`.
+    pub alg: String,
+    /// The signature, 64 hex digits.
+    pub mac: String,
+}
+
+/// One tool that a blessed flow may write with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlessedTool {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The adapter's surface when it was blessed.
+    pub fingerprint: Fingerprint,
+    /// Most calls in one run; unbounded, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_calls: Option<u32>,
+    /// What the arguments must be, by name of a top-level argument.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub args_constraints: BTreeMap<String, Constraint>,
+}
+
+/// What one argument must be; everything that is given must hold.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Constraint {
+    /// One of these values.
+    #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
+    pub one_of: Option<Vec<Value>>,
+    /// A text that this glob matches; `*` stays within a `/` segment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub glob: Option<String>,
+    /// A number of at least this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<f64>,
+    /// A number of at most this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f64>,
+}
+
+/// Why a blessing does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlessingError {
+    /// Not JSON of this shape.
+    #[error("the permissions file is malformed: {message}")]
+    Malformed {
+        /// What is wrong.
+        message: String,
+    },
+    /// The signature is not this host's, or something was changed.
+    #[error("the signature of the permissions file does not match: it was changed, or signed on another machine")]
+    Signature,
+    /// The flow is not the blessed one.
+    #[error("the flow was changed after it was blessed")]
+    Changed,
+    /// It is another flow's.
+    #[error("the permissions are those of flow `{flow}`")]
+    OtherFlow {
+        /// Whose they are.
+        flow: FlowName,
+    },
+    /// Its time is over.
+    #[error("the blessing ended at {at}")]
+    Expired {
+        /// When.
+        at: Timestamp,
+    },
+}
+
+impl Permissions {
+    /// Signs.
+    ///
+    /// # Errors
+    /// [`BlessingError::Malformed`] when a glob does not parse or there are too many tools.
+    pub fn sign(mut self, key: &[u8; 32]) -> Result<Self, BlessingError> {
+        ALGORITHM.clone_into(&mut self.alg);
+        self.version = BLESSING_VERSION;
+        self.matchers()?;
+        self.mac = hex::encode(self.hmac(key)?.finalize().into_bytes());
+        Ok(self)
+    }
+
+    /// Reads and verifies a file for the flow of this name and digest at this moment.
+    ///
+    /// # Errors
+    /// See [`BlessingError`]; whatever is wrong, the flow counts as not blessed.
+    pub fn verify(
+        bytes: &[u8],
+        key: &[u8; 32],
+        flow: &FlowName,
+        digest: Sha256Digest,
+        now: Timestamp,
+    ) -> Result<Self, BlessingError> {
+        let malformed = |message: String| BlessingError::Malformed { message };
+        let read: Self = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        if read.version != BLESSING_VERSION || read.alg != ALGORITHM {
+            return Err(malformed(format!("version {} with {}", read.version, read.alg)));
+        }
+        let mac = hex::decode(&read.mac).map_err(|error| malformed(error.to_string()))?;
+        // `verify_slice` compares in constant time.
+        read.hmac(key)?.verify_slice(&mac).map_err(|_| BlessingError::Signature)?;
+        if read.flow != *flow {
+            return Err(BlessingError::OtherFlow { flow: read.flow });
+        }
+        if read.source_sha256 != digest {
+            return Err(BlessingError::Changed);
+        }
+        match read.expires_at {
+            Some(at) if at <= now => Err(BlessingError::Expired { at }),
+            _ => Ok(read),
+        }
+    }
+
+    /// The code over everything but the signature itself.
+    fn hmac(&self, key: &[u8; 32]) -> Result<Hmac<Sha256>, BlessingError> {
+        let malformed = |message: String| BlessingError::Malformed { message };
+        let unsigned = Self { mac: String::new(), ..self.clone() };
+        let text = canonical_json(&unsigned).map_err(|error| malformed(error.to_string()))?;
+        let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|error| malformed(error.to_string()))?;
+        mac.update(b"rote:blessing:v1:");
+        mac.update(&text);
+        Ok(mac)
+    }
+
+    fn matchers(&self) -> Result<BTreeMap<(usize, String), GlobMatcher>, BlessingError> {
+        if self.tools.len() > MAX_TOOLS {
+            return Err(BlessingError::Malformed { message: format!("more than {MAX_TOOLS} tools") });
+        }
+        let mut matchers = BTreeMap::new();
+        for (index, tool) in self.tools.iter().enumerate() {
+            for (name, constraint) in &tool.args_constraints {
+                let Some(glob) = &constraint.glob else { continue };
+                let glob = Glob::new(glob).map_err(|error| BlessingError::Malformed { message: error.to_string() })?;
+                matchers.insert((index, name.clone()), glob.compile_matcher());
+            }
+        }
+        Ok(matchers)
+    }
+}
+
+/// A verified blessing for one run, which counts the calls.
+#[derive(Debug)]
+pub struct Blessing {
+    permissions: Permissions,
+    globs: BTreeMap<(usize, String), GlobMatcher>,
+    used: Mutex<BTreeMap<usize, u32>>,
+}
+
+impl Blessing {
+    /// Begins a run under verified permissions.
+    ///
+    /// # Errors
+    /// [`BlessingError::Malformed`] when a glob does not parse.
+    pub fn new(permissions: Permissions) -> Result<Self, BlessingError> {
+        let globs = permissions.matchers()?;
+        Ok(Self { permissions, globs, used: Mutex::new(BTreeMap::new()) })
+    }
+
+    /// Whether the blessing covers this call now; nothing is counted.
+    #[must_use]
+    pub fn permits(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> bool {
+        self.find(adapter, tool, fingerprint, arguments).is_some_and(|index| {
+            let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+            self.is_left(index, used.get(&index).copied().unwrap_or(0))
+        })
+    }
+
+    /// Counts a covered call; false when it is not covered (any more).
+    pub fn take(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> bool {
+        let Some(index) = self.find(adapter, tool, fingerprint, arguments) else {
+            return false;
+        };
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = used.entry(index).or_insert(0);
+        let left = self.is_left(index, *count);
+        *count = count.saturating_add(u32::from(left));
+        left
+    }
+
+    fn is_left(&self, index: usize, used: u32) -> bool {
+        self.permissions.tools[index].max_calls.is_none_or(|max| used < max)
+    }
+
+    fn find(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> Option<usize> {
+        self.permissions.tools.iter().enumerate().position(|(index, one)| {
+            one.adapter == *adapter
+                && one.tool == tool
+                && one.fingerprint == *fingerprint
+                && one.args_constraints.iter().all(|(name, constraint)| {
+                    let glob = self.globs.get(&(index, name.clone()));
+                    arguments.get(name).is_some_and(|value| constraint.holds(value, glob))
+                })
+        })
+    }
+}
+
+impl Constraint {
+    fn holds(&self, value: &Value, glob: Option<&GlobMatcher>) -> bool {
+        let number = value.as_f64();
+        self.one_of.as_ref().is_none_or(|allowed| allowed.contains(value))
+            && glob.is_none_or(|glob| value.as_str().is_some_and(|text| glob.is_match(text)))
+            && self.minimum.is_none_or(|least| number.is_some_and(|number| number >= least))
+            && self.maximum.is_none_or(|most| number.is_some_and(|number| number <= most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const KEY: [u8; 32] = [7; 32];
+
+    fn digest(text: &str) -> Sha256Digest {
+        rote_types::sha256(text.as_bytes())
+    }
+
+    fn fingerprint() -> Fingerprint {
+        Fingerprint("mcp_39UEoxu3DX9zayEgtzXN8HtJxnxy".to_owned())
+    }
+
+    fn signed() -> Permissions {
+        let constraint = |value: Value| serde_json::from_value::<Constraint>(value).unwrap();
+        let permissions = Permissions {
+            version: 0,
+            flow: "close".parse().unwrap(),
+            source_sha256: digest("flow"),
+            tools: vec![BlessedTool {
+                adapter: "shop".parse().unwrap(),
+                tool: "orders_cancel".to_owned(),
+                fingerprint: fingerprint(),
+                max_calls: Some(2),
+                args_constraints: BTreeMap::from([
+                    ("id".to_owned(), constraint(json!({"minimum": 1, "maximum": 9}))),
+                    ("owner".to_owned(), constraint(json!({"glob": "acme-*"}))),
+                ]),
+            }],
+            blessed_by: "ann".to_owned(),
+            blessed_at: Timestamp::UNIX_EPOCH,
+            expires_at: Some(Timestamp::from_second(100).unwrap()),
+            alg: String::new(),
+            mac: String::new(),
+        };
+        permissions.sign(&KEY).unwrap()
+    }
+
+    fn verify(
+        bytes: &[u8],
+        key: [u8; 32],
+        flow: &str,
+        source: &str,
+        second: i64,
+    ) -> Result<Permissions, BlessingError> {
+        let now = Timestamp::from_second(second).unwrap();
+        Permissions::verify(bytes, &key, &flow.parse().unwrap(), digest(source), now)
+    }
+
+    #[test]
+    fn a_blessing_holds_for_its_flow_its_bytes_its_machine_and_its_time() {
+        let bytes = serde_json::to_vec(&signed()).unwrap();
+        assert!(verify(&bytes, KEY, "close", "flow", 99).is_ok());
+        assert_eq!(verify(&bytes, [8; 32], "close", "flow", 99), Err(BlessingError::Signature));
+        assert_eq!(verify(&bytes, KEY, "close", "flow2", 99), Err(BlessingError::Changed));
+        assert!(matches!(verify(&bytes, KEY, "open", "flow", 99), Err(BlessingError::OtherFlow { .. })));
+        assert!(matches!(verify(&bytes, KEY, "close", "flow", 100), Err(BlessingError::Expired { .. })));
+    }
+
+    #[test]
+    fn every_changed_byte_voids_it() {
+        let bytes = serde_json::to_vec(&signed()).unwrap();
+        for position in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[position] ^= 1;
+            assert!(verify(&changed, KEY, "close", "flow", 99).is_err(), "byte {position}");
+        }
+    }
+
+    #[test]
+    fn constraints_and_counts_bound_it() {
+        let blessing = Blessing::new(signed()).unwrap();
+        let shop: AdapterId = "shop".parse().unwrap();
+        let permits = |arguments: Value| blessing.permits(&shop, "orders_cancel", &fingerprint(), &arguments);
+        assert!(permits(json!({"id": 3, "owner": "acme-1"})));
+        assert!(!permits(json!({"id": 10, "owner": "acme-1"})));
+        assert!(!permits(json!({"id": "3", "owner": "acme-1"})));
+        assert!(!permits(json!({"id": 3, "owner": "evil"})));
+        assert!(!permits(json!({"id": 3})));
+        assert!(!blessing.permits(&shop, "orders_create", &fingerprint(), &json!({"id": 3, "owner": "acme-1"})));
+        let take = || blessing.take(&shop, "orders_cancel", &fingerprint(), &json!({"id": 3, "owner": "acme-1"}));
+        assert_eq!([take(), take(), take()], [true, true, false]);
+        assert!(!permits(json!({"id": 3, "owner": "acme-1"})));
+    }
+}
