@@ -15,6 +15,8 @@ mod flow_file;
 mod full_disk;
 #[cfg(target_os = "linux")]
 mod killed;
+#[cfg(target_os = "linux")]
+mod killed_runs;
 mod query;
 mod reference;
 mod tls;

@@ -32,6 +32,8 @@ const TOKENIZER: &str = "en_stem";
 /// BM25's saturation and length normalisation, as Tantivy has them.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
+/// How many times as many flows as were asked for are looked at for released ones.
+const OVERSAMPLING: usize = 3;
 /// What a match of misspelt words is worth against one of the words themselves.
 const MISSPELT: f32 = 0.5;
 
@@ -335,20 +337,50 @@ fn find(
     fields: &Fields,
     query: BooleanQuery,
     question: &Question<'_>,
-) -> Result<Vec<(f32, FlowDocument, DocAddress)>, TantivyError> {
+) -> Result<Vec<Found>, TantivyError> {
+    let limit = question.limit.max(1);
+    if question.scope == Scope::All {
+        return read_best(statistics, fields, &query, limit, |_| true, limit);
+    }
+    // Without a filter Tantivy skips what cannot be among the best, which is several times as fast. Libraries are
+    // mostly released flows, so the best of all hold enough of them; where they do not, the filter decides.
+    let looked_at = limit * OVERSAMPLING;
+    let released = |document: &FlowDocument| document.status == FlowStatus::Released;
+    let found = read_best(statistics, fields, &query, looked_at, released, limit)?;
+    if found.len() == limit {
+        return Ok(found);
+    }
+    let filter = Term::from_field_text(fields.status, status_word(FlowStatus::Released));
+    let filter = ConstScoreQuery::new(Box::new(TermQuery::new(filter, IndexRecordOption::Basic)), 0.0);
+    let both = BooleanQuery::new(vec![(Occur::Must, Box::new(query)), (Occur::Must, Box::new(filter))]);
+    read_best(statistics, fields, &both, limit, released, limit)
+}
+
+/// A document that was found: its score, itself, and where it is.
+type Found = (f32, FlowDocument, DocAddress);
+
+/// Reads the best `looked_at` documents of a query until `limit` of them are wanted ones.
+fn read_best(
+    statistics: &Statistics<'_>,
+    fields: &Fields,
+    query: &dyn Query,
+    looked_at: usize,
+    wanted: impl Fn(&FlowDocument) -> bool,
+    limit: usize,
+) -> Result<Vec<Found>, TantivyError> {
     let searcher = statistics.searcher;
-    let top = TopDocs::with_limit(question.limit.max(1)).order_by_score();
-    let found = match question.scope {
-        Scope::All => searcher.search_with_statistics_provider(&query, &top, statistics)?,
-        Scope::Released => {
-            let released = Term::from_field_text(fields.status, status_word(FlowStatus::Released));
-            let released = TermQuery::new(released, IndexRecordOption::Basic);
-            let released: Box<dyn Query> = Box::new(ConstScoreQuery::new(Box::new(released), 0.0));
-            let both = BooleanQuery::new(vec![(Occur::Must, Box::new(query) as _), (Occur::Must, released)]);
-            searcher.search_with_statistics_provider(&both, &top, statistics)?
+    let top = TopDocs::with_limit(looked_at).order_by_score();
+    let mut found = Vec::with_capacity(limit);
+    for (score, at) in searcher.search_with_statistics_provider(query, &top, statistics)? {
+        let document = read(searcher, fields, at)?;
+        if wanted(&document) {
+            found.push((score, document, at));
         }
-    };
-    found.into_iter().map(|(score, at)| Ok((score, read(searcher, fields, at)?, at))).collect()
+        if found.len() == limit {
+            break;
+        }
+    }
+    Ok(found)
 }
 
 /// BM25's statistics with one rarity for each word, whatever the field: a word that many names have, and few tags,

@@ -1,0 +1,168 @@
+//! Runs of flows killed at every boundary and gone on with: no write happens twice, and one whose outcome nobody
+//! knows is asked about.
+
+use rote_testkit::{FakeApi, Script, TestHome};
+use serde_json::json;
+
+use crate::home;
+use crate::killed::boundaries;
+
+/// Most kills of one flow. With more boundaries, every n-th one is taken.
+const KILLS: usize = 200;
+
+/// An API of two reads and two writes.
+fn document() -> String {
+    let ok = json!({ "200": { "description": "ok" } });
+    let tagged = json!({ "type": "object", "required": ["tag"],
+        "properties": { "tag": { "type": "string" }, "stamp": { "type": "string" }, "from": { "type": "integer" } } });
+    let body = json!({ "required": true, "content": { "application/json": { "schema": tagged } } });
+    let write = |name: &str| json!({ "post": { "operationId": name, "requestBody": body, "responses": ok } });
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Pair", "version": "1" },
+        "paths": {
+            "/items": { "get": { "operationId": "items", "responses": ok } },
+            "/other": { "get": { "operationId": "other", "responses": ok } },
+            "/one": write("one"), "/two": write("two"),
+        },
+    });
+    document.to_string()
+}
+
+/// Reads at once, writes, reads the clock and writes what it said.
+const PROGRAM: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: pair
+ * description: Reads two things at once and writes two others.
+ * parameters:
+ *   properties:
+ *     tag: {type: string, description: Tells the runs apart., examples: ["1"]}
+ *   required: [tag]
+ * adapters:
+ *   pair:
+ *     tools: [items, other, one, two]
+ * write_permissions: [pair/one, pair/two]
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+
+export default async function main(params: { tag: string }): Promise<unknown> {
+  const rote = await Rote.workspace("pair");
+  const pair = rote.adapter("pair");
+  const [items, other] = await Promise.all([pair.call("items", {}), pair.call("other", {})]);
+  const from = items.json<{ n: number }>().n + other.json<{ n: number }>().n;
+  rote.vars.set("from", from);
+  await pair.call("one", { tag: params.tag, from });
+  const stamp = `${Date.now()} ${Math.random()}`;
+  await pair.call("two", { tag: params.tag, stamp });
+  return { from, kept: rote.vars.get("from") };
+}
+"#;
+
+/// Returns a home with the adapter and the flow `pair`, run once so that everything is compiled.
+fn ready(script: bool) -> (TestHome, FakeApi) {
+    let (home, api) = (home(), FakeApi::start(|_| Script::Json(200, json!({ "n": 1 }))));
+    home.file("pair.json", document());
+    let run = home.rote(&["adapter", "new", "pair", "pair.json", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    if script {
+        home.file("main.ts", PROGRAM);
+        let run = home.rote(&["flow", "build", "main.ts"]);
+        assert_eq!(run.code, 0, "{run}");
+    } else {
+        assert_eq!(home.rote(&["init", "w"]).code, 0);
+        let calls: [&[&str]; 5] = [
+            &["call", "pair", "items"],
+            &["set", "tag=first"],
+            &["call", "pair", "one", "-t", "-p", "tag=$tag", "-p", "from=@1{.n}"],
+            &["call", "pair", "two", "-t", "-p", "tag=$tag"],
+            &["flow", "template", "create", "--workspace", "w", "--name", "pair"],
+        ];
+        for words in calls {
+            let run = home.rote(words);
+            assert_eq!(run.code, 0, "{words:?}: {run}");
+        }
+    }
+    let run = home.rote(&["run", "pair", "tag=ready"]);
+    assert_eq!(run.code, 0, "{run}");
+    (home, api)
+}
+
+/// How often each of the two writes with this tag has arrived.
+fn writes(api: &FakeApi, tag: &str) -> (usize, usize) {
+    let mark = format!("\"tag\":\"{tag}\"");
+    let count = |target: &str| {
+        let received = api.received();
+        let is_it = |one: &&rote_testkit::Received| one.target == target && text(&one.body).contains(&mark);
+        received.iter().filter(is_it).count()
+    };
+    (count("/one"), count("/two"))
+}
+
+fn text(body: &[u8]) -> String {
+    String::from_utf8_lossy(body).replace(' ', "")
+}
+
+/// The workspaces of runs.
+fn runs(home: &TestHome) -> Vec<String> {
+    let entries = home.home().join("rote/workspaces").read_dir().unwrap();
+    let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("run-")).collect();
+    names.sort();
+    names
+}
+
+fn killed_runs(script: bool) {
+    let (home, api) = ready(script);
+    let points = boundaries(&home, &["run", "pair", "tag=counted"], KILLS);
+    let (mut kills, mut resumed, mut asked) = (0, 0, 0);
+    for at in points {
+        let tag = format!("k{at}");
+        let before = runs(&home);
+        let word = format!("tag={tag}");
+        let run = home.invocation(&["run", "pair", &word]).env("ROTE_TEST_KILL_AT", &at).run();
+        api.settle();
+        let context = format!("killed at {at}: {run}");
+        assert!(run.killed || run.code == 0, "{context}");
+        kills += usize::from(run.killed);
+        let new: Vec<String> = runs(&home).into_iter().filter(|name| !before.contains(name)).collect();
+        assert!(new.len() <= 1, "{context}");
+        let Some(workspace) = new.first() else {
+            assert_eq!(writes(&api, &tag), (0, 0), "{context}");
+            continue;
+        };
+        let sent = writes(&api, &tag);
+        let run = home.rote(&["run", "--resume", workspace, "--output", "json"]);
+        api.settle();
+        let (one, two) = writes(&api, &tag);
+        let context = format!("killed at {at}, {sent:?} sent, then {run}");
+        assert!(one <= 1 && two <= 1, "{context}");
+        match run.code {
+            0 => {
+                assert_eq!((one, two), (1, 1), "{context}");
+                resumed += 1;
+            }
+            // Before the workspace and its tape are there, there is no run, and nothing was sent.
+            3 => assert_eq!(sent, (0, 0), "{context}"),
+            10 if run.stderr.contains("is not one of a run") => assert_eq!(sent, (0, 0), "{context}"),
+            10 => {
+                assert!(run.stderr.contains("it may have happened"), "{context}");
+                assert_eq!((one, two), sent, "{context}");
+                asked += 1;
+            }
+            _ => panic!("{context}"),
+        }
+        assert_eq!(home.rote(&["audit", "verify"]).code, 0, "{context}");
+    }
+    assert!(kills > 60 && resumed > 30 && asked > 0, "{kills} kills, {resumed} resumed, {asked} asked about");
+}
+
+#[test]
+fn a_plan_that_is_killed_anywhere_goes_on_without_writing_twice() {
+    killed_runs(false);
+}
+
+#[test]
+fn a_script_that_is_killed_anywhere_goes_on_without_writing_twice() {
+    killed_runs(true);
+}
