@@ -150,7 +150,7 @@ fn killed_runs(script: bool) {
                 assert_eq!((one, two), sent, "{context}");
                 asked += 1;
             }
-            _ => panic!("{context}"),
+            _ => unreachable!("{context}"),
         }
         assert_eq!(home.rote(&["audit", "verify"]).code, 0, "{context}");
     }

@@ -11,6 +11,7 @@ mod crash;
 mod demo;
 mod flow;
 mod flow_file;
+mod flow_life;
 #[cfg(target_os = "linux")]
 mod full_disk;
 #[cfg(target_os = "linux")]

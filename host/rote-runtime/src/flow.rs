@@ -171,7 +171,7 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
     let answer = result.map_err(|error| explain_trap(SUBJECT, &error, state.limiter.hit()))?;
     let returned = match answer {
         Ok(returned) => returned,
-        Err(error) => return Err(state.remembered.explain(SUBJECT, error)),
+        Err(error) => return Err(exhausted(state.remembered.explain(SUBJECT, error), state.limiter.hit())),
     };
     let result = match state.result {
         Some(result) => result,
@@ -214,6 +214,16 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
     arm_async(&mut store, &meter);
     meter.resume();
     store
+}
+
+/// Names the bound behind a guest's own error: an interpreter reports memory that it did not get as an error.
+fn exhausted(error: RunError, hit: Option<LimitHit>) -> RunError {
+    match (error, hit) {
+        (RunError::Guest { subject, kind: rote_types::ErrorKind::General, .. }, Some(hit)) => {
+            RunError::Limit { subject, limit: hit.into() }
+        }
+        (error, _) => error,
+    }
 }
 
 /// Reads the machine result, which must be JSON of bounded size.

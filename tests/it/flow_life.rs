@@ -1,0 +1,110 @@
+//! The life of a flow through the command line: made, recorded, replayed, rewritten in TypeScript, linted, blessed,
+//! released, found, forked and bumped.
+
+use serde_json::json;
+
+use crate::flow::crystallized;
+use crate::home;
+
+#[test]
+fn a_recorded_run_replays_offline_also_as_typescript() {
+    let (home, server) = crystallized();
+    let run = home.rote(&["run", "greet", "project=beacon", "--record", "run.rec"]);
+    assert_eq!(run.code, 0, "{run}");
+    drop(server);
+    let replayed = home.data(&["flow", "test", "--replay", "run.rec"]);
+    assert_eq!((&replayed["calls"], &replayed["same_file"]), (&json!(2), &json!(true)));
+    // The same program as sources makes the same calls and gives the same result.
+    let run = home.rote(&["flow", "export", "greet", "--out", "main.ts"]);
+    assert_eq!(run.code, 0, "{run}");
+    let run = home.rote(&["flow", "build", "main.ts", "--out", "script.wasm"]);
+    assert_eq!(run.code, 0, "{run}");
+    let again = home.data(&["flow", "test", "./script.wasm", "--replay", "run.rec"]);
+    assert_eq!((&again["calls"], &again["same_file"]), (&json!(2), &json!(false)));
+    assert_eq!(again["result"], replayed["result"]);
+    // Everything that was recorded is without the credential.
+    let text = std::io::read_to_string(std::fs::File::open(home.work().join("run.rec")).unwrap()).unwrap();
+    assert!(!text.contains(crate::SECRET.trim()), "the recording holds the credential");
+}
+
+#[test]
+fn a_flow_is_linted_released_found_forked_and_bumped() {
+    let (home, _server) = crystallized();
+    assert_eq!(home.rote(&["run", "greet", "project=beacon"]).code, 0);
+    let linted = home.rote(&["flow", "lint", "greet"]);
+    assert_eq!(linted.code, 0, "{linted}");
+    assert_eq!(home.data(&["flow", "search", "comment"])["search_results"][0]["items"], json!([]));
+    let released = home.rote(&["flow", "release", "greet"]);
+    assert_eq!(released.code, 0, "{released}");
+    let found = home.rote(&["flow", "search", "comment on an issue"]);
+    assert!(found.stdout.contains("greet") && found.stdout.contains("[OK] adapter/tracker"), "{found}");
+    let taken = home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "greet", "--force"]);
+    assert_eq!(taken.code, 10, "a released flow is not replaced: {taken}");
+    assert_eq!(home.data(&["flow", "fork", "greet", "--as", "hello"])["frontmatter"]["version"], "0.1.0");
+    assert_eq!(home.data(&["flow", "bump", "greet", "minor"])["frontmatter"]["version"], "0.2.0");
+    let stats = home.data(&["flow", "stats", "greet"]);
+    assert_eq!((&stats["runs"], &stats["completed"]), (&json!(1), &json!(1)));
+    assert_eq!(home.data(&["flow", "doctor"])["flows"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_blessing_lets_a_flow_delete_until_the_flow_changes() {
+    let (home, _server) = crate::tracker();
+    home.file(
+        "main.ts",
+        "/**\n * @rote-frontmatter\n * ---\n * name: sweep\n * description: Deletes one issue.\n * parameters:\n \
+         *   properties:\n *     number: {type: integer}\n *   required: [number]\n * adapters:\n \
+         *   tracker: {tools: [deleteIssue]}\n * write_permissions: [tracker/deleteIssue]\n * ---\n */\n\
+         import { Rote } from \"@rote/sdk\";\n\
+         export default async function main(params: { number: number }): Promise<void> {\n  \
+         const rote = await Rote.workspace(\"sweep\");\n  \
+         await rote.adapter(\"tracker\").call(\"deleteIssue\", { project: \"atlas\", number: params.number });\n}\n",
+    );
+    let build = || {
+        let run = home.rote(&["flow", "build", "main.ts"]);
+        assert_eq!(run.code, 0, "{run}");
+    };
+    build();
+    let first = home.data(&["call", "tracker", "listIssues", "-p", "project=atlas"]);
+    assert!(first["view"]["response"]["id"].is_u64(), "{first}");
+    let number = |at: u32| {
+        let run = home.rote(&["query", "@1", &format!(".[{at}].number")]);
+        format!("number={}", run.stdout.trim())
+    };
+    assert_eq!(home.rote(&["run", "sweep", &number(0)]).code, 5);
+    assert_eq!(home.rote(&["flow", "bless", "sweep"]).code, 5, "nobody is there to say yes");
+    let blessed = home.rote(&["flow", "bless", "sweep", "--yes", "--max-calls", "1"]);
+    assert_eq!(blessed.code, 0, "{blessed}");
+    let run = home.rote(&["run", "sweep", &number(0)]);
+    assert_eq!(run.code, 0, "{run}");
+    let audit = home.data(&["audit", "tail", "-n", "10"]).to_string();
+    assert!(audit.contains("\"rule\":\"blessing\"") && audit.contains("\"flow\":\"sweep\""), "{audit}");
+    // The same sources make the same bytes, so a rebuild keeps the blessing; a changed source voids it.
+    build();
+    assert_eq!(home.rote(&["run", "sweep", &number(1)]).code, 0);
+    let text = std::io::read_to_string(std::fs::File::open(home.work().join("main.ts")).unwrap()).unwrap();
+    home.file("main.ts", text.replace("Deletes one issue.", "Deletes an issue."));
+    build();
+    assert_eq!(home.rote(&["run", "sweep", &number(2)]).code, 5);
+}
+
+#[test]
+fn sources_that_do_not_build_say_where() {
+    let home = home();
+    let cases = [
+        ("export default function main() { const x = ; }", "main.ts:1:44"),
+        ("import x from \"left-pad\"; export default function main() { return x; }", "cannot import `left-pad`"),
+        ("export default function main() { return eval(\"1\"); }", "`eval` is not supported"),
+        ("const x: number = 1;", "export"),
+    ];
+    for (source, expected) in cases {
+        let header = "/**\n * @rote-frontmatter\n * ---\n * name: bad\n * description: Bad.\n * ---\n */ ";
+        home.file("main.ts", format!("{header}{source}"));
+        let run = home.rote(&["flow", "build", "main.ts"]);
+        let expected = expected.replace("main.ts:1:44", "main.ts:7:48");
+        assert!(run.code == 10 && run.stderr.contains(&expected), "{source}: {run}");
+    }
+    home.file("main.ts", "export default function main() {}");
+    let run = home.rote(&["flow", "build", "main.ts"]);
+    assert!(run.code == 10 && run.stderr.contains("has no frontmatter"), "{run}");
+}
