@@ -108,3 +108,74 @@ fn sources_that_do_not_build_say_where() {
     let run = home.rote(&["flow", "build", "main.ts"]);
     assert!(run.code == 10 && run.stderr.contains("has no frontmatter"), "{run}");
 }
+
+/// Writes a folder with a plan and its frontmatter.
+fn plan(home: &rote_testkit::TestHome, folder: &str, header: &str, plan: &serde_json::Value) {
+    home.file(&format!("{folder}/flow.yaml"), header);
+    home.file(&format!("{folder}/plan.json"), plan.to_string());
+    let run = home.rote(&["flow", "build", folder]);
+    assert_eq!(run.code, 0, "{run}");
+}
+
+#[test]
+fn a_plan_with_a_loop_a_condition_and_a_step_that_may_fail_runs() {
+    let (home, server) = crate::tracker();
+    let header = "name: survey\ndescription: Reads the first issues one by one.\n\
+                  parameters: {properties: {comment: {type: boolean, default: false}}}\n\
+                  adapters: {tracker: {tools: [listIssues, getIssue, addComment]}}\n\
+                  write_permissions: [tracker/addComment]\n";
+    let steps = json!([
+        {"id": "list", "adapter": "tracker", "tool": "listIssues", "arguments": {"project": "atlas"}},
+        {"id": "each", "adapter": "tracker", "tool": "getIssue", "max_concurrency": 2,
+         "for_each": {"$from": {"step": "list", "jq": ".[:3][].number", "each": true}},
+         "arguments": {"project": "atlas", "number": {"$item": "."}}},
+        {"id": "gone", "adapter": "tracker", "tool": "getIssue", "on_error": "continue",
+         "arguments": {"project": "atlas", "number": 9999}},
+        {"id": "note", "adapter": "tracker", "tool": "addComment",
+         "when": {"compare": {"left": {"$param": "comment"}, "op": "eq", "right": true}},
+         "arguments": {"project": "atlas", "number": 1, "body": "Seen."}},
+    ]);
+    let result = json!({
+        "titles": {"$from": {"step": "each", "jq": ".title"}},
+        "gone": {"$default": [{"$from": {"step": "gone", "jq": ".title"}}, "not there"]},
+    });
+    plan(
+        &home,
+        "survey",
+        header,
+        &json!({"version": 1, "parameters": {"comment": {"default": false}}, "steps": steps, "result": result}),
+    );
+    let before = server.requests().len();
+    let data = home.data(&["run", "survey"]);
+    assert_eq!(data["result"]["titles"].as_array().map(Vec::len), Some(3), "{data}");
+    assert_eq!(data["result"]["gone"], "not there");
+    assert!(data["summary"][0].as_str().unwrap().contains("the run is partial"), "{data}");
+    assert_eq!(server.requests().len() - before, 5, "the comment was not made");
+}
+
+#[test]
+fn a_composite_flow_runs_released_flows_that_it_pins() {
+    let (home, _server) = crystallized();
+    let script = |name: &str, flows: &str, body: &str| {
+        format!(
+            "/**\n * @rote-frontmatter\n * ---\n * name: {name}\n * description: Runs another flow.\n * flows: [{flows}]\n \
+             * ---\n */\nimport {{ Rote }} from \"@rote/sdk\";\nexport default async function main(): Promise<unknown> {{\n  \
+             const rote = await Rote.workspace(\"outer\");\n  {body}\n}}\n"
+        )
+    };
+    let body = "return await rote.flows.run(\"greet\", { project: \"beacon\" });";
+    home.file("main.ts", script("outer", "greet", body));
+    assert_eq!(home.rote(&["flow", "build", "main.ts"]).code, 0);
+    let run = home.rote(&["run", "outer"]);
+    assert!(run.code == 6 && run.stderr.contains("it is not released"), "{run}");
+    assert_eq!(home.rote(&["flow", "release", "greet"]).code, 0);
+    let run = home.rote(&["run", "outer"]);
+    assert!(run.code == 6 && run.stderr.contains("another digest"), "the released file is another one: {run}");
+    assert_eq!(home.rote(&["flow", "build", "main.ts"]).code, 0);
+    let data = home.data(&["run", "outer"]);
+    assert!(data["result"]["id"].is_u64(), "{data}");
+    home.file("main.ts", script("outer", "", body));
+    assert_eq!(home.rote(&["flow", "build", "main.ts"]).code, 0);
+    let run = home.rote(&["run", "outer"]);
+    assert!(run.code == 6 && run.stderr.contains("does not pin it"), "{run}");
+}

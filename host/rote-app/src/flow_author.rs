@@ -14,6 +14,8 @@ use crate::{App, AppError};
 const TARGET: &str = "wasm32-unknown-unknown";
 /// The entry of a TypeScript flow in its folder.
 const ENTRY: &str = "main.ts";
+/// The plan of a flow that is written as one.
+const PLAN: &str = "plan.json";
 /// The frontmatter of a flow that is no script.
 const HEADER: &str = "flow.yaml";
 
@@ -60,7 +62,7 @@ impl App {
     /// Conflict with file, line and column when the sources do not build; `FingerprintMismatch` when they were
     /// written for another adapter than the installed one.
     pub fn build_flow(&self, build: &Build) -> Result<Built, AppError> {
-        let path = self.absolute(&build.path);
+        let path: PathBuf = self.absolute(&build.path).components().collect();
         let source = match path.is_dir() {
             false if path.extension().is_some_and(|extension| extension == "wasm") => {
                 let header = path.with_file_name(HEADER);
@@ -68,11 +70,12 @@ impl App {
             }
             false => BuildSource::Script(path),
             true if path.join(ENTRY).exists() => BuildSource::Script(path.join(ENTRY)),
+            true if path.join(PLAN).exists() => BuildSource::Plan { plan: path.join(PLAN), header: path.join(HEADER) },
             true if path.join("Cargo.toml").exists() => {
                 BuildSource::Component { wasm: cargo_build(&path)?, header: path.join(HEADER) }
             }
             true => {
-                let message = format!("`{}` has neither `{ENTRY}` nor `Cargo.toml`", path.display());
+                let message = format!("`{}` has none of `{ENTRY}`, `{PLAN}` and `Cargo.toml`", path.display());
                 return Err(
                     AppError::new(ErrorKind::NotFound, message).with_hint("rote flow new <name> --lang ts|rust")
                 );

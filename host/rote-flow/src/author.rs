@@ -11,6 +11,7 @@ mod sources;
 use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, HomeError, read_capped, write_durable};
+use rote_plan::{MAX_PLAN_BYTES, Plan};
 use rote_runtime::World;
 use rote_script::{BundleLimits, bundle};
 use rote_types::Sha256Digest;
@@ -42,6 +43,13 @@ pub struct BuildRequest {
 pub enum BuildSource {
     /// A TypeScript entry, such as `main.ts`.
     Script(PathBuf),
+    /// A plan as JSON, and its `flow.yaml`.
+    Plan {
+        /// The plan.
+        plan: PathBuf,
+        /// The frontmatter.
+        header: PathBuf,
+    },
     /// A component or core module made by another compiler, and its `flow.yaml`.
     Component {
         /// The wasm file.
@@ -76,6 +84,7 @@ impl Flows {
     pub fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
         let (package, modules) = match &request.source {
             BuildSource::Script(path) => self.build_script(path)?,
+            BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Vec::new()),
             BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
         };
         self.parts.runtime.prepare(World::Flow, package.bytes())?;
@@ -129,6 +138,14 @@ impl Flows {
         }
     }
 
+    fn build_plan(&self, plan: &Path, header: &Path) -> Result<Package, FlowError> {
+        let place = plan.display().to_string();
+        let parsed = Plan::parse(text_of(plan)?.as_bytes())
+            .map_err(|error| FlowError::Source { place, message: error.to_string() })?;
+        let header = SourceHeader::parse(&text_of(header)?, &header.display().to_string(), 1)?;
+        Package::of_plan(self.frontmatter(&header, Form::Plan)?, parsed)
+    }
+
     fn build_component(&self, wasm: &Path, header: &Path) -> Result<Package, FlowError> {
         let max = u64::try_from(MAX_FLOW_BYTES).unwrap_or(u64::MAX);
         let bytes = read_capped(wasm, max)?;
@@ -157,11 +174,9 @@ fn script(path: &Path, error: rote_script::ScriptError) -> FlowError {
     FlowError::Script { path: path.to_owned(), source: Box::new(error) }
 }
 
-/// Reads a text file of the author's.
+/// Reads a text file of the author's, at most as large as a plan may be.
 fn text_of(path: &Path) -> Result<String, FlowError> {
-    /// Most bytes of a frontmatter file.
-    const MAX_BYTES: u64 = 1 << 20;
-    let bytes = match read_capped(path, MAX_BYTES) {
+    let bytes = match read_capped(path, MAX_PLAN_BYTES as u64) {
         Err(HomeError::NotFound { .. }) => return Err(FlowError::NoHeader { path: path.to_owned() }),
         read => read?,
     };

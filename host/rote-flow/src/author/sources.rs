@@ -85,7 +85,7 @@ pub struct NewProject {
 const TS_TYPES: &str = include_str!("../../../../guest-sdk/ts/dist/index.d.ts");
 const TS_CONFIG: &str = include_str!("templates/tsconfig.json");
 const TS_MAIN: &str = include_str!("templates/main.ts");
-const RUST_LIB: &str = include_str!("templates/lib.rs");
+const RUST_LIB: &str = include_str!("../../../../guest-sdk/rust/examples-flows/hello/src/lib.rs");
 const RUST_MANIFEST: &str = include_str!("templates/Cargo.toml.in");
 const RUST_HEADER: &str = include_str!("templates/flow.yaml");
 

@@ -60,7 +60,7 @@ impl New {
     }
 }
 
-/// Build a flow from its sources: a folder, a main.ts, or a component with its flow.yaml
+/// Build a flow from its sources: a main.ts; or a crate, a plan.json or a component, each with its flow.yaml
 #[derive(Debug, Args)]
 pub struct Build {
     /// The folder, or the file
