@@ -61,7 +61,14 @@ export default async function main(params: { tag: string }): Promise<unknown> {
 
 /// Returns a home with the adapter and the flow `pair`, run once so that everything is compiled.
 fn ready(script: bool) -> (TestHome, FakeApi) {
-    let (home, api) = (home(), FakeApi::start(|_| Script::Json(200, json!({ "n": 1 }))));
+    ready_with(script, |_| Script::Json(200, json!({ "n": 1 })))
+}
+
+fn ready_with(
+    script: bool,
+    handler: impl Fn(&rote_testkit::Received) -> Script + Send + Sync + 'static,
+) -> (TestHome, FakeApi) {
+    let (home, api) = (home(), FakeApi::start(handler));
     home.file("pair.json", document());
     let run = home.rote(&["adapter", "new", "pair", "pair.json", "--base-url", &api.url()]);
     assert_eq!(run.code, 0, "{run}");
@@ -165,4 +172,27 @@ fn a_plan_that_is_killed_anywhere_goes_on_without_writing_twice() {
 #[test]
 fn a_script_that_is_killed_anywhere_goes_on_without_writing_twice() {
     killed_runs(true);
+}
+
+#[test]
+fn a_write_that_the_server_failed_at_is_repeated_only_when_a_person_says_so() {
+    let failed = std::sync::atomic::AtomicBool::new(false);
+    let fails_once = move |one: &rote_testkit::Received| {
+        let is_it = one.target == "/one" && text(&one.body).contains("\"tag\":\"broken\"");
+        match is_it && !failed.swap(true, std::sync::atomic::Ordering::SeqCst) {
+            true => Script::Json(500, json!({ "error": "try again" })),
+            false => Script::Json(200, json!({ "n": 1 })),
+        }
+    };
+    let (home, api) = ready_with(true, fails_once);
+    assert_eq!(home.rote(&["run", "pair", "tag=broken"]).code, 8);
+    let run = home.rote(&["run", "--resume", "latest"]);
+    assert!(run.code == 10 && run.stderr.contains("it may have happened"), "{run}");
+    assert_eq!(writes(&api, "broken"), (1, 0));
+    let hint = run.stderr.split("--retry ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+    let run = home.rote(&["run", "--resume", "latest", "--retry", &hint]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(writes(&api, "broken"), (2, 1));
+    let run = home.rote(&["run", "--resume", "latest"]);
+    assert!(run.code == 3 && run.stderr.contains("every run ended well"), "{run}");
 }

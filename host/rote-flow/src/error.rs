@@ -170,7 +170,7 @@ pub enum FlowError {
     },
     /// A resumed run has a write whose outcome nobody knows.
     #[error(
-        "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was started and has no outcome: it may have happened"
+        "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was sent and nobody knows what came of it: it may have happened"
     )]
     InDoubt {
         /// The workspace.

@@ -79,12 +79,18 @@ fn past(
     };
     let summary = workspace.summary(response)?;
     let call = ToolCall { adapter, tool, arguments: command.arguments };
-    match summary.state {
-        ResponseState::InDoubt if retry.contains(&response) || has_idempotency_key(&call.arguments) => Ok(None),
-        ResponseState::InDoubt => {
-            let (workspace, ToolCall { adapter, tool, .. }) = (workspace.name().clone(), call);
-            Err(FlowError::InDoubt { workspace, response, adapter, tool })
+    // A server that failed at a write may have done it all the same.
+    let broken = stopped_by == Some(response.0)
+        && summary.status.is_some_and(|status| status >= 500)
+        && command.method.is_some_and(|method| !method.is_read());
+    if summary.state == ResponseState::InDoubt || broken {
+        if retry.contains(&response) || has_idempotency_key(&call.arguments) {
+            return Ok(None);
         }
+        let (workspace, ToolCall { adapter, tool, .. }) = (workspace.name().clone(), call);
+        return Err(FlowError::InDoubt { workspace, response, adapter, tool });
+    }
+    match summary.state {
         ResponseState::Ok | ResponseState::Error if stopped_by != Some(response.0) => {
             let answer = workspace.response(response)?.reference();
             let failure = summary.error.filter(|_| summary.status.is_none());
