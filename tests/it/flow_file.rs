@@ -61,7 +61,7 @@ fn a_flipped_byte_is_named_with_its_file() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: the flow file was changed after it was made: its digest does not match its contents
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -84,7 +84,7 @@ fn an_extra_export_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: component exports `extra`, which is not part of world `rote:flow/flow@0.1.0`
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -104,7 +104,7 @@ fn an_unknown_import_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: component imports `wasi:cli/environment@0.2.0`, which world `rote:flow/flow@0.1.0` does not offer
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -123,7 +123,7 @@ fn a_core_module_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: a core WebAssembly module, not a component
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -138,7 +138,7 @@ fn a_core_module_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: a core WebAssembly module, not a component
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -157,7 +157,7 @@ fn a_text_file_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: not a WebAssembly component: 21 bytes without its header
 
         hint: rote flow template create --workspace <workspace> --name <name>
@@ -176,7 +176,7 @@ fn an_empty_file_is_refused() {
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
-        error: cannot use flow file `[DIR]/work/./x.wasm`
+        error: cannot use flow file `[DIR]/work/x.wasm`
           caused by: not a WebAssembly component: 0 bytes without its header
 
         hint: rote flow template create --workspace <workspace> --name <name>

@@ -74,7 +74,8 @@ impl App {
     /// Returns a caller's path as an absolute one.
     pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
         match &self.config.directory {
-            Some(directory) => directory.join(path),
+            // `./x` is the file `x`, in messages too.
+            Some(directory) => directory.join(path).components().collect(),
             None => path.to_owned(),
         }
     }

@@ -62,7 +62,7 @@ impl App {
     /// Conflict with file, line and column when the sources do not build; `FingerprintMismatch` when they were
     /// written for another adapter than the installed one.
     pub fn build_flow(&self, build: &Build) -> Result<Built, AppError> {
-        let path: PathBuf = self.absolute(&build.path).components().collect();
+        let path = self.absolute(&build.path);
         let source = match path.is_dir() {
             false if path.extension().is_some_and(|extension| extension == "wasm") => {
                 let header = path.with_file_name(HEADER);

@@ -134,9 +134,11 @@ impl Flows {
             flows: std::collections::BTreeMap::new(),
         };
         let package = Package::of_plan(frontmatter, plan.clone())?;
-        report.replayed_calls = self.replay_workspace(&package, &sources, &selection, &parameters, &recorded).await?;
+        let (replayed, recording) =
+            self.replay_workspace(&package, &sources, &selection, &parameters, &recorded).await?;
+        report.replayed_calls = replayed;
         let path = self.write_draft(&request.name, &package, request.force)?;
-        let written = self.write_companions(&package, &sources, &selection, &parameters, &recorded).await?;
+        let written = self.write_companions(&package, &recording)?;
         Ok(Crystallized {
             companions: written,
             path,

@@ -1,3 +1,5 @@
+//! The reader against serde_json: what it takes, what it refuses, and where it says the problem is.
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::Deserialize;

@@ -4,12 +4,8 @@
 use std::path::PathBuf;
 
 use rote_home::{FileMode, create_private_dir, write_atomic};
-use serde_json::Value;
 
-use super::arguments::Sources;
-use super::parameters::Parameters;
-use super::select::Selection;
-use crate::recording::{ExpectedOutput, RunRecording, exchange};
+use crate::recording::RunRecording;
 use crate::{FlowError, Flows, Package, ProjectLanguage};
 
 /// The replay test in the flow's folder.
@@ -17,13 +13,10 @@ pub(crate) const RECORDING: &str = "test.rec";
 
 impl Flows {
     /// Writes `main.ts`, `rust/` and `test.rec` into the flow's folder; returns their paths.
-    pub(crate) async fn write_companions(
+    pub(crate) fn write_companions(
         &self,
         package: &Package,
-        sources: &Sources<'_>,
-        selection: &Selection,
-        parameters: &Parameters,
-        recorded: &Value,
+        recording: &RunRecording,
     ) -> Result<Vec<PathBuf>, FlowError> {
         let folder = self.parts.home.flow_dir(&package.frontmatter.name);
         let mut written = Vec::new();
@@ -35,15 +28,6 @@ impl Flows {
                 written.push(path);
             }
         }
-        let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
-        let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
-        let replayed = self.replay(package, parameters.examples(), &calls, None).await?;
-        let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
-        let recording = RunRecording {
-            expected: Some(ExpectedOutput { result: recorded.clone(), human: outcome.human, summary: outcome.summary }),
-            tape: replayed.tape,
-            ..RunRecording::new(package, parameters.examples(), calls)
-        };
         let path = folder.join(RECORDING);
         recording.write(&path)?;
         written.push(path);

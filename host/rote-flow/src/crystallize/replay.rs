@@ -1,5 +1,5 @@
 //! The replay check: the emitted component, run against the recorded responses. The result must be the recorded
-//! one, byte for byte as canonical JSON.
+//! one, byte for byte as canonical JSON. What was replayed becomes the flow's replay test.
 
 use rote_types::canonical_json;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::arguments::Sources;
 use super::parameters::Parameters;
 use super::select::Selection;
-use crate::recording::exchange;
+use crate::recording::{ExpectedOutput, RunRecording, exchange};
 use crate::{FlowError, Flows, Package};
 
 impl Flows {
-    /// Replays the package; returns the number of calls that it made.
+    /// Replays the package; returns the number of calls that it made and the recording that it was run against.
     pub(crate) async fn replay_workspace(
         &self,
         package: &Package,
@@ -19,15 +19,20 @@ impl Flows {
         selection: &Selection,
         parameters: &Parameters,
         recorded: &Value,
-    ) -> Result<usize, FlowError> {
+    ) -> Result<(usize, RunRecording), FlowError> {
         let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
-        let exchanges = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
-        let replayed = self.replay(package, parameters.examples(), &exchanges, None).await?;
+        let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
+        let replayed = self.replay(package, parameters.examples(), &calls, None).await?;
         let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
         let result = outcome.result;
         if canonical_json(&result).ok() != canonical_json(recorded).ok() {
             return Err(FlowError::ReplayDiffers { recorded: Box::new(recorded.clone()), replayed: Box::new(result) });
         }
-        Ok(replayed.answered)
+        let recording = RunRecording {
+            expected: Some(ExpectedOutput { result, human: outcome.human, summary: outcome.summary }),
+            tape: replayed.tape,
+            ..RunRecording::new(package, parameters.examples(), calls)
+        };
+        Ok((replayed.answered, recording))
     }
 }

@@ -1,3 +1,5 @@
+//! What is inferred from which clue, with which confidence, and what is never proposed.
+
 use serde_json::json;
 
 use super::*;

@@ -1,0 +1,145 @@
+//! The kind, the next command and the data of each failure.
+
+use rote_types::{Classify, ErrorKind};
+use serde_json::{Value, json};
+
+use super::{FlowError, MAKE_A_FLOW};
+
+impl Classify for FlowError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::NoFlow { .. }
+            | Self::NoFile { .. }
+            | Self::MissingAdapters { .. }
+            | Self::NothingToResume
+            | Self::NoSource { .. }
+            | Self::NotPending { .. }
+            | Self::NoTool { .. } => ErrorKind::NotFound,
+            Self::FingerprintMismatch { .. } | Self::BindingDrift { .. } => ErrorKind::FingerprintMismatch,
+            Self::Parameters { .. } | Self::ParamSpec { .. } | Self::Usage { .. } => ErrorKind::Usage,
+            Self::NotPermitted { .. }
+            | Self::NotPinned { .. }
+            | Self::Secret { .. }
+            | Self::NestedFlow { .. }
+            | Self::Blessing { .. } => ErrorKind::Denied,
+            Self::Analytics { .. } | Self::Index { .. } => ErrorKind::General,
+            Self::TooLarge { .. } => ErrorKind::Limit,
+            Self::Exists { .. }
+            | Self::NotAFlow { .. }
+            | Self::Tampered
+            | Self::Malformed { .. }
+            | Self::InDoubt { .. }
+            | Self::NotARun { .. }
+            | Self::Script { .. }
+            | Self::NoHeader { .. }
+            | Self::Source { .. }
+            | Self::Wrap { .. }
+            | Self::FolderTaken { .. }
+            | Self::CannotExport { .. }
+            | Self::OtherRun { .. }
+            | Self::NothingToBless { .. }
+            | Self::NotReleasable { .. }
+            | Self::ChangedMeanwhile { .. }
+            | Self::RepinBreaking { .. }
+            | Self::ToolGone { .. }
+            | Self::RepinStale { .. }
+            | Self::NothingToCrystallize { .. }
+            | Self::UnusableResponse { .. }
+            | Self::AdapterChanged { .. }
+            | Self::ReplayStale { .. }
+            | Self::ReplayDiffers { .. }
+            | Self::Plan(_) => ErrorKind::Conflict,
+            Self::Stopped { source, .. } | Self::ReplayFailed { source } => source.kind(),
+            Self::File { source, .. } => source.kind(),
+            Self::Load(error) => error.kind(),
+            Self::Home(error) => error.kind(),
+            Self::Workspace(error) => error.kind(),
+            Self::Query(error) => error.kind(),
+            Self::Adapter { kind, .. } => *kind,
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoFlow { .. } | Self::NoFile { .. } => "rote flow list".to_owned(),
+            Self::Exists { released: false, name } => {
+                format!("rote flow template create --name {name} --workspace <workspace> --force")
+            }
+            Self::MissingAdapters { missing, origin, .. } => {
+                let id = missing.first()?;
+                format!("rote adapter new {id} --spec {}", origin.as_deref().unwrap_or("<file|url>"))
+            }
+            Self::FingerprintMismatch { drifts, .. } => {
+                format!("rote adapter info {}", drifts.first()?.adapter)
+            }
+            Self::Parameters { flow, expected, .. } => {
+                let words: Vec<&str> =
+                    expected.iter().filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty())).collect();
+                let words: Vec<String> = words.into_iter().map(|name| format!("{name}=…")).collect();
+                format!("rote run {flow} {}", words.join(" ")).trim_end().to_owned()
+            }
+            Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
+                MAKE_A_FLOW.to_owned()
+            }
+            Self::Stopped { resume: Some(resume), .. } => resume.clone(),
+            Self::Stopped { source, workspace, .. } => {
+                source.hint().unwrap_or_else(|| format!("rote ls --workspace {workspace}"))
+            }
+            Self::InDoubt { workspace, response, .. } => {
+                format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
+            }
+            Self::NotARun { .. } | Self::NothingToResume => "rote run <flow>".to_owned(),
+            Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
+                "rote flow new <name> --lang ts|rust".to_owned()
+            }
+            Self::BindingDrift { adapter, file, .. } => format!("rote bind {adapter} --out {file}"),
+            Self::NotPending { .. } => "rote flow pending list".to_owned(),
+            Self::NoTool { adapter, tool, .. } => format!("rote probe {adapter} '{tool}'"),
+            Self::Wrap { .. } => "cargo build --release --target wasm32-unknown-unknown".to_owned(),
+            Self::OtherRun { flow, .. } | Self::NestedFlow { flow, .. } => format!("rote flow info {flow}"),
+            Self::Blessing { flow, .. } => format!("rote flow bless {flow}"),
+            Self::NotReleasable { flow, .. } => format!("rote flow info {flow}"),
+            Self::ChangedMeanwhile { flow } => format!("rote flow release {flow}"),
+            Self::Index { .. } => "rote flow index --rebuild".to_owned(),
+            Self::RepinBreaking { flow, .. } => format!("rote flow repin {flow} --accept-breaking --yes"),
+            Self::ToolGone { adapter, tool, .. } => format!("rote probe {adapter} {tool}"),
+            Self::RepinStale { flow } => format!("rote flow repin {flow}"),
+            Self::NothingToCrystallize { workspace, .. } => {
+                format!("rote call <adapter> <tool> --workspace {workspace}")
+            }
+            Self::ReplayFailed { source } => return source.hint(),
+            Self::File { source, .. } => return source.hint(),
+            Self::Load(error) => {
+                return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned()));
+            }
+            Self::Home(error) => return error.hint(),
+            Self::Workspace(error) => return error.hint(),
+            Self::Query(error) => return error.hint(),
+            Self::Adapter { hint, .. } => return hint.clone(),
+            _ => return None,
+        })
+    }
+
+    fn details(&self) -> Option<Value> {
+        match self {
+            Self::FingerprintMismatch { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
+            Self::RepinBreaking { flow, drifts } => Some(json!({ "flow": flow, "adapters": drifts })),
+            Self::MissingAdapters { flow, missing, .. } => Some(json!({ "flow": flow, "adapters": missing })),
+            Self::Parameters { flow, problems, schema, .. } => {
+                Some(json!({ "flow": flow, "problems": problems, "parameters": schema }))
+            }
+            Self::ParamSpec { name, arguments, .. } => Some(json!({ "parameter": name, "arguments": arguments })),
+            Self::Stopped { flow, workspace, source, .. } => {
+                Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
+            }
+            Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
+            Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
+            Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
+            Self::File { source, .. } => source.details(),
+            Self::Load(error) => error.details(),
+            Self::Home(error) => error.details(),
+            Self::Workspace(error) => error.details(),
+            _ => None,
+        }
+    }
+}
