@@ -96,20 +96,20 @@ fn an_extra_export_is_refused() {
 #[test]
 fn an_unknown_import_is_refused() {
     let (home, server, flow) = flow();
-    let code = wat::parse_str(r#"(component (import "wasi:cli/environment@0.2.0" (instance)))"#).unwrap();
+    let code = wat::parse_str(r#"(component (import "wasi:sockets/tcp@0.2.0" (instance)))"#).unwrap();
     check(
         &home,
         &server,
         &forged(&flow, code),
         &expect![[r#"
-        $ rote run ./x.wasm project=beacon
-        --- stderr
-        error: cannot use flow file `[DIR]/work/x.wasm`
-          caused by: component imports `wasi:cli/environment@0.2.0`, which world `rote:flow/flow@0.1.0` does not offer
+            $ rote run ./x.wasm project=beacon
+            --- stderr
+            error: cannot use flow file `[DIR]/work/x.wasm`
+              caused by: component imports `wasi:sockets/tcp@0.2.0`, which world `rote:flow/flow@0.1.0` does not offer
 
-        hint: rote flow template create --workspace <workspace> --name <name>
-        --- exit 6
-    "#]],
+            hint: leave it out: componentize-py --stub-wasi, componentize-js disableFeatures: ["http", "fetch-event"]; a flow reaches the network through tools
+            --- exit 6
+        "#]],
     );
 }
 

@@ -51,7 +51,7 @@ pub struct RunRow {
     pub workspace: String,
     /// The flow's version.
     pub version: String,
-    /// `completed` or `stopped`.
+    /// `completed`, `partial` or `stopped`.
     pub status: String,
     /// Why it stopped.
     pub error: Option<String>,
@@ -70,8 +70,10 @@ pub struct FlowStats {
     pub flow: String,
     /// Runs that the figures are of: at most the last 1,000.
     pub runs: u64,
-    /// Runs that ended well.
+    /// Runs that ended well, the partial ones included.
     pub completed: u64,
+    /// Those of them that went on although a step failed.
+    pub partial: u64,
     /// Their share, 0 to 1.
     pub success_rate: f64,
     /// Median duration of completed runs in milliseconds.
@@ -131,7 +133,7 @@ impl Flows {
                     frontmatter.version,
                     package.digest().to_string(),
                     workspace.name().as_str(),
-                    if end.is_none() { "completed" } else { "stopped" },
+                    result.as_ref().map_or("stopped", |report| report.status.as_str()),
                     end,
                     signed(duration_ms),
                     signed(calls as u64),
@@ -218,7 +220,7 @@ impl Flows {
         }
         let failed = |source| FlowError::Analytics { action: "read the runs", source };
         let connection = self.analytics()?;
-        let sql = "SELECT avg(status = 'completed'), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
+        let sql = "SELECT avg(status <> 'stopped'), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
         let mut statement = connection.prepare(sql).map_err(failed)?;
         for flow in flows {
             let read = |row: &rusqlite::Row<'_>| {
@@ -269,7 +271,7 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         })
     })?;
     let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-    let completed: Vec<&Row> = rows.iter().filter(|row| row.row.status == "completed").collect();
+    let completed: Vec<&Row> = rows.iter().filter(|row| row.row.status != "stopped").collect();
     let mut times: Vec<u64> = completed.iter().map(|row| row.row.duration_ms).collect();
     times.sort_unstable();
     let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -277,6 +279,7 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         flow: flow.to_owned(),
         runs: rows.len() as u64,
         completed: completed.len() as u64,
+        partial: completed.iter().filter(|row| row.row.status == "partial").count() as u64,
         success_rate: share(completed.len(), rows.len()),
         p50_ms: percentile(&times, 50),
         p95_ms: percentile(&times, 95),

@@ -61,7 +61,9 @@ pub use pending::PendingFlow;
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::Released;
 pub use repin::{Repin, Repinned};
-pub use run::{AdapterTools, DryRun, DryRunCall, Resume, RunContext, RunReport, RunRequest, StepReport, ToolSource};
+pub use run::{
+    AdapterTools, DryRun, DryRunCall, Resume, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
+};
 pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{
     Callability, CallableState, Endpoint, EndpointState, Explanation, FlowDocument, FlowIndex, IndexReport,

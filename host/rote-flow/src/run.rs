@@ -13,6 +13,7 @@ mod resume;
 mod stopped;
 pub(crate) mod tape;
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -83,6 +84,33 @@ pub struct StepReport {
     pub error: Option<String>,
 }
 
+/// How much a run did that ended well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RunStatus {
+    /// Every step that it showed ended well or was left out.
+    Completed,
+    /// The flow went on although a step failed.
+    Partial,
+}
+
+impl RunStatus {
+    /// Returns the word of reports and of the analytics.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Partial => "partial",
+        }
+    }
+}
+
+impl fmt::Display for RunStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// How a run ended well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
@@ -92,8 +120,8 @@ pub struct RunReport {
     pub version: String,
     /// The workspace of the run.
     pub workspace: WorkspaceName,
-    /// Always `completed`; a run that did not complete is an error.
-    pub status: &'static str,
+    /// Whether it did everything; a run that did not end well is an error.
+    pub status: RunStatus,
     /// The machine result.
     pub result: Value,
     /// Lines for a person.
@@ -289,7 +317,7 @@ fn report(
         flow: frontmatter.name.clone(),
         version: frontmatter.version.clone(),
         workspace: workspace.name().clone(),
-        status: "completed",
+        status: if outcome.partial { RunStatus::Partial } else { RunStatus::Completed },
         result: outcome.result,
         human: outcome.human,
         summary: outcome.summary,

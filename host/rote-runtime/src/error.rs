@@ -126,6 +126,14 @@ impl Classify for LoadError {
 
     fn hint(&self) -> Option<String> {
         let world = match self {
+            // Components of other toolchains bring WASI; what of it reaches outside can be left out there.
+            Self::ForbiddenImport { world: World::Flow, import } if import.starts_with("wasi:") => {
+                return Some(
+                    "leave it out: componentize-py --stub-wasi, componentize-js disableFeatures: [\"http\", \"fetch-event\"]; \
+                     a flow reaches the network through tools"
+                        .to_owned(),
+                );
+            }
             Self::ForbiddenImport { world, .. }
             | Self::ExtraExport { world, .. }
             | Self::MissingExport { world, .. }

@@ -10,7 +10,9 @@ mod query;
 mod store;
 mod tasks;
 mod tools;
+pub(crate) mod wasi;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_types::{Clock, Entropy, FlowName, QueryEngine, RunLimits, ToolCall};
@@ -74,6 +76,8 @@ pub struct FlowOutcome {
     pub summary: Vec<String>,
     /// What the guest logged.
     pub log: Vec<LogLine>,
+    /// Whether a step that it showed had failed when it ended.
+    pub partial: bool,
 }
 
 /// What a flow's store holds.
@@ -87,6 +91,9 @@ pub(crate) struct FlowState {
     summary: Lines,
     result: Option<Value>,
     run: Option<Run>,
+    wasi: Option<Box<wasi::Wasi>>,
+    /// Labels of shown steps that failed and did not end well later.
+    failed_steps: BTreeSet<String>,
 }
 
 /// The run that an instance was made for; an instance that only describes itself has none.
@@ -128,11 +135,14 @@ impl Lines {
     }
 }
 
-/// Makes the linker of the flow world.
-pub(crate) fn linker() -> wasmtime::Result<Linker<FlowState>> {
+/// Makes the linker of the flow world, with WASI for a component that imports some.
+pub(crate) fn linker(with_wasi: bool) -> wasmtime::Result<Linker<FlowState>> {
     let handle = EngineHandle::get().map_err(wasmtime::Error::new)?;
     let mut linker = Linker::new(&handle.engine);
     Flow::add_to_linker::<_, HasSelf<FlowState>>(&mut linker, |state| state)?;
+    if with_wasi {
+        wasi::add_to_linker(&mut linker)?;
+    }
     Ok(linker)
 }
 
@@ -160,6 +170,7 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
     let deadline = Instant::now() + limits.total;
     let ended = tokio::time::timeout_at(deadline, work).await;
     let mut state = store.into_data();
+    state.flush(true);
     if let Some(run) = state.run.take() {
         // Whatever is still in flight gets the rest of the run's time.
         run.tasks.finish(deadline).await;
@@ -168,7 +179,7 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
         let limit = LimitKind::Total(limits.total);
         return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
     };
-    let answer = result.map_err(|error| explain_trap(SUBJECT, &error, state.limiter.hit()))?;
+    let answer = result.map_err(|error| with_last_words(explain_trap(SUBJECT, &error, state.limiter.hit()), &state))?;
     let returned = match answer {
         Ok(returned) => returned,
         Err(error) => return Err(exhausted(state.remembered.explain(SUBJECT, error), state.limiter.hit())),
@@ -177,7 +188,13 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
         Some(result) => result,
         None => parse_result(&returned, limits.result_bytes)?,
     };
-    Ok(FlowOutcome { result, human: state.human.lines, summary: state.summary.lines, log: state.log.finish() })
+    Ok(FlowOutcome {
+        result,
+        human: state.human.lines,
+        summary: state.summary.lines,
+        log: state.log.finish(),
+        partial: !state.failed_steps.is_empty(),
+    })
 }
 
 /// Instantiates the flow and returns what it says of itself.
@@ -216,6 +233,18 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
     store
 }
 
+/// Adds what a crashed guest printed last: an interpreter prints there why.
+fn with_last_words(error: RunError, state: &FlowState) -> RunError {
+    let words = state.wasi.as_ref().and_then(|wasi| wasi.last_error());
+    match (error, words) {
+        (RunError::Trapped { subject, reason, backtrace }, Some(words)) => {
+            let reason = clean_line(&format!("{words} ({reason})"), LINE_BYTES);
+            RunError::Trapped { subject, reason, backtrace }
+        }
+        (error, _) => error,
+    }
+}
+
 /// Names the bound behind a guest's own error: an interpreter reports memory that it did not get as an error.
 fn exhausted(error: RunError, hit: Option<LimitHit>) -> RunError {
     match (error, hit) {
@@ -250,13 +279,23 @@ impl FlowState {
             summary: Lines::default(),
             result: None,
             run,
+            wasi: None,
+            failed_steps: BTreeSet::new(),
         }
     }
 
     /// Counts a call of the host.
     fn enter(&mut self) -> Result<(), LimitHit> {
+        self.flush(false);
         self.host_calls += 1;
         if self.host_calls > HOST_CALLS { Err(LimitHit::HostCalls(HOST_CALLS)) } else { Ok(()) }
+    }
+
+    /// Passes on what the guest printed, so that it stands in the log before what comes next.
+    fn flush(&mut self, at_end: bool) {
+        if let Some(wasi) = &self.wasi {
+            wasi.flush(&mut self.log, at_end);
+        }
     }
 
     fn tell(&mut self, outcome: Outcome) -> Result<wit::ResponseRef, wit::Error> {

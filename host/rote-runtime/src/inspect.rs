@@ -85,7 +85,7 @@ impl Counts {
         at_most("functions", self.functions, 50_000)?;
         at_most("bytes of code", self.code_bytes, CODE_BYTES)?;
         at_most("types", self.types, 20_000)?;
-        at_most("modules", self.modules, 32)?;
+        at_most("modules", self.modules, 64)?;
         // Synthetic instances (bags of exports) count too; only real ones cost memory at run time.
         at_most("instances", self.instances, 4 * INSTANCES as u64)?;
         at_most("memories", self.memories, MEMORIES as u64)?;

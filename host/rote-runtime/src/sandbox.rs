@@ -235,7 +235,7 @@ fn link(world: World, component: &Component) -> Result<Linked, LoadError> {
             .and_then(|linker| instantiate_pre(linker, component))
             .and_then(AdapterPre::new)
             .map(Linked::Adapter),
-        World::Flow => crate::flow::linker()
+        World::Flow => crate::flow::linker(imports_wasi(component))
             .and_then(|linker| instantiate_pre(linker, component))
             .and_then(FlowPre::new)
             .map(Linked::Flow),
@@ -248,6 +248,11 @@ fn link(world: World, component: &Component) -> Result<Linked, LoadError> {
     let linked = linked.map_err(wrong)?;
     world.check_types(component).map_err(wrong)?;
     Ok(linked)
+}
+
+fn imports_wasi(component: &Component) -> bool {
+    let engine = component.engine();
+    component.component_type().imports(engine).any(|(name, _)| name.starts_with("wasi:"))
 }
 
 fn instantiate_pre<T: 'static>(

@@ -1,7 +1,7 @@
 //! The worlds that a component may have, and the exact-world check over names.
 //!
-//! Invariant: a component's imports are a subset of its world's, its exports are exactly its world's
-//! functions. Types are checked later, when the component is linked.
+//! Invariant: a component's imports are a subset of its world's, with the harmless part of WASI for flows; its exports
+//! are exactly its world's functions. Types are checked later, when the component is linked.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -61,6 +61,12 @@ impl World {
         }
     }
 
+    /// Whether a component of this world may import an interface: its own, and for flows the harmless part of WASI.
+    #[must_use]
+    pub fn offers(self, interface: &str) -> bool {
+        self.imports().contains(&interface) || self == Self::Flow && crate::flow::wasi::offers(interface)
+    }
+
     /// The functions that a component of this world exports, all of them and no other.
     pub(crate) fn exports(self) -> &'static [&'static str] {
         match self {
@@ -78,6 +84,9 @@ impl World {
             names.imports.iter().partition(|import| matches!(import.kind, ImportKind::Alias));
         reaching.into_iter().try_for_each(|import| self.check_import(import))?;
         for export in &names.exports {
+            if self == Self::Flow && export.is_leftover() {
+                continue;
+            }
             if !export.is_function || !self.exports().contains(&export.name.as_str()) {
                 return Err(LoadError::ExtraExport { world: self, export: shown(&export.name) });
             }
@@ -122,12 +131,13 @@ impl World {
     }
 
     fn check_import(self, import: &Import) -> Result<(), LoadError> {
+        let name = import.name.as_str();
         let offered = match import.kind {
-            ImportKind::Interface => self.imports(),
-            ImportKind::Alias => self.types(),
-            ImportKind::Other => &[],
+            ImportKind::Interface => self.offers(name),
+            ImportKind::Alias => self.types().contains(&name),
+            ImportKind::Other => false,
         };
-        if offered.contains(&import.name.as_str()) {
+        if offered {
             return Ok(());
         }
         Err(LoadError::ForbiddenImport { world: self, import: shown(&import.name) })
@@ -171,6 +181,15 @@ enum ImportKind {
 struct Export {
     name: String,
     is_function: bool,
+    is_instance: bool,
+}
+
+impl Export {
+    /// The instance through which componentize-py initialized its interpreter before it wrote the component. The
+    /// host looks up functions by name and never calls into an instance, so it is as good as not there.
+    fn is_leftover(&self) -> bool {
+        self.is_instance && self.name == "exports"
+    }
 }
 
 /// The outer names of a component.
@@ -230,7 +249,8 @@ impl Names {
         for export in section {
             let export = export.map_err(malformed)?;
             let is_function = export.kind == ComponentExternalKind::Func;
-            self.exports.push(Export { name: export.name.name.to_owned(), is_function });
+            let is_instance = export.kind == ComponentExternalKind::Instance;
+            self.exports.push(Export { name: export.name.name.to_owned(), is_function, is_instance });
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::progress::Progress;
+use crate::render::progress::{Place, Progress};
 use crate::render::units::{clip, plural};
 use crate::ui::{Report, Ui};
 
@@ -45,6 +45,9 @@ pub struct Run {
     /// Leave a recording of the run, to replay with `rote flow test --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
+    /// Show no progress
+    #[arg(short, long)]
+    quiet: bool,
     #[command(flatten)]
     budget: Budget,
 }
@@ -119,7 +122,9 @@ impl Run {
             limits: self.budget.limits(),
         };
         let app = context.app()?;
-        let progress = Progress::new(!ui.json, context.environment.stderr_terminal);
+        let shown = !ui.json && !self.quiet && !wish.dry_run;
+        let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
+        let progress = Progress::new(place);
         let ran = context.block_on(app.run_flow(wish, Arc::clone(&progress) as _));
         progress.finish();
         match ran?? {
@@ -133,8 +138,8 @@ impl Run {
                 if !ui.json {
                     done.notes.iter().for_each(|note| ui.talk(&clip(&format!("note: {note}"), MAX_LINE)));
                     done.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
-                    let summary = format!("{} in workspace {}", plural(done.steps.len(), "call"), done.workspace);
-                    ui.talk(&format!("{}: {summary}", done.flow));
+                    let calls = plural(done.steps.len(), "call");
+                    ui.talk(&format!("{} {}: {calls} in workspace {}", done.flow, done.status, done.workspace));
                 }
                 let result = || serde_json::to_string_pretty(&done.result).unwrap_or_default();
                 let text = match self.output {

@@ -1,92 +1,172 @@
-//! What a run does, while it does it: a tree of its steps on a terminal, nothing elsewhere.
+//! What a run does, while it does it: a tree of its steps on a terminal, a line for each that ended elsewhere.
 //!
-//! The result of a run says the same afterwards, so that a pipe and a log miss nothing.
+//! It goes to stderr and is decoration: the result of a run says the same afterwards.
+
+mod lines;
+mod tree;
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::Instant;
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressDrawTarget;
 use rote_app::{Observer, ResponseRef, RunError, StepState, ToolCall};
 use rote_types::ResponseId;
 
-/// Time between two frames of the spinner.
-const FRAME: Duration = Duration::from_millis(100);
-/// Most lines that are shown; further steps run unshown.
-const MAX_LINES: usize = 40;
+use crate::render::units::{clip, milliseconds};
+use lines::Lines;
+use tree::Tree;
 
-/// The steps of one run on a terminal.
-pub struct Progress {
-    lines: MultiProgress,
-    shown: Mutex<HashMap<String, ProgressBar>>,
-    on: bool,
+/// Most steps that are watched at once; further ones run unshown.
+const MAX_OPEN: usize = 1_000;
+/// Most characters of what is said of a failure.
+const MAX_ERROR: usize = 100;
+
+/// Where the steps of a run are shown.
+pub enum Place {
+    /// Nowhere.
+    Nowhere,
+    /// On a terminal that can be drawn on.
+    Terminal(ProgressDrawTarget),
+    /// In a log or a pipe, line by line.
+    Lines(Box<dyn Write + Send>),
+}
+
+impl Place {
+    /// Returns where stderr shows them.
+    pub fn stderr(terminal: bool) -> Self {
+        if terminal { Self::Terminal(ProgressDrawTarget::stderr()) } else { Self::Lines(Box::new(std::io::stderr())) }
+    }
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    Done,
+    Failed,
+    Skipped,
+}
+
+/// A step or a call that began.
+struct Open {
+    text: String,
+    /// The step that a call belongs to.
+    parent: Option<String>,
+    since: Instant,
+    /// How many calls were shown below it.
+    calls: usize,
+}
+
+impl Open {
+    fn time(&self) -> String {
+        milliseconds(u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+/// One way to show steps.
+trait Show: Send {
+    /// A step began. Its parent, if it has one, is shown.
+    fn start(&mut self, key: &str, step: &Open);
+    /// A step ended; `text` is all there is to say of it.
+    fn end(&mut self, key: &str, step: &Open, end: End, text: &str);
+    /// Nothing more comes.
+    fn finish(&mut self);
+}
+
+/// The steps of one run.
+pub struct Progress(Option<Mutex<Watched>>);
+
+struct Watched {
+    show: Box<dyn Show>,
+    open: HashMap<String, Open>,
+    /// Keys of the flow's own steps that run, in the order of their start.
+    running: Vec<String>,
 }
 
 impl Progress {
-    /// Returns a display; `terminal` says whether stderr is one.
-    pub fn new(wanted: bool, terminal: bool) -> Arc<Self> {
-        let on = wanted && terminal;
-        let target = if on { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        Arc::new(Self { lines: MultiProgress::with_draw_target(target), shown: Mutex::default(), on })
+    /// Returns a display of one run.
+    pub fn new(place: Place) -> Arc<Self> {
+        let show: Box<dyn Show> = match place {
+            Place::Nowhere => return Arc::new(Self(None)),
+            Place::Terminal(target) => Box::new(Tree::new(target)),
+            Place::Lines(out) => Box::new(Lines::new(out)),
+        };
+        Arc::new(Self(Some(Mutex::new(Watched { show, open: HashMap::new(), running: Vec::new() }))))
     }
 
     /// Leaves the finished lines and gives the terminal back.
     pub fn finish(&self) {
-        for line in self.shown().values().filter(|line| !line.is_finished()) {
-            line.abandon();
+        if let Some(mut watched) = self.watched() {
+            watched.show.finish();
         }
     }
 
-    fn shown(&self) -> MutexGuard<'_, HashMap<String, ProgressBar>> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn watched(&self) -> Option<MutexGuard<'_, Watched>> {
+        self.0.as_ref().map(|watched| watched.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
 
-    fn start(&self, key: &str, text: String) {
-        let mut shown = self.shown();
-        if !self.on || shown.len() >= MAX_LINES || shown.contains_key(key) {
+impl Watched {
+    fn start(&mut self, key: &str, text: String, parent: Option<String>) {
+        if self.open.len() >= MAX_OPEN || self.open.contains_key(key) {
             return;
         }
-        let line = self.lines.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("  {spinner} {msg}  {elapsed}") {
-            line.set_style(style);
+        if let Some(parent) = parent.as_ref().and_then(|parent| self.open.get_mut(parent)) {
+            parent.calls += 1;
         }
-        line.set_message(text);
-        line.enable_steady_tick(FRAME);
-        shown.insert(key.to_owned(), line);
+        let step = Open { text, parent, since: Instant::now(), calls: 0 };
+        self.show.start(key, &step);
+        self.open.insert(key.to_owned(), step);
     }
 
-    fn end(&self, key: &str, mark: char, text: &str) {
-        let shown = self.shown();
-        let Some(line) = shown.get(key) else { return };
-        if let Ok(style) = ProgressStyle::with_template("  {msg}  {elapsed}") {
-            line.set_style(style);
+    fn end(&mut self, key: &str, end: End, text: &str) {
+        self.running.retain(|running| running != key);
+        if let Some(step) = self.open.remove(key) {
+            self.show.end(key, &step, end, text);
         }
-        line.finish_with_message(format!("{mark} {text}"));
+    }
+
+    /// The step that a call belongs to: the last begun that names the called tool, as a plan's do, else the last.
+    fn parent(&self, tool: &str) -> Option<String> {
+        let naming = self.running.iter().rev().find(|key| key.ends_with(tool));
+        naming.or_else(|| self.running.last()).cloned()
     }
 }
 
 impl Observer for Progress {
     fn call_started(&self, response: ResponseId, call: &ToolCall) {
-        self.start(&response.to_string(), format!("{response} {}/{}", call.adapter, call.tool));
+        let Some(mut watched) = self.watched() else { return };
+        let tool = format!("{}/{}", call.adapter, call.tool);
+        let parent = watched.parent(&tool);
+        watched.start(&response.to_string(), format!("{response}  {tool}"), parent);
     }
 
     fn call_ended(&self, response: ResponseId, call: &ToolCall, outcome: Result<&ResponseRef, &RunError>) {
-        let (mark, what) = match outcome {
-            Ok(answer) => ('✓', answer.status.to_string()),
-            Err(_) => ('✗', "failed".to_owned()),
+        let Some(mut watched) = self.watched() else { return };
+        let (end, what) = match outcome {
+            Ok(answer) => (End::Done, answer.status.to_string()),
+            Err(error) => (End::Failed, clip(&error.to_string(), MAX_ERROR)),
         };
-        self.end(&response.to_string(), mark, &format!("{response} {}/{}  {what}", call.adapter, call.tool));
+        watched.end(&response.to_string(), end, &format!("{response}  {}/{}  {what}", call.adapter, call.tool));
     }
 
     fn progress(&self, label: &str, state: StepState) {
+        let Some(mut watched) = self.watched() else { return };
         match state {
-            StepState::Done => self.end(label, '✓', label),
-            StepState::Failed => self.end(label, '✗', label),
+            StepState::Done => watched.end(label, End::Done, label),
+            StepState::Failed => watched.end(label, End::Failed, label),
             StepState::Skipped => {
-                self.start(label, label.to_owned());
-                self.end(label, '-', label);
+                watched.start(label, label.to_owned(), None);
+                watched.end(label, End::Skipped, label);
             }
-            _ => self.start(label, label.to_owned()),
+            _ => {
+                watched.start(label, label.to_owned(), None);
+                watched.running.push(label.to_owned());
+            }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

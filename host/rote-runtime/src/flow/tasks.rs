@@ -13,6 +13,8 @@ use crate::text::clean_line;
 
 /// Most bytes of a step's label.
 const LABEL_BYTES: usize = 200;
+/// Most failed steps that are remembered: one is enough to call a run partial.
+const FAILED_STEPS: usize = 1_000;
 
 type Answer = Result<wit::ResponseRef, wit::Error>;
 
@@ -55,8 +57,14 @@ impl tasks::Host for FlowState {
             tasks::State::Failed => StepState::Failed,
             tasks::State::Skipped => StepState::Skipped,
         };
+        let label = clean_line(&label, LABEL_BYTES);
         if let Some(run) = &self.run {
-            run.observer.progress(&clean_line(&label, LABEL_BYTES), state);
+            run.observer.progress(&label, state);
+        }
+        match state {
+            StepState::Failed if self.failed_steps.len() < FAILED_STEPS => drop(self.failed_steps.insert(label)),
+            StepState::Done => drop(self.failed_steps.remove(&label)),
+            _ => {}
         }
         Ok(())
     }

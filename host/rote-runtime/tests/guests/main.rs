@@ -11,3 +11,4 @@ mod jq;
 mod limits;
 mod loader;
 mod support;
+mod wasi;

@@ -11,13 +11,19 @@ use rote_vault::{KeySource, Vault};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// Wraps a core module into a component of `world` (`rote:adapter/adapter`, …).
-pub(crate) fn component(world: &str, core: &str) -> Vec<u8> {
+/// The packages of `wit/`.
+fn contracts() -> Resolve {
     let mut resolve = Resolve::default();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
     for package in ["rote-base@0.1.0", "rote-host@0.1.0", "rote-adapter@0.1.0", "rote-flow@0.1.0", "rote-query@0.1.0"] {
         resolve.push_dir(wit.join(package)).unwrap();
     }
+    resolve
+}
+
+/// Wraps a core module into a component of `world` (`rote:adapter/adapter`, …).
+pub(crate) fn component(world: &str, core: &str) -> Vec<u8> {
+    let resolve = contracts();
     let (package, _) = world.split_once('/').unwrap();
     let package = *resolve.package_names.iter().find(|(name, _)| name.to_string().starts_with(package)).unwrap().1;
     let world = resolve.select_world(&[package], None).unwrap();
@@ -29,6 +35,14 @@ pub(crate) fn foreign_component(wit: &str, core: &str) -> Vec<u8> {
     let mut resolve = Resolve::default();
     let package = resolve.push_str("test.wit", wit).unwrap();
     let world = resolve.select_world(&[package], None).unwrap();
+    wrap(&resolve, world, core)
+}
+
+/// Wraps a core module into a component of a world given as WIT text that may include those of `wit/`.
+pub(crate) fn wider_component(wit: &str, core: &str) -> Vec<u8> {
+    let mut resolve = contracts();
+    let package = resolve.push_str("test.wit", wit).unwrap();
+    let world = resolve.select_world(&[package], Some("guest")).unwrap();
     wrap(&resolve, world, core)
 }
 
@@ -75,7 +89,12 @@ pub(crate) fn adapter(imports: &str, body: &str) -> Vec<u8> {
 
 /// A flow whose `run` runs `body` and returns `{"kind":"test"}`.
 pub(crate) fn flow(imports: &str, body: &str) -> Vec<u8> {
-    let core = format!(
+    component("rote:flow/flow", &flow_module(imports, body))
+}
+
+/// The core module of [`flow`].
+pub(crate) fn flow_module(imports: &str, body: &str) -> String {
+    format!(
         r#"(module {imports} {PRELUDE}
           (func (export "describe") (result i32)
             (i32.store (i32.const 16) (i32.const 128)) (i32.store (i32.const 20) (i32.const 15))
@@ -85,8 +104,7 @@ pub(crate) fn flow(imports: &str, body: &str) -> Vec<u8> {
             (i32.store8 (i32.const 256) (i32.const 0))
             (i32.store (i32.const 264) (i32.const 128)) (i32.store (i32.const 268) (i32.const 15))
             (i32.const 256)))"#
-    );
-    component("rote:flow/flow", &core)
+    )
 }
 
 /// The same bytes each time; the tests need no secrets.

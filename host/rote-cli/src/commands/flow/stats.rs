@@ -56,6 +56,12 @@ impl Analytics {
     }
 }
 
+/// The share of runs that ended well, and how many of those only in part.
+fn success(one: &FlowStats) -> String {
+    let share = format!("{:.0} %", one.success_rate * 100.0);
+    if one.partial == 0 { share } else { format!("{share}, {} partial", one.partial) }
+}
+
 fn summary(all: &[FlowStats]) -> String {
     let time = |time: Option<u64>| time.map(milliseconds).unwrap_or_default();
     let rows: Vec<Vec<String>> = all
@@ -64,7 +70,7 @@ fn summary(all: &[FlowStats]) -> String {
             vec![
                 one.flow.clone(),
                 one.runs.to_string(),
-                format!("{:.0} %", one.success_rate * 100.0),
+                success(one),
                 time(one.p50_ms),
                 time(one.p95_ms),
                 count(one.tokens_saved),
