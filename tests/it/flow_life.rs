@@ -48,6 +48,25 @@ fn a_flow_is_linted_released_found_forked_and_bumped() {
 }
 
 #[test]
+fn a_workspace_is_exported_as_a_flow_and_as_its_source() {
+    let (home, _server) = crystallized();
+    let run = home.rote(&["export", "look.wasm", "--params", "project", "--release", "--workspace", "w"]);
+    assert_eq!(run.code, 0, "{run}");
+    let ran = home.rote(&["run", "./look.wasm", "project=beacon", "--quiet"]);
+    assert_eq!(ran.code, 0, "{ran}");
+    assert!(!ran.stderr.contains("done "), "{ran}");
+    let run = home.rote(&["export", "look-again.ts", "--params", "project", "--workspace", "w"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["flow", "build", "look-again.ts", "--out", "again.wasm"]).code, 0);
+    assert!(home.rote(&["decompile", "look"]).stdout.contains("listIssues"));
+    let refused = home.rote(&["export", "look.exe", "--workspace", "w"]);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert_eq!(home.rote(&["flow", "remove", "look"]).code, 10, "it is released");
+    assert_eq!(home.rote(&["flow", "remove", "look", "--force"]).code, 0);
+    assert_eq!(home.rote(&["run", "look", "project=beacon"]).code, 3);
+}
+
+#[test]
 fn a_blessing_lets_a_flow_delete_until_the_flow_changes() {
     let (home, _server) = crate::tracker();
     home.file(

@@ -66,6 +66,15 @@ impl App {
         Ok(self.flows_of_home()?.export(&self.flow_reference(flow)?, language, &self.absolute(path))?)
     }
 
+    /// Writes a copy of a flow's file.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such flow; General when the disk refuses.
+    pub fn copy_flow(&self, flow: &str, path: &Path) -> Result<(), AppError> {
+        let bytes = self.flows_of_home()?.bytes(&self.flow_reference(flow)?)?;
+        Ok(rote_home::write_atomic(&self.absolute(path), &bytes, rote_home::FileMode::Shared)?)
+    }
+
     /// Writes a wish for a flow into its workspace and returns it.
     ///
     /// # Errors

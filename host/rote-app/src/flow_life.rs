@@ -56,6 +56,14 @@ impl App {
         Ok(self.flows_of_home()?.unbless(&name(flow)?)?)
     }
 
+    /// Removes a flow; a released one with `force`.
+    ///
+    /// # Errors
+    /// `NotFound` when there is no such flow, Conflict when it is released.
+    pub fn remove_flow(&self, flow: &str, force: bool) -> Result<(), AppError> {
+        Ok(self.flows_of_home()?.remove(&name(flow)?, force)?)
+    }
+
     /// Returns what the runs of a flow were like, or of all flows.
     ///
     /// # Errors

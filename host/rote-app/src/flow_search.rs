@@ -19,13 +19,13 @@ pub struct SearchFlows {
 }
 
 impl App {
-    /// Releases a draft.
+    /// Releases a draft; with `force` in spite of what is wrong with it.
     ///
     /// # Errors
     /// `NotFound` for a flow or an adapter that is not there, `FingerprintMismatch` for an adapter that changed,
     /// Conflict when the flow is not fit to be released. Nothing is changed then.
-    pub async fn release_flow(&self, flow: &str) -> Result<Released, AppError> {
-        Ok(self.flows_of_home()?.release(&name(flow)?).await?)
+    pub async fn release_flow(&self, flow: &str, force: bool) -> Result<Released, AppError> {
+        Ok(self.flows_of_home()?.release(&name(flow)?, force).await?)
     }
 
     /// Finds flows by what somebody wants to do.

@@ -13,6 +13,7 @@ mod condition;
 mod demo;
 mod diff;
 mod explore;
+mod export;
 mod flow;
 mod init;
 mod inject;
@@ -121,6 +122,8 @@ pub enum Command {
     #[command(subcommand)]
     Flow(flow::Flow),
     Run(run::Run),
+    Export(export::Export),
+    Decompile(flow::Decompile),
     Bind(bind::Bind),
     RecordInvocation(record_invocation::RecordInvocation),
     #[command(subcommand)]
@@ -159,6 +162,8 @@ impl Command {
             Self::Diff(command) => command.run(context),
             Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
+            Self::Export(command) => command.run(context),
+            Self::Decompile(command) => command.run(context),
             Self::Bind(command) => command.run(context),
             Self::RecordInvocation(command) => command.run(context),
             Self::Audit(command) => command.run(context),

@@ -75,6 +75,12 @@ pub enum FlowError {
         /// Whether it is more than a draft.
         released: bool,
     },
+    /// A released flow is not removed by the way: others may run it by its digest.
+    #[error("flow `{flow}` is released, and other flows may run it")]
+    IsReleased {
+        /// The flow.
+        flow: FlowName,
+    },
     /// A file cannot be used as a flow.
     #[error("cannot use flow file `{}`", path.display())]
     File {

@@ -25,6 +25,7 @@ mod parameter;
 mod pending;
 mod recording;
 mod release;
+mod remove;
 mod repin;
 mod replay;
 mod run;

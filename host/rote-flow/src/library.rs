@@ -169,6 +169,14 @@ impl Flows {
         })
     }
 
+    /// Returns the whole file of a flow.
+    ///
+    /// # Errors
+    /// It does not exist, or its file is no intact flow.
+    pub fn bytes(&self, reference: &FlowReference) -> Result<Vec<u8>, FlowError> {
+        Ok(self.load(reference)?.1.bytes().to_vec())
+    }
+
     /// Reads and verifies a flow.
     pub(crate) fn load(&self, reference: &FlowReference) -> Result<(PathBuf, Package), FlowError> {
         let path = self.path_of(reference);

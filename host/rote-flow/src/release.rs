@@ -33,16 +33,20 @@ pub struct Released {
 }
 
 impl Flows {
-    /// Releases a draft. One that is released already stays as it is.
+    /// Releases a draft. One that is released already stays as it is. With `force` what is wrong with it is written
+    /// down with the release and stops nothing.
     ///
     /// # Errors
     /// What [`Flows::release_checks`] finds, or a file, the index or the journal refused. The draft is then as it was.
-    pub async fn release(&self, name: &FlowName) -> Result<Released, FlowError> {
+    pub async fn release(&self, name: &FlowName, force: bool) -> Result<Released, FlowError> {
         let (path, draft) = self.load(&FlowReference::Name(name.clone()))?;
         if draft.frontmatter.status == FlowStatus::Released {
             return self.released_before(name, path, &draft);
         }
-        self.release_checks(&draft).await?;
+        let violations = self.release_violations(&draft).await?;
+        if !violations.is_empty() && !force {
+            return Err(FlowError::NotReleasable { flow: name.clone(), problems: violations });
+        }
         let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
         let released = draft.with_frontmatter(frontmatter)?;
         let guard = self.lock_flows()?;
@@ -52,7 +56,7 @@ impl Flows {
         }
         self.announce_change()?;
         write_durable(&path, released.bytes(), FileMode::Private)?;
-        if let Err(error) = self.publish(name, &draft, &released) {
+        if let Err(error) = self.publish(name, &draft, &released, &violations) {
             // The draft comes back first: the marker stays until the index has it too.
             write_durable(&path, draft.bytes(), FileMode::Private)?;
             if self.index_draft(name).is_ok() {
@@ -62,7 +66,7 @@ impl Flows {
         }
         self.settle_change()?;
         drop(guard);
-        let mut notes = Vec::new();
+        let mut notes: Vec<String> = violations.iter().map(|one| format!("released in spite of {one}")).collect();
         if self.parts.home.flow_permissions_file(name).exists() {
             notes.push(format!(
                 "releasing changed the flow's digest, so its blessing no longer counts: rote flow bless {name}"
@@ -79,20 +83,31 @@ impl Flows {
     /// [`FlowError::MissingAdapters`] or `FingerprintMismatch` when it could not be run here,
     /// [`FlowError::NotReleasable`] with everything that its frontmatter lacks and every error that lint finds.
     pub async fn release_checks(&self, package: &Package) -> Result<(), FlowError> {
+        match self.release_violations(package).await? {
+            problems if problems.is_empty() => Ok(()),
+            problems => Err(FlowError::NotReleasable { flow: package.frontmatter.name.clone(), problems }),
+        }
+    }
+
+    /// What speaks against a release and can be overruled.
+    async fn release_violations(&self, package: &Package) -> Result<Vec<String>, FlowError> {
         let path = self.file(&package.frontmatter.name);
         self.check_adapters(package, &path)?;
         let mut problems = frontmatter_problems(&package.frontmatter);
         let linted = self.lint(package, &LintOptions { path: Some(path), ..LintOptions::default() }).await?;
         let errors = linted.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
         problems.extend(errors.map(|one| format!("{} at {}: {}", one.code, one.position, one.message)));
-        match problems.is_empty() {
-            true => Ok(()),
-            false => Err(FlowError::NotReleasable { flow: package.frontmatter.name.clone(), problems }),
-        }
+        Ok(problems)
     }
 
     /// Tells index and journal.
-    fn publish(&self, name: &FlowName, draft: &Package, released: &Package) -> Result<(), FlowError> {
+    fn publish(
+        &self,
+        name: &FlowName,
+        draft: &Package,
+        released: &Package,
+        violations: &[String],
+    ) -> Result<(), FlowError> {
         match self.search_index().exists() {
             true => self.index_flows(std::slice::from_ref(name))?,
             false => drop(self.write_index(None)?),
@@ -102,6 +117,7 @@ impl Flows {
             "version": released.frontmatter.version,
             "sha256": released.digest(),
             "draft_sha256": draft.digest(),
+            "violations": violations,
         });
         let event = NewEvent { kind: "flow.released", effect: None, body };
         self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;

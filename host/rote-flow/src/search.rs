@@ -178,7 +178,7 @@ impl Flows {
         Ok(SearchResults { words: ranking.words, misspelt: ranking.misspelt, items, notes })
     }
 
-    /// Mends the index after a change whose process was killed before the index had it.
+    /// Mends the index after a change whose process was killed before the index had it, or that was made by hand.
     fn catch_up(&self, notes: &mut Vec<String>) -> Result<(), FlowError> {
         if self.change_marker().exists() {
             let _guard = self.lock_flows()?;
@@ -186,6 +186,17 @@ impl Flows {
             if self.change_marker().exists() {
                 self.mend_index()?;
                 notes.push("a change of a flow had been interrupted; the search index was mended".to_owned());
+            }
+        } else if self.search_index().exists() && self.folder_changed() {
+            let _guard = self.lock_flows()?;
+            let report = self.mend_index()?;
+            let moved = report.added.len() + report.removed.len();
+            match report.reason {
+                Some(reason) => notes.push(format!("the search index was written anew: {reason}")),
+                None if moved > 0 => {
+                    notes.push(format!("flows had come or gone: the search index was mended ({moved})"))
+                }
+                None => {}
             }
         }
         Ok(())

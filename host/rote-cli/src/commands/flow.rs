@@ -11,6 +11,7 @@ mod lint;
 mod list;
 mod pending;
 mod release;
+mod remove;
 mod repin;
 mod schema;
 mod score;
@@ -21,6 +22,8 @@ mod validate;
 
 pub(super) use author::Lang;
 use clap::Subcommand;
+pub(super) use derive::Decompile;
+pub(super) use template::recorded_parameter;
 
 use crate::context::Context;
 use crate::error::Result;
@@ -55,6 +58,7 @@ pub enum Flow {
     Repin(repin::Repin),
     Schema(schema::Schema),
     Release(release::Release),
+    Remove(remove::Remove),
     Search(search::Search),
     Index(index::Index),
     Infer(infer::Infer),
@@ -87,6 +91,7 @@ impl Flow {
             Self::Repin(command) => command.run(context, ui),
             Self::Schema(command) => command.run(context),
             Self::Release(command) => command.run(context),
+            Self::Remove(command) => command.run(context),
             Self::Search(command) => command.run(context, ui),
             Self::Index(command) => command.run(context),
             Self::Infer(command) => command.run(context),

@@ -25,6 +25,7 @@ impl Classify for FlowError {
             Self::Analytics { .. } | Self::Index { .. } => ErrorKind::General,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Exists { .. }
+            | Self::IsReleased { .. }
             | Self::NotAFlow { .. }
             | Self::Tampered
             | Self::Malformed { .. }
@@ -97,6 +98,7 @@ impl Classify for FlowError {
             Self::NoTool { adapter, tool, .. } => format!("rote probe {adapter} '{tool}'"),
             Self::Wrap { .. } => "cargo build --release --target wasm32-unknown-unknown".to_owned(),
             Self::OtherRun { flow, .. } | Self::NestedFlow { flow, .. } => format!("rote flow info {flow}"),
+            Self::IsReleased { flow } => format!("rote flow remove {flow} --force"),
             Self::Blessing { flow, .. } => format!("rote flow bless {flow}"),
             Self::NotReleasable { flow, .. } => format!("rote flow info {flow}"),
             Self::ChangedMeanwhile { flow } => format!("rote flow release {flow}"),

@@ -5,8 +5,9 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
 
-use rote_home::{FileMode, LockGuard, create_private_dir, lock, remove_dir, remove_file, write_atomic};
+use rote_home::{FileMode, LockGuard, create_private_dir, lock, read_capped, remove_dir, remove_file, write_atomic};
 use rote_types::FlowName;
 use serde::Serialize;
 
@@ -16,6 +17,10 @@ use crate::{FlowError, Flows};
 
 /// The marker of a change under way, in the index's folder.
 const MARKER: &str = "pending";
+/// When the folder of flows was last changed when the index was last compared with it, in nanoseconds since 1970.
+const SEEN: &str = "seen";
+/// Most bytes of that file.
+const SEEN_BYTES: u64 = 64;
 
 /// A flow file that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -82,6 +87,7 @@ impl Flows {
             Err(error) if self.search_index().exists() => return self.write_index(Some(reason(&error))),
             Err(_) => return self.write_index(Some("there was none".to_owned())),
         };
+        let changed_at = self.folder_changed_at();
         let mut indexed: BTreeMap<FlowName, FlowDocument> =
             indexed.into_iter().map(|document| (document.name.clone(), document)).collect();
         let mut report = IndexReport::default();
@@ -110,12 +116,14 @@ impl Flows {
             self.search_index().update(&changed, &report.removed)?;
         }
         self.settle_change()?;
+        self.note_folder(changed_at)?;
         Ok(report)
     }
 
     /// As [`Flows::rebuild_index`], for a holder of the lock.
     pub(crate) fn write_index(&self, reason: Option<String>) -> Result<IndexReport, FlowError> {
         let mut report = IndexReport { rebuilt: true, reason, ..IndexReport::default() };
+        let changed_at = self.folder_changed_at();
         let mut documents = Vec::new();
         for name in self.names()? {
             match self.document(&name) {
@@ -125,6 +133,7 @@ impl Flows {
         }
         report.flows = documents.len();
         self.search_index().rebuild(&documents)?;
+        self.note_folder(changed_at)?;
         Ok(report)
     }
 
@@ -163,6 +172,27 @@ impl Flows {
         match self.change_marker().exists() {
             true => Ok(remove_file(&self.change_marker())?),
             false => Ok(()),
+        }
+    }
+
+    /// Whether flows came or went since the index was compared with the folder: by rote itself, which tells the
+    /// index, or by hand.
+    pub(super) fn folder_changed(&self) -> bool {
+        let path = self.parts.home.flow_index_dir().join(SEEN);
+        let seen = read_capped(&path, SEEN_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        seen != self.folder_changed_at().map(|at| at.to_string())
+    }
+
+    fn folder_changed_at(&self) -> Option<u128> {
+        let changed = self.parts.home.flows_dir().metadata().ok()?.modified().ok()?;
+        Some(changed.duration_since(UNIX_EPOCH).ok()?.as_nanos())
+    }
+
+    fn note_folder(&self, changed_at: Option<u128>) -> Result<(), FlowError> {
+        let path = self.parts.home.flow_index_dir().join(SEEN);
+        match changed_at {
+            Some(at) => Ok(write_atomic(&path, at.to_string().as_bytes(), FileMode::Private)?),
+            None => Ok(()),
         }
     }
 

@@ -70,7 +70,7 @@ async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
     assert!(names(&search(&fixture, "report")).is_empty());
     let all = SearchRequest { scope: Scope::All, ..request("report") };
     assert_eq!(names(&fixture.flows.search(&all).unwrap()), ["report"]);
-    let released = fixture.flows.release(&flow("report")).await.unwrap();
+    let released = fixture.flows.release(&flow("report"), false).await.unwrap();
     assert!(!released.already && released.draft_sha256.is_some_and(|draft| draft != released.sha256));
     let found = search(&fixture, "report");
     assert!(found.notes.is_empty(), "the release told the index: {:?}", found.notes);
@@ -87,8 +87,8 @@ async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
 async fn releasing_twice_changes_nothing_and_says_so() {
     let fixture = Fixture::new();
     draft(&fixture).await;
-    let first = fixture.flows.release(&flow("report")).await.unwrap();
-    let second = fixture.flows.release(&flow("report")).await.unwrap();
+    let first = fixture.flows.release(&flow("report"), false).await.unwrap();
+    let second = fixture.flows.release(&flow("report"), false).await.unwrap();
     assert!(second.already);
     assert_eq!((second.sha256, second.draft_sha256), (first.sha256, None));
     assert_eq!(events(&fixture, "flow.released"), 1);
@@ -106,26 +106,71 @@ async fn a_release_that_fails_leaves_the_draft() {
     let index = fixture.home.flow_index_dir();
     rote_home::remove_dir(&index).unwrap();
     std::os::unix::fs::symlink("/nowhere", &index).unwrap();
-    fixture.flows.release(&flow("report")).await.unwrap_err();
+    fixture.flows.release(&flow("report"), false).await.unwrap_err();
     assert_eq!(rote_home::read_capped(&path, 1 << 26).unwrap(), before);
     assert_eq!(events(&fixture, "flow.released"), 0);
     remove_file(&index).unwrap();
-    assert!(!fixture.flows.release(&flow("report")).await.unwrap().already);
+    assert!(!fixture.flows.release(&flow("report"), false).await.unwrap().already);
 }
 
 #[tokio::test]
 async fn what_is_not_fit_is_not_released() {
     let fixture = Fixture::new();
     let path = write(&fixture, "empty", FlowStatus::Draft, " ", &[]);
-    let error = fixture.flows.release(&flow("empty")).await.unwrap_err();
+    let error = fixture.flows.release(&flow("empty"), false).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert!(error.to_string().contains("it has no description"), "{error}");
     let package = Package::read(rote_home::read_capped(&path, 1 << 26).unwrap()).unwrap();
     assert_eq!(package.frontmatter.status, FlowStatus::Draft);
     draft(&fixture).await;
     fixture.adapters.remove(&id()).unwrap();
-    let error = fixture.flows.release(&flow("report")).await.unwrap_err();
+    let error = fixture.flows.release(&flow("report"), false).await.unwrap_err();
     assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_not_fit_is_released_when_a_person_insists_and_the_journal_says_so() {
+    let fixture = Fixture::new();
+    write(&fixture, "empty", FlowStatus::Draft, " ", &[]);
+    let released = fixture.flows.release(&flow("empty"), true).await.unwrap();
+    assert!(released.notes.iter().any(|note| note.contains("it has no description")), "{:?}", released.notes);
+    assert_eq!(events(&fixture, "flow.released"), 1);
+}
+
+#[tokio::test]
+async fn a_removed_flow_is_not_found_and_a_released_one_is_removed_with_force_only() {
+    let fixture = Fixture::new();
+    draft(&fixture).await;
+    fixture.flows.release(&flow("report"), false).await.unwrap();
+    assert_eq!(names(&search(&fixture, "report")), ["report"]);
+    let error = fixture.flows.remove(&flow("report"), false).unwrap_err();
+    assert!(matches!(error, FlowError::IsReleased { .. }) && error.kind() == ErrorKind::Conflict, "{error}");
+    fixture.flows.remove(&flow("report"), true).unwrap();
+    assert!(!fixture.home.flow_dir(&flow("report")).exists());
+    let found = search(&fixture, "report");
+    assert!(found.items.is_empty() && found.notes.is_empty(), "{:?}", found.notes);
+    assert_eq!(events(&fixture, "flow.removed"), 1);
+    let error = fixture.flows.remove(&flow("report"), true).unwrap_err();
+    assert!(matches!(error, FlowError::NoFlow { .. }), "{error}");
+    // A damaged one goes as well.
+    let path = write(&fixture, "broken", FlowStatus::Draft, "Is broken", &[]);
+    rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();
+    fixture.flows.remove(&flow("broken"), false).unwrap();
+    assert!(fixture.flows.list().unwrap().is_empty());
+}
+
+#[test]
+fn a_flow_that_was_copied_into_the_folder_is_found() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    let before = names(&search(&fixture, "penguins")).len();
+    write(&fixture, "count-penguins", FlowStatus::Released, "Counts penguins", &[]);
+    let found = search(&fixture, "penguins");
+    assert_eq!((before, names(&found)), (0, vec!["count-penguins"]));
+    assert!(found.notes.iter().any(|note| note.contains("come or gone")), "{:?}", found.notes);
+    assert!(search(&fixture, "penguins").notes.is_empty(), "it is told once");
+    rote_home::remove_dir(&fixture.home.flow_dir(&flow("count-penguins"))).unwrap();
+    assert!(search(&fixture, "penguins").items.is_empty());
 }
 
 #[test]
@@ -244,7 +289,7 @@ async fn equal_flows_are_ordered_by_their_runs() {
 async fn a_flow_whose_adapter_is_gone_or_changed_says_so() {
     let fixture = Fixture::new();
     draft(&fixture).await;
-    fixture.flows.release(&flow("report")).await.unwrap();
+    fixture.flows.release(&flow("report"), false).await.unwrap();
     fixture.install(&super::support::SHOP.replace("\"limit\"", "\"most\""));
     let hit = search(&fixture, "report").items.remove(0);
     assert_eq!(

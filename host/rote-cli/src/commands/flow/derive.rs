@@ -99,7 +99,7 @@ pub struct Decompile {
 }
 
 impl Decompile {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(in crate::commands) fn run(self, context: &Context) -> Result<Report> {
         let app = context.app()?;
         let text = app.decompile(&self.flow)?;
         match self.output {

@@ -15,11 +15,14 @@ use crate::ui::Report;
 pub struct Release {
     /// Its name
     flow: String,
+    /// Release it in spite of what lint finds; the journal keeps what that was
+    #[arg(short, long)]
+    force: bool,
 }
 
 impl Release {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let done = context.block_on(context.app()?.release_flow(&self.flow))??;
+        let done = context.block_on(context.app()?.release_flow(&self.flow, self.force))??;
         let rows = [("file", done.path.display().to_string()), ("digest", done.sha256.to_string())];
         let head = match done.already {
             true => format!("{} {} is released already", done.name, done.version),

@@ -59,14 +59,9 @@ impl Template {
 
 impl Create {
     fn run(self, context: &Context) -> Result<Report> {
-        let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
-            Some(("", _)) => Err(usage(format!("`{word}` has no name"), "--param NAME=VALUE, the recorded value")),
-            Some((name, value)) => Ok((name.to_owned(), Some(value.to_owned()))),
-            None => Ok((word.clone(), None)),
-        });
         let wish = Crystallize {
             name: self.name,
-            parameters: parameters.collect::<Result<_>>()?,
+            parameters: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
             description: self.description,
             result: self.result,
             skip: self.skip,
@@ -77,6 +72,15 @@ impl Create {
         let text = text(&made);
         let run = format!("rote run {}{}", made.frontmatter.name, parameter_words(&made));
         Ok(Report::new(&made, text).next(run))
+    }
+}
+
+/// Reads a parameter: a name, and the recorded value that it stands for unless it is an argument's name.
+pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<(String, Option<String>)> {
+    match word.split_once('=') {
+        Some(("", _)) => Err(usage(format!("`{word}` has no name"), "--param NAME=VALUE, the recorded value")),
+        Some((name, value)) => Ok((name.to_owned(), Some(value.to_owned()))),
+        None => Ok((word.to_owned(), None)),
     }
 }
 
