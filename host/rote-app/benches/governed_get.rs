@@ -61,6 +61,7 @@ fn app(home: &std::path::Path, url: &str, runtime: &Runtime) -> App {
         directory: None,
         environment: Arc::new(BTreeMap::new()),
         keyring: false,
+        instances: None,
     };
     let app = App::new(config);
     let wish = AdapterNew {

@@ -45,6 +45,10 @@ impl App {
     /// Returns an application that has opened nothing yet.
     #[must_use]
     pub fn new(config: AppConfig) -> Self {
+        if let Some(instances) = config.instances {
+            // A second application of one process keeps the engine of the first.
+            let _counts = rote_runtime::set_instances(instances);
+        }
         Self {
             config,
             clock: Arc::new(SystemClock),

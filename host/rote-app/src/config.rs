@@ -17,4 +17,6 @@ pub struct AppConfig {
     pub environment: Arc<BTreeMap<String, String>>,
     /// Keep the machine key of the vault in the operating system's keyring.
     pub keyring: bool,
+    /// How many sandboxes fit into the process at once, 1 to 10,000; 128 when absent.
+    pub instances: Option<u32>,
 }

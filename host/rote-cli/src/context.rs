@@ -58,6 +58,7 @@ impl Context {
             directory: self.environment.directory.clone(),
             environment: Arc::clone(&self.environment.variables),
             keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
+            instances: self.environment.get("ROTE_INSTANCES").and_then(|count| count.parse().ok()),
         };
         Ok(self.app.get_or_init(|| App::new(config)))
     }

@@ -34,11 +34,13 @@ pub enum Input {
 }
 
 /// Every variable that rote itself reads, with its meaning; credentials are read by the names in manifests.
-pub const VARIABLES: [(&str, &str); 5] = [
+pub const VARIABLES: [(&str, &str); 7] = [
     ("ROTE_HOME", "where everything is kept; default ~/.rote"),
     ("ROTE_WORKSPACE", "the workspace, when -w is not given"),
     ("ROTE_OUTPUT_MODE", "`structured` is the same as --json"),
     ("ROTE_LOG", "what is logged to stderr, such as `rote_gate=debug`"),
+    ("ROTE_KEY_SOURCE", "`keyring` keeps the vault's key in the system's keyring; default a file"),
+    ("ROTE_INSTANCES", "how many sandboxes fit at once, 1 to 10,000; default 128"),
     ("NO_COLOR", "any value turns colour off"),
 ];
 

@@ -23,11 +23,24 @@ const IDLE_TICKS: u32 = 100;
 const GUEST_STACK: usize = 1 << 20;
 /// Stack of the fiber that guest and host functions share; the host has the rest for itself.
 const FIBER_STACK: usize = 4 << 20;
-/// Component instances that fit at once. Setting up the pool costs a system call per stack, which every command
-/// pays (1,000 of them took 10 ms); one process runs at most a few dozen at a time.
-const POOLED_INSTANCES: u32 = 128;
+/// Component instances that fit at once, unless a process asks for more. Setting up the pool costs a system call per
+/// stack, which every command pays (1,000 of them took 10 ms); one command runs at most a few dozen at a time.
+const DEFAULT_INSTANCES: u32 = 128;
+/// Most instances that a process can ask for: each reserves 4 GiB of addresses, of which there are 128 TiB.
+const MOST_INSTANCES: u32 = 10_000;
+
+/// What this process asked for; empty for the default.
+static INSTANCES_ASKED: OnceLock<u32> = OnceLock::new();
+
+/// Sets how many component instances fit into this process at once: 1 to 10,000, else the nearest; 128 when nobody
+/// sets it. Counts until the engine starts, which the first component does; returns whether it still counted.
+pub fn set_instances(count: u32) -> bool {
+    !EngineHandle::is_started() && INSTANCES_ASKED.set(count.clamp(1, MOST_INSTANCES)).is_ok()
+}
 /// Bytes of a finished instance's memory that are wiped and kept instead of unmapped.
 const KEEP_RESIDENT: usize = 256 << 10;
+
+static ENGINE: OnceLock<EngineHandle> = OnceLock::new();
 
 /// The engine with its clock.
 #[derive(Debug)]
@@ -39,9 +52,12 @@ pub(crate) struct EngineHandle {
 }
 
 impl EngineHandle {
+    fn is_started() -> bool {
+        ENGINE.get().is_some()
+    }
+
     /// Returns the process's engine.
     pub(crate) fn get() -> Result<&'static Self, LoadError> {
-        static ENGINE: OnceLock<EngineHandle> = OnceLock::new();
         static MAKING: Mutex<()> = Mutex::new(());
         if let Some(handle) = ENGINE.get() {
             return Ok(handle);
@@ -112,11 +128,12 @@ fn configuration() -> Config {
 fn pool() -> PoolingAllocationConfig {
     let mut pool = PoolingAllocationConfig::new();
     let per_component = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-    pool.total_component_instances(POOLED_INSTANCES)
-        .total_core_instances(4 * POOLED_INSTANCES)
-        .total_memories(POOLED_INSTANCES)
-        .total_tables(2 * POOLED_INSTANCES)
-        .total_stacks(POOLED_INSTANCES)
+    let instances = *INSTANCES_ASKED.get_or_init(|| DEFAULT_INSTANCES);
+    pool.total_component_instances(instances)
+        .total_core_instances(4 * instances)
+        .total_memories(instances)
+        .total_tables(2 * instances)
+        .total_stacks(instances)
         .max_core_instances_per_component(per_component(INSTANCES))
         .max_memories_per_component(per_component(MEMORIES))
         .max_tables_per_component(per_component(TABLES))
@@ -213,6 +230,12 @@ mod tests {
         let one = EngineHandle::get().unwrap();
         let two = EngineHandle::get().unwrap();
         assert!(std::ptr::eq(one, two) && Engine::same(&one.engine, &two.engine));
+    }
+
+    #[test]
+    fn the_number_of_instances_is_fixed_once_the_engine_runs() {
+        EngineHandle::get().unwrap();
+        assert!(!set_instances(1_000));
     }
 
     #[test]

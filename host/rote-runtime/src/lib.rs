@@ -27,6 +27,7 @@ mod tools;
 mod world;
 
 pub use adapter::CallOutcome;
+pub use engine::set_instances;
 pub use error::{LimitKind, LoadError, Problem, RunError};
 pub use flow::{FlowOutcome, FlowRun};
 pub use jq::SandboxedJq;

@@ -10,6 +10,7 @@
 )]
 
 mod arguments;
+mod foreign;
 mod httpbin;
 mod prism;
 mod rote;
@@ -44,6 +45,15 @@ enum Peer {
         #[arg(long, default_value_t = 100)]
         percent: usize,
     },
+    /// Build and run flows made by componentize-py and componentize-js.
+    Foreign {
+        /// The program `componentize-py`.
+        #[arg(long)]
+        python: PathBuf,
+        /// The folder `node_modules` with componentize-js.
+        #[arg(long)]
+        node_modules: PathBuf,
+    },
     /// Check encodings, authentication, redirects and status codes against httpbin.
     Httpbin {
         /// Where it listens.
@@ -57,6 +67,7 @@ fn main() -> anyhow::Result<()> {
     let rote = rote::Rote::new(&arguments.rote)?;
     match arguments.peer {
         Peer::Prism { spec, url, most, percent } => prism::check(&rote, &prism::Plan { spec, url, most, percent }),
+        Peer::Foreign { python, node_modules } => foreign::check(&rote, &foreign::Toolchains { python, node_modules }),
         Peer::Httpbin { url } => httpbin::check(&rote, &url),
     }
 }

@@ -34,16 +34,16 @@ impl Rote {
         self.home.path()
     }
 
+    /// Prepares a command in this home.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(arguments).env("ROTE_HOME", self.home.path()).env("ROTE_WORKSPACE", "peers").stdin(Stdio::null());
+        command
+    }
+
     /// Runs a command with `--json` and returns its outcome whatever the exit code.
     pub(crate) fn run(&self, arguments: &[&str]) -> Result<Outcome> {
-        let output = Command::new(&self.binary)
-            .args(arguments)
-            .arg("--json")
-            .env("ROTE_HOME", self.home.path())
-            .env("ROTE_WORKSPACE", "peers")
-            .stdin(Stdio::null())
-            .output()
-            .context("cannot start the binary")?;
+        let output = self.command(arguments).arg("--json").output().context("cannot start the binary")?;
         let text = String::from_utf8_lossy(&output.stdout);
         let envelope = serde_json::from_str(text.trim()).with_context(|| {
             format!("no envelope from {arguments:?}: {text} {}", String::from_utf8_lossy(&output.stderr))

@@ -1,0 +1,215 @@
+//! What many runs at once cost, end to end: flow, adapter, gate, journal, workspace, loopback server.
+//!
+//! `LIVE` runs are held in the middle of a call, to see what a live one weighs; then `AT_ONCE` runs start together, to see
+//! how the slowest fares against a lone one. `cargo bench -p rote-app --bench load`.
+#![expect(
+    clippy::print_stdout,
+    clippy::disallowed_methods,
+    reason = "a benchmark prints, makes its own files and reads its own memory"
+)]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use rote_app::{AdapterNew, App, AppConfig, Build, FlowRan, NoObserver, RunFlow};
+use rote_types::RunLimits;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+
+/// Runs that are held at the same time; each is an instance of the flow and one of the adapter.
+const LIVE: usize = 1_000;
+/// Runs that start together.
+const AT_ONCE: usize = 320;
+/// Lone runs whose median is the baseline.
+const ALONE: usize = 50;
+
+const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "bench", "version": "1"},
+  "paths": {"/item": {"get": {"operationId": "item", "responses": {"200": {"description": "one item"}}}}}}"#;
+const SCRIPT: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: look
+ * description: Looks at one item.
+ * adapters:
+ *   bench: {tools: [item]}
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+export default async function main() {
+  const rote = await Rote.workspace("look");
+  const answer = await rote.adapter("bench").call("item", {});
+  return { id: answer.id };
+}
+"#;
+
+/// Answers with a small document, at once or when it is told to.
+#[derive(Default)]
+struct Server {
+    waiting: AtomicUsize,
+    hold: std::sync::atomic::AtomicBool,
+    go: Notify,
+}
+
+impl Server {
+    async fn start() -> (Arc<Self>, String) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = Arc::new(Self::default());
+        let serving = Arc::clone(&server);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(Arc::clone(&serving).answer(stream));
+            }
+        });
+        (server, url)
+    }
+
+    async fn answer(self: Arc<Self>, mut stream: TcpStream) {
+        const REPLY: &[u8] =
+            b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 8\r\n\r\n{\"id\":1}";
+        let mut request = Vec::new();
+        while let Ok(1..) = stream.read_buf(&mut request).await {
+            if !request.ends_with(b"\r\n\r\n") {
+                continue;
+            }
+            request.clear();
+            let go = self.go.notified();
+            if self.hold.load(Ordering::SeqCst) {
+                self.waiting.fetch_add(1, Ordering::SeqCst);
+                go.await;
+            }
+            if stream.write_all(REPLY).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+async fn app(folder: &Path, url: &str) -> App {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file of the benchmark's own");
+        path
+    };
+    let app = App::new(AppConfig {
+        home: folder.join("home"),
+        workspace: None,
+        directory: None,
+        environment: Arc::new(BTreeMap::new()),
+        keyring: false,
+        instances: Some(2 * u32::try_from(LIVE).expect("a small number") + 100),
+    });
+    let wish = AdapterNew {
+        id: "bench".to_owned(),
+        spec: write("bench.json", DOCUMENT).to_string_lossy().into_owned(),
+        base_url: Some(url.to_owned()),
+        name: None,
+        dry_run: false,
+        replace: false,
+        strict: false,
+    };
+    app.adapter_new(wish).await.expect("the adapter is made");
+    app.build_flow(&Build { path: write("main.ts", SCRIPT), output: None }).expect("the flow is built");
+    app
+}
+
+async fn run(app: &App) -> Duration {
+    let start = Instant::now();
+    let wish = RunFlow {
+        flow: Some("look".to_owned()),
+        parameters: Vec::new(),
+        dry_run: false,
+        confirm: Vec::new(),
+        resume: None,
+        retry: Vec::new(),
+        record: None,
+        limits: RunLimits { total: Duration::from_secs(600), ..RunLimits::default() },
+    };
+    match app.run_flow(wish, Arc::new(NoObserver)).await.expect("the run ends well") {
+        FlowRan::Done(report) => assert_eq!(report.steps.len(), 1),
+        FlowRan::Dry(_) => unreachable!("it was no dry run"),
+    }
+    start.elapsed()
+}
+
+/// Resident memory of this process in MiB.
+fn resident() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").expect("Linux");
+    let pages: f64 = statm.split(' ').nth(1).and_then(|pages| pages.parse().ok()).expect("a number");
+    pages * 4096.0 / f64::from(1 << 20)
+}
+
+async fn live(app: &Arc<App>, server: &Arc<Server>) {
+    let before = resident();
+    server.hold.store(true, Ordering::SeqCst);
+    let start = Instant::now();
+    let runs: Vec<_> = (0..LIVE)
+        .map(|_| {
+            let app = Arc::clone(app);
+            tokio::spawn(async move { run(&app).await })
+        })
+        .collect();
+    while server.waiting.load(Ordering::SeqCst) < LIVE {
+        assert!(start.elapsed() < Duration::from_secs(300), "only {:?} runs are live", server.waiting);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let (during, took) = (resident(), start.elapsed());
+    server.hold.store(false, Ordering::SeqCst);
+    server.go.notify_waiters();
+    for run in runs {
+        run.await.expect("no run panics");
+    }
+    let each = (during - before) / LIVE as f64;
+    println!(
+        "{LIVE} live runs ({} instances): {during:.0} MiB resident, {each:.2} MiB each, {before:.0} MiB before; \
+         all in flight after {took:?}; goal: 1024 MiB",
+        2 * LIVE
+    );
+}
+
+async fn at_once(app: &Arc<App>) {
+    let mut alone = Vec::new();
+    for _ in 0..ALONE {
+        alone.push(run(app).await);
+    }
+    alone.sort_unstable();
+    let alone = alone[ALONE / 2];
+    let start = Instant::now();
+    let runs = (0..AT_ONCE).map(|_| {
+        let app = Arc::clone(app);
+        tokio::spawn(async move { run(&app).await })
+    });
+    let runs: Vec<_> = runs.collect();
+    let mut times: Vec<Duration> = join_all(runs).await.into_iter().map(|run| run.expect("no run panics")).collect();
+    let all = start.elapsed();
+    times.sort_unstable();
+    let (median, p99) = (times[AT_ONCE / 2], times[AT_ONCE * 99 / 100]);
+    println!(
+        "{AT_ONCE} runs at once: median {median:?}, p99 {p99:?}; alone {alone:?}: ratio {:.0}; {:.0} runs a second, \
+         {:.2} of what one after the other gives",
+        p99.as_secs_f64() / alone.as_secs_f64(),
+        AT_ONCE as f64 / all.as_secs_f64(),
+        AT_ONCE as f64 * alone.as_secs_f64() / all.as_secs_f64(),
+    );
+}
+
+fn main() {
+    // `cargo test --benches` builds this and must not wait for it.
+    if !std::env::args().any(|word| word == "--bench") {
+        return;
+    }
+    let executor = tokio::runtime::Runtime::new().expect("an executor");
+    executor.block_on(async {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (server, url) = Server::start().await;
+        let app = Arc::new(app(folder.path(), &url).await);
+        run(&app).await;
+        at_once(&app).await;
+        live(&app, &server).await;
+    });
+}
