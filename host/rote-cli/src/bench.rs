@@ -5,6 +5,7 @@
 
 mod measure;
 mod process;
+mod runs;
 
 use std::fmt;
 use std::time::Duration;

@@ -1,18 +1,20 @@
-//! What a search costs with 10,000 flows: `Flows::search` as a command makes it, reader opened, stored documents read,
-//! files of the hits looked at; against a scan of the same documents in memory, in the same run.
+//! What a search and a release cost with 10,000 flows: `Flows::search` as a command makes it, reader opened, stored documents read,
+//! files of the hits looked at; against a scan of the same documents in memory, in the same run. A release, with its
+//! checks, file, index and journal, against the same in a home of its own without other flows.
 //! `cargo bench --bench search`.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
 
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_flow::{
-    FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts, ParameterLine, RunContext, Scope,
-    SearchRequest, Stamp, Surface, ToolSource,
+    BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts,
+    ParameterLine, RunContext, Scope, SearchRequest, Stamp, Surface, ToolSource,
 };
 use rote_gate::{Gate, GateParts, Preview};
 use rote_govern::Verdict;
@@ -26,6 +28,8 @@ use serde_json::Value;
 const FLOWS: usize = 10_000;
 /// Searches whose percentiles are printed.
 const SEARCHES: usize = 1_000;
+/// Releases whose percentiles are printed.
+const RELEASES: usize = 100;
 
 const VERBS: [&str; 12] = [
     "list",
@@ -259,6 +263,33 @@ fn timed(intents: &[String], mut work: impl FnMut(&str)) -> (Duration, Duration)
     percentiles(intents.iter().map(measure).collect())
 }
 
+/// Builds drafts and releases them; returns median and 95th percentile of the releases.
+fn release(flows: &Flows, folder: &Path) -> (Duration, Duration) {
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("an executor");
+    let (plan, header) = (folder.join("plan.json"), folder.join("flow.yaml"));
+    std::fs::write(&plan, r#"{"version":1,"steps":[],"result":1}"#).expect("a file");
+    let times = (0..RELEASES).map(|number| {
+        let yaml = format!("name: fresh-{number}\ndescription: Counts fresh things\nversion: 0.1.0\n");
+        std::fs::write(&header, yaml).expect("a file");
+        let source = BuildSource::Plan { plan: plan.clone(), header: header.clone() };
+        let built = flows.build(&BuildRequest { source, output: None }).expect("a draft");
+        let start = Instant::now();
+        executor.block_on(flows.release(&built.frontmatter.name, false)).expect("a release");
+        start.elapsed()
+    });
+    percentiles(times.collect())
+}
+
+fn releases(library: &Flows, folder: &Path) {
+    let small = Home::open(folder.join("small")).expect("a home");
+    let (median, p95) = release(library, folder);
+    let (small_median, small_p95) = release(&flows(&small), folder);
+    println!(
+        "release among {FLOWS} flows: median {median:?}, p95 {p95:?}; among none: {small_median:?}, {small_p95:?}"
+    );
+    println!("ratio:  {:.2} (median)", median.as_secs_f64() / small_median.as_secs_f64());
+}
+
 fn search(criterion: &mut Criterion) {
     let directory = tempfile::tempdir().expect("a folder");
     let home = Home::open(directory.path().join("home")).expect("a home");
@@ -286,6 +317,7 @@ fn search(criterion: &mut Criterion) {
     println!("scan:   median {scan_median:?}, p95 {scan_p95:?} of the same");
     let ratio = median.as_secs_f64() / scan_median.as_secs_f64();
     println!("ratio:  search / scan = {ratio:.2} (median), goal: p95 below 1 ms");
+    releases(&flows, directory.path());
     let mut group = criterion.benchmark_group("flow_search");
     let mut next = intents.iter().cycle();
     group.bench_function("search_10k", |bencher| bencher.iter(|| find(next.next().expect("a cycle"))));

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::Measured;
 use super::process::{Took, median, program, rote, time};
 use crate::context::Context;
-use crate::demo::{DOCUMENT, TrackerServer};
+use crate::demo::DOCUMENT;
 use crate::error::{Result, io};
 use crate::ui::Ui;
 
@@ -30,23 +30,23 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
         ui.talk(&format!("installing {}", spec.display()));
         all.push(adapter_new(context, folder.path(), spec, runs.min(5))?);
     }
-    ui.talk("running a one-step flow");
-    all.push(one_step_run(folder.path(), &sample, runs)?);
+    ui.talk("running flows");
+    all.extend(super::runs::measure(folder.path(), &sample, runs)?);
     ui.talk("querying a 10 MB response");
     all.push(query(folder.path(), runs.min(10))?);
     Ok(all)
 }
 
 #[expect(clippy::disallowed_methods, reason = "files of the benchmark's own temporary folder, not of a home")]
-fn write(path: &Path, text: &str) -> Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| io(format!("cannot write {}", path.display()), &error))
 }
 
-fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
+pub(super) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
     tempfile::tempdir_in(folder).map_err(|error| io("cannot make a temporary home", &error))
 }
 
-fn text(path: &Path) -> Result<&str> {
+pub(super) fn text(path: &Path) -> Result<&str> {
     path.to_str().ok_or_else(|| AppError::new(ErrorKind::Usage, format!("`{}` is no text", path.display())).into())
 }
 
@@ -74,28 +74,6 @@ fn mib(bytes: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "exact below 2^52")]
     let bytes = bytes as f64;
     bytes / f64::from(1 << 20)
-}
-
-/// `rote run` of a one-step flow against the sample API, against `rote --version`.
-fn one_step_run(folder: &Path, sample: &Path, runs: u32) -> Result<Measured> {
-    let server = TrackerServer::start(0).map_err(|error| io("cannot serve the sample API", &error))?;
-    let home = fresh(folder)?;
-    let url = server.base_url();
-    let setup: [&[&str]; 5] = [
-        &["adapter", "new", "tracker", "--spec", text(sample)?, "--base-url", &url, "--yes"],
-        &["token", "set", "TRACKER_TOKEN", "demo-token"],
-        &["init", "bench"],
-        &["call", "tracker", "listProjects"],
-        &["flow", "template", "create", "--workspace", "bench", "--name", "one-step"],
-    ];
-    for arguments in setup {
-        time(&mut rote(home.path(), arguments)?)?;
-    }
-    let run = || time(&mut rote(home.path(), &["run", "one-step"])?);
-    run()?;
-    let took = median(runs, run)?;
-    let version = median(runs, || time(&mut rote(home.path(), &["--version"])?))?;
-    Ok(Measured::new("rote run, one step, warm", took.wall, "20 ms").against("rote --version", Some(version.wall)))
 }
 
 /// A jq query on a recorded response of about 10 MB, against jq on the same bytes.
