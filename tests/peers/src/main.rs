@@ -1,8 +1,9 @@
 //! Checks of the built binary against real servers that `.ci/run` has started.
 //!
 //! `prism` makes an adapter from a description, calls its operations with generated arguments against a Prism
-//! mock of the same description, and fails when Prism finds fault with a request. `httpbin` checks encodings,
-//! authentication, redirects and status codes. Not part of `cargo test`: these peers need npm and pip.
+//! mock of the same description, and fails when Prism finds fault with a request. `life` takes a flow through its
+//! whole life on such a mock and compares the transcript. `httpbin` checks encodings, authentication, redirects and
+//! status codes. Not part of `cargo test`: these peers need npm and pip.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -11,6 +12,7 @@
 
 mod arguments;
 mod httpbin;
+mod life;
 mod prism;
 mod rote;
 
@@ -44,6 +46,18 @@ enum Peer {
         #[arg(long, default_value_t = 100)]
         percent: usize,
     },
+    /// Take a flow through its whole life against Prism and compare the transcript.
+    Life {
+        /// The description that Prism serves: GitHub's, or a part of it.
+        #[arg(long)]
+        spec: PathBuf,
+        /// Where it listens.
+        #[arg(long)]
+        url: String,
+        /// Write the transcript down as the expected one instead of comparing it.
+        #[arg(long)]
+        update: bool,
+    },
     /// Check encodings, authentication, redirects and status codes against httpbin.
     Httpbin {
         /// Where it listens.
@@ -54,9 +68,10 @@ enum Peer {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let rote = rote::Rote::new(&arguments.rote)?;
+    let rote = || rote::Rote::new(&arguments.rote);
     match arguments.peer {
-        Peer::Prism { spec, url, most, percent } => prism::check(&rote, &prism::Plan { spec, url, most, percent }),
-        Peer::Httpbin { url } => httpbin::check(&rote, &url),
+        Peer::Prism { spec, url, most, percent } => prism::check(&rote()?, &prism::Plan { spec, url, most, percent }),
+        Peer::Life { spec, url, update } => life::check(&life::Plan { rote: arguments.rote, spec, url, update }),
+        Peer::Httpbin { url } => httpbin::check(&rote()?, &url),
     }
 }
