@@ -181,6 +181,23 @@ fn a_deletion_waits_for_the_token_that_fits_it() {
 }
 
 #[test]
+fn the_command_that_confirms_keeps_what_the_call_was_made_from() {
+    let (home, _server) = tracker();
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=beacon"]).code, 0);
+    let call = ["call", "tracker", "deleteIssue", "-t", "-p", "project=beacon", "-p", "number=@1{.[0].number}"];
+    let refused = home.rote(&call);
+    let hint =
+        r#"hint: rote call tracker deleteIssue '{"project":"beacon","number":"@1{.[0].number}"}' -t -w w --confirm "#;
+    let token = refused.stderr.split_once(hint).map(|(_, token)| token.trim().to_owned()).unwrap_or_default();
+    assert_eq!(token.len(), 16, "{refused}");
+    let written = r#"{"project":"beacon","number":"@1{.[0].number}"}"#;
+    let confirmed = ["call", "tracker", "deleteIssue", written, "-t", "-w", "w", "--confirm", &token];
+    assert_eq!(home.rote(&confirmed).code, 0);
+    let again = home.rote(&confirmed);
+    assert!(again.code == 5 && again.stderr.contains("; the confirm token was used at "), "{again}");
+}
+
+#[test]
 fn lists_in_the_policy_file_decide_and_a_typo_in_it_denies() {
     let (home, server) = tracker();
     let policy = home.home().join("adapters/tracker/config/policies.json");

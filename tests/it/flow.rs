@@ -104,7 +104,7 @@ fn a_changed_adapter_stops_a_flow_with_exit_7() {
           addComment: breaking (argument `number` does not take 37: 37 is not of type "string")
           listIssues: identical
 
-        hint: rote adapter info tracker
+        hint: rote flow repin greet
         --- exit 7
     "#]]
     .assert_eq(&(transcript + "\n"));

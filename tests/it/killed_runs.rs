@@ -1,6 +1,9 @@
 //! Runs of flows killed at every boundary and gone on with: no write happens twice, and one whose outcome nobody
 //! knows is asked about.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
 use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::json;
 
@@ -176,10 +179,10 @@ fn a_script_that_is_killed_anywhere_goes_on_without_writing_twice() {
 
 #[test]
 fn a_write_that_the_server_failed_at_is_repeated_only_when_a_person_says_so() {
-    let failed = std::sync::atomic::AtomicBool::new(false);
+    let failed = AtomicBool::new(false);
     let fails_once = move |one: &rote_testkit::Received| {
         let is_it = one.target == "/one" && text(&one.body).contains("\"tag\":\"broken\"");
-        match is_it && !failed.swap(true, std::sync::atomic::Ordering::SeqCst) {
+        match is_it && !failed.swap(true, SeqCst) {
             true => Script::Json(500, json!({ "error": "try again" })),
             false => Script::Json(200, json!({ "n": 1 })),
         }
@@ -195,4 +198,25 @@ fn a_write_that_the_server_failed_at_is_repeated_only_when_a_person_says_so() {
     assert_eq!(writes(&api, "broken"), (2, 1));
     let run = home.rote(&["run", "--resume", "latest"]);
     assert!(run.code == 3 && run.stderr.contains("every run ended well"), "{run}");
+}
+
+#[test]
+fn a_run_that_lost_its_server_goes_on_when_it_is_back() {
+    for script in [false, true] {
+        let away = Arc::new(AtomicBool::new(false));
+        let closed = Arc::clone(&away);
+        let (home, api) = ready_with(script, move |_| match closed.load(SeqCst) {
+            true => Script::Close,
+            false => Script::Json(200, json!({ "n": 1 })),
+        });
+        away.store(true, SeqCst);
+        for words in [&["run", "pair", "tag=lost"][..], &["run", "--resume", "latest"]] {
+            let run = home.rote(words);
+            assert_eq!(run.code, 8, "{run}");
+        }
+        away.store(false, SeqCst);
+        let run = home.rote(&["run", "--resume", "latest"]);
+        assert_eq!(run.code, 0, "{run}");
+        assert_eq!(writes(&api, "lost"), (1, 1));
+    }
 }

@@ -456,6 +456,7 @@ fn invocation(
         policy: Arc::clone(call.adapter.policy()),
         tool: Arc::clone(&call.tool),
         arguments: call.arguments.clone(),
+        template: (!call.uses.is_empty()).then(|| call.raw_arguments.clone()),
         pin: options.pin.clone(),
         workspace: Arc::clone(workspace),
         command: place.command,

@@ -278,4 +278,11 @@ impl Frontmatter {
         let required = self.parameters.get("required").and_then(Value::as_array);
         required.is_some_and(|names| names.iter().any(|required| required == name))
     }
+
+    /// Returns ` name=…` for each parameter that a run cannot do without: the rest of its command.
+    #[must_use]
+    pub fn blanks(&self) -> String {
+        let needed = self.parameter_schemas().filter(|(_, schema)| schema.get("default").is_none());
+        needed.filter(|(name, _)| self.is_required(name)).map(|(name, _)| format!(" {name}=…")).collect()
+    }
 }

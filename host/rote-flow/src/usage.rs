@@ -120,7 +120,7 @@ impl Sent<'_> {
                 Some("comes from an earlier answer and no recorded call shows that it fits".to_owned())
             }
             Self::Recorded(values) => values.iter().find_map(|value| fits(value)),
-            Self::Type(name) => wrong_type(schema, &[*name]).or_else(|| restricted(schema)),
+            Self::Type(name) => wrong_type(schema, &[*name]).or_else(|| restricted(schema, name)),
             Self::Parameter(parameter, declared) => {
                 let undeclared = || Some(format!("is parameter `{parameter}`, which has no schema"));
                 let Some(declared) = declared else { return undeclared() };
@@ -176,8 +176,48 @@ fn wrong_values(schema: &Value, declared: &Value, parameter: &str) -> Option<Str
 }
 
 /// Says which restriction keeps a value that is known by type only from being shown to fit.
-fn restricted(schema: &Value) -> Option<String> {
+fn restricted(schema: &Value, sent: &str) -> Option<String> {
     let keywords = ["enum", "const", "pattern", "oneOf", "anyOf", "allOf", "not", "$ref"];
-    let keyword = keywords.into_iter().find(|keyword| schema.get(keyword).is_some())?;
+    let keyword = keywords.into_iter().find(|keyword| match schema.get(keyword) {
+        None => false,
+        Some(choices) => !(matches!(*keyword, "anyOf" | "oneOf") && takes_any(choices, sent)),
+    })?;
     Some(format!("is restricted by `{keyword}` and is put together during the run"))
+}
+
+/// Whether one of the choices takes every value of a type and the others take none, as in `string or integer`:
+/// right for `anyOf` and for `oneOf`.
+fn takes_any(choices: &Value, sent: &str) -> bool {
+    let open = |choice: &&Value| wrong_type(choice, &[sent]).is_none();
+    let mut taking = choices.as_array().into_iter().flatten().filter(open);
+    let only = taking.next().filter(|_| taking.next().is_none());
+    only.is_some_and(|choice| choice.get("type").is_some() && restricted(choice, sent).is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn text_put_together_fits_a_choice_that_takes_all_text() {
+        let problem = |schema: Value| Sent::Type("string").problem(&json!({}), &schema);
+        for fits in [
+            json!({"type": "string"}),
+            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+            json!({"oneOf": [{"type": ["string", "null"]}, {"type": "integer"}]}),
+        ] {
+            assert_eq!(problem(fits), None);
+        }
+        for unsure in [
+            json!({"type": "string", "enum": ["a"]}),
+            json!({"anyOf": [{"type": "boolean"}, {"type": "integer"}]}),
+            json!({"anyOf": [{"type": "string", "pattern": "^a"}, {"type": "integer"}]}),
+            json!({"oneOf": [{"type": "string"}, {"type": "string"}]}),
+            json!({"oneOf": [{"type": "string"}, {}]}),
+        ] {
+            assert!(problem(unsure.clone()).is_some(), "{unsure}");
+        }
+    }
 }

@@ -52,7 +52,7 @@ pub enum GateError {
         installed: String,
     },
     /// A person has to confirm the call first.
-    #[error("`{tool}` of adapter `{adapter}` needs confirmation: it {}", detail.impact)]
+    #[error("`{tool}` of adapter `{adapter}` needs confirmation: it {detail}")]
     ConfirmationNeeded {
         /// The adapter.
         adapter: AdapterId,
@@ -171,6 +171,13 @@ pub struct Confirmation {
     pub refused: Option<String>,
     /// The command that repeats the call with the token.
     pub command: String,
+}
+
+impl std::fmt::Display for Confirmation {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.impact)?;
+        self.refused.as_ref().map_or(Ok(()), |refused| write!(f, "; {refused}"))
+    }
 }
 
 /// Why an outcome could not be recorded.

@@ -343,14 +343,19 @@ fn body_preview(body: &[u8]) -> BodyPreview {
     }
 }
 
-/// The command that repeats a call with its token.
+/// The command that repeats a call with its token. References stay references: the log of the workspace knows
+/// then what the confirmed call was made from, as a flow made of it has to.
 fn repeat(invocation: &Invocation, token: &str) -> String {
     if let Some(flow) = &invocation.flow {
         return format!("rote run {} … --confirm {token}", flow.name);
     }
-    let arguments = invocation.arguments.to_string().replace('\'', r"'\''");
+    let (arguments, templates) = match &invocation.template {
+        Some(written) => (written, " -t"),
+        None => (&invocation.arguments, ""),
+    };
+    let arguments = arguments.to_string().replace('\'', r"'\''");
     format!(
-        "rote call {} {} '{arguments}' -w {} --confirm {token}",
+        "rote call {} {} '{arguments}'{templates} -w {} --confirm {token}",
         invocation.adapter.id,
         invocation.tool.name,
         invocation.workspace.name()

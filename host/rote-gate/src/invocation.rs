@@ -59,6 +59,8 @@ pub struct Invocation {
     pub tool: Arc<Tool>,
     /// The arguments, checked against the tool's input schema.
     pub arguments: Value,
+    /// The arguments as they were written, when references in them (`@1{.id}`) were filled in; to repeat the call.
+    pub template: Option<Value>,
     /// What the caller pinned; `None` for a person at the command line.
     pub pin: Option<Pin>,
     /// Where the answer is recorded.

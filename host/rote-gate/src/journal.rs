@@ -121,7 +121,7 @@ impl Entry {
         token: &str,
     ) -> Result<Option<String>, GateError> {
         let Some(hash) = token_hash(token) else {
-            return Ok(Some("it is not 16 lower-case hex digits".to_owned()));
+            return Ok(Some("the confirm token is not 16 lower-case hex digits".to_owned()));
         };
         let claim = TokenClaim { hash, binding: self.binding(scope) };
         let used = json!({

@@ -269,9 +269,9 @@ pub enum RunError {
         problems: Vec<Problem>,
     },
     /// An error that the guest made itself.
-    #[error("{subject} failed: {message}")]
+    #[error("{}{message}", lead(subject))]
     Guest {
-        /// Who.
+        /// Who; empty where the text around it has said so.
         subject: String,
         /// The kind that it gave.
         kind: ErrorKind,
@@ -314,6 +314,10 @@ pub enum RunError {
 }
 
 /// Lists problems in one line.
+fn lead(subject: &str) -> String {
+    if subject.is_empty() { String::new() } else { format!("{subject} failed: ") }
+}
+
 fn list(problems: &[Problem]) -> String {
     let one = |problem: &Problem| match problem.pointer.as_str() {
         "" => problem.message.clone(),

@@ -1,8 +1,9 @@
 //! Checks of the built binary against real servers that `.ci/run` has started.
 //!
 //! `prism` makes an adapter from a description, calls its operations with generated arguments against a Prism
-//! mock of the same description, and fails when Prism finds fault with a request. `httpbin` checks encodings,
-//! authentication, redirects and status codes. Not part of `cargo test`: these peers need npm and pip.
+//! mock of the same description, and fails when Prism finds fault with a request. `life` takes a flow through its
+//! whole life on such a mock and compares the transcript. `httpbin` checks encodings, authentication, redirects and
+//! status codes. Not part of `cargo test`: these peers need npm and pip.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -12,6 +13,7 @@
 mod arguments;
 mod foreign;
 mod httpbin;
+mod life;
 mod prism;
 mod rote;
 
@@ -54,6 +56,18 @@ enum Peer {
         #[arg(long)]
         node_modules: PathBuf,
     },
+    /// Take a flow through its whole life against Prism and compare the transcript.
+    Life {
+        /// The description that Prism serves: GitHub's, or a part of it.
+        #[arg(long)]
+        spec: PathBuf,
+        /// Where it listens.
+        #[arg(long)]
+        url: String,
+        /// Write the transcript down as the expected one instead of comparing it.
+        #[arg(long)]
+        update: bool,
+    },
     /// Check encodings, authentication, redirects and status codes against httpbin.
     Httpbin {
         /// Where it listens.
@@ -64,10 +78,13 @@ enum Peer {
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let rote = rote::Rote::new(&arguments.rote)?;
+    let rote = || rote::Rote::new(&arguments.rote);
     match arguments.peer {
-        Peer::Prism { spec, url, most, percent } => prism::check(&rote, &prism::Plan { spec, url, most, percent }),
-        Peer::Foreign { python, node_modules } => foreign::check(&rote, &foreign::Toolchains { python, node_modules }),
-        Peer::Httpbin { url } => httpbin::check(&rote, &url),
+        Peer::Prism { spec, url, most, percent } => prism::check(&rote()?, &prism::Plan { spec, url, most, percent }),
+        Peer::Life { spec, url, update } => life::check(&life::Plan { rote: arguments.rote, spec, url, update }),
+        Peer::Foreign { python, node_modules } => {
+            foreign::check(&rote()?, &foreign::Toolchains { python, node_modules })
+        }
+        Peer::Httpbin { url } => httpbin::check(&rote()?, &url),
     }
 }

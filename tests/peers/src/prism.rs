@@ -68,20 +68,20 @@ fn fault(rote: &Rote, tool: &str, arguments: &Value) -> Result<Option<String>> {
         return Ok(Some(format!("rote refused {arguments}: {}", outcome.envelope["error"]["message"])));
     }
     let recorded = rote.newest_response()?;
-    let violations = header(&recorded["response"]["headers"], "sl-violations").unwrap_or_default();
-    let violations: Value = serde_json::from_str(&violations).unwrap_or_default();
-    let first = violations
-        .as_array()
-        .into_iter()
-        .flatten()
-        .find(|one| one["location"][0] == "request" && one["severity"] == "Error");
-    if let Some(first) = first {
+    if let Some(first) = violation(&recorded) {
         return Ok(Some(format!("{first} for {arguments}")));
     }
     let status = recorded["response"]["status"].as_u64().unwrap_or(0);
     Ok(matches!(status, 0 | 401 | 404 | 405 | 415 | 422).then(|| {
         format!("status {status} for {arguments}: {} {}", recorded["request"]["url"], recorded["response"]["body"])
     }))
+}
+
+/// Returns the first thing that Prism says is wrong with the request of a recorded answer.
+pub(crate) fn violation(recorded: &Value) -> Option<Value> {
+    let violations = header(&recorded["response"]["headers"], "sl-violations")?;
+    let violations: Vec<Value> = serde_json::from_str(&violations).ok()?;
+    violations.into_iter().find(|one| one["location"][0] == "request" && one["severity"] == "Error")
 }
 
 /// Looks a header up in a list of pairs, a list of objects, or an object.

@@ -52,6 +52,13 @@ pub fn milliseconds(duration: u64) -> String {
     }
 }
 
+/// Returns an instant without the fraction of its second: `2026-11-21T09:55:14Z`.
+#[must_use]
+pub fn second(at: impl std::fmt::Display) -> String {
+    let text = at.to_string();
+    text.split_once('.').map_or_else(|| text.clone(), |(whole, _)| format!("{whole}Z"))
+}
+
 /// Cuts text to `most` characters, with an ellipsis in place of the rest, and makes it one line without
 /// control characters, so that a remote cannot write to the terminal.
 #[must_use]

@@ -70,9 +70,7 @@ impl Classify for FlowError {
                 let id = missing.first()?;
                 format!("rote adapter new {id} --spec {}", origin.as_deref().unwrap_or("<file|url>"))
             }
-            Self::FingerprintMismatch { drifts, .. } => {
-                format!("rote adapter info {}", drifts.first()?.adapter)
-            }
+            Self::FingerprintMismatch { flow, .. } => format!("rote flow repin {flow}"),
             Self::Parameters { flow, expected, .. } => {
                 let words: Vec<&str> =
                     expected.iter().filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty())).collect();
@@ -83,9 +81,11 @@ impl Classify for FlowError {
                 MAKE_A_FLOW.to_owned()
             }
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => {
-                source.hint().unwrap_or_else(|| format!("rote ls --workspace {workspace}"))
-            }
+            Self::Stopped { source, workspace, .. } => source.hint().unwrap_or_else(|| match source.kind() {
+                // What was away may be back.
+                ErrorKind::Upstream => format!("rote run --resume {workspace}"),
+                _ => format!("rote ls --workspace {workspace}"),
+            }),
             Self::InDoubt { workspace, response, .. } => {
                 format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
             }

@@ -136,11 +136,13 @@ impl Resumed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how a run that failed with `error` ended: by which call, where it was one.
+    /// Returns how a run that failed with `error` ended: by which call, where it was one. A guest may have put
+    /// words around what it was told, such as the step's name. Of calls that failed alike the first one counts:
+    /// with it, all that came after is made again.
     pub(crate) fn failed(&self, error: &RunError) -> Ended {
         let text = error.to_string();
         let state = self.state();
-        let by = state.failures.iter().rev().find(|(_, failure)| *failure == text);
+        let by = state.failures.iter().find(|(_, failure)| text.contains(failure.as_str()));
         Ended { end: "stopped".to_owned(), response: by.map(|(response, _)| response.0) }
     }
 

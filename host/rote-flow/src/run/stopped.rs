@@ -27,15 +27,14 @@ pub(super) fn stopped(package: &Package, workspace: &Workspace, source: RunError
     }
 }
 
-/// The error of a script with its places in the author's own files.
+/// An error that the flow made itself, without a second word that it was the flow; that of a script with its places
+/// in the author's own files.
 fn located(package: &Package, source: RunError) -> RunError {
-    let Content::Script { map, .. } = &package.content else {
-        return source;
+    let RunError::Guest { kind, message, hint, .. } = source else { return source };
+    let map = match &package.content {
+        Content::Script { map, .. } => rote_script::SourceMap::parse(map).ok(),
+        _ => None,
     };
-    match (source, rote_script::SourceMap::parse(map)) {
-        (RunError::Guest { subject, kind, message, hint }, Ok(map)) => {
-            RunError::Guest { subject, kind, message: map.translate_text(&message), hint }
-        }
-        (source, _) => source,
-    }
+    let message = map.map_or_else(|| message.clone(), |map| map.translate_text(&message));
+    RunError::Guest { subject: String::new(), kind, message, hint }
 }

@@ -241,6 +241,7 @@ impl World {
             policy: Arc::new(Policy::parse(surface.policy.as_bytes(), "policies.json")),
             tool: Arc::new(tool.clone()),
             arguments,
+            template: None,
             pin: None,
             workspace: workspace.clone(),
             command,

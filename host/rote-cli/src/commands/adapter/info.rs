@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::render::adapter::{auth_line, base_url};
 use crate::render::table::{facts, table};
-use crate::render::units::{clip, plural, size};
+use crate::render::units::{clip, plural, second, size};
 use crate::ui::Report;
 
 /// Most tools that are listed to a person unless all are asked for.
@@ -47,7 +47,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         ("policy", detail.policy.display().to_string()),
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
         ("allowed", detail.allowed.join(", ")),
-        ("installed", detail.created_at.to_string()),
+        ("installed", second(detail.created_at)),
     ];
     let mut lines = vec![
         format!("{}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str()),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
+use crate::render::units::second;
 use crate::ui::Report;
 
 /// Show the latest events of the journal
@@ -37,7 +38,6 @@ fn row(event: &AuditEvent) -> Vec<String> {
     };
     let what = ["decision", "method", "status", "outcome", "reason"].map(field);
     let what: Vec<String> = what.into_iter().filter(|word| !word.is_empty()).collect();
-    let at = event.at.to_string();
-    let at = at.split('.').next().unwrap_or_default().trim_end_matches('Z').to_owned();
+    let at = second(event.at).trim_end_matches('Z').to_owned();
     vec![event.seq.to_string(), at, event.kind.clone(), field("adapter"), field("tool"), what.join(" · ")]
 }

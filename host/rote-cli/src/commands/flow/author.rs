@@ -83,7 +83,7 @@ impl Build {
         let text =
             format!("built {} {}: {}{from}, {}", front.name, front.version, size(built.bytes as u64), built.sha256);
         let named = out.map_or_else(|| front.name.to_string(), |path| path.display().to_string());
-        Ok(Report::new(&built, text).next(format!("rote run {named}")))
+        Ok(Report::new(&built, text).next(format!("rote run {named}{}", front.blanks())))
     }
 }
 

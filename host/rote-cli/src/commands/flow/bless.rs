@@ -10,6 +10,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
+use crate::render::units::second;
 use crate::ui::{Report, Ui};
 
 /// Allow a flow, exactly as it is, to make its writes without a token each time
@@ -63,10 +64,10 @@ impl Bless {
                 vec![format!("{}/{}", one.adapter, one.tool), calls, bounds(&one.args_constraints)]
             })
             .collect();
-        let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {at}"));
+        let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {}", second(at)));
         let head = format!("blessed {}{until}", self.flow);
         let text = format!("{head}\n{}", table(&["may write with", "calls per run", "arguments"], &rows));
-        Ok(Report::new(&blessed, text).next(format!("rote run {}", self.flow)))
+        Ok(Report::new(&blessed, text).next(format!("rote run {}{}", self.flow, info.frontmatter.blanks())))
     }
 }
 

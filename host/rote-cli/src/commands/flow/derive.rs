@@ -28,7 +28,7 @@ impl Fork {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let forked = context.app()?.fork_flow(&self.flow, &self.name, self.description)?;
         let text = format!("forked {} as {} {}", self.flow, forked.frontmatter.name, forked.frontmatter.version);
-        Ok(Report::new(&forked, text).next(format!("rote run {}", self.name)))
+        Ok(Report::new(&forked, text).next(format!("rote run {}{}", self.name, forked.frontmatter.blanks())))
     }
 }
 

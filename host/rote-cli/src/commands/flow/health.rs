@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::{facts, table};
-use crate::render::units::plural;
+use crate::render::units::{plural, second};
 use crate::ui::Report;
 
 /// Say whether a flow can run here, and what is in the way; exit code 1 when something is
@@ -67,7 +67,7 @@ fn detail(health: &FlowHealth) -> String {
     let runs = health.runs.as_ref().map_or_else(
         || "never ran".to_owned(),
         |runs| {
-            let last = runs.last_run.as_deref().unwrap_or_default();
+            let last = second(runs.last_run.as_deref().unwrap_or_default());
             format!("{} of {} ended well, the last on {last}", runs.completed, runs.runs)
         },
     );

@@ -6,7 +6,7 @@ use rote_app::{FlowInfo, Frontmatter};
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::facts;
-use crate::render::units::{count, plural};
+use crate::render::units::{count, plural, second};
 use crate::ui::Report;
 
 /// Show a flow: what it takes, does, needs and may write
@@ -61,7 +61,7 @@ fn text(detail: &FlowInfo) -> String {
 fn made_from(front: &Frontmatter) -> String {
     let provenance = &front.provenance;
     match (&provenance.workspace, &provenance.created_at) {
-        (Some(workspace), Some(at)) => format!("workspace {workspace} on {at}"),
+        (Some(workspace), Some(at)) => format!("workspace {workspace} on {}", second(at)),
         _ => format!("sources, by rote {}", provenance.rote_version),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::{facts, table};
-use crate::render::units::clip;
+use crate::render::units::{clip, second};
 use crate::ui::Report;
 
 /// Most characters of a description in a list.
@@ -125,6 +125,6 @@ fn shown(stub: &PendingFlow) -> String {
         ("result", result.unwrap_or_default()),
         ("parameters", stub.params.join(", ")),
         ("notes", stub.notes.clone().unwrap_or_default()),
-        ("since", stub.created_at.to_string()),
+        ("since", second(stub.created_at)),
     ])
 }

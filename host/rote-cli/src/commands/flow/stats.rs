@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
-use crate::render::units::{clip, count, milliseconds};
+use crate::render::units::{clip, count, milliseconds, second};
 use crate::ui::Report;
 
 /// Most characters of an error.
@@ -33,7 +33,7 @@ impl Stats {
         if self.show_errors {
             for run in &stats.errors {
                 let error = clip(run.error.as_deref().unwrap_or_default(), MAX_ERROR);
-                text.push_str(&format!("\n{}  {}  {error}", run.at, run.workspace));
+                text.push_str(&format!("\n{}  {}  {error}", second(&run.at), run.workspace));
             }
         }
         Ok(Report::new(&stats, text))

@@ -6,6 +6,7 @@ use zeroize::Zeroizing;
 
 use crate::context::Context;
 use crate::error::{Result, io, usage};
+use crate::render::units::second;
 use crate::ui::{Report, Ui};
 
 /// Longest credential that is read.
@@ -47,7 +48,7 @@ impl Set {
             }
         };
         let info = context.app()?.token_set(&self.name, &value, &self.description)?;
-        let until = info.expires_at.map(|at| format!(", valid until {at}")).unwrap_or_default();
+        let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
         Ok(Report::new(&info, text))
     }
