@@ -82,9 +82,12 @@ impl Classify for FlowError {
                 MAKE_A_FLOW.to_owned()
             }
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => {
-                source.hint().unwrap_or_else(|| format!("rote ls --workspace {workspace}"))
-            }
+            Self::Stopped { source, workspace, .. } => match source.hint() {
+                // `@N` is a response of the run.
+                Some(hint) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+                Some(hint) => hint,
+                None => format!("rote ls --workspace {workspace}"),
+            },
             Self::InDoubt { workspace, response, .. } => {
                 format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
             }
@@ -132,6 +135,9 @@ impl Classify for FlowError {
             Self::Stopped { flow, workspace, source, .. } => {
                 Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
             }
+            Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
+            Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),
+            Self::NestedFlow { .. } => Some(json!({ "rule": "frontmatter.flows" })),
             Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),

@@ -56,7 +56,9 @@ impl tasks::Host for FlowState {
             tasks::State::Skipped => StepState::Skipped,
         };
         if let Some(run) = &self.run {
-            run.observer.progress(&clean_line(&label, LABEL_BYTES), state);
+            let label = clean_line(&label, LABEL_BYTES);
+            tracing::debug!(target: "rote::guest", ?state, label);
+            run.observer.progress(&label, state);
         }
         Ok(())
     }
