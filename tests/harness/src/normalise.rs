@@ -10,8 +10,9 @@ pub struct Normaliser {
 }
 
 /// What varies everywhere: instants, digests, ids, ports, durations.
-const PATTERNS: [(&str, &str); 9] = [
+const PATTERNS: [(&str, &str); 10] = [
     (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z", "[TIME]"),
+    (r"\brun-([a-z0-9-]+)-\d{14}-[0-9a-f]{6}\b", "run-$1-[RUN]"),
     (r"write_guard_\d{4}-\d{2}-\d{2}", "write_guard_[DATE]"),
     // The size of a component changes with the compiler, and stands before its digest.
     (r"(\d+\.\d [KM]B · )?sha256:[0-9a-f]{12,64}…?", "[SIZE AND DIGEST]"),
