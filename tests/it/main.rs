@@ -7,6 +7,7 @@
 mod adapter;
 mod bad_input;
 mod call;
+mod conformance;
 mod crash;
 mod demo;
 mod flow;

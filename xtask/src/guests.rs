@@ -42,11 +42,15 @@ enum Form {
     Script,
 }
 
-const GUESTS: [Guest; 4] = [
+/// The flow that tests compare with the same one in TypeScript.
+const CONFORMANCE: &str = "tests/fixtures/conformance/rust";
+
+const GUESTS: [Guest; 5] = [
     Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Module },
     Guest { folder: "flows/_plan", built: "rote_plan_guest.wasm", committed: "plan.wasm", form: Form::Component },
     Guest { folder: "flows/_js", built: "rote_js_guest.wasm", committed: "js.wasm", form: Form::Script },
     Guest { folder: "flows/_query", built: "rote_query_guest.wasm", committed: "query.wasm", form: Form::Component },
+    Guest { folder: CONFORMANCE, built: "conformance.wasm", committed: "conformance.wasm", form: Form::Component },
 ];
 
 const LOCK_FILE: &str = "guest.lock.json";

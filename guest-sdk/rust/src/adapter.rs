@@ -35,7 +35,11 @@ pub struct ToolMatch {
 }
 
 impl Adapter {
-    /// Returns its id.
+    pub(crate) fn new(host: HostHandle, endpoint: &str) -> Self {
+        Self { host, id: endpoint.strip_prefix("adapter/").unwrap_or(endpoint).to_owned() }
+    }
+
+    /// Returns its id, without `adapter/`.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id

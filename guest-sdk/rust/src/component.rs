@@ -3,6 +3,8 @@
 //! Errors cross in both directions field by field, because the host knows its own errors again only when a flow gives
 //! them back unchanged.
 
+use std::cell::RefCell;
+
 use crate::entry::{Component, DESCRIPTION};
 use crate::host::{Level, StepState, ToolCall};
 use crate::response::Reference;
@@ -40,7 +42,30 @@ impl<C: Component> bindings::Guest for C {
     fn run(parameters: String) -> Result<String, wit::Error> {
         // The text of a panic would be lost: the target has no standard error.
         std::panic::set_hook(Box::new(|panic| log::write(log::Level::Error, &panic.to_string())));
-        C::run(&Rote { host: Imports }, &parameters).map_err(to_wit)
+        let result = C::run(&Rote { host: Imports }, &parameters);
+        wait_for_open();
+        result.map_err(to_wit)
+    }
+}
+
+thread_local! {
+    /// The calls that were started and neither waited for nor given up.
+    static OPEN: RefCell<Vec<u32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Waits for the calls that the flow left under way, so that each is made and recorded whenever the flow ends.
+fn wait_for_open() {
+    loop {
+        let open = OPEN.with_borrow(Clone::clone);
+        if open.is_empty() {
+            return;
+        }
+        match Imports.wait_any(&open) {
+            Ok((_, Ok(_))) => {}
+            Ok((_, Err(error))) => log::write(log::Level::Warn, &format!("nobody handled a failure: {error}")),
+            // The host waits for nothing more.
+            Err(_) => return,
+        }
     }
 }
 
@@ -59,7 +84,9 @@ impl Imports {
     }
 
     pub(crate) fn start(&self, call: ToolCall) -> Result<u32> {
-        tools::start(&call_to_wit(call)).map_err(from_wit)
+        let task = tools::start(&call_to_wit(call)).map_err(from_wit)?;
+        OPEN.with_borrow_mut(|open| open.push(task));
+        Ok(task)
     }
 
     pub(crate) fn probe(&self, adapter: &str, intent: &str, limit: u32) -> Result<Vec<String>> {
@@ -72,10 +99,13 @@ impl Imports {
 
     pub(crate) fn wait_any(&self, tasks: &[u32]) -> Result<(u32, Result<Response>)> {
         let (position, outcome) = tasks::wait_any(tasks).map_err(from_wit)?;
+        let done = usize::try_from(position).ok().and_then(|position| tasks.get(position));
+        OPEN.with_borrow_mut(|open| open.retain(|task| Some(task) != done));
         Ok((position, answer(outcome)))
     }
 
     pub(crate) fn cancel(&self, task: u32) -> Result<()> {
+        OPEN.with_borrow_mut(|open| open.retain(|open| *open != task));
         tasks::cancel(task).map_err(from_wit)
     }
 

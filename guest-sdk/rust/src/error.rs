@@ -75,6 +75,23 @@ impl Error {
         Self::Flow(message.to_string())
     }
 
+    /// Returns the name of its kind, as `rote:base/types.error` has it; a flow's own error is `internal` to its caller.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Denied(_) => "denied",
+            Self::ConfirmationNeeded(_) => "confirmation-needed",
+            Self::FingerprintMismatch(_) => "fingerprint-mismatch",
+            Self::Auth(_) => "auth",
+            Self::Http(_) => "http",
+            Self::Upstream(_) => "upstream",
+            Self::InvalidInput(_) => "invalid-input",
+            Self::NotFound(_) => "not-found",
+            Self::Limit(_) => "limit",
+            Self::Internal(_) | Self::Flow(_) => "internal",
+        }
+    }
+
     /// Returns the status of the recorded answer when the remote answered with an error.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
@@ -88,7 +105,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Denied(denial) => write!(f, "{} (rule `{}`)", denial.message, denial.rule),
+            Self::Denied(denial) => f.write_str(&denial.message),
             Self::ConfirmationNeeded(challenge) => {
                 write!(f, "`{}` needs a person's confirmation: {}", challenge.tool, challenge.impact)
             }

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use crate::Result;
 use crate::host::HostHandle;
+use crate::{Error, Problem, Result};
 
 /// What the run shows and returns. The host caps each text and removes terminal escapes from it.
 #[derive(Debug, Clone)]
@@ -22,16 +22,21 @@ impl Output {
         self.host.summary(text.as_ref());
     }
 
-    /// Gives the machine result, at most once, in place of what the flow returns.
+    /// Gives the machine result, an object, at most once, in place of what the flow returns.
     ///
     /// Mostly there is no need: what the flow returns is the result. This is for a result that is given before
     /// something that may still fail.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when it was given before,
+    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when it is not an object or was given before,
     /// [`Error::Limit`](crate::Error::Limit) when it is too large, [`Error::Flow`](crate::Error::Flow) when the value
     /// has no JSON form.
     pub fn result<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
-        self.host.result(&serde_json::to_string(value)?)
+        let text = serde_json::to_string(value)?;
+        if !text.starts_with('{') {
+            let (pointer, message) = (String::new(), "the result is not an object".to_owned());
+            return Err(Error::InvalidInput(vec![Problem { pointer, message }]));
+        }
+        self.host.result(&text)
     }
 }

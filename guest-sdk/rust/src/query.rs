@@ -49,8 +49,12 @@ impl Query {
     }
 
     /// Goes down a path of member names with dots between them, such as `data.items`; a name of digits only is an
-    /// index. For names with dots there is [`Query::pipe`].
+    /// index. jq's own spelling, with a dot or a bracket first, works too: `.items[0]`, and `["odd.name"]` for names
+    /// with dots.
     pub fn path(self, path: &str) -> Self {
+        if path.starts_with(['.', '[']) {
+            return self.apply(if path.starts_with('[') { "." } else { "" }, path, "");
+        }
         let mut program = String::from(".");
         for name in path.split('.').filter(|name| !name.is_empty()) {
             if name.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -71,10 +75,10 @@ impl Query {
         self.pipe(&format!(".[{index}]"))
     }
 
-    /// Goes on only when the condition holds: `select(condition)`. To choose items of an array there is
+    /// Selects by a jq expression, such as `.items[] | .name`. To choose items of an array there is
     /// [`Query::filter`].
-    pub fn select(self, condition: &str) -> Self {
-        self.apply("select(", condition, ")")
+    pub fn select(self, expression: &str) -> Self {
+        self.pipe(expression)
     }
 
     /// Keeps the items of an array for which the condition holds: `map(select(condition))`.
@@ -98,8 +102,8 @@ impl Query {
         if self.program.is_empty() { "." } else { &self.program }
     }
 
-    /// Runs the program and returns its one output. A program that has several, such as `.[]`, is put into brackets
-    /// to get them as an array.
+    /// Runs the program and returns its one output. For a program that has none or several, such as `.[]`, there is
+    /// [`Query::all`]: were they one array here, a `Vec` would fit or not by how many there happen to be.
     ///
     /// # Errors
     /// [`Error::InvalidInput`] when the program or the body is at fault, [`Error::Limit`] when it takes or gives too
@@ -109,12 +113,27 @@ impl Query {
         json::read(&output).map_err(|problem| misfit("the output of the query", self.program(), problem))
     }
 
-    /// Returns the one output as a JSON text; not generic, so that it is compiled once.
-    fn output(&self) -> Result<String> {
-        let outputs = match &self.source {
+    /// Runs the program and returns all its outputs.
+    ///
+    /// # Errors
+    /// As [`Query::execute`], whatever the number of outputs.
+    pub fn all<T: DeserializeOwned>(self) -> Result<Vec<T>> {
+        let read = |output: &String| {
+            json::read(output).map_err(|problem| misfit("an output of the query", self.program(), problem))
+        };
+        self.outputs()?.iter().map(read).collect()
+    }
+
+    fn outputs(&self) -> Result<Vec<String>> {
+        match &self.source {
             Source::Response(id) => self.host.query_response(*id, self.program()),
             Source::Value(value) => self.host.query_value(value, self.program()),
-        }?;
+        }
+    }
+
+    /// Returns the one output as a JSON text; not generic, so that it is compiled once.
+    fn output(&self) -> Result<String> {
+        let outputs = self.outputs()?;
         let count = outputs.len();
         match <[String; 1]>::try_from(outputs) {
             Ok([output]) => Ok(output),
@@ -148,7 +167,7 @@ mod tests {
         let query = cx.query_value(&json!(null)).unwrap();
         assert_eq!(query.program(), ".");
         let query = query.path("data.2.a-b.name").at(-1).select(".ok").filter(".n > 1").map(".x").parse_json();
-        let program = r#".data[2]["a-b"].name | .[-1] | select(.ok) | map(select(.n > 1)) | map(.x) | fromjson"#;
+        let program = r#".data[2]["a-b"].name | .[-1] | .ok | map(select(.n > 1)) | map(.x) | fromjson"#;
         assert_eq!(query.program(), program);
     }
 
@@ -162,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn a_path_may_be_spelled_as_jq_does() {
+        let cx = FakeHost::new().rote();
+        let value = json!({ "items": [{ "odd.name": 1 }] });
+        let at = |path: &str| cx.query_value(&value).unwrap().path(path);
+        assert_eq!(at(".items[0]").program(), ".items[0]");
+        assert_eq!(at("items.0").path(r#"["odd.name"]"#).program(), r#".items[0] | .["odd.name"]"#);
+        assert_eq!(at("items.0").path(r#"["odd.name"]"#).execute::<u8>().unwrap(), 1);
+        assert_eq!(at("").program(), ".");
+    }
+
+    #[test]
     fn a_query_needs_exactly_one_output_that_fits() {
         let cx = FakeHost::new().rote();
         let query = |program: &str| cx.query_value(&json!([1, 2])).unwrap().pipe(program).execute::<u32>();
@@ -171,5 +201,9 @@ mod tests {
         assert!(matches!(query("."), Err(Error::Flow(_))));
         assert!(matches!(query(".["), Err(Error::InvalidInput(_))));
         assert!(matches!(query("error(\"no\")"), Err(Error::InvalidInput(_))));
+        let all = |program: &str| cx.query_value(&json!([1, 2])).unwrap().pipe(program).all::<u32>();
+        assert_eq!((all(".[]"), all("empty")), (Ok(vec![1, 2]), Ok(vec![])));
+        let Err(Error::Flow(text)) = all(".[], \"x\"") else { panic!() };
+        assert_eq!(text, "an output of the query `.[], \"x\"` does not fit: expected u32, found string");
     }
 }

@@ -14,11 +14,11 @@ pub struct Rote {
 }
 
 impl Rote {
-    /// Returns an adapter by its id, such as `github`. Nothing is looked up until it is used; an adapter that the
-    /// flow did not declare is [`Denied`](crate::Error::Denied) then.
+    /// Returns an adapter by its id; `adapter/github` and `github` are the same. Nothing is looked up until it is
+    /// used; an adapter that the flow did not declare is [`Denied`](crate::Error::Denied) then.
     #[must_use]
-    pub fn adapter(&self, id: &str) -> Adapter {
-        Adapter { host: self.host.clone(), id: id.to_owned() }
+    pub fn adapter(&self, endpoint: &str) -> Adapter {
+        Adapter::new(self.host.clone(), endpoint)
     }
 
     /// Starts a query of a recorded response's body.
@@ -89,7 +89,7 @@ impl Rote {
     ///
     /// # Errors
     /// [`Error::FingerprintMismatch`](crate::Error::FingerprintMismatch) for an adapter that drifted,
-    /// [`Error::Auth`](crate::Error::Auth) for a credential that is missing (blame: user), and what
+    /// [`Error::Auth`](crate::Error::Auth) for credentials that are missing (blame: user), and what
     /// [`Adapter::status`] fails with. A retry does not help.
     pub fn preflight(&self, adapters: &[&str]) -> Result<()> {
         status::preflight(self, adapters)

@@ -59,8 +59,7 @@ impl Tokens {
     /// # Errors
     /// As [`Adapter::status`].
     pub fn info(&self, adapter: &str) -> Result<Vec<Credential>> {
-        let adapter = Adapter { host: self.host.clone(), id: adapter.to_owned() };
-        Ok(adapter.status()?.credentials)
+        Ok(Adapter::new(self.host.clone(), adapter).status()?.credentials)
     }
 }
 
@@ -73,14 +72,24 @@ pub(crate) fn preflight(rote: &Rote, adapters: &[&str]) -> Result<()> {
         }
     }
     for status in &statuses {
-        if let Some(missing) = status.credentials.iter().find(|credential| !credential.present) {
-            return Err(Error::Auth(format!("adapter `{}` has no value for `{}`", status.adapter, missing.slot)));
+        let missing = status.credentials.iter().filter(|credential| !credential.present);
+        let slots: Vec<String> = missing.map(|credential| ["`", &credential.slot, "`"].concat()).collect();
+        if !slots.is_empty() {
+            return Err(Error::Auth(format!("adapter `{}` has no value for {}", status.adapter, slots.join(", "))));
         }
     }
     Ok(())
 }
 
+/// The words that people know a drifted adapter by; the SDK for TypeScript and the host use them too.
 pub(crate) fn mismatch(adapter: &str, expected: &str, installed: Option<&str>) -> Error {
-    let installed = installed.unwrap_or("not installed");
-    Error::FingerprintMismatch(format!("adapter `{adapter}` is {installed}, expected {expected}"))
+    let mut name = adapter.to_owned();
+    if let Some(first) = name.get_mut(..1) {
+        first.make_ascii_uppercase();
+    }
+    let installed = installed.unwrap_or("none");
+    Error::FingerprintMismatch(format!(
+        "⚠️ {name} adapter fingerprint mismatch.\nExpected: {expected}\nInstalled: {installed}\n\
+         Re-export this flow to update fingerprints."
+    ))
 }

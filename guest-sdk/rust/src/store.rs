@@ -78,6 +78,15 @@ impl Files {
         self.host.read_file(name)
     }
 
+    /// Returns the content of a file as text; bytes that are not UTF-8 become U+FFFD.
+    ///
+    /// # Errors
+    /// As [`Files::read`].
+    pub fn read_text(&self, name: &str) -> Result<String> {
+        let content = self.read(name)?;
+        Ok(String::from_utf8(content).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+    }
+
     /// Returns the files, by name.
     ///
     /// # Errors

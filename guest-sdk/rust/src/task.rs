@@ -3,7 +3,7 @@
 use crate::host::HostHandle;
 use crate::{Response, Result};
 
-/// A call that was started. A task that is dropped goes on until the run ends, and its answer is recorded.
+/// A call that was started. A task that is dropped goes on: the flow's end waits for it, and its answer is recorded.
 #[derive(Debug)]
 #[must_use = "wait for it or cancel it"]
 pub struct Task {

@@ -87,9 +87,14 @@ fn parameters_and_result_pass_through_json() {
 fn a_given_result_comes_before_the_returned_one_and_only_once() {
     fn flow(cx: &Rote) -> Result<()> {
         cx.output().result(&json!({"early": true}))?;
-        assert!(matches!(cx.output().result(&1), Err(Error::InvalidInput(_))));
+        assert!(matches!(cx.output().result(&json!({})), Err(Error::InvalidInput(_))));
         Ok(())
     }
+    let not_an_object = FakeHost::new().rote().output().result(&[1]).unwrap_err();
+    assert_eq!(
+        (not_an_object.kind(), not_an_object.to_string().as_str()),
+        ("invalid-input", "the result is not an object")
+    );
     assert_eq!(FakeHost::new().run(flow, json!({})), Ok(json!({"early": true})));
     assert_eq!(FakeHost::new().run(|_: &Rote| Ok(()), json!({})), Ok(Value::Null));
 }
@@ -135,17 +140,20 @@ fn a_batch_answers_in_its_order() {
 fn preflight_names_fingerprints_before_credentials() {
     let host = FakeHost::new();
     let cx = host.rote();
-    assert_eq!(cx.preflight(&["shop", "mail"]), Ok(()));
+    assert_eq!(cx.preflight(&["adapter/shop", "mail"]), Ok(()));
     host.set_credential("shop", "bearer", false);
+    host.set_credential("shop", "key", false);
     host.set_fingerprints("mail", Some("mcp_a"), Some("mcp_b"));
-    let drifted = Error::FingerprintMismatch("adapter `mail` is mcp_b, expected mcp_a".to_owned());
+    let text = "⚠️ Mail adapter fingerprint mismatch.\nExpected: mcp_a\nInstalled: mcp_b\n\
+                Re-export this flow to update fingerprints.";
+    let drifted = Error::FingerprintMismatch(text.to_owned());
     assert_eq!(cx.preflight(&["shop", "mail"]), Err(drifted.clone()));
-    let missing = Error::Auth("adapter `shop` has no value for `bearer`".to_owned());
+    let missing = Error::Auth("adapter `shop` has no value for `bearer`, `key`".to_owned());
     assert_eq!(cx.preflight(&["shop"]), Err(missing));
-    assert_eq!(cx.tokens().check("shop"), Ok(false));
+    assert_eq!(cx.tokens().check("adapter/shop"), Ok(false));
     assert_eq!(cx.tokens().info("shop").unwrap()[0].slot, "bearer");
     assert_eq!(cx.adapter("mail").expected_fingerprint(), Ok(Some("mcp_a".to_owned())));
-    assert_eq!(cx.adapter("mail").with_fingerprint("mcp_b").unwrap().id(), "mail");
+    assert_eq!(cx.adapter("adapter/mail").with_fingerprint("mcp_b").unwrap().id(), "mail");
     assert_eq!(cx.adapter("mail").with_fingerprint("mcp_a").unwrap_err(), drifted);
 }
 
@@ -165,6 +173,8 @@ fn variables_files_and_other_flows_are_the_tests() {
     assert_eq!(cx.files().list().unwrap()[0].bytes, 8);
     assert!(matches!(cx.files().read("other"), Err(Error::NotFound(_))));
     assert!(matches!(cx.files().write("../x", ""), Err(Error::InvalidInput(_))));
+    cx.files().write("broken", b"a\xe0\x80b").unwrap();
+    assert_eq!(cx.files().read_text("broken").unwrap(), "a\u{fffd}\u{fffd}b");
 
     host.on_flow("stars").with(json!({"repo": "a"})).json(json!({"stars": [1, 2]}));
     let stars: Value = cx.flows().run("stars", &json!({"repo": "a"})).unwrap();

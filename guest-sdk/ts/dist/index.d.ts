@@ -178,7 +178,7 @@ export declare class TaskQueue {
 }
 /** How a call in the background is shown and given up. */
 export interface BackgroundOptions {
-	/** Its name in the live progress; `adapter/tool` by default. */
+	/** Its name as a step in the live progress, which shows every call in any case; in a queue `adapter/tool` by default. */
 	label?: string;
 	/** Gives the call up when the work that made it is given up. */
 	signal?: CancelSignal;
@@ -226,6 +226,8 @@ export declare class Adapter {
 	constructor(endpoint: string, fingerprint?: string);
 	/** Returns the same adapter, pinned: its first call fails when another fingerprint is installed. */
 	withFingerprint(fingerprint: string): Adapter;
+	/** Returns how the adapter stands: its fingerprint, the expected one, and which credentials are there. */
+	status(): Promise<AdapterStatus>;
 	/** Checks fingerprint and credentials. Throws `FingerprintMismatchError` or `AuthError`. */
 	initSession(): Promise<Session>;
 	/** Ranks the adapter's tools by what they should do, best first. */
@@ -237,7 +239,7 @@ export declare class Adapter {
 	 * Throws `HttpError` when the remote answers with a status of 400 or more.
 	 */
 	call(tool: string, args?: object): Promise<Response>;
-	/** Starts a call as one step in the background. */
+	/** Starts a call in the background; with a label it is a step. The flow's end waits for it. */
 	callBg(tool: string, args?: object, { label, signal, queue }?: BackgroundOptions): Task<Response>;
 	/** Makes all calls together. Calls that fail do not end the others. */
 	batchCall(items: readonly (BatchItem | LegacyBatchItem)[]): Promise<BatchResult>;
@@ -288,22 +290,27 @@ export declare class FlowOutput {
 	human(text: string): void;
 	/** Shows one line for a log or a chat. */
 	summary(text: string): void;
-	/** Gives the machine result, an object, once. What the flow returns, if anything, takes its place. */
+	/** Gives the machine result, an object, once. It takes the place of what the flow returns. */
 	result(value: object): void;
-	/** Adds one entry to an object that is the result when the flow gives no other. */
+	/** Adds one entry to an object that is the result when the flow gives and returns no other. */
 	json(key: string, value: unknown): void;
 }
 /** Names a recorded response: `7`, `"@7"` or the response. */
 export type ResponseId = number | `@${number}` | Response;
-/** A jq program over a recorded response, built step by step. Each step is a new query. */
+/** A jq program over a recorded response or a value, built step by step. Each step is a new query. */
 export declare class Query {
 	#private;
-	constructor(response: ResponseId, steps?: readonly string[]);
+	constructor(response: ResponseId | {
+		value: unknown;
+	}, steps?: readonly string[]);
 	/** The jq program. */
 	get program(): string;
 	/** Selects by a jq expression, such as `.items[] | .name`. */
 	select(expression: string): Query;
-	/** Goes down a path of names, `items.owner.login` or `["odd.name", 0]`; jq's own spelling `.items[0]` works too. */
+	/**
+	 * Goes down a path of names, `items.0.login` or `["odd.name", 0]`; in a text, a name of digits only is an index.
+	 * jq's own spelling, with a dot or a bracket first, works too: `.items[0]`.
+	 */
 	path(path: string | readonly (string | number)[]): Query;
 	/** Takes one item of an array; negative numbers count from its end. */
 	at(index: number): Query;
@@ -415,6 +422,8 @@ export declare class Rote {
 	adapter(endpoint: string): Adapter;
 	/** Begins a query over a recorded response, `7`, `"@7"` or the response itself. */
 	query(response: ResponseId): Query;
+	/** Begins a query over a value that the flow has, as it is now. Throws `TypeError` when it has no JSON form. */
+	queryValue(value: unknown): Query;
 }
 /** What must be ready. */
 export interface PreflightOptions {
@@ -429,8 +438,8 @@ export interface PreflightResult {
 	sessions: Session[];
 }
 /**
- * Checks every adapter before the first call: fingerprint, then credentials. Throws the first problem, so that a
- * flow fails before it had any effect.
+ * Checks every adapter before the first call: all fingerprints first, then credentials. Throws the first problem, so
+ * that a flow fails before it had any effect.
  */
 export declare function runPreflight(rote: Rote, { adapters }: PreflightOptions): Promise<PreflightResult>;
 /**

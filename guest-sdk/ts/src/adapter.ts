@@ -1,4 +1,4 @@
-import { RoteError } from "./errors.js";
+import { CancelledError, RoteError } from "./errors.js";
 import type { AdapterStatus, ToolDescriptor } from "./host.js";
 import type { Json } from "./json.js";
 import { adapterId, checkCredentials, checkFingerprint } from "./checker.js";
@@ -10,7 +10,7 @@ import type { CancelSignal, TaskQueue } from "./task_queue.js";
 
 /** How a call in the background is shown and given up. */
 export interface BackgroundOptions {
-  /** Its name in the live progress; `adapter/tool` by default. */
+  /** Its name as a step in the live progress, which shows every call in any case; in a queue `adapter/tool` by default. */
   label?: string;
   /** Gives the call up when the work that made it is given up. */
   signal?: CancelSignal;
@@ -70,6 +70,11 @@ export class Adapter {
     return new Adapter(this.id, fingerprint);
   }
 
+  /** Returns how the adapter stands: its fingerprint, the expected one, and which credentials are there. */
+  async status(): Promise<AdapterStatus> {
+    return current().host.status(this.id);
+  }
+
   /** Checks fingerprint and credentials. Throws `FingerprintMismatchError` or `AuthError`. */
   async initSession(): Promise<Session> {
     const status = current().host.status(this.id);
@@ -93,27 +98,15 @@ export class Adapter {
     return this.#start(tool, args).answer;
   }
 
-  /** Starts a call as one step in the background. */
+  /** Starts a call in the background; with a label it is a step. The flow's end waits for it. */
   callBg(tool: string, args: object = {}, { label, signal, queue }: BackgroundOptions = {}): Task<Response> {
     const name = label ?? `${this.id}/${tool}`;
     if (queue !== undefined) return queue.submit((own) => this.#background(tool, args, [own, signal]), { label: name });
-    const { host, scheduler } = current();
+    const { scheduler } = current();
     const { task, answer } = this.#start(tool, args);
-    host.progress(name, "running");
-    const shown = answer.then(
-      (response) => {
-        host.progress(name, "done");
-        return response;
-      },
-      (error: unknown) => {
-        const cancelled = error instanceof RoteError && error.kind === "cancelled";
-        host.progress(name, cancelled ? "skipped" : "failed");
-        throw error;
-      },
-    );
     const cancel = (): void => scheduler.cancel(task);
     signal?.onCancel(cancel);
-    return new Task(name, shown, cancel);
+    return new Task(name, label === undefined ? answer : asStep(label, answer), cancel);
   }
 
   /** Makes all calls together. Calls that fail do not end the others. */
@@ -164,6 +157,20 @@ export class Adapter {
     if (this.#fingerprint === undefined || this.#checked) return;
     checkFingerprint(this.id, this.#fingerprint, current().host.status(this.id).installed);
     this.#checked = true;
+  }
+}
+
+/** Shows how a call stands as a step of the live progress. */
+async function asStep(label: string, answer: Promise<Response>): Promise<Response> {
+  const { host } = current();
+  host.progress(label, "running");
+  try {
+    const response = await answer;
+    host.progress(label, "done");
+    return response;
+  } catch (error) {
+    host.progress(label, error instanceof CancelledError ? "skipped" : "failed");
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
-import { InternalError } from "./errors.js";
-import type { Json } from "./json.js";
+import { CancelledError, InternalError, RoteError } from "./errors.js";
+import { type Json, jsonOf } from "./json.js";
 import type { Runtime } from "./runtime.js";
 import { type Outcome, described, wireOf } from "./wire.js";
 
@@ -56,8 +56,9 @@ export class Driver {
     }
   }
 
-  /** Notes that a promise was rejected, or that somebody came to handle it. */
+  /** Notes that a promise was rejected, or that somebody came to handle it. What the flow gave up is no failure. */
   rejected(promise: unknown, reason: unknown, handled: boolean): void {
+    if (reason instanceof CancelledError) return;
     if (handled) this.#rejections.delete(promise);
     else this.#rejections.set(promise, reason);
   }
@@ -72,10 +73,10 @@ export class Driver {
     }
   }
 
-  /** What the flow returned, else what it gave, else what it collected. */
+  /** What the flow gave, which the host has already, else what it returned, else what it collected. */
   #result(returned: unknown): Json {
-    if (returned !== undefined) return jsonOf(returned);
     if (this.#run.result !== undefined) return this.#run.result.value;
+    if (returned !== undefined) return jsonOf(returned);
     return Object.keys(this.#run.collected).length > 0 ? jsonOf(this.#run.collected) : null;
   }
 
@@ -87,16 +88,11 @@ export class Driver {
   /** Failures that nobody looked at are said once, in the log. */
   #report(): void {
     for (const reason of this.#rejections.values()) {
-      this.#run.host.log("warn", `nobody handled a failure: ${described(reason)}`);
+      const text = reason instanceof RoteError ? reason.message : described(reason);
+      this.#run.host.log("warn", `nobody handled a failure: ${text}`);
     }
     this.#rejections.clear();
   }
-}
-
-/** Returns a value as JSON has it. Throws `TypeError` for what JSON cannot hold, such as a cycle. */
-function jsonOf(value: unknown): Json {
-  const text = JSON.stringify(value);
-  return text === undefined ? null : (JSON.parse(text) as Json);
 }
 
 /** Returns the entry point among a module's exports. Throws `InternalError` when there is none. */

@@ -85,7 +85,7 @@ function nativeWorkspace(natives: Natives): Workspace {
       const content = natives.readFile(text(name));
       return typeof content === "string" ? read<Uint8Array>(content) : content;
     },
-    fileNames: () => read<FileInfo[]>(natives.fileNames()),
+    fileNames: () => read<FileInfo[]>(natives.fileNames()).map(({ name, bytes }) => ({ name, bytes })),
     queryResponse: (id, program) => read<Json[]>(natives.queryResponse(id, text(program))),
     queryValue: (input, program) => read<Json[]>(natives.queryValue(write(input), text(program))),
   };

@@ -1,5 +1,5 @@
 import { InvalidInputError } from "./errors.js";
-import type { Json } from "./json.js";
+import { type Json, jsonOf } from "./json.js";
 import { current } from "./runtime.js";
 
 /** How an output begins. */
@@ -27,17 +27,18 @@ export class FlowOutput {
     current().host.summary(text);
   }
 
-  /** Gives the machine result, an object, once. What the flow returns, if anything, takes its place. */
+  /** Gives the machine result, an object, once. It takes the place of what the flow returns. */
   result(value: object): void {
-    if (typeof value !== "object" || value === null) {
+    const result = jsonOf(value);
+    if (typeof result !== "object" || result === null || Array.isArray(result)) {
       throw new InvalidInputError([{ pointer: "", message: "the result is not an object" }]);
     }
     const run = current();
-    run.host.result(value as Json);
-    run.result = { value: value as Json };
+    run.host.result(result);
+    run.result = { value: result };
   }
 
-  /** Adds one entry to an object that is the result when the flow gives no other. */
+  /** Adds one entry to an object that is the result when the flow gives and returns no other. */
   json(key: string, value: unknown): void {
     current().collected[key] = value as Json;
   }

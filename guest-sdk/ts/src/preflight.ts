@@ -1,4 +1,5 @@
 import type { Adapter, Session } from "./adapter.js";
+import { checkCredentials, checkFingerprint } from "./checker.js";
 import type { Rote } from "./rote.js";
 
 /** What must be ready. */
@@ -16,15 +17,21 @@ export interface PreflightResult {
 }
 
 /**
- * Checks every adapter before the first call: fingerprint, then credentials. Throws the first problem, so that a
- * flow fails before it had any effect.
+ * Checks every adapter before the first call: all fingerprints first, then credentials. Throws the first problem, so
+ * that a flow fails before it had any effect.
  */
 export async function runPreflight(rote: Rote, { adapters }: PreflightOptions): Promise<PreflightResult> {
   const result: PreflightResult = { adapters: {}, sessions: [] };
+  const statuses = [];
   for (const endpoint of adapters) {
     const adapter = rote.adapter(endpoint);
-    result.sessions.push(await adapter.initSession());
+    statuses.push(await adapter.status());
     result.adapters[adapter.id] = adapter;
+  }
+  for (const { adapter, expected, installed } of statuses) checkFingerprint(adapter, expected, installed);
+  for (const status of statuses) {
+    checkCredentials(status);
+    result.sessions.push({ adapter: status.adapter, fingerprint: status.installed, credentials: status.credentials });
   }
   return result;
 }

@@ -57,4 +57,9 @@ export class Rote {
   query(response: ResponseId): Query {
     return new Query(response);
   }
+
+  /** Begins a query over a value that the flow has, as it is now. Throws `TypeError` when it has no JSON form. */
+  queryValue(value: unknown): Query {
+    return new Query({ value });
+  }
 }

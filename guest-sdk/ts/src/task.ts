@@ -21,5 +21,7 @@ export class Task<T> {
   /** Gives the work up. A call that was not sent yet is not sent; one that was is recorded as in doubt. */
   cancel(): void {
     this.#cancel();
+    // Who gives work up need not wait for it.
+    this.result.catch(() => {});
   }
 }

@@ -187,7 +187,7 @@ export class FakeHost implements Host {
 
   result(_value: Json): void {
     if (this.#resultGiven) {
-      refuse({ kind: "invalid-input", problems: [{ pointer: "", message: "the result was given already" }] });
+      refuse({ kind: "invalid-input", problems: [{ pointer: "", message: "the result was given before" }] });
     }
     this.#resultGiven = true;
   }

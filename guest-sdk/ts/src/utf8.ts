@@ -17,7 +17,7 @@ export function encode(text: string): Uint8Array {
   return Uint8Array.from(bytes);
 }
 
-/** Returns the text of bytes; what is not UTF-8 becomes U+FFFD. */
+/** Returns the text of bytes; what is not UTF-8 becomes U+FFFD, one for each longest beginning of a character. */
 export function decode(bytes: Uint8Array): string {
   const parts: string[] = [];
   for (let index = 0; index < bytes.length; ) {
@@ -28,19 +28,27 @@ export function decode(bytes: Uint8Array): string {
   return parts.join("");
 }
 
+/** The second bytes of characters whose first byte does not allow all; no overlong forms, no surrogates, no end. */
+const SECOND: Record<number, readonly [number, number]> = {
+  0xe0: [0xa0, 0xbf],
+  0xed: [0x80, 0x9f],
+  0xf0: [0x90, 0xbf],
+  0xf4: [0x80, 0x8f],
+};
+
 /** Returns the code point at `index` and how many bytes it takes. */
 function decodeAt(bytes: Uint8Array, index: number): [number, number] {
   const first = bytes[index] ?? 0;
   if (first < 0x80) return [first, 1];
+  if (first < 0xc2 || first > 0xf4) return [0xfffd, 1];
   const length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  const least = [0, 0, 0x80, 0x800, 0x10000][length] ?? 0;
   let point = first & (0xff >> (length + 1));
   for (let offset = 1; offset < length; offset++) {
+    const [least, most] = (offset === 1 ? SECOND[first] : undefined) ?? [0x80, 0xbf];
     const next = bytes[index + offset] ?? 0;
     // The bytes so far are one broken character, and what follows may be a good one.
-    if (first < 0xc2 || first > 0xf4 || (next & 0xc0) !== 0x80) return [0xfffd, offset];
+    if (next < least || next > most) return [0xfffd, offset];
     point = (point << 6) | (next & 63);
   }
-  const valid = point >= least && point <= 0x10ffff && !(point >= 0xd800 && point <= 0xdfff);
-  return valid ? [point, length] : [0xfffd, length];
+  return [point, length];
 }

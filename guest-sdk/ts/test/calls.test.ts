@@ -163,12 +163,13 @@ test("a failed flow waits for calls in flight and starts no more", async () => {
   assert.deepEqual(late, ["the flow has ended and starts no more calls"]);
 });
 
-test("a call in the background is a step that can be cancelled", async () => {
+test("a call in the background can be cancelled, and is a step when it has a label", async () => {
   const host = new FakeHost(echo);
   const run = await runFlow(
     async () => {
       const api = (await Rote.workspace("w")).adapter("api");
-      const [kept, dropped] = [api.callBg("a", {}, { label: "kept" }), api.callBg("b")];
+      const [kept, dropped] = [api.callBg("a", {}, { label: "kept" }), api.callBg("b", {}, { label: "dropped" })];
+      api.callBg("c").cancel();
       dropped.cancel();
       const error = await dropped.wait().catch((error: unknown) => error);
       assert.ok(error instanceof CancelledError);
@@ -180,11 +181,11 @@ test("a call in the background is a step that can be cancelled", async () => {
     host,
   );
   assert.equal(run.result, 1);
-  assert.deepEqual(host.events, ["started a", "started b", "cancelled b", "done a"]);
+  assert.deepEqual(host.events, ["started a", "started b", "started c", "cancelled c", "cancelled b", "done a"]);
   assert.deepEqual(host.steps, [
     { label: "kept", state: "running" },
-    { label: "api/b", state: "running" },
-    { label: "api/b", state: "skipped" },
+    { label: "dropped", state: "running" },
+    { label: "dropped", state: "skipped" },
     { label: "kept", state: "done" },
   ]);
 });

@@ -74,7 +74,7 @@ test("preflight gives the adapters, or the first problem", async () => {
     );
   const sessions = [{ adapter: "drive", fingerprint: "mcp_drive", credentials: [] }];
   assert.deepEqual((await preflight(["adapter/drive"])).result, { ids: ["drive"], sessions });
-  assert.equal((await preflight(["drive", "calendar"])).error?.kind, "fingerprint-mismatch");
+  assert.equal((await preflight(["mail", "calendar"])).error?.kind, "fingerprint-mismatch");
   assert.deepEqual((await preflight(["mail"])).error, { kind: "auth", message: "adapter `mail` has no value for `token`" });
   assert.equal((await preflight(["none"])).error?.kind, "not-found");
 });
@@ -111,10 +111,11 @@ test("the expected fingerprint is the frontmatter's", async () => {
 test("a query builds jq", () => {
   const query = new Query("@2");
   assert.equal(query.program, ".");
-  const built = query.select(".items").filter(".n > 1").map(".name").at(-1).parseJson().path("a.odd-name").path([0, "b"]).pipe("keys");
-  const steps = [".items", "map(select(.n > 1))", "map(.name)", ".[-1]", "fromjson", '.["a"]["odd-name"]', '.[0]["b"]', "keys"];
+  const built = query.select(".items").filter(".n > 1").map(".name").at(-1).parseJson().path("a.odd-name.0").path([0, "b", "7"]).pipe("keys");
+  const steps = [".items", "map(select(.n > 1))", "map(.name)", ".[-1]", "fromjson", '.a["odd-name"][0]', '.[0].b["7"]', "keys"];
   assert.equal(built.program, steps.join(" | "));
   assert.equal(query.path(".items[0]").program, ".items[0]");
+  assert.equal(query.path('["odd.name"][0]').path("").path("..a").program, '.["odd.name"][0] | . | ..a');
   for (const wrong of ["@0", "@x", 1.5, -1]) assert.throws(() => new Query(wrong as number), InvalidInputError);
 });
 
@@ -131,6 +132,10 @@ test("a query gives its output, all of several, null for none", async () => {
         await rote.query(response).select(".items[].n").all<number>(),
       ];
       await assert.rejects(rote.query(9).execute(), { kind: "not-found" });
+      const value = { items: [1] };
+      const query = rote.queryValue(value).path("items");
+      value.items = [];
+      assert.deepEqual([await query.at(0).all(), await query.execute()], [[1], [1]]);
       return values;
     },
     {},
@@ -149,11 +154,15 @@ test("variables, files and other flows are the host's", async () => {
       await rote.files.write("f.txt", text);
       await rote.files.write("b", Uint8Array.of(0xff, 0x41));
       assert.equal(await rote.files.readText("f.txt"), text);
+      for (const bytes of [[0xe0, 0x80, 0x80], [0xed, 0xa0, 0x80], [0xf4, 0x90], [0xe2, 0x82], [0xf0, 0x9f, 0x41], [0xc1, 0x81]]) {
+        await rote.files.write("broken", Uint8Array.from(bytes));
+        assert.equal(await rote.files.readText("broken"), new TextDecoder().decode(Uint8Array.from(bytes)));
+      }
       assert.deepEqual(await rote.files.read("f.txt"), new Uint8Array(Buffer.from(text)));
       await assert.rejects(rote.files.read("none"), { kind: "not-found" });
       return {
         vars: [await rote.vars.get("old"), await rote.vars.get("new"), (await rote.vars.get("none")) ?? "none", await rote.vars.names()],
-        files: [await rote.files.readText("b"), await rote.files.names()],
+        files: [await rote.files.readText("b"), (await rote.files.names()).filter(({ name }) => name !== "broken")],
         flow: await rote.flows.run("other", { x: 1 }),
       };
     },
@@ -207,11 +216,12 @@ test("content is what an answer says", async () => {
   assert.deepEqual(run.result, [1]);
 });
 
-test("a flow's result is what it returns, else gives, else collects", async () => {
+test("a flow's result is what it gives, else returns, else collects", async () => {
   const result = async (main: () => unknown) => (await runFlow(main, {})).result;
   const gives = () => new FlowOutput().result({ from: "output" });
   const collects = () => new FlowOutput().json("a", 1);
-  assert.equal(await result(() => (gives(), "returned")), "returned");
+  assert.deepEqual(await result(() => (gives(), "returned")), { from: "output" });
+  assert.equal(await result(() => (collects(), "returned")), "returned");
   assert.deepEqual(await result(() => (collects(), gives())), { from: "output" });
   assert.deepEqual(await result(collects), { a: 1 });
   assert.equal(await result(() => undefined), null);

@@ -5,7 +5,8 @@
 
 use std::collections::VecDeque;
 
-use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef};
+use rote_types::{Classify, ErrorKind, QueryError, ResponseId, ResponseRef};
+use rote_workspace::WorkspaceError;
 use serde_json::Value;
 
 use crate::bindings::adapter::rote::base::types as wit;
@@ -63,7 +64,13 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
     if let RunError::InvalidInput { problems, .. } = error {
         return wit::Error::InvalidInput(problems.iter().map(problem_to_wit).collect());
     }
-    let message = error.to_string();
+    if let Some(problems) = wrong_arguments(error) {
+        return wit::Error::InvalidInput(problems);
+    }
+    let message = with_causes(error);
+    if is_wrong_query(error) {
+        return wit::Error::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]);
+    }
     match error.kind() {
         ErrorKind::Denied => wit::Error::Denied(wit::Denial {
             rule: detail(error, "rule").unwrap_or_else(|| "policy".to_owned()),
@@ -71,7 +78,7 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
             hint: error.hint().unwrap_or_default(),
         }),
         ErrorKind::ConfirmationNeeded => wit::Error::ConfirmationNeeded(wit::Challenge {
-            tool: detail(error, "tool").unwrap_or_default(),
+            tool: [detail(error, "adapter"), detail(error, "tool")].into_iter().flatten().collect::<Vec<_>>().join("/"),
             impact: detail(error, "impact").unwrap_or(message),
         }),
         ErrorKind::FingerprintMismatch => wit::Error::FingerprintMismatch(message),
@@ -82,6 +89,42 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
         ErrorKind::Limit => wit::Error::Limit(message),
         _ => wit::Error::Internal(message),
     }
+}
+
+/// Returns what is wrong with the arguments of a call, where the layer above says it argument by argument.
+fn wrong_arguments(error: &RunError) -> Option<Vec<wit::Problem>> {
+    let problem = |problem: &Value| {
+        let name = problem.get("argument")?.as_str()?;
+        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        Some(wit::Problem { pointer, message: problem.get("problem")?.as_str()?.to_owned() })
+    };
+    let RunError::Nested { kind: ErrorKind::Usage, details: Some(details), .. } = error else { return None };
+    let problems: Vec<_> = details.get("problems")?.as_array()?.iter().map(problem).collect::<Option<_>>()?;
+    (!problems.is_empty()).then_some(problems)
+}
+
+/// Whether a jq program does not fit what it reads: to a person a failure like others, to a guest its own input.
+fn is_wrong_query(error: &RunError) -> bool {
+    let query = match error {
+        RunError::Query(query) => query,
+        RunError::Workspace(error) => match &**error {
+            WorkspaceError::Query { source } => source,
+            _ => return false,
+        },
+        _ => return false,
+    };
+    matches!(query, QueryError::Runtime { .. } | QueryError::Input { .. })
+}
+
+/// The text of an error with its causes: a guest is told no more than the text.
+fn with_causes(error: &RunError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
 }
 
 /// Returns the recorded answer that an error carries, if it does.
@@ -112,7 +155,7 @@ fn from_guest(subject: &str, error: wit::Error) -> RunError {
     match error {
         wit::Error::Denied(denial) => guest(ErrorKind::Denied, &denial.message, Some(&denial.hint)),
         wit::Error::ConfirmationNeeded(challenge) => guest(ErrorKind::General, &challenge.impact, None),
-        wit::Error::FingerprintMismatch(message) => guest(ErrorKind::General, &message, None),
+        wit::Error::FingerprintMismatch(message) => guest(ErrorKind::FingerprintMismatch, &message, None),
         wit::Error::Auth(message) => guest(ErrorKind::Auth, &message, None),
         wit::Error::Http(response) => guest(
             ErrorKind::Upstream,

@@ -81,11 +81,14 @@ impl Classify for FlowError {
                 MAKE_A_FLOW.to_owned()
             }
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => source.hint().unwrap_or_else(|| match source.kind() {
+            Self::Stopped { source, workspace, .. } => match source.hint() {
+                // `@N` is a response of the run.
+                Some(hint) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+                Some(hint) => hint,
                 // What was away may be back.
-                ErrorKind::Upstream => format!("rote run --resume {workspace}"),
-                _ => format!("rote ls --workspace {workspace}"),
-            }),
+                None if source.kind() == ErrorKind::Upstream => format!("rote run --resume {workspace}"),
+                None => format!("rote ls --workspace {workspace}"),
+            },
             Self::InDoubt { workspace, response, .. } => {
                 format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
             }
@@ -134,6 +137,9 @@ impl Classify for FlowError {
             Self::Stopped { flow, workspace, source, .. } => {
                 Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
             }
+            Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
+            Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),
+            Self::NestedFlow { .. } => Some(json!({ "rule": "frontmatter.flows" })),
             Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),

@@ -164,23 +164,33 @@ struct LiveTools {
 }
 
 impl LiveTools {
+    /// Says whether a call may be made; spends nothing.
     fn check(&self, call: &ToolCall) -> Result<(Checked, CallOptions), RunError> {
         let frontmatter = &self.context.frontmatter;
-        let mut options = options(&self.context, call, None, false)?;
+        let options = options(&self.context, call, None, false)?;
         let checked = self.tools.caller.check(call).map_err(run_error)?;
         let tool = checked.tool();
         if !tool.method.is_read() && !frontmatter.permits_write(&call.adapter, &call.tool) {
             let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
             return Err(RunError::nested(&FlowError::NotPermitted { flow, adapter, tool }));
         }
-        if !tool.method.is_read() {
-            let written = self.writes.fetch_add(1, Ordering::Relaxed);
-            bounded(u64::from(written), u64::from(self.context.limits.writes), "writes")?;
-        }
-        if self.needs_token(&checked) {
-            options.confirm = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-        }
         Ok((checked, options))
+    }
+
+    /// Counts the writes among calls that may be made, and gives them their tokens; all of them or none.
+    fn spend(&self, calls: &mut [(Checked, CallOptions)]) -> Result<(), RunError> {
+        let (max, count) = (self.context.limits.writes, calls.iter().filter(|(call, _)| is_write(call)).count());
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        let add = |written: u32| written.checked_add(count).filter(|sum| count == 0 || *sum <= max);
+        if self.writes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
+            return Err(over("writes", u64::from(max)));
+        }
+        for (call, options) in calls {
+            if self.needs_token(call) {
+                options.confirm = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+            }
+        }
+        Ok(())
     }
 
     /// Whether the guard will ask for a token, so that one is kept for this call: a blessed one needs none.
@@ -205,19 +215,21 @@ impl LiveTools {
     }
 }
 
-/// Refuses one more of something than a run may have.
-fn bounded(used: u64, max: u64, what: &'static str) -> Result<(), RunError> {
-    if used < max {
-        return Ok(());
-    }
-    Err(RunError::Limit { subject: "flow".to_owned(), limit: LimitKind::Count { what, max } })
+fn is_write(call: &Checked) -> bool {
+    !call.tool().method.is_read()
+}
+
+/// The refusal of more of something than a run may have.
+fn over(what: &'static str, max: u64) -> RunError {
+    RunError::Limit { subject: "flow".to_owned(), limit: LimitKind::Count { what, max } }
 }
 
 #[async_trait]
 impl ToolHost for LiveTools {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
-        let checked: Vec<(Checked, CallOptions)> =
+        let mut checked: Vec<(Checked, CallOptions)> =
             calls.iter().map(|call| self.check(call)).collect::<Result<_, _>>()?;
+        self.spend(&mut checked)?;
         let Some((_, options)) = checked.first() else {
             return Ok(Vec::new());
         };
@@ -238,7 +250,10 @@ impl ToolHost for LiveTools {
             return Err(RunError::Host { message: format!("`{}` was not reserved", one.response) });
         };
         let place = Reservation { command: one.command, response: one.response };
-        bounded(self.bytes.load(Ordering::Relaxed), self.context.limits.response_bytes, "bytes of responses")?;
+        let max = self.context.limits.response_bytes;
+        if self.bytes.load(Ordering::Relaxed) >= max {
+            return Err(over("bytes of responses", max));
+        }
         let caller = &self.tools.caller;
         match caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
             CallOutcome::Response(response) => {
@@ -273,12 +288,21 @@ impl ToolHost for LiveTools {
             Some(_) => self.tools.credentials(adapter).map_err(nested)?,
             None => Vec::new(),
         };
+        // Where a value is kept is not the flow's business.
+        let shown = |state: Value| json!({"slot": state["slot"], "present": state["present"]});
+        let credentials: Vec<Value> = credentials.into_iter().map(shown).collect();
         let matches = installed.as_ref() == Some(&pin.fingerprint);
+        let drift = match (&installed, matches) {
+            (_, true) => None,
+            (Some(_), false) => Some("another surface is installed than the flow pins"),
+            (None, false) => Some("it is not installed any more"),
+        };
         Ok(json!({
             "adapter": adapter,
             "expected": pin.fingerprint,
             "installed": installed,
             "matches": matches,
+            "drift": drift,
             "credentials": credentials,
         }))
     }

@@ -59,6 +59,7 @@ impl tasks::Host for FlowState {
         };
         let label = clean_line(&label, LABEL_BYTES);
         if let Some(run) = &self.run {
+            tracing::debug!(target: "rote::guest", ?state, label);
             run.observer.progress(&label, state);
         }
         match state {
