@@ -2,6 +2,7 @@
 
 use expect_test::expect;
 use rote_cli::demo::DOCUMENT;
+use rote_testkit::{FakeApi, Script};
 use serde_json::json;
 
 use crate::{home, tracker};
@@ -170,4 +171,38 @@ fn an_intent_finds_tools_with_what_they_take() {
     let all = home.data(&["explore", "upload a file"]);
     assert_eq!(all["tools"][0]["tool"]["name"], "uploadAttachment", "{all}");
     assert_eq!(all["tools"][0]["adapter"], "tracker");
+}
+
+#[test]
+fn a_credential_can_be_given_where_the_description_names_none() {
+    let api = FakeApi::start(|_| Script::Json(200, json!({})));
+    let home = home();
+    home.file(
+        "open.json",
+        r#"{"openapi": "3.1.0", "info": {"title": "Open", "version": "1"}, "paths": {"/me": {"get": {"operationId": "me"}}}}"#,
+    );
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let cases: [(&[&str], &str, &str); 4] = [
+        (&["--bearer-token", "MY_TOKEN"], "authorization", "Bearer secret-value"),
+        (&["--api-key-header", "X-Key=MY_TOKEN"], "x-key", "secret-value"),
+        (&["--basic", "MY_TOKEN"], "authorization", "Basic c2VjcmV0LXZhbHVlOg=="),
+        (&["--api-key-query", "key=MY_TOKEN"], "", "/me?key=secret-value"),
+    ];
+    for (flags, header, value) in cases {
+        let new = ["adapter", "new", "open", "open.json", "--base-url", &api.url(), "--yes"];
+        let made = home.data(&[&new, flags].concat());
+        assert_eq!(made["auth"]["token_env"], "MY_TOKEN");
+        assert_eq!(home.rote(&["call", "open", "me"]).code, 0, "an open operation works without a value");
+        assert_eq!(api.received().last().unwrap().header("authorization"), None);
+        assert_eq!(home.invocation(&["token", "set", "MY_TOKEN", "--stdin"]).input("secret-value").run().code, 0);
+        assert_eq!(home.rote(&["call", "open", "me"]).code, 0);
+        let received = api.received().pop().unwrap();
+        let sent = if header.is_empty() { Some(received.target.as_str()) } else { received.header(header) };
+        assert_eq!(sent, Some(value), "{flags:?}");
+        assert_eq!(home.rote(&["token", "delete", "MY_TOKEN"]).code, 0);
+    }
+    for wrong in [["--bearer-token", "no name"], ["--api-key-header", "MY_TOKEN"], ["--api-key-header", "X Key=T"]] {
+        let run = home.rote(&[&["adapter", "new", "other", "open.json"], &wrong[..]].concat());
+        assert_eq!(run.code, 2, "{run}");
+    }
 }

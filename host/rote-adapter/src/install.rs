@@ -14,7 +14,9 @@ use crate::package::{self, ToolsFile, pretty};
 use crate::registry::base::{BaseUrl, grant};
 use crate::sensitivity::{self, Sensitivity};
 use crate::source::{Document, Loader};
-use crate::{AdapterError, AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, generate, index};
+use crate::{
+    AdapterError, AdapterLine, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair, generate, index,
+};
 
 /// Version of the manifest's shape.
 pub(crate) const MANIFEST_SCHEMA: u32 = 1;
@@ -29,6 +31,8 @@ pub struct InstallOptions {
     pub name: Option<String>,
     /// Where requests go, typed by a person; a literal loopback address in it is a grant.
     pub base_url: Option<String>,
+    /// What every operation sends, instead of what the description says.
+    pub credential: Option<GivenCredential>,
     /// Replace an adapter of the same name.
     pub replace: bool,
     /// Make the report and write nothing.
@@ -62,7 +66,10 @@ pub(crate) fn install(
         return Err(AdapterError::Exists { id: id.clone() });
     }
     let source = rote_spec::Source { name: &document.name, bytes: &document.bytes };
-    let api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
+    let mut api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
+    if let Some(credential) = &options.credential {
+        credential.apply(&mut api);
+    }
     let mut package = Package::new(id, document, api, options, now)?;
     package.report.replaced = installed;
     if !options.dry_run {

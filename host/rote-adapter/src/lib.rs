@@ -7,6 +7,7 @@
 
 mod arguments;
 mod call;
+mod credential;
 mod error;
 mod generate;
 mod index;
@@ -21,6 +22,7 @@ mod source;
 
 pub use arguments::{ArgumentProblem, parameter_value};
 pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Reservation};
+pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};
 pub use index::{indexed, meaningful_words};

@@ -68,6 +68,7 @@ fn app(home: &std::path::Path, url: &str, runtime: &Runtime) -> App {
         id: "bench".to_owned(),
         spec: spec.to_string_lossy().into_owned(),
         base_url: Some(url.to_owned()),
+        credential: None,
         name: None,
         dry_run: false,
         replace: false,

@@ -110,6 +110,7 @@ async fn app(folder: &Path, url: &str) -> App {
         id: "bench".to_owned(),
         spec: write("bench.json", DOCUMENT).to_string_lossy().into_owned(),
         base_url: Some(url.to_owned()),
+        credential: None,
         name: None,
         dry_run: false,
         replace: false,

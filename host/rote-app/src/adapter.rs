@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, Hit, InstallOptions, InstallReport, SpecLocation};
+use rote_adapter::{
+    AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport, SpecLocation,
+};
 use rote_govern::egress::AllowedRange;
-use rote_types::{AdapterId, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier};
+use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier};
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,6 +23,8 @@ pub struct AdapterNew {
     pub spec: String,
     /// Where requests go, as a person typed it; a loopback or private address here is a grant.
     pub base_url: Option<String>,
+    /// How and under which name of the vault every call authenticates, instead of what the description says.
+    pub credential: Option<(AuthKind, String)>,
     /// A display name instead of the description's own.
     pub name: Option<String>,
     /// Read and count, install nothing.
@@ -95,7 +99,9 @@ impl App {
             SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
             url => url,
         };
+        let credential = wish.credential.map(given).transpose()?;
         let options = |dry_run| InstallOptions {
+            credential: credential.clone(),
             name: wish.name.clone(),
             base_url: wish.base_url.clone(),
             replace: wish.replace,
@@ -237,4 +243,17 @@ fn refuse_gaps(report: &InstallReport) -> Result<(), AppError> {
         error = error.with_cause(format!("`{}`: {} ({})", one.name, one.reason, one.pointer));
     }
     Err(error.with_details(json!({ "operations": report.operations, "skipped": report.skipped })))
+}
+
+/// Checks a credential that a person described.
+fn given((kind, token_env): (AuthKind, String)) -> Result<GivenCredential, AppError> {
+    rote_vault::check_name(&token_env)?;
+    if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } | AuthKind::ApiKeyCookie { name } = &kind {
+        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
+        if !fits || name.is_empty() {
+            let message = format!("`{name}` is no name of a header or a query parameter");
+            return Err(AppError::new(ErrorKind::Usage, message).with_hint("--api-key-header X-Api-Key=MY_API_KEY"));
+        }
+    }
+    Ok(GivenCredential { kind, token_env })
 }

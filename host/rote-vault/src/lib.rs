@@ -13,4 +13,5 @@ mod vault;
 
 pub use error::VaultError;
 pub use key::KeySource;
+pub use value::check_name;
 pub use vault::{TokenInfo, TokenMeta, TokenSource, Vault};

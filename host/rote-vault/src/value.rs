@@ -10,7 +10,10 @@ const MAX_VALUE_BYTES: usize = 64 << 10;
 const NAME_RULE: &str = "use 1 to 128 letters, digits, `_`, `-` or `.`, starting with a letter or `_`";
 
 /// Checks a token name: also usable as the name of an environment variable and one word in a shell.
-pub(crate) fn check_name(name: &str) -> Result<(), VaultError> {
+///
+/// # Errors
+/// [`VaultError::InvalidName`] with the rule.
+pub fn check_name(name: &str) -> Result<(), VaultError> {
     let fits = (1..=128).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));

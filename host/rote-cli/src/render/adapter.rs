@@ -19,7 +19,7 @@ pub fn base_url(url: Option<&str>) -> String {
 pub fn auth_line(auth: &Authentication) -> String {
     let slot = auth.default_scheme.as_ref().and_then(|name| auth.schemes.get(name));
     let (Some(name), Some(slot)) = (&auth.token_env, slot) else {
-        return "the description asks for none".to_owned();
+        return "the description asks for none; one can be given: rote adapter new --help".to_owned();
     };
     let how = match &slot.kind {
         AuthKind::Bearer => "bearer".to_owned(),

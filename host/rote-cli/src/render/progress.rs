@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use indicatif::ProgressDrawTarget;
 use rote_app::{Observer, ResponseRef, RunError, StepState, ToolCall};
-use rote_types::ResponseId;
+use rote_types::{Classify, ErrorKind, ResponseId};
 
 use crate::render::units::{clip, milliseconds};
 use lines::Lines;
@@ -146,6 +146,8 @@ impl Observer for Progress {
         let Some(mut watched) = self.watched() else { return };
         let (end, what) = match outcome {
             Ok(answer) => (End::Done, answer.status.to_string()),
+            // Not a failure: the run stops here until somebody confirms it.
+            Err(error) if error.kind() == ErrorKind::ConfirmationNeeded => (End::Skipped, "not confirmed".to_owned()),
             Err(error) => (End::Failed, clip(&error.to_string(), MAX_ERROR)),
         };
         watched.end(&response.to_string(), end, &format!("{response}  {}/{}  {what}", call.adapter, call.tool));

@@ -31,8 +31,14 @@ const CREATE: &str = "rote call github issues/create -t -p owner=octocat -p repo
                       -p 'title=Again: @1{.[0].title}' -p body=Seen. -p 'labels=[\"bug\"]'";
 
 fn adapter(stage: &mut Stage) -> Result<()> {
-    stage.step("rote adapter new github github.json --base-url URL", 0, &["15 of 15 generated", "fingerprint"])?;
-    stage.step("rote adapter info github", 0, &["credential", "issues/create POST"])?;
+    stage.step(
+        "rote adapter new github github.json --base-url URL --bearer-token GITHUB_TOKEN",
+        0,
+        &["15 of 15 generated", "fingerprint"],
+    )?;
+    // GitHub's description names no way to authenticate.
+    stage.step("rote token set GITHUB_TOKEN ghp-for-the-check", 0, &["stored GITHUB_TOKEN"])?;
+    stage.step("rote adapter info github", 0, &["credential GITHUB_TOKEN (bearer) — vault", "issues/create POST"])?;
     stage.step("rote adapter list", 0, &["github"])?;
     // As a person does with an editor.
     let path = stage.home().join("adapters/github/config/policies.json");
@@ -82,7 +88,7 @@ fn crystallize(stage: &mut Stage) -> Result<()> {
 
 fn confirm(stage: &mut Stage) -> Result<()> {
     let stopped = stage.step(RUN, 5, &["`issues/create` of adapter `github` needs confirmation", "hint:"])?;
-    stage.hint(&stopped, 0, &["report: 3 calls", "s3 github/issues/create-comment"])?;
+    stage.hint(&stopped, 0, &["report completed: 3 calls", "s3 github/issues/create-comment"])?;
     Ok(())
 }
 
@@ -91,12 +97,12 @@ fn bless(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow bless report", 5, &["`report` was not blessed"])?;
     let says = ["github/issues/create 1 any", "github/issues/create-comment 1 any", "next:"];
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
-    stage.step("rote run --resume latest", 0, &["report: 3 calls", "s2 github/issues/create"])?;
+    stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s2 github/issues/create"])?;
     // A server that is away stops a run, too; the list is asked for again, and only now the issue is created.
     stage.step("rote adapter set github base_url http://127.0.0.1:1", 0, &["http://127.0.0.1"])?;
     let stopped = stage.step(RUN, 8, &["cannot reach `127.0.0.1:1`…", "hint:"])?;
     stage.step("rote adapter set github base_url URL", 0, &["URL"])?;
-    stage.hint(&stopped, 0, &["report: 3 calls"])?;
+    stage.hint(&stopped, 0, &["report completed: 3 calls"])?;
     stage.step("rote run --resume latest", 3, &["error:"])?;
     Ok(())
 }
@@ -105,7 +111,7 @@ fn outputs(stage: &mut Stage) -> Result<()> {
     stage.step(&format!("{RUN} --output human"), 0, &["s1 github/issues/list-for-repo @1 200"])?;
     stage.step(&format!("{RUN} --output summary"), 0, &["3 of 3 steps done"])?;
     stage.step(&format!("{RUN} --output json"), 0, &[r#"{"id":1,"body":"Me too"}"#])?;
-    stage.step(&format!("{RUN} --record run.rec"), 0, &["report: 3 calls"])?;
+    stage.step(&format!("{RUN} --record run.rec"), 0, &["report completed: 3 calls"])?;
     stage.step("rote adapter set github base_url http://127.0.0.1:1", 0, &["http://127.0.0.1"])?;
     stage.step("rote flow test --replay run.rec", 0, &["3 calls answered, output as recorded"])?;
     stage.step("rote adapter set github base_url URL", 0, &["URL"])?;
@@ -117,7 +123,7 @@ fn release(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow release report", 0, &["released report 0.1.0", "its blessing no longer counts"])?;
     stage.step(RUN, 5, &["needs confirmation"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
-    stage.step(RUN, 0, &["report: 3 calls"])?;
+    stage.step(RUN, 0, &["report completed: 3 calls"])?;
     let says = ["1. [ATOMIC] report", "[OK] adapter/github", "run rote run report"];
     stage.step("rote flow search 'create an issue and comment'", 0, &says)?;
     stage.step("rote flow info report", 0, &["takes", "may write", "made from workspace triage"])?;
@@ -150,13 +156,17 @@ fn derive(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow bump report minor", 0, &["report is now a draft of 0.2.0"])?;
     stage.step("rote flow doctor", 1, &["note 0.1.0 healthy", "report 0.2.0 1 problem"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
-    stage.step(RUN, 0, &["report: 3 calls"])?;
+    stage.step(RUN, 0, &["report completed: 3 calls"])?;
     Ok(())
 }
 
 fn compatible(stage: &mut Stage) -> Result<()> {
     stage.step("rote adapter new github changed.json --base-url URL", 10, &["is installed already"])?;
-    stage.step("rote adapter new github changed.json --base-url URL --yes", 0, &["15 of 15 generated"])?;
+    stage.step(
+        "rote adapter new github changed.json --base-url URL --bearer-token GITHUB_TOKEN --yes",
+        0,
+        &["15 of 15 generated"],
+    )?;
     let says = [
         "Github adapter fingerprint mismatch",
         "issues/create: compatible",
@@ -169,17 +179,25 @@ fn compatible(stage: &mut Stage) -> Result<()> {
     let shown = stage.hint(&stopped, 5, &["issues/create: compatible", "`report` was not repinned"])?;
     stage.hint(&shown, 0, &["repinned report: 0.2.0 is now 0.2.1", "its blessing is void", "next:"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
-    stage.step(RUN, 0, &["report: 3 calls", "s2 github/issues/create @2 201"])?;
+    stage.step(RUN, 0, &["report completed: 3 calls", "s2 github/issues/create @2 201"])?;
     Ok(())
 }
 
 fn breaking(stage: &mut Stage) -> Result<()> {
-    stage.step("rote adapter new github breaking.json --base-url URL --yes", 0, &["15 of 15 generated"])?;
+    stage.step(
+        "rote adapter new github breaking.json --base-url URL --bearer-token GITHUB_TOKEN --yes",
+        0,
+        &["15 of 15 generated"],
+    )?;
     stage.step(RUN, 7, &["issues/create: breaking (argument `priority` is now required)"])?;
     stage.step("rote flow repin report --yes", 10, &["repinning flow `report` may break it"])?;
     // The same description gives the same fingerprint: the pin and the blessing hold again.
-    stage.step("rote adapter new github changed.json --base-url URL --yes", 0, &["15 of 15 generated"])?;
-    stage.step(RUN, 0, &["report: 3 calls"])?;
+    stage.step(
+        "rote adapter new github changed.json --base-url URL --bearer-token GITHUB_TOKEN --yes",
+        0,
+        &["15 of 15 generated"],
+    )?;
+    stage.step(RUN, 0, &["report completed: 3 calls"])?;
     stage.step("rote flow list", 0, &["report 0.2.1 draft", "note 0.1.0 draft"])?;
     stage.step("rote audit verify", 0, &["each hash follows from the one before"])?;
     Ok(())

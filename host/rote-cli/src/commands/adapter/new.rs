@@ -1,7 +1,7 @@
 //! `rote adapter new`.
 
 use clap::Args;
-use rote_app::{AdapterNew, InstallReport};
+use rote_app::{AdapterNew, AuthKind, InstallReport};
 
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -30,6 +30,8 @@ pub struct New {
     /// allows it
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    #[command(flatten)]
+    credential: Credential,
     /// A display name instead of the description's own
     #[arg(long)]
     name: Option<String>,
@@ -44,6 +46,47 @@ pub struct New {
     strict: bool,
 }
 
+/// For an API whose description does not say how to authenticate, or says it wrongly. ENV names the entry of the
+/// vault, or the environment variable, that holds the value.
+#[derive(Debug, Args)]
+#[group(multiple = false)]
+struct Credential {
+    /// Send this credential as bearer token with every call, whatever the description says
+    #[arg(long, value_name = "ENV")]
+    bearer_token: Option<String>,
+    /// Send it in a header of this name
+    #[arg(long, value_name = "HEADER=ENV")]
+    api_key_header: Option<String>,
+    /// Send it in a query parameter of this name
+    #[arg(long, value_name = "NAME=ENV")]
+    api_key_query: Option<String>,
+    /// Send it as basic authentication; the value is `user:password`
+    #[arg(long, value_name = "ENV")]
+    basic: Option<String>,
+}
+
+impl Credential {
+    fn read(self) -> Result<Option<(AuthKind, String)>> {
+        let pair = |word: String, flag: &str| match word.split_once('=') {
+            Some((name, env)) if !name.is_empty() => Ok((name.to_owned(), env.to_owned())),
+            _ => Err(usage(format!("`{word}` is not of the form NAME=ENV"), format!("{flag} X-Api-Key=MY_API_KEY"))),
+        };
+        Ok(match (self.bearer_token, self.api_key_header, self.api_key_query, self.basic) {
+            (Some(env), ..) => Some((AuthKind::Bearer, env)),
+            (_, Some(word), ..) => {
+                let (name, env) = pair(word, "--api-key-header")?;
+                Some((AuthKind::ApiKeyHeader { name }, env))
+            }
+            (_, _, Some(word), _) => {
+                let (name, env) = pair(word, "--api-key-query")?;
+                Some((AuthKind::ApiKeyQuery { name }, env))
+            }
+            (.., Some(env)) => Some((AuthKind::Basic, env)),
+            _ => None,
+        })
+    }
+}
+
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let spec = self.source.or(self.spec);
@@ -54,6 +97,7 @@ impl New {
             id: self.id,
             spec,
             base_url: self.base_url,
+            credential: self.credential.read()?,
             name: self.name,
             dry_run: self.dry_run,
             replace: self.yes,
