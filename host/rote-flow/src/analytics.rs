@@ -10,7 +10,8 @@ use rote_workspace::Workspace;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::{FlowError, Flows, Package, RunReport};
+use crate::run::Running;
+use crate::{FlowError, Flows, RunReport};
 
 /// The database's name below `storage/`.
 const FILE: &str = "flow_analytics.db";
@@ -109,7 +110,7 @@ impl Flows {
     /// Writes a run down.
     pub(crate) fn note_run(
         &self,
-        package: &Package,
+        running: &Running,
         workspace: &Workspace,
         result: &Result<RunReport, FlowError>,
         duration_ms: u64,
@@ -122,7 +123,7 @@ impl Flows {
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
-        let frontmatter = &package.frontmatter;
+        let frontmatter = &running.frontmatter;
         let failed = |source| FlowError::Analytics { action: "write a run down", source };
         self.analytics()?
             .execute(
@@ -131,7 +132,7 @@ impl Flows {
                 params![
                     frontmatter.name.as_str(),
                     frontmatter.version,
-                    package.digest().to_string(),
+                    running.digest.to_string(),
                     workspace.name().as_str(),
                     result.as_ref().map_or("stopped", |report| report.status.as_str()),
                     end,

@@ -24,7 +24,7 @@ use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, World};
 use rote_types::{
-    AdapterId, Classify, FlowName, ResponseId, RunLimits, ToolCall, WorkspaceName, canonical_json, sha256,
+    AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
 use rote_workspace::Workspace;
 use serde::Serialize;
@@ -33,6 +33,7 @@ use serde_json::{Map, Value, json};
 pub use dry::{DryRun, DryRunCall};
 pub use live::AdapterTools;
 
+use crate::package::Content;
 use crate::recording::RunRecording;
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
 use begin::Begun;
@@ -191,6 +192,25 @@ pub trait ToolSource: Send + Sync {
     async fn preview(&self, context: &RunContext, call: &ToolCall) -> Result<Preview, RunError>;
 }
 
+/// What is kept of a flow's file while it runs.
+pub(crate) struct Running {
+    pub(crate) frontmatter: Arc<Frontmatter>,
+    pub(crate) digest: Sha256Digest,
+    /// The source map of a script.
+    map: Option<String>,
+}
+
+impl From<Package> for Running {
+    fn from(package: Package) -> Self {
+        let digest = package.digest();
+        let map = match package.content {
+            Content::Script { map, .. } => Some(map),
+            Content::Plan(_) | Content::Component => None,
+        };
+        Self { frontmatter: Arc::new(package.frontmatter), digest, map }
+    }
+}
+
 impl Flows {
     /// Runs a flow.
     ///
@@ -213,11 +233,14 @@ impl Flows {
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
         let Begun { package, path, parameters, workspace, tape, done } = begun;
-        let frontmatter = Arc::new(package.frontmatter.clone());
         let prepared = self.parts.runtime.prepare(World::Flow, package.bytes());
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
         let (blessing, notes) = self.blessing_of_run(&package)?;
+        let payload = package.payload()?.to_vec();
+        // The file's bytes go before the guest starts: a template alone is more than what a run needs.
+        let running = Running::from(package);
+        let frontmatter = Arc::clone(&running.frontmatter);
         let context = RunContext {
             workspace: Arc::clone(&workspace),
             frontmatter: Arc::clone(&frontmatter),
@@ -228,7 +251,7 @@ impl Flows {
         let nested = nested::Nested::new(self.clone(), context.clone(), depth);
         let tools = Arc::new(resume::Resumed::new(self.parts.tools.open(context), nested, done));
         let run = FlowRun {
-            payload: package.payload()?.to_vec(),
+            payload,
             parameters: Value::Object(parameters.clone()),
             tools: Arc::clone(&tools) as Arc<dyn ToolHost>,
             workspace: Arc::clone(&workspace),
@@ -245,9 +268,9 @@ impl Flows {
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let result = match outcome {
             Ok(outcome) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
-            Err(source) => Err(stopped::stopped(&package, &workspace, source)),
+            Err(source) => Err(stopped::stopped(&running, &workspace, source)),
         };
-        self.note_run(&package, &workspace, &result, duration_ms)?;
+        self.note_run(&running, &workspace, &result, duration_ms)?;
         if let Some(path) = &request.record {
             RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path)?;
         }
