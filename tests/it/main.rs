@@ -22,6 +22,7 @@ mod killed_runs;
 mod query;
 mod reference;
 mod tls;
+mod wasi;
 
 use rote_cli::demo::{DOCUMENT, TrackerServer};
 use rote_testkit::TestHome;

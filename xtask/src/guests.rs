@@ -40,17 +40,20 @@ enum Form {
     Component,
     /// The module after its initialization, with the SDK compiled in, wrapped as a component.
     Script,
+    /// The component as cargo builds it for the target with WASI.
+    Wasi,
 }
 
 /// The flow that tests compare with the same one in TypeScript.
 const CONFORMANCE: &str = "tests/fixtures/conformance/rust";
 
-const GUESTS: [Guest; 5] = [
+const GUESTS: [Guest; 6] = [
     Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Module },
     Guest { folder: "flows/_plan", built: "rote_plan_guest.wasm", committed: "plan.wasm", form: Form::Component },
     Guest { folder: "flows/_js", built: "rote_js_guest.wasm", committed: "js.wasm", form: Form::Script },
     Guest { folder: "flows/_query", built: "rote_query_guest.wasm", committed: "query.wasm", form: Form::Component },
     Guest { folder: CONFORMANCE, built: "conformance.wasm", committed: "conformance.wasm", form: Form::Component },
+    Guest { folder: "tests/fixtures/wasi", built: "wasi.wasm", committed: "wasi.wasm", form: Form::Wasi },
 ];
 
 const LOCK_FILE: &str = "guest.lock.json";

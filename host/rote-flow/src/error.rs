@@ -175,6 +175,8 @@ pub enum FlowError {
         resume: Option<String>,
         /// Why.
         source: Box<RunError>,
+        /// What the flow logged until then.
+        log: Vec<String>,
     },
     /// A resumed run has a write whose outcome nobody knows.
     #[error(

@@ -71,7 +71,7 @@ impl Flows {
             observer: Arc::new(NoObserver),
         };
         let prepared = self.parts.runtime.prepare(World::Flow, package.bytes())?;
-        let outcome = self.parts.runtime.run_flow(&prepared, run).await;
+        let outcome = self.parts.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
         if let Some(stale) = locked(&stale).take() {
             return Err(FlowError::ReplayStale { stale: Box::new(stale) });
         }

@@ -262,13 +262,14 @@ impl Flows {
             observer,
         };
         let outcome = self.parts.runtime.run_flow(&prepared, run).await;
-        self.journal_end(&frontmatter, &workspace, outcome.as_ref().err())?;
-        tape.end(outcome.as_ref().err().map(|error| tools.failed(error)))?;
+        let error = outcome.as_ref().err().map(|failure| &failure.error);
+        self.journal_end(&frontmatter, &workspace, error)?;
+        tape.end(error.map(|error| tools.failed(error)))?;
         let steps = tools.steps(&workspace)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         let result = match outcome {
             Ok(outcome) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
-            Err(source) => Err(stopped::stopped(&running, &workspace, source)),
+            Err(failure) => Err(stopped::stopped(&running, &workspace, failure)),
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;
         if let Some(path) = &request.record {

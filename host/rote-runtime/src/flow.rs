@@ -24,6 +24,7 @@ use tokio::time::Instant;
 use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
 
+use crate::LoadError;
 use crate::adapter::HOST_CALLS;
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::{Flow, FlowPre};
@@ -38,6 +39,8 @@ use crate::tasks::{Outcome, Tasks};
 use crate::text::clean_line;
 use crate::tools::ToolHost;
 
+/// What errors call the guest.
+const SUBJECT: &str = "flow";
 /// Deepest nesting of runs: a flow whose tool runs a flow, and so on.
 pub(crate) const DEPTH: u32 = 8;
 /// Most bytes of one line that is shown, and of all lines of one kind.
@@ -78,6 +81,28 @@ pub struct FlowOutcome {
     pub log: Vec<LogLine>,
     /// Whether a step that it showed had failed when it ended.
     pub partial: bool,
+}
+
+/// Why a run gave no result, with what the guest had logged until then.
+#[derive(Debug, thiserror::Error)]
+#[error("{error}")]
+pub struct FlowFailure {
+    /// Why.
+    pub error: RunError,
+    /// What the guest logged: an interpreter says there what an exception was.
+    pub log: Vec<LogLine>,
+}
+
+impl From<RunError> for FlowFailure {
+    fn from(error: RunError) -> Self {
+        Self { error, log: Vec::new() }
+    }
+}
+
+impl From<LoadError> for FlowFailure {
+    fn from(error: LoadError) -> Self {
+        RunError::from(error).into()
+    }
 }
 
 /// What a flow's store holds.
@@ -147,12 +172,11 @@ pub(crate) fn linker(with_wasi: bool) -> wasmtime::Result<Linker<FlowState>> {
 }
 
 /// Instantiates the flow and runs it to its end, its bounds, or a trap.
-pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) -> Result<FlowOutcome, RunError> {
-    const SUBJECT: &str = "flow";
+pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) -> Result<FlowOutcome, FlowFailure> {
     let limits = run.limits;
     if run.depth > DEPTH {
         let limit = LimitKind::Count { what: "nested runs", max: u64::from(DEPTH) };
-        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
+        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit }.into());
     }
     let parameters = run.parameters.to_string();
     let tasks = Tasks::new(Arc::clone(&run.tools), Arc::clone(&run.observer), limits.calls, limits.concurrency);
@@ -175,15 +199,27 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
         // Whatever is still in flight gets the rest of the run's time.
         run.tasks.finish(deadline).await;
     }
-    let Ok(result) = ended else {
+    let log = std::mem::replace(&mut state.log, LogBuffer::new(0)).finish();
+    match outcome(state, ended.ok(), &limits) {
+        Ok(outcome) => Ok(FlowOutcome { log, ..outcome }),
+        Err(error) => Err(FlowFailure { error, log }),
+    }
+}
+
+/// What came of a run whose guest ended, or did not within its time. The log is not in it.
+fn outcome(
+    mut state: FlowState,
+    ended: Option<wasmtime::Result<Result<String, wit::Error>>>,
+    limits: &RunLimits,
+) -> Result<FlowOutcome, RunError> {
+    let Some(ended) = ended else {
         let limit = LimitKind::Total(limits.total);
         return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
     };
-    let answer = result.map_err(|error| with_last_words(explain_trap(SUBJECT, &error, state.limiter.hit()), &state))?;
-    let returned = match answer {
-        Ok(returned) => returned,
-        Err(error) => return Err(exhausted(state.remembered.explain(SUBJECT, error), state.limiter.hit())),
-    };
+    let hit = state.limiter.hit();
+    let answer = ended.map_err(|error| explain_trap(SUBJECT, &error, hit))?;
+    let returned =
+        answer.map_err(|error| exhausted(std::mem::take(&mut state.remembered).explain(SUBJECT, error), hit))?;
     let result = match state.result {
         Some(result) => result,
         None => parse_result(&returned, limits.result_bytes)?,
@@ -192,7 +228,7 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
         result,
         human: state.human.lines,
         summary: state.summary.lines,
-        log: state.log.finish(),
+        log: Vec::new(),
         partial: !state.failed_steps.is_empty(),
     })
 }
@@ -231,18 +267,6 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
     arm_async(&mut store, &meter);
     meter.resume();
     store
-}
-
-/// Adds what a crashed guest printed last: an interpreter prints there why.
-fn with_last_words(error: RunError, state: &FlowState) -> RunError {
-    let words = state.wasi.as_ref().and_then(|wasi| wasi.last_error());
-    match (error, words) {
-        (RunError::Trapped { subject, reason, backtrace }, Some(words)) => {
-            let reason = clean_line(&format!("{words} ({reason})"), LINE_BYTES);
-            RunError::Trapped { subject, reason, backtrace }
-        }
-        (error, _) => error,
-    }
 }
 
 /// Names the bound behind a guest's own error: an interpreter reports memory that it did not get as an error.

@@ -29,7 +29,7 @@ mod world;
 pub use adapter::CallOutcome;
 pub use engine::set_instances;
 pub use error::{LimitKind, LoadError, Problem, RunError};
-pub use flow::{FlowOutcome, FlowRun};
+pub use flow::{FlowFailure, FlowOutcome, FlowRun};
 pub use jq::SandboxedJq;
 pub use log::{LogLevel, LogLine};
 pub use runtime::{Runtime, RuntimeParts};

@@ -9,7 +9,9 @@ use serde_json::Value;
 
 use crate::flow::Services;
 use crate::sandbox::Linked;
-use crate::{CallOutcome, FlowOutcome, FlowRun, LoadError, Prepared, RunError, Sandbox, SandboxedJq, World};
+use crate::{
+    CallOutcome, FlowFailure, FlowOutcome, FlowRun, LoadError, Prepared, RunError, Sandbox, SandboxedJq, World,
+};
 
 /// What a runtime is made of.
 pub struct RuntimeParts {
@@ -93,9 +95,9 @@ impl Runtime {
     /// # Errors
     /// The typed error of the call that the flow gave up on, or see [`RunError`] for what a guest can do
     /// wrong.
-    pub async fn run_flow(&self, prepared: &Prepared, run: FlowRun) -> Result<FlowOutcome, RunError> {
+    pub async fn run_flow(&self, prepared: &Prepared, run: FlowRun) -> Result<FlowOutcome, FlowFailure> {
         let Linked::Flow(pre) = &prepared.linked else {
-            return Err(RunError::WrongWorld { expected: World::Flow, actual: prepared.world() });
+            return Err(RunError::WrongWorld { expected: World::Flow, actual: prepared.world() }.into());
         };
         let host = Services {
             queries: Arc::clone(&self.queries) as _,

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use wit_component::ComponentEncoder;
 
 use super::script::ScriptTools;
-use super::toolchain::{TARGET, Toolchain};
+use super::toolchain::{TARGET, Toolchain, WASI_TARGET};
 use super::{Form, Guest};
 
 /// A built guest.
@@ -24,11 +24,11 @@ pub(super) fn build(guest: &Guest, root: &Path, toolchain: &Toolchain, locked: b
     let folder = root.join(guest.folder);
     let script = match guest.form {
         Form::Script => Some(ScriptTools::find(&folder, &toolchain.target_dir)?),
-        Form::Module | Form::Component => None,
+        Form::Module | Form::Component | Form::Wasi => None,
     };
     let module = module(guest, root, toolchain, locked, script.as_ref())?;
     let bytes = match (guest.form, &script) {
-        (Form::Module, _) => read(&module)?,
+        (Form::Module | Form::Wasi, _) => read(&module)?,
         (_, None) => component(&read(&module)?, guest)?,
         (_, Some(script)) => component(&script.snapshot(&module)?, guest)?,
     };
@@ -44,10 +44,11 @@ fn module(
     script: Option<&ScriptTools>,
 ) -> Result<PathBuf> {
     let target_dir = toolchain.target_dir.join("guests");
+    let target = if guest.form == Form::Wasi { WASI_TARGET } else { TARGET };
     let manifest = root.join(guest.folder).join("Cargo.toml");
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     cargo
-        .args(["build", "--quiet", "--release", "--target", TARGET, "--manifest-path"])
+        .args(["build", "--quiet", "--release", "--target", target, "--manifest-path"])
         .arg(&manifest)
         .arg("--target-dir")
         .arg(&target_dir)
@@ -66,7 +67,7 @@ fn module(
     }
     let status = cargo.status().context("cannot start cargo")?;
     ensure!(status.success(), "`{}` does not build", guest.folder);
-    Ok(target_dir.join(TARGET).join("release").join(guest.built))
+    Ok(target_dir.join(target).join("release").join(guest.built))
 }
 
 /// Wraps a core module as a component. What its world does not name, such as helpers' exports, is left out.

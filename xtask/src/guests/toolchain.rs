@@ -13,6 +13,8 @@ use cargo_metadata::MetadataCommand;
 
 /// The guests' target: no WASI, so that a guest imports nothing but `rote:*`.
 pub(super) const TARGET: &str = "wasm32-unknown-unknown";
+/// The target of the guest that shows what a flow gets of WASI.
+pub(super) const WASI_TARGET: &str = "wasm32-wasip2";
 
 /// A compiler for the guests.
 pub(super) struct Toolchain {
@@ -53,27 +55,31 @@ impl Toolchain {
         let inherited = std::env::var_os("PATH").unwrap_or_default();
         let path = std::env::join_paths(self.linkers.iter().cloned().chain(std::env::split_paths(&inherited)))?;
         cargo.env("PATH", path).env("RUSTC", &self.rustc).env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", "rust-lld");
+        cargo.env("CARGO_TARGET_WASM32_WASIP2_LINKER", "wasm-component-ld");
         Ok(())
     }
 }
 
 fn compiler(root: &Path, target_dir: &Path) -> Result<PathBuf> {
     if let Some(given) = std::env::var_os("ROTE_GUEST_RUSTC") {
-        ensure!(has_target(&given), "`ROTE_GUEST_RUSTC` has no library for {TARGET}");
+        ensure!(has_targets(&given), "`ROTE_GUEST_RUSTC` has no library for {TARGET} or {WASI_TARGET}");
         return Ok(given.into());
     }
     let installed = OsString::from("rustc");
-    if has_target(&installed) {
+    if has_targets(&installed) {
         return Ok(installed.into());
     }
     let prefix = target_dir.join("guest-toolchain");
-    println!("guests: no library for {TARGET} is installed; using Debian's compiler in `{}`", prefix.display());
+    println!(
+        "guests: no library for {TARGET} and {WASI_TARGET} is installed; using Debian's compiler in `{}`",
+        prefix.display()
+    );
     let script = root.join("xtask/guest-toolchain.sh");
     let made = Command::new("bash").arg(&script).arg(&prefix).stderr(std::process::Stdio::inherit()).output();
     let made = made.context("cannot start bash")?;
     ensure!(made.status.success(), "`xtask/guest-toolchain.sh` failed");
     let rustc = PathBuf::from(String::from_utf8(made.stdout)?.trim());
-    ensure!(has_target(rustc.as_os_str()), "the unpacked compiler has no library for {TARGET}");
+    ensure!(has_targets(rustc.as_os_str()), "the unpacked compiler has no library for {TARGET} or {WASI_TARGET}");
     Ok(rustc)
 }
 
@@ -83,9 +89,13 @@ fn library_name(rustc: &Path) -> Result<String> {
     Ok(format!("/rustc/{}", hash.unwrap_or("unknown")))
 }
 
+fn has_targets(rustc: &OsStr) -> bool {
+    [TARGET, WASI_TARGET].iter().all(|target| has_target(rustc, target))
+}
+
 /// The path is printed whether the library is there or not.
-fn has_target(rustc: &OsStr) -> bool {
-    let printed = output(Path::new(rustc), &["--print", "target-libdir", "--target", TARGET]);
+fn has_target(rustc: &OsStr, target: &str) -> bool {
+    let printed = output(Path::new(rustc), &["--print", "target-libdir", "--target", target]);
     let Ok(entries) = printed.and_then(|path| Ok(std::fs::read_dir(path)?)) else {
         return false;
     };

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{FlowRan, RunFlow};
+use rote_app::{AppError, FlowRan, RunFlow};
 use rote_types::{ResponseId, RunLimits};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -127,7 +127,12 @@ impl Run {
         let progress = Progress::new(place);
         let ran = context.block_on(app.run_flow(wish, Arc::clone(&progress) as _));
         progress.finish();
-        match ran?? {
+        let ran = ran?.inspect_err(|error| {
+            if !ui.json {
+                log_of(error).for_each(|line| ui.talk(&clip(line, MAX_LINE)));
+            }
+        });
+        match ran? {
             FlowRan::Dry(dry) => {
                 let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
                 let head = format!("{} would make {}", dry.flow, plural(dry.calls.len(), "call"));
@@ -153,4 +158,10 @@ impl Run {
             }
         }
     }
+}
+
+/// What a flow logged before it stopped.
+fn log_of(error: &AppError) -> impl Iterator<Item = &str> {
+    let log = error.details.as_ref().and_then(|details| details["log"].as_array());
+    log.into_iter().flatten().filter_map(Value::as_str)
 }

@@ -134,8 +134,8 @@ impl Classify for FlowError {
                 Some(json!({ "flow": flow, "problems": problems, "parameters": schema }))
             }
             Self::ParamSpec { name, arguments, .. } => Some(json!({ "parameter": name, "arguments": arguments })),
-            Self::Stopped { flow, workspace, source, .. } => {
-                Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details() }))
+            Self::Stopped { flow, workspace, source, log, .. } => {
+                Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log }))
             }
             Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
             Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),

@@ -1,14 +1,15 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
 use rote_gate::GateError;
-use rote_runtime::RunError;
+use rote_runtime::{FlowFailure, RunError};
 use rote_workspace::Workspace;
 
 use super::Running;
 use crate::FlowError;
 
 /// The error of a run that stopped, with the command that goes on.
-pub(super) fn stopped(running: &Running, workspace: &Workspace, source: RunError) -> FlowError {
+pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure) -> FlowError {
+    let FlowFailure { error: source, log } = failure;
     let token = match &source {
         RunError::Gate(error) => match &**error {
             GateError::ConfirmationNeeded { token, .. } => Some(token.clone()),
@@ -24,6 +25,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, source: RunError
         workspace: workspace.name().clone(),
         resume,
         source: Box::new(source),
+        log: log.into_iter().map(|line| line.text).collect(),
     }
 }
 

@@ -144,3 +144,18 @@ async fn what_crystallize_writes_fits_the_schema() {
     let nothing = serde_json::to_value(super::package::package().frontmatter).unwrap();
     assert_eq!(frontmatter_problem(&nothing), None);
 }
+
+#[test]
+fn the_headers_of_all_examples_can_be_read() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for path in [
+        "guest-sdk/rust/examples-flows/hello/flow.yaml",
+        "guest-sdk/rust/examples-flows/report/flow.yaml",
+        "tests/fixtures/wasi/flow.yaml",
+        "tests/fixtures/conformance/rust/flow.yaml",
+    ] {
+        let bytes = rote_home::read_capped(&root.join(path), 1 << 20).unwrap();
+        let header = crate::SourceHeader::parse(std::str::from_utf8(&bytes).unwrap(), path, 1);
+        assert!(header.is_ok(), "{path}: {header:?}");
+    }
+}

@@ -77,11 +77,6 @@ impl Wasi {
         self.out.drain(at_end, |line| log.write(LogLevel::Info, line));
         self.err.drain(at_end, |line| log.write(LogLevel::Warn, line));
     }
-
-    /// The last words of a guest that crashed: interpreters print there why.
-    pub(super) fn last_error(&self) -> Option<String> {
-        self.err.last_line()
-    }
 }
 
 impl WasiView for FlowState {

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Fixture, adapter, flow};
 use async_trait::async_trait;
-use rote_runtime::{FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Runtime, ToolHost, World};
+use rote_runtime::{
+    FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Runtime, ToolHost, World,
+};
 use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::{CommandId, Workspace};
 use serde_json::json;
@@ -81,6 +83,11 @@ fn flow_run(fixture: &Fixture, tools: Arc<dyn ToolHost>, limits: RunLimits) -> F
     }
 }
 
+/// The error alone: what these guests log is looked at where it matters.
+fn error_of(result: Result<FlowOutcome, FlowFailure>) -> Result<FlowOutcome, RunError> {
+    result.map_err(|failure| failure.error)
+}
+
 async fn run_with(
     imports: &str,
     body: &str,
@@ -90,7 +97,7 @@ async fn run_with(
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Flow, &flow(imports, body)).unwrap();
-    runtime.run_flow(&prepared, flow_run(&fixture, tools, limits)).await
+    error_of(runtime.run_flow(&prepared, flow_run(&fixture, tools, limits)).await)
 }
 
 async fn run(imports: &str, body: &str) -> Result<FlowOutcome, RunError> {
@@ -135,7 +142,7 @@ async fn a_loop_inside_the_allocator_ends_at_its_deadline() {
       (func (export "describe") (result i32) unreachable)
       (func (export "run") (param i32 i32) (result i32) unreachable))"#;
     let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", core)).unwrap();
-    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
+    let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(limit_of(result), LimitKind::Cpu(_)));
 }
 
@@ -175,7 +182,7 @@ async fn endless_recursion_is_a_typed_limit() {
         crate::support::PRELUDE
     );
     let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
-    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
+    let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert_eq!(limit_of(result), LimitKind::Stack);
 }
 
@@ -192,7 +199,7 @@ async fn tables_do_not_grow_beyond_the_bound() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
-    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
+    let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(limit_of(result), LimitKind::Table(_)));
 }
 
@@ -320,7 +327,7 @@ async fn runs_nested_too_deeply_are_refused() {
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Flow, &flow("", "")).unwrap();
     let run = FlowRun { depth: 9, ..flow_run(&fixture, Tools::new(0), limits()) };
-    let limit = limit_of(runtime.run_flow(&prepared, run).await);
+    let limit = limit_of(error_of(runtime.run_flow(&prepared, run).await));
     assert!(matches!(limit, LimitKind::Count { what: "nested runs", .. }));
 }
 
@@ -347,7 +354,7 @@ async fn a_component_is_not_run_as_one_of_another_world() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Adapter, &adapter("", "")).unwrap();
-    let result = runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await;
+    let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(result, Err(RunError::WrongWorld { .. })));
 }
 

@@ -4,7 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::support::{Fixture, flow_module, foreign_component, wider_component};
-use rote_runtime::{FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape, ToolHost, World};
+use rote_runtime::{
+    FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape, ToolHost, World,
+};
 use rote_types::{Classify, ErrorKind, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::Workspace;
 use serde_json::{Value, json};
@@ -95,7 +97,7 @@ impl Tape for Script {
     }
 }
 
-async fn run_taped(tape: Arc<dyn Tape>, imports: &str, body: &str) -> Result<FlowOutcome, RunError> {
+async fn run_taped(tape: Arc<dyn Tape>, imports: &str, body: &str) -> Result<FlowOutcome, FlowFailure> {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
     let prepared = runtime.prepare(World::Flow, &guest(imports, body)).unwrap();
@@ -115,7 +117,7 @@ async fn run_taped(tape: Arc<dyn Tape>, imports: &str, body: &str) -> Result<Flo
     runtime.run_flow(&prepared, run).await
 }
 
-async fn run(imports: &str, body: &str) -> Result<FlowOutcome, RunError> {
+async fn run(imports: &str, body: &str) -> Result<FlowOutcome, FlowFailure> {
     run_taped(Arc::new(NoTape), imports, body).await
 }
 
@@ -168,8 +170,8 @@ async fn what_is_printed_stands_in_the_log_where_it_was_printed() {
 #[tokio::test]
 async fn a_crash_is_explained_by_what_was_printed_last() {
     let body = "(call $print (call $stderr) (i32.const 600) (i32.const 8) (i32.const 512)) unreachable";
-    let error = run(STREAMS, body).await.unwrap_err().to_string();
-    assert!(error.starts_with("flow crashed: printed (wasm trap: "), "{error}");
+    let failure = run(STREAMS, body).await.unwrap_err();
+    assert_eq!(failure.log[0].text, "printed");
     let error = run(STREAMS, "(call $exit (i32.const 1))").await.unwrap_err().to_string();
     assert_eq!(error, "flow crashed: it ended itself as failed");
 }
@@ -181,7 +183,7 @@ async fn streams_and_prints_without_end_are_bounded() {
     let print = "(local.set $i (call $stdout))
         (loop $more (call $print (local.get $i) (i32.const 600) (i32.const 8) (i32.const 512)) (br $more))";
     let error = run(STREAMS, print).await.unwrap_err();
-    assert!(matches!(error, RunError::Limit { limit: LimitKind::Cpu(_), .. }), "{error}");
+    assert!(matches!(error.error, RunError::Limit { limit: LimitKind::Cpu(_), .. }), "{error}");
 }
 
 #[test]

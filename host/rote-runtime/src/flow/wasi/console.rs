@@ -21,7 +21,6 @@ pub(super) struct Console(Arc<Mutex<Text>>);
 #[derive(Debug, Default)]
 struct Text {
     waiting: VecDeque<u8>,
-    last_line: Option<String>,
 }
 
 impl Console {
@@ -45,12 +44,7 @@ impl Console {
         let bytes: Vec<u8> = text.waiting.drain(..length).collect();
         for one in String::from_utf8_lossy(&bytes).lines().filter(|one| !one.trim().is_empty()) {
             line(one);
-            text.last_line = Some(one.to_owned());
         }
-    }
-
-    pub(super) fn last_line(&self) -> Option<String> {
-        self.text().last_line.clone()
     }
 }
 
@@ -122,7 +116,6 @@ mod tests {
         assert_eq!(lines[..2], ["one", "two"]);
         assert_eq!(lines.len(), 3);
         assert!(lines[2].len() < WAITING_BYTES);
-        assert_eq!(console.last_line().as_ref(), lines.last());
     }
 
     #[test]
@@ -132,6 +125,5 @@ mod tests {
         console.drain(false, |line| unreachable!("{line}"));
         console.push(b" and half");
         console.drain(true, |line| assert_eq!(line, "half and half"));
-        assert_eq!(console.last_line().as_deref(), Some("half and half"));
     }
 }
