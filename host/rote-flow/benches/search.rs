@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_flow::{
-    BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts,
+    BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts, Form,
     ParameterLine, RunContext, Scope, SearchRequest, Stamp, Surface, ToolSource,
 };
 use rote_gate::{Gate, GateParts, Preview};
@@ -119,6 +119,8 @@ fn documents(home: &Home) -> Vec<FlowDocument> {
             version: "0.1.0".to_owned(),
             status: if number.is_multiple_of(10) { FlowStatus::Draft } else { FlowStatus::Released },
             kind: FlowKind::Atomic,
+            form: Form::Plan,
+            steps: Some(2),
             tags: vec![place.to_owned(), thing.to_owned()],
             parameters: vec![parameter("team"), parameter("since")],
             adapters: BTreeMap::new(),

@@ -3,6 +3,7 @@
 //! A listing never fails because of one broken file; it shows the file with its problem. Only this module writes
 //! flow files, always as a whole and under a lock.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,6 +16,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::run::ToolSource;
+use crate::search::{FlowDocument, Stamp};
 use crate::{FlowError, FlowStatus, Form, Frontmatter, MAX_FLOW_BYTES, Package, Surface};
 
 /// The file of a flow in its folder.
@@ -128,19 +130,31 @@ impl Flows {
         Self { parts }
     }
 
-    /// Lists the flows by name, broken ones with their problem.
+    /// Lists the flows by name, broken ones with their problem. What the search index read and nobody replaced since
+    /// is taken from there: reading all files of a large library takes seconds.
     ///
     /// # Errors
     /// The folder of flows cannot be read.
     pub fn list(&self) -> Result<Vec<FlowEntry>, FlowError> {
+        let indexed = self.search_index().documents().unwrap_or_default();
+        let mut indexed: BTreeMap<FlowName, FlowDocument> =
+            indexed.into_iter().map(|document| (document.name.clone(), document)).collect();
         let entries = self.names()?.into_iter().map(|name| {
             let path = self.file(&name);
-            match self.read_path(&path) {
-                Ok(package) => entry(&name, path, &package),
+            let known = indexed.remove(&name).filter(|known| Stamp::of(&path) == Some(known.stamp));
+            match known.map_or_else(|| self.read_document(&name, &path), Ok) {
+                Ok(document) => entry(document, path),
                 Err(error) => broken(&name, path, &error),
             }
         });
         Ok(entries.collect())
+    }
+
+    /// Reads and verifies a flow file, for a listing or the index. The stamp is taken first: a file that is replaced
+    /// meanwhile is noticed later.
+    pub(crate) fn read_document(&self, name: &FlowName, path: &Path) -> Result<FlowDocument, FlowError> {
+        let stamp = Stamp::of(path).ok_or_else(|| FlowError::NoFile { path: path.to_owned() })?;
+        Ok(FlowDocument::new(name.clone(), &self.read_path(path)?, stamp))
     }
 
     /// Describes one flow.
@@ -278,17 +292,16 @@ impl Flows {
     }
 }
 
-fn entry(name: &FlowName, path: PathBuf, package: &Package) -> FlowEntry {
-    let frontmatter = &package.frontmatter;
+fn entry(document: FlowDocument, path: PathBuf) -> FlowEntry {
     FlowEntry {
-        name: name.to_string(),
-        description: frontmatter.description.clone(),
-        version: Some(frontmatter.version.clone()),
-        status: Some(frontmatter.status),
-        form: Some(frontmatter.form),
-        steps: package.plan().map(|plan| plan.steps.len()),
-        parameters: frontmatter.parameter_schemas().map(|(name, _)| name.to_owned()).collect(),
-        adapters: frontmatter.adapters.keys().map(ToString::to_string).collect(),
+        name: document.name.to_string(),
+        description: document.description,
+        version: Some(document.version),
+        status: Some(document.status),
+        form: Some(document.form),
+        steps: document.steps,
+        parameters: document.parameters.into_iter().map(|parameter| parameter.name).collect(),
+        adapters: document.adapters.keys().map(ToString::to_string).collect(),
         path,
         problem: None,
     }

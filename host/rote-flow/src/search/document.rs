@@ -8,7 +8,7 @@ use rote_types::{AdapterId, Fingerprint, FlowName};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{FlowKind, FlowStatus, Frontmatter};
+use crate::{FlowKind, FlowStatus, Form, Package};
 
 /// How a file was when it was read; another stamp means that somebody replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +58,10 @@ pub struct FlowDocument {
     pub status: FlowStatus,
     /// Whether it calls other flows.
     pub kind: FlowKind,
+    /// What it is made of.
+    pub form: Form,
+    /// Number of steps, for a plan.
+    pub steps: Option<usize>,
     /// Words to find it by.
     pub tags: Vec<String>,
     /// What it takes.
@@ -73,7 +77,8 @@ pub struct FlowDocument {
 impl FlowDocument {
     /// Makes the document of a flow.
     #[must_use]
-    pub fn new(name: FlowName, frontmatter: &Frontmatter, stamp: Stamp) -> Self {
+    pub fn new(name: FlowName, package: &Package, stamp: Stamp) -> Self {
+        let frontmatter = &package.frontmatter;
         let parameter = |(name, schema): (&str, &Value)| ParameterLine {
             name: name.to_owned(),
             kind: crate::parameter::types_of(schema).join(" or "),
@@ -86,6 +91,8 @@ impl FlowDocument {
             version: frontmatter.version.clone(),
             status: frontmatter.status,
             kind: frontmatter.kind,
+            form: frontmatter.form,
+            steps: package.plan().map(|plan| plan.steps.len()),
             tags: frontmatter.tags.clone(),
             parameters: frontmatter.parameter_schemas().map(parameter).collect(),
             adapters: pins.clone().map(|(id, pin)| (id.clone(), pin.fingerprint.clone())).collect(),

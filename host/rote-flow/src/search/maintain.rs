@@ -98,7 +98,7 @@ impl Flows {
                 report.flows += 1;
                 continue;
             }
-            match self.document(&name) {
+            match self.read_document(&name, &self.file(&name)) {
                 Ok(document) => {
                     report.flows += 1;
                     changed.push(document);
@@ -126,7 +126,7 @@ impl Flows {
         let changed_at = self.folder_changed_at();
         let mut documents = Vec::new();
         for name in self.names()? {
-            match self.document(&name) {
+            match self.read_document(&name, &self.file(&name)) {
                 Ok(document) => documents.push(document),
                 Err(error) => report.unreadable.push(Unreadable { name, problem: error.to_string() }),
             }
@@ -141,7 +141,7 @@ impl Flows {
     pub(crate) fn index_flows(&self, names: &[FlowName]) -> Result<(), FlowError> {
         let (mut put, mut remove) = (Vec::new(), Vec::new());
         for name in names {
-            match self.document(name) {
+            match self.read_document(name, &self.file(name)) {
                 Ok(document) => put.push(document),
                 // A file that is gone or damaged is not found; `rote flow list` shows what is wrong with it.
                 Err(_) => remove.push(name.clone()),
@@ -198,14 +198,6 @@ impl Flows {
 
     pub(super) fn change_marker(&self) -> PathBuf {
         self.parts.home.flow_index_dir().join(MARKER)
-    }
-
-    /// Reads a flow file for the index. The stamp is taken first: a file that is replaced meanwhile is noticed later.
-    fn document(&self, name: &FlowName) -> Result<FlowDocument, FlowError> {
-        let path = self.file(name);
-        let stamp = Stamp::of(&path).ok_or_else(|| FlowError::NoFile { path: path.clone() })?;
-        let package = self.read_path(&path)?;
-        Ok(FlowDocument::new(name.clone(), &package.frontmatter, stamp))
     }
 }
 

@@ -173,6 +173,23 @@ fn a_flow_that_was_copied_into_the_folder_is_found() {
     assert!(search(&fixture, "penguins").items.is_empty());
 }
 
+#[tokio::test]
+async fn a_listing_says_the_same_with_and_without_an_index() {
+    let fixture = Fixture::new();
+    library(&fixture);
+    draft(&fixture).await;
+    rote_home::remove_dir(&fixture.home.flow_index_dir()).unwrap();
+    let from_files = fixture.flows.list().unwrap();
+    fixture.flows.rebuild_index().unwrap();
+    assert_eq!(fixture.flows.list().unwrap(), from_files);
+    // A file that is not the indexed one is read.
+    let path = fixture.home.flow_dir(&flow("report")).join("flow.wasm");
+    rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();
+    let listed = fixture.flows.list().unwrap();
+    let report = listed.iter().find(|entry| entry.name == "report").unwrap();
+    assert!(report.problem.is_some(), "{report:?}");
+}
+
 #[test]
 fn names_count_more_than_tags_and_tags_more_than_descriptions() {
     let fixture = Fixture::new();
