@@ -65,7 +65,7 @@ impl Flows {
 
 /// The TypeScript source of a plan, with its frontmatter.
 pub(crate) fn typescript_source(frontmatter: &Frontmatter, plan: &Plan) -> Result<String, FlowError> {
-    let program = typescript::program(plan);
+    let program = typescript::program(frontmatter, plan);
     Ok(rote_script::frontmatter::replace(&program, &SourceHeader::of(frontmatter).to_yaml()?))
 }
 

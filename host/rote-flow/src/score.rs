@@ -169,7 +169,12 @@ fn provenance(package: &Package) -> Dimension {
         .frontmatter
         .adapters
         .iter()
-        .map(|(id, pin)| (pin.origin.is_some(), format!("adapter `{id}` does not say where its document came from")))
+        .map(|(id, pin)| {
+            (
+                pin.origin.is_some(),
+                format!("the document of adapter `{id}` has no address that others could take it from"),
+            )
+        })
         .collect();
     share("provenance_url", &checks, "every adapter says where its document came from")
 }

@@ -4,6 +4,7 @@ use rote_plan::{Expression, Plan, Step};
 use serde_json::Value;
 
 use super::{adapter_variable, literal, variable};
+use crate::Frontmatter;
 
 const ONE: &str = r#"
 /** Returns the one output of a jq program; none, several or null where a value is needed end the run. */
@@ -25,7 +26,7 @@ function text(value: Json): string {
 "#;
 
 /// Writes the module without its frontmatter.
-pub(super) fn program(plan: &Plan) -> String {
+pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan) -> String {
     let body = body(plan);
     let mut code = "import { type Json, type Response, Rote } from \"@rote/sdk\";\n".to_owned();
     if body.contains("one(") {
@@ -40,9 +41,24 @@ pub(super) fn program(plan: &Plan) -> String {
     code.push_str("\ninterface Params {\n");
     for (name, parameter) in &plan.parameters {
         let optional = if parameter.required || parameter.default.is_some() { "" } else { "?" };
-        code.push_str(&format!("  {}{optional}: Json;\n", key(name)));
+        let schema = frontmatter.parameter_schemas().find(|(known, _)| known == name).map(|(_, schema)| schema);
+        code.push_str(&format!("  {}{optional}: {};\n", key(name), schema.map_or("Json".to_owned(), type_of)));
     }
     code + "}\n\n" + &body
+}
+
+/// The TypeScript type of a parameter, as far as its schema names scalars.
+fn type_of(schema: &Value) -> String {
+    let one = |name: &&str| match *name {
+        "string" => "string",
+        "integer" | "number" => "number",
+        "boolean" => "boolean",
+        "null" => "null",
+        _ => "Json",
+    };
+    let mut types: Vec<&str> = crate::parameter::types_of(schema).iter().map(one).collect();
+    types.dedup();
+    if types.contains(&"Json") || types.is_empty() { "Json".to_owned() } else { types.join(" | ") }
 }
 
 fn body(plan: &Plan) -> String {

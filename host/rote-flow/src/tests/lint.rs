@@ -366,7 +366,7 @@ async fn a_score_says_what_it_lost_points_for() {
         lost,
         [
             ("frontmatter_completeness", "it has no tags"),
-            ("provenance_url", "adapter `shop` does not say where its document came from"),
+            ("provenance_url", "the document of adapter `shop` has no address that others could take it from"),
         ]
     );
     assert_eq!(score.score, 86);
