@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use rote_home::open_database;
+use rote_home::{Creation, open_database};
 use rote_types::{Classify, ErrorKind, FlowName, WorkspaceName};
 use rote_workspace::Workspace;
 use rusqlite::{Connection, OptionalExtension, params};
@@ -104,7 +104,7 @@ pub struct TrackRecord {
 
 impl Flows {
     fn analytics(&self) -> Result<Connection, FlowError> {
-        Ok(open_database(&self.parts.home.storage_dir().join(FILE), MIGRATIONS)?)
+        Ok(open_database(&self.parts.home.storage_dir().join(FILE), MIGRATIONS, Creation::Unsynced)?)
     }
 
     /// Writes a run down.

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, HomeError, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
-use rote_runtime::World;
 use rote_script::{BundleLimits, bundle};
 use rote_types::Sha256Digest;
 use serde::Serialize;
@@ -87,7 +86,7 @@ impl Flows {
             BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Vec::new()),
             BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
         };
-        self.parts.runtime.prepare(World::Flow, package.bytes())?;
+        package.prepare(&self.parts.runtime)?;
         let path = match &request.output {
             Some(path) => {
                 write_durable(path, package.bytes(), FileMode::Private)?;

@@ -12,9 +12,15 @@
 //! edits the file on purpose and writes a new digest; that is what signatures and blessings are for, which cover
 //! the digest. The same input always makes the same bytes.
 
+use std::sync::Arc;
+
 use rote_plan::Plan;
-use rote_runtime::{FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, strip_rote_sections};
-use rote_types::{Sha256Digest, canonical_json, sha256};
+use rote_runtime::{
+    FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
+    strip_rote_sections,
+};
+use rote_types::{Sha256Digest, canonical_json, sha256, sha256_split};
+use serde_json::Value;
 
 use crate::{FlowError, Form, Frontmatter};
 
@@ -26,10 +32,12 @@ pub const MAX_FLOW_BYTES: usize = 64 << 20;
 /// Custom section of a script's source map.
 pub const SOURCE_MAP_SECTION: &str = "rote:sourcemap";
 
-/// The plan template (`cargo xtask guests` builds it from `flows/_plan`).
+/// The plan template (`cargo xtask guests` builds it from `flows/_plan`), and what its lock file says of it.
 static PLAN_TEMPLATE: &[u8] = include_bytes!("../../../flows/_plan/plan.wasm");
-/// The script template (from `flows/_js`).
+static PLAN_LOCK: &str = include_str!("../../../flows/_plan/guest.lock.json");
+/// The script template (from `flows/_js`), and the same.
 static SCRIPT_TEMPLATE: &[u8] = include_bytes!("../../../flows/_js/js.wasm");
+static SCRIPT_LOCK: &str = include_str!("../../../flows/_js/guest.lock.json");
 
 /// What a flow does, by form.
 #[derive(Debug, Clone, PartialEq)]
@@ -116,7 +124,7 @@ impl Package {
         if let Content::Script { map, .. } = &content {
             append_section(&mut bytes, SOURCE_MAP_SECTION, map.as_bytes())?;
         }
-        let tail = digest_section(&bytes)?;
+        let tail = digest_section(sha256(&bytes))?;
         bytes.extend_from_slice(&tail);
         if bytes.len() > MAX_FLOW_BYTES {
             return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
@@ -134,7 +142,7 @@ impl Package {
         if bytes.len() > MAX_FLOW_BYTES {
             return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
         }
-        verify(&bytes)?;
+        let digest = verify(&bytes)?;
         let section = |name: &'static str| {
             custom_section(&bytes, name)?
                 .ok_or_else(|| FlowError::NotAFlow { message: format!("it has no section `{name}`") })
@@ -150,8 +158,21 @@ impl Package {
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
-        let digest = sha256(&bytes);
         Ok(Self { frontmatter, content, bytes, digest })
+    }
+
+    /// Checks and compiles the flow's component, or fetches what was compiled before.
+    ///
+    /// # Errors
+    /// See [`LoadError`]; most often a component of another world.
+    pub(crate) fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
+        match self.content.form().known_template() {
+            // What follows the template are sections that no engine reads: comparing is faster than cutting and hashing.
+            Some((template, digest)) if self.bytes.starts_with(template) => {
+                runtime.prepare_known(World::Flow, template, digest)
+            }
+            _ => runtime.prepare(World::Flow, &self.bytes),
+        }
     }
 
     /// Returns the plan of a plan flow.
@@ -193,6 +214,14 @@ impl Form {
             Self::Component => None,
         }
     }
+
+    /// The same with the digest in its lock file, which a test holds against the file.
+    fn known_template(self) -> Option<(&'static [u8], Sha256Digest)> {
+        let lock = if self == Self::Script { SCRIPT_LOCK } else { PLAN_LOCK };
+        let lock: Value = serde_json::from_str(lock).ok()?;
+        let digest = format!("sha256:{}", lock.get("sha256")?.as_str()?).parse().ok()?;
+        Some((self.template()?, digest))
+    }
 }
 
 impl Content {
@@ -212,19 +241,20 @@ fn malformed(what: &'static str, error: &dyn std::fmt::Display) -> FlowError {
 }
 
 /// The digest section over everything before it.
-fn digest_section(before: &[u8]) -> Result<Vec<u8>, FlowError> {
+fn digest_section(before: Sha256Digest) -> Result<Vec<u8>, FlowError> {
     let mut tail = Vec::new();
-    append_section(&mut tail, DIGEST_SECTION, sha256(before).to_string().as_bytes())?;
+    append_section(&mut tail, DIGEST_SECTION, before.to_string().as_bytes())?;
     Ok(tail)
 }
 
 /// Checks the digest at the end byte for byte, its framing included, so that no second spelling of it is accepted.
-fn verify(bytes: &[u8]) -> Result<(), FlowError> {
-    let tail_bytes = digest_section(&[])?.len();
-    let split = bytes.len().checked_sub(tail_bytes);
-    let matches = |split: usize| digest_section(&bytes[..split]).map(|tail| tail == bytes[split..]);
-    match split.map(matches).transpose()? {
-        Some(true) => Ok(()),
+/// Returns that of the whole file.
+fn verify(bytes: &[u8]) -> Result<Sha256Digest, FlowError> {
+    let tail_bytes = digest_section(sha256(&[]))?.len();
+    let split = bytes.len().saturating_sub(tail_bytes);
+    let (before, all) = sha256_split(bytes, split);
+    match digest_section(before)? == bytes[split..] {
+        true => Ok(all),
         // What was never a flow is named as that, and not as a damaged one.
         _ if custom_section(bytes, FRONTMATTER_SECTION)?.is_none() => {
             Err(FlowError::NotAFlow { message: format!("it has no section `{FRONTMATTER_SECTION}`") })

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rote_home::Home;
-use rote_runtime::{FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost, World};
+use rote_runtime::{FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
 use rote_types::{Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, WorkspaceName, canonical_json};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
@@ -70,7 +70,7 @@ impl Flows {
             tape,
             observer: Arc::new(NoObserver),
         };
-        let prepared = self.parts.runtime.prepare(World::Flow, package.bytes())?;
+        let prepared = package.prepare(&self.parts.runtime)?;
         let outcome = self.parts.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
         if let Some(stale) = locked(&stale).take() {
             return Err(FlowError::ReplayStale { stale: Box::new(stale) });

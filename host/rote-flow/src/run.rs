@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use rote_gate::Preview;
 use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
-use rote_runtime::{FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, World};
+use rote_runtime::{FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost};
 use rote_types::{
     AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
@@ -233,7 +233,7 @@ impl Flows {
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
         let Begun { package, path, parameters, workspace, tape, done } = begun;
-        let prepared = self.parts.runtime.prepare(World::Flow, package.bytes());
+        let prepared = package.prepare(&self.parts.runtime);
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
         let (blessing, notes) = self.blessing_of_run(&package)?;

@@ -22,6 +22,17 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 /// recovers in well under 1 ms.
 const CHECKPOINT_PAGES: u32 = 1_000;
 
+/// What a power cut may take of a database that was just created. Later commits are not synced either way, unless the
+/// writer asks for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Creation {
+    /// Nothing: synced commits that follow are there afterwards. Costs five syncs, once.
+    Synced,
+    /// The whole of it, with everything that was not synced since. A run makes a database of its own, and five syncs
+    /// are half of what a short run takes.
+    Unsynced,
+}
+
 /// Opens the database at `path`, creating it with mode 0600, and applies the migrations that it lacks.
 ///
 /// `migrations[n]` brings schema `n` to `n + 1`; the number is kept in `user_version`. Each migration is one
@@ -30,7 +41,7 @@ const CHECKPOINT_PAGES: u32 = 1_000;
 /// # Errors
 /// [`HomeError::NewerDatabase`] when a later rote wrote it, [`HomeError::Symlink`] when `path` is a link,
 /// [`HomeError::Database`] otherwise.
-pub fn open_database(path: &Path, migrations: &[&str]) -> Result<Connection, HomeError> {
+pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
     refuse_symlink(path)?;
     create_private_dir(parent(path))?;
     // SQLite would create it with the umask's mode; its -wal and -shm files take over the mode of this one.
@@ -45,20 +56,22 @@ pub fn open_database(path: &Path, migrations: &[&str]) -> Result<Connection, Hom
     let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
-    configure(&connection).map_err(failed("configure"))?;
+    configure(&connection, creation).map_err(failed("configure"))?;
     migrate(&mut connection, path, migrations)?;
+    connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("configure"))?;
     Ok(connection)
 }
 
-fn configure(connection: &Connection) -> Result<(), rusqlite::Error> {
+fn configure(connection: &Connection, creation: Creation) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_prepared_statement_cache_capacity(64);
+    let synchronous = if creation == Creation::Synced { "FULL" } else { "OFF" };
+    connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     enter_wal(connection)?;
     connection.execute_batch(&format!(
-        "PRAGMA synchronous = NORMAL; PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; \
-         PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
+        "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
     ))
 }
 
@@ -114,9 +127,9 @@ mod tests {
     fn migrations_are_applied_once_and_in_order() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("sub/x.db");
-        drop(open_database(&path, &[FIRST]).unwrap());
-        drop(open_database(&path, &[FIRST, SECOND]).unwrap());
-        let connection = open_database(&path, &[FIRST, SECOND]).unwrap();
+        drop(open_database(&path, &[FIRST], Creation::Synced).unwrap());
+        drop(open_database(&path, &[FIRST, SECOND], Creation::Unsynced).unwrap());
+        let connection = open_database(&path, &[FIRST, SECOND], Creation::Unsynced).unwrap();
         let rows: i64 = connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 1);
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -128,8 +141,8 @@ mod tests {
     fn a_database_of_a_newer_rote_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.db");
-        drop(open_database(&path, &[FIRST, SECOND]).unwrap());
-        let error = open_database(&path, &[FIRST]).unwrap_err();
+        drop(open_database(&path, &[FIRST, SECOND], Creation::Unsynced).unwrap());
+        let error = open_database(&path, &[FIRST], Creation::Synced).unwrap_err();
         assert!(matches!(error, HomeError::NewerDatabase { found: 2, supported: 1, .. }), "{error}");
     }
 
@@ -137,9 +150,9 @@ mod tests {
     fn a_failing_migration_changes_nothing() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.db");
-        drop(open_database(&path, &[FIRST]).unwrap());
-        assert!(open_database(&path, &[FIRST, "CREATE TABLE b (y) ; nonsense"]).is_err());
-        drop(open_database(&path, &[FIRST, SECOND]).unwrap());
+        drop(open_database(&path, &[FIRST], Creation::Synced).unwrap());
+        assert!(open_database(&path, &[FIRST, "CREATE TABLE b (y) ; nonsense"], Creation::Synced).is_err());
+        drop(open_database(&path, &[FIRST, SECOND], Creation::Unsynced).unwrap());
     }
 
     #[test]
@@ -147,7 +160,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.db");
         crate::write_atomic(&path, &[b'x'; 4096], crate::FileMode::Private).unwrap();
-        let error = open_database(&path, &[FIRST]).unwrap_err();
+        let error = open_database(&path, &[FIRST], Creation::Synced).unwrap_err();
         assert!(error.to_string().contains("x.db"), "{error}");
     }
 
@@ -155,7 +168,10 @@ mod tests {
     fn a_link_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         std::os::unix::fs::symlink(dir.path().join("y.db"), dir.path().join("x.db")).unwrap();
-        assert!(matches!(open_database(&dir.path().join("x.db"), &[]), Err(HomeError::Symlink { .. })));
+        assert!(matches!(
+            open_database(&dir.path().join("x.db"), &[], Creation::Synced),
+            Err(HomeError::Symlink { .. })
+        ));
     }
 
     #[test]
@@ -164,7 +180,7 @@ mod tests {
         let path = dir.path().join("x.db");
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| open_database(&path, &[FIRST, SECOND]).unwrap());
+                scope.spawn(|| open_database(&path, &[FIRST, SECOND], Creation::Unsynced).unwrap());
             }
         });
     }

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use chain::{VerifyReport, genesis};
 pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
-use crate::{Home, HomeError, open_database};
+use crate::{Creation, Home, HomeError, open_database};
 
 const MIGRATIONS: [&str; 1] = [include_str!("journal/schema.sql")];
 
@@ -82,7 +82,7 @@ impl Journal {
     /// As [`open_database`].
     pub fn open(home: &Home) -> Result<Self, HomeError> {
         let path = home.journal_file();
-        let connection = open_database(&path, &MIGRATIONS)?;
+        let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
         Ok(Self { path, connection: Mutex::new(connection) })
     }
 

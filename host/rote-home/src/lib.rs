@@ -13,7 +13,7 @@ mod layout;
 mod lock;
 mod staged;
 
-pub use database::open_database;
+pub use database::{Creation, open_database};
 pub use error::{HomeError, storage_hint};
 pub use file::{FileMode, append_line, create_private_dir, read_capped, remove_file, write_atomic, write_durable};
 pub use journal::{

@@ -72,6 +72,19 @@ impl Runtime {
         self.sandbox.prepare_pinned(world, bytes, pin)
     }
 
+    /// As [`Sandbox::prepare_known`].
+    ///
+    /// # Errors
+    /// As [`Runtime::prepare`].
+    pub fn prepare_known(
+        &self,
+        world: World,
+        bytes: &'static [u8],
+        digest: Sha256Digest,
+    ) -> Result<Arc<Prepared>, LoadError> {
+        self.sandbox.prepare_known(world, bytes, digest)
+    }
+
     /// Calls the tool of `invocation` in a fresh instance. The response number in it is used up whatever the
     /// outcome. Dropping the future cancels the call.
     ///

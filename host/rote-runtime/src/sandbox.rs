@@ -116,6 +116,20 @@ impl Sandbox {
         self.prepare_digested(world, bytes, Some(actual))
     }
 
+    /// Like [`Sandbox::prepare`], for bytes that are compiled into the program with their SHA-256: they are not hashed
+    /// again.
+    ///
+    /// # Errors
+    /// As [`Sandbox::prepare`].
+    pub fn prepare_known(
+        &self,
+        world: World,
+        bytes: &'static [u8],
+        digest: Sha256Digest,
+    ) -> Result<Arc<Prepared>, LoadError> {
+        self.prepare_digested(world, bytes, Some(digest))
+    }
+
     /// `digest` is that of `bytes` where the caller has it, so that they are hashed once.
     fn prepare_digested(
         &self,

@@ -16,6 +16,17 @@ pub fn sha256(bytes: &[u8]) -> Sha256Digest {
     Sha256Digest(Sha256::digest(bytes).into())
 }
 
+/// Returns the SHA-256 of the bytes before `split` and that of all of them, reading them once. A split beyond the end
+/// counts as the end.
+#[must_use]
+pub fn sha256_split(bytes: &[u8], split: usize) -> (Sha256Digest, Sha256Digest) {
+    let (before, after) = bytes.split_at(split.min(bytes.len()));
+    let mut hash = Sha256::new_with_prefix(before);
+    let first = hash.clone().finalize().into();
+    hash.update(after);
+    (Sha256Digest(first), Sha256Digest(hash.finalize().into()))
+}
+
 /// A SHA-256 over exact bytes, written `sha256:<64 hex digits>`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -119,6 +130,15 @@ impl fmt::Display for ToolDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_digests_of_a_split_are_those_of_the_parts() {
+        for split in [0, 3, 6, 9] {
+            let (before, all) = sha256_split(b"abcdef", split);
+            assert_eq!(before, sha256(&b"abcdef"[..split.min(6)]));
+            assert_eq!(all, sha256(b"abcdef"));
+        }
+    }
 
     #[test]
     fn a_digest_round_trips_through_text() {

@@ -14,7 +14,7 @@ mod response;
 mod tool;
 
 pub use canonical::{CanonicalError, canonical_json};
-pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256};
+pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceName};
 pub use limits::{CallLimits, QueryLimits, RunLimits};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use rote_home::{Home, open_database};
+use rote_home::{Creation, Home, open_database};
 use rote_types::{ResponseId, WorkspaceName};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
@@ -54,7 +54,7 @@ impl Workspace {
 
     fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
         let folder = home.workspace_dir(name);
-        let connection = open_database(&database_file(&folder), MIGRATIONS)?;
+        let connection = open_database(&database_file(&folder), MIGRATIONS, Creation::Unsynced)?;
         Ok(Self { name: name.clone(), folder, connection: Mutex::new(connection) })
     }
 
