@@ -17,7 +17,7 @@ use std::sync::Arc;
 use rote_plan::Plan;
 use rote_runtime::{
     FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
-    strip_rote_sections,
+    is_code_with_rote_sections, strip_rote_sections,
 };
 use rote_types::{Sha256Digest, canonical_json, sha256, sha256_split};
 use serde_json::Value;
@@ -167,8 +167,7 @@ impl Package {
     /// See [`LoadError`]; most often a component of another world.
     pub(crate) fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
         match self.content.form().known_template() {
-            // What follows the template are sections that no engine reads: comparing is faster than cutting and hashing.
-            Some((template, digest)) if self.bytes.starts_with(template) => {
+            Some((template, digest)) if is_code_with_rote_sections(&self.bytes, template)? => {
                 runtime.prepare_known(World::Flow, template, digest)
             }
             _ => runtime.prepare(World::Flow, &self.bytes),

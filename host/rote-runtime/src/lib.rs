@@ -34,7 +34,10 @@ pub use jq::SandboxedJq;
 pub use log::{LogLevel, LogLine};
 pub use runtime::{Runtime, RuntimeParts};
 pub use sandbox::{Prepared, Sandbox, check};
-pub use sections::{FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, strip_rote_sections};
+pub use sections::{
+    FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, is_code_with_rote_sections,
+    strip_rote_sections,
+};
 pub use tape::{NoObserver, NoTape, Observer, StepState, Tape};
 pub use text::clean_line;
 pub use tools::{Reserved, ToolHost};

@@ -1,7 +1,7 @@
 //! The loader: only a component of exactly the asked world is ever compiled or run.
 
 use crate::support::{Fixture, PRELUDE, adapter, component, flow, foreign_component};
-use rote_runtime::{LoadError, World, append_section};
+use rote_runtime::{LoadError, World, append_section, is_code_with_rote_sections};
 use rote_types::{Classify, ErrorKind, sha256};
 
 const EMPTY_BODY: &str = "";
@@ -201,6 +201,20 @@ fn flows_that_differ_only_in_their_payload_share_their_code() {
     }
     assert_eq!(digests, [sha256(&code), sha256(&code)]);
     assert_eq!(std::fs::read_dir(fixture.home.cache_dir().join("components")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_component_is_its_code_only_with_nothing_else_behind() {
+    let code = flow("", EMPTY_BODY);
+    let same = |component: &[u8]| is_code_with_rote_sections(component, &code).unwrap();
+    let mut packaged = code.clone();
+    append_section(&mut packaged, "rote:payload", b"one").unwrap();
+    assert!(same(&code) && same(&packaged));
+    append_section(&mut packaged, "name", b"").unwrap();
+    assert!(!same(&packaged), "a section of another name is code");
+    let mut before = b"\0asm\x0d\0\x01\0".to_vec();
+    append_section(&mut before, "rote:payload", b"one").unwrap();
+    assert!(!same(&[&before[..], &code[8..]].concat()) && !same(&adapter("", EMPTY_BODY)));
 }
 
 #[test]
