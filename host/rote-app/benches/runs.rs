@@ -1,0 +1,121 @@
+//! What a whole governed run costs beside its component: journal, workspace, tape, report. A plan, a script and a Rust
+//! flow that call nothing, against bare wasmtime making an instance of the same component and calling its `describe`.
+//! `cargo bench -p rote-app --bench runs`; `rote bench` has whole commands, against node.
+#![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rote_app::{App, AppConfig, Build, NoObserver, RunFlow};
+use rote_types::RunLimits;
+use wasmtime::component::{Component, InstancePre, Linker};
+use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
+
+/// Runs whose median is printed.
+const RUNS: usize = 200;
+
+const HEADER: &str = "name: plan\ndescription: Calls nothing.\nversion: 0.1.0\n";
+const PLAN: &str = r#"{"version":1,"steps":[],"result":1}"#;
+const SCRIPT: &str = "/**\n * @rote-frontmatter\n * ---\n * name: script\n * description: Calls nothing.\n * ---\n */\n\
+                      export default async function main() { return 1; }\n";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// An application with the three flows.
+fn app(folder: &Path) -> App {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("a file of the benchmark's own");
+        path
+    };
+    let app = App::new(AppConfig {
+        home: folder.join("home"),
+        workspace: None,
+        directory: None,
+        environment: Arc::new(BTreeMap::new()),
+        keyring: false,
+        instances: None,
+    });
+    write("flow.yaml", HEADER);
+    write("plan.json", PLAN);
+    let script = write("main.ts", SCRIPT);
+    let rust = repository().join("tests/fixtures/wasi/wasi.wasm");
+    for path in [folder.join("plan.json"), script, rust] {
+        app.build_flow(&Build { path, output: None }).expect("the flow is built");
+    }
+    app
+}
+
+async fn run(app: &App, flow: &str) {
+    let wish = RunFlow {
+        flow: Some(flow.to_owned()),
+        parameters: Vec::new(),
+        dry_run: false,
+        confirm: Vec::new(),
+        resume: None,
+        retry: Vec::new(),
+        record: None,
+        limits: RunLimits::default(),
+    };
+    app.run_flow(wish, Arc::new(NoObserver)).await.expect("the run ends well");
+}
+
+/// A component in wasmtime as it comes, with pooling: no limits, no epochs, imports that trap.
+fn bare(component: &Path) -> (Engine, InstancePre<()>) {
+    let mut config = Config::new();
+    config.allocation_strategy(InstanceAllocationStrategy::pooling());
+    let engine = Engine::new(&config).expect("the default engine starts");
+    let bytes = std::fs::read(component).expect("it is committed");
+    let component = Component::from_binary(&engine, &bytes).expect("it compiles");
+    let mut linker = Linker::new(&engine);
+    linker.define_unknown_imports_as_traps(&component).expect("its imports are functions");
+    let pre = linker.instantiate_pre(&component).expect("it links");
+    (engine, pre)
+}
+
+fn describe((engine, pre): &(Engine, InstancePre<()>)) {
+    let mut store = Store::new(engine, ());
+    let instance = pre.instantiate(&mut store).expect("an instance");
+    let describe = instance.get_typed_func::<(), (String,)>(&mut store, "describe").expect("it describes itself");
+    describe.call(&mut store, ()).expect("its description");
+}
+
+fn median(mut work: impl FnMut()) -> Duration {
+    work();
+    let mut times: Vec<Duration> = (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .collect();
+    times.sort_unstable();
+    times[RUNS / 2]
+}
+
+fn main() {
+    // `cargo test --benches` builds this and must not wait for it.
+    if !std::env::args().any(|word| word == "--bench") {
+        return;
+    }
+    let executor = tokio::runtime::Runtime::new().expect("an executor");
+    let folder = tempfile::tempdir().expect("a folder");
+    let app = app(folder.path());
+    // The Rust flow sleeps, which is not what is measured.
+    let flows = [
+        ("plan", "flows/_plan/plan.wasm", Duration::ZERO),
+        ("script", "flows/_js/js.wasm", Duration::ZERO),
+        ("wasi", "tests/fixtures/wasi/wasi.wasm", Duration::from_millis(20)),
+    ];
+    for (flow, component, sleep) in flows {
+        let governed = median(|| executor.block_on(run(&app, flow))).saturating_sub(sleep);
+        let bare = bare(&repository().join(component));
+        let baseline = median(|| describe(&bare));
+        let ratio = governed.as_secs_f64() / baseline.as_secs_f64();
+        println!("run of {flow}: {governed:?}; bare wasmtime, instance and `describe`: {baseline:?}; ratio {ratio:.0}");
+    }
+}
