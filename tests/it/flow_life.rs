@@ -198,3 +198,14 @@ fn a_composite_flow_runs_released_flows_that_it_pins() {
     let run = home.rote(&["run", "outer"]);
     assert!(run.code == 6 && run.stderr.contains("does not pin it"), "{run}");
 }
+
+#[test]
+fn a_plan_is_built_from_its_file_as_from_its_folder() {
+    let home = home();
+    home.file("plan.json", r#"{"version": 1, "steps": [], "result": 7}"#);
+    home.file("flow.yaml", "name: seven\ndescription: Says seven.\nversion: 0.1.0\n");
+    let built = home.rote(&["flow", "build", "plan.json"]);
+    assert_eq!(built.code, 0, "{built}");
+    assert_eq!(home.data(&["run", "seven"])["result"], 7);
+    assert_eq!(home.data(&["flow", "build", "."])["sha256"], home.data(&["flow", "build", "plan.json"])["sha256"]);
+}

@@ -68,6 +68,10 @@ impl App {
                 let header = path.with_file_name(HEADER);
                 BuildSource::Component { wasm: path, header }
             }
+            false if path.extension().is_some_and(|extension| extension == "json") => {
+                let header = path.with_file_name(HEADER);
+                BuildSource::Plan { plan: path, header }
+            }
             false => BuildSource::Script(path),
             true if path.join(ENTRY).exists() => BuildSource::Script(path.join(ENTRY)),
             true if path.join(PLAN).exists() => BuildSource::Plan { plan: path.join(PLAN), header: path.join(HEADER) },
