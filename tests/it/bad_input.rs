@@ -75,6 +75,20 @@ fn a_description_reads_no_file_outside_its_directory() {
     }
 }
 
+#[test]
+fn sandboxes_that_do_not_fit_the_process_are_a_limit_and_their_number_is_a_number() {
+    let (home, _server) = crate::flow::crystallized();
+    let run = |count: &str| home.invocation(&["run", "greet", "project=beacon"]).env("ROTE_INSTANCES", count).run();
+    // The flow is one, and the adapter that it calls is another.
+    let one = run("1");
+    assert!(one.code == 9 && one.stderr.contains("the instances that fit this process"), "{one}");
+    assert_eq!(run("8").code, 0);
+    for wrong in ["many", "0", "10001"] {
+        let refused = run(wrong);
+        assert!(refused.code == 2 && refused.stderr.contains("ROTE_INSTANCES"), "{refused}");
+    }
+}
+
 /// Installs an adapter with one GET on a fake API and a workspace, and calls it.
 fn call(script: impl Fn() -> Script + Send + Sync + 'static) -> (TestHome, FakeApi, Run) {
     let (home, api) = (home(), FakeApi::start(move |_| script()));

@@ -169,6 +169,9 @@ fn a_plan_with_a_loop_a_condition_and_a_step_that_may_fail_runs() {
     assert_eq!(data["result"]["titles"].as_array().map(Vec::len), Some(3), "{data}");
     assert_eq!(data["result"]["gone"], "not there");
     assert!(data["summary"][0].as_str().unwrap().contains("the run is partial"), "{data}");
+    assert_eq!(data["status"], "partial");
+    let stats = home.data(&["flow", "stats", "survey"]);
+    assert_eq!((&stats["completed"], &stats["partial"]), (&json!(1), &json!(1)));
     assert_eq!(server.requests().len() - before, 5, "the comment was not made");
 }
 

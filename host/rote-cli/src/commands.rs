@@ -36,6 +36,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{Args, Parser, Subcommand};
 
 use crate::context::Context;
+use crate::environment::VARIABLES;
 use crate::error::{CliError, Result, usage};
 use crate::ui::{Report, Ui};
 
@@ -55,12 +56,17 @@ Short forms:
 Exit codes:
   0 done or true   1 false or failed   2 usage            3 not found        4 credential
   5 confirm first  6 denied            7 adapter changed  8 upstream error   9 limit   10 conflict
+";
 
-Start with `rote demo`.";
+/// The end of the help: short forms, exit codes, and the variables that are read.
+fn after_help() -> String {
+    let variables: String = VARIABLES.iter().map(|(name, about)| format!("  {name:<18}{about}\n")).collect();
+    format!("{AFTER_HELP}\nEnvironment:\n{variables}\nStart with `rote demo`.")
+}
 
 /// Governed, recorded, replayable tool calls: adapters in, flows out
 #[derive(Debug, Parser)]
-#[command(name = "rote", bin_name = "rote", version, styles = STYLES, after_help = AFTER_HELP, max_term_width = 100)]
+#[command(name = "rote", bin_name = "rote", version, styles = STYLES, after_help = after_help(), max_term_width = 100)]
 #[command(propagate_version = false, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// Flags that every command takes.

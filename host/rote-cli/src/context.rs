@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 
 use crate::commands::Global;
 use crate::environment::Environment;
-use crate::error::Result;
+use crate::error::{Result, usage};
 
 /// Threads of the executor: one call waits on the network, a batch on several; work is never CPU bound here.
 const WORKERS: usize = 2;
@@ -58,9 +58,17 @@ impl Context {
             directory: self.environment.directory.clone(),
             environment: Arc::clone(&self.environment.variables),
             keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
-            instances: self.environment.get("ROTE_INSTANCES").and_then(|count| count.parse().ok()),
+            instances: self.instances()?,
         };
         Ok(self.app.get_or_init(|| App::new(config)))
+    }
+
+    fn instances(&self) -> Result<Option<u32>> {
+        let read = |text: &str| match text.parse::<u32>() {
+            Ok(count @ 1..=10_000) => Ok(count),
+            _ => Err(usage(format!("`ROTE_INSTANCES` is `{text}`"), "ROTE_INSTANCES=128, a number from 1 to 10000")),
+        };
+        self.environment.get("ROTE_INSTANCES").map(read).transpose()
     }
 
     /// Runs a future to its end.

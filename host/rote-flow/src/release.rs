@@ -37,7 +37,9 @@ impl Flows {
     /// down with the release and stops nothing.
     ///
     /// # Errors
-    /// What [`Flows::release_checks`] finds, or a file, the index or the journal refused. The draft is then as it was.
+    /// [`FlowError::MissingAdapters`] or `FingerprintMismatch` when it could not be run here;
+    /// [`FlowError::NotReleasable`] without `force`, with everything that its frontmatter lacks and every error that lint
+    /// finds; or a file, the index or the journal refused. The draft is then as it was.
     pub async fn release(&self, name: &FlowName, force: bool) -> Result<Released, FlowError> {
         let (path, draft) = self.load(&FlowReference::Name(name.clone()))?;
         if draft.frontmatter.status == FlowStatus::Released {
@@ -75,18 +77,6 @@ impl Flows {
         let (version, sha256) = (released.frontmatter.version.clone(), released.digest());
         let draft_sha256 = Some(draft.digest());
         Ok(Released { name: name.clone(), version, path, sha256, draft_sha256, already: false, notes })
-    }
-
-    /// Everything that a flow must pass before it is released.
-    ///
-    /// # Errors
-    /// [`FlowError::MissingAdapters`] or `FingerprintMismatch` when it could not be run here,
-    /// [`FlowError::NotReleasable`] with everything that its frontmatter lacks and every error that lint finds.
-    pub async fn release_checks(&self, package: &Package) -> Result<(), FlowError> {
-        match self.release_violations(package).await? {
-            problems if problems.is_empty() => Ok(()),
-            problems => Err(FlowError::NotReleasable { flow: package.frontmatter.name.clone(), problems }),
-        }
     }
 
     /// What speaks against a release and can be overruled.

@@ -28,6 +28,8 @@ const FIBER_STACK: usize = 4 << 20;
 const DEFAULT_INSTANCES: u32 = 128;
 /// Most instances that a process can ask for: each reserves 4 GiB of addresses, of which there are 128 TiB.
 const MOST_INSTANCES: u32 = 10_000;
+/// Bytes of a finished instance's memory that are wiped and kept instead of unmapped.
+const KEEP_RESIDENT: usize = 256 << 10;
 
 /// What this process asked for; empty for the default.
 static INSTANCES_ASKED: OnceLock<u32> = OnceLock::new();
@@ -37,8 +39,6 @@ static INSTANCES_ASKED: OnceLock<u32> = OnceLock::new();
 pub fn set_instances(count: u32) -> bool {
     !EngineHandle::is_started() && INSTANCES_ASKED.set(count.clamp(1, MOST_INSTANCES)).is_ok()
 }
-/// Bytes of a finished instance's memory that are wiped and kept instead of unmapped.
-const KEEP_RESIDENT: usize = 256 << 10;
 
 static ENGINE: OnceLock<EngineHandle> = OnceLock::new();
 

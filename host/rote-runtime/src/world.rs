@@ -62,8 +62,7 @@ impl World {
     }
 
     /// Whether a component of this world may import an interface: its own, and for flows the harmless part of WASI.
-    #[must_use]
-    pub fn offers(self, interface: &str) -> bool {
+    pub(crate) fn offers(self, interface: &str) -> bool {
         self.imports().contains(&interface) || self == Self::Flow && crate::flow::wasi::offers(interface)
     }
 

@@ -32,7 +32,8 @@ pub(crate) fn check(rote: &Rote, toolchains: &Toolchains) -> Result<()> {
     let python = work.path().join("python.wasm");
     let mut componentize = Command::new(&toolchains.python);
     componentize.arg("-d").arg(&wit).args(["-w", "flow", "componentize", "--stub-wasi", "flow", "-o"]);
-    done(componentize.arg(&python).current_dir(&sources))?;
+    // Python would leave what it compiled beside the source.
+    done(componentize.arg(&python).current_dir(&sources).env("PYTHONDONTWRITEBYTECODE", "1"))?;
     one(rote, "made-by-python", &python)?;
     let javascript = work.path().join("javascript.wasm");
     // A module is looked for beside the script that imports it.

@@ -1,3 +1,5 @@
+//! One run as a terminal and as a log show it.
+
 use indicatif::InMemoryTerm;
 use serde_json::json;
 
