@@ -6,22 +6,19 @@
     reason = "a benchmark prints, and its baseline is a client of its own"
 )]
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::hint::black_box;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rote_app::{AdapterNew, App, AppConfig, CallRequest};
+use rote_app::{App, CallRequest};
 use tokio::runtime::Runtime;
 
 /// Calls whose median is printed.
 const CALLS: usize = 500;
-
-const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "bench", "version": "1"},
-  "paths": {"/item": {"get": {"operationId": "item", "responses": {"200": {"description": "one item"}}}}}}"#;
 
 /// Answers every request with 1 KB of JSON and keeps connections open.
 fn serve() -> String {
@@ -53,28 +50,8 @@ fn answer(mut stream: TcpStream) {
 }
 
 fn app(home: &std::path::Path, url: &str, runtime: &Runtime) -> App {
-    let spec = home.join("bench.json");
-    std::fs::write(&spec, DOCUMENT).expect("a file of the benchmark's own");
-    let config = AppConfig {
-        home: home.join("home"),
-        workspace: Some("bench".to_owned()),
-        directory: None,
-        environment: Arc::new(BTreeMap::new()),
-        keyring: false,
-        instances: None,
-    };
-    let app = App::new(config);
-    let wish = AdapterNew {
-        id: "bench".to_owned(),
-        spec: spec.to_string_lossy().into_owned(),
-        base_url: Some(url.to_owned()),
-        credential: None,
-        name: None,
-        dry_run: false,
-        replace: false,
-        strict: false,
-    };
-    runtime.block_on(app.adapter_new(wish)).expect("the adapter is made");
+    let app = support::app(home, None);
+    runtime.block_on(support::adapter(&app, home, url));
     app.init("bench").expect("a workspace");
     app
 }

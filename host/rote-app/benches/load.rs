@@ -8,14 +8,15 @@
     reason = "a benchmark prints, makes its own files and reads its own memory"
 )]
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use rote_app::{AdapterNew, App, AppConfig, Build, FlowRan, NoObserver, RunFlow};
+use rote_app::{App, Build};
 use rote_types::RunLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -30,8 +31,6 @@ const AT_ONCE: usize = 320;
 /// Lone runs whose median is the baseline.
 const ALONE: usize = 50;
 
-const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "bench", "version": "1"},
-  "paths": {"/item": {"get": {"operationId": "item", "responses": {"200": {"description": "one item"}}}}}}"#;
 const SCRIPT: &str = r#"/**
  * @rote-frontmatter
  * ---
@@ -93,50 +92,17 @@ impl Server {
 }
 
 async fn app(folder: &Path, url: &str) -> App {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).expect("a file of the benchmark's own");
-        path
-    };
-    let app = App::new(AppConfig {
-        home: folder.join("home"),
-        workspace: None,
-        directory: None,
-        environment: Arc::new(BTreeMap::new()),
-        keyring: false,
-        instances: Some(2 * u32::try_from(LIVE).expect("a small number") + 100),
-    });
-    let wish = AdapterNew {
-        id: "bench".to_owned(),
-        spec: write("bench.json", DOCUMENT).to_string_lossy().into_owned(),
-        base_url: Some(url.to_owned()),
-        credential: None,
-        name: None,
-        dry_run: false,
-        replace: false,
-        strict: false,
-    };
-    app.adapter_new(wish).await.expect("the adapter is made");
-    app.build_flow(&Build { path: write("main.ts", SCRIPT), output: None }).expect("the flow is built");
+    let app = support::app(folder, Some(2 * u32::try_from(LIVE).expect("a small number") + 100));
+    support::adapter(&app, folder, url).await;
+    let path = support::write(folder, "main.ts", SCRIPT);
+    app.build_flow(&Build { path, output: None }).expect("the flow is built");
     app
 }
 
 async fn run(app: &App) -> Duration {
     let start = Instant::now();
-    let wish = RunFlow {
-        flow: Some("look".to_owned()),
-        parameters: Vec::new(),
-        dry_run: false,
-        confirm: Vec::new(),
-        resume: None,
-        retry: Vec::new(),
-        record: None,
-        limits: RunLimits { total: Duration::from_secs(600), ..RunLimits::default() },
-    };
-    match app.run_flow(wish, Arc::new(NoObserver)).await.expect("the run ends well") {
-        FlowRan::Done(report) => assert_eq!(report.steps.len(), 1),
-        FlowRan::Dry(_) => unreachable!("it was no dry run"),
-    }
+    let limits = RunLimits { total: Duration::from_secs(600), ..RunLimits::default() };
+    assert_eq!(support::run(app, "look", limits).await, 1);
     start.elapsed()
 }
 

@@ -3,12 +3,12 @@
 //! `cargo bench -p rote-app --bench runs`; `rote bench` has whole commands, against node.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
 
-use std::collections::BTreeMap;
+mod support;
+
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rote_app::{App, AppConfig, Build, NoObserver, RunFlow};
+use rote_app::{App, Build};
 use rote_types::RunLimits;
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
@@ -27,41 +27,14 @@ fn repository() -> PathBuf {
 
 /// An application with the three flows.
 fn app(folder: &Path) -> App {
-    let write = |name: &str, text: &str| {
-        let path = folder.join(name);
-        std::fs::write(&path, text).expect("a file of the benchmark's own");
-        path
-    };
-    let app = App::new(AppConfig {
-        home: folder.join("home"),
-        workspace: None,
-        directory: None,
-        environment: Arc::new(BTreeMap::new()),
-        keyring: false,
-        instances: None,
-    });
-    write("flow.yaml", HEADER);
-    write("plan.json", PLAN);
-    let script = write("main.ts", SCRIPT);
-    let rust = repository().join("tests/fixtures/wasi/wasi.wasm");
-    for path in [folder.join("plan.json"), script, rust] {
+    let app = support::app(folder, None);
+    support::write(folder, "flow.yaml", HEADER);
+    let plan = support::write(folder, "plan.json", PLAN);
+    let script = support::write(folder, "main.ts", SCRIPT);
+    for path in [plan, script, repository().join("tests/fixtures/wasi/wasi.wasm")] {
         app.build_flow(&Build { path, output: None }).expect("the flow is built");
     }
     app
-}
-
-async fn run(app: &App, flow: &str) {
-    let wish = RunFlow {
-        flow: Some(flow.to_owned()),
-        parameters: Vec::new(),
-        dry_run: false,
-        confirm: Vec::new(),
-        resume: None,
-        retry: Vec::new(),
-        record: None,
-        limits: RunLimits::default(),
-    };
-    app.run_flow(wish, Arc::new(NoObserver)).await.expect("the run ends well");
 }
 
 /// A component in wasmtime as it comes, with pooling: no limits, no epochs, imports that trap.
@@ -112,7 +85,8 @@ fn main() {
         ("wasi", "tests/fixtures/wasi/wasi.wasm", Duration::from_millis(20)),
     ];
     for (flow, component, sleep) in flows {
-        let governed = median(|| executor.block_on(run(&app, flow))).saturating_sub(sleep);
+        let run = || assert_eq!(executor.block_on(support::run(&app, flow, RunLimits::default())), 0);
+        let governed = median(run).saturating_sub(sleep);
         let bare = bare(&repository().join(component));
         let baseline = median(|| describe(&bare));
         let ratio = governed.as_secs_f64() / baseline.as_secs_f64();

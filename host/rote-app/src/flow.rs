@@ -33,7 +33,7 @@ pub struct Crystallize {
 }
 
 /// A wish to run a flow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct RunFlow {
     /// Its name, or a path to its file; a resumed run knows it.
     pub flow: Option<String>,
