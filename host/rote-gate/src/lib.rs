@@ -13,6 +13,7 @@ mod flight;
 mod gate;
 mod invocation;
 mod journal;
+mod method_override;
 mod preview;
 mod projection;
 mod redact;

@@ -10,13 +10,14 @@ use rote_types::{CallLimits, Tool};
 
 use crate::GateError;
 use crate::invocation::ClaimedRequest;
+use crate::method_override;
 
 /// What rote says of itself.
 pub(crate) const USER_AGENT: &str = concat!("rote/", env!("CARGO_PKG_VERSION"));
 /// The encodings that the client undoes.
 pub(crate) const ACCEPT_ENCODING: &str = "gzip, br, deflate, zstd";
 /// How the request builder names a cookie parameter: the value is `name=value`.
-const COOKIE_PARAMETER: &str = "rote-cookie-parameter";
+pub(crate) const COOKIE_PARAMETER: &str = "rote-cookie-parameter";
 
 /// Most headers of one request.
 const MAX_HEADERS: usize = 100;
@@ -24,6 +25,7 @@ const MAX_HEADERS: usize = 100;
 const MAX_HEADER_BYTES: usize = 64 << 10;
 
 /// Headers that only the host sets: credentials, routing, length, and all that is hop-by-hop (RFC 9110 §7.6.1).
+/// Spelled with dashes; [`is_host_only`] reads every mark as one.
 const HOST_ONLY: [&str; 23] = [
     "authorization",
     "cookie",
@@ -73,8 +75,12 @@ pub(crate) fn normalise(
 ) -> Result<Outgoing, GateError> {
     let method = check_method(claimed, tool)?;
     let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
-    if let Some(place) = method_override(claimed, &target, tool) {
-        return Err(refused("request.method_override", format!("{place} names another method than `{method}`")));
+    if let Some(found) = method_override::find(claimed, target.url().query(), method.as_str()) {
+        return Err(GateError::Denied {
+            rule: "request.method_override".to_owned(),
+            message: format!("{found}, but tool `{}` is `{method}`", tool.name),
+            hint: Some("leave it out, or call the tool that has this method".to_owned()),
+        });
     }
     let bytes = claimed.body.as_ref().map_or(0, Vec::len);
     if bytes > limits.request_bytes {
@@ -110,20 +116,6 @@ fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateErr
     Method::from_bytes(own.as_bytes()).map_err(|_| refused("egress.method", format!("`{own}` is not a method")))
 }
 
-/// Finds a `_method` field, by which some servers let a request be another than it looks.
-fn method_override(claimed: &ClaimedRequest, target: &Target, tool: &Tool) -> Option<&'static str> {
-    let other = |value: &str| !value.eq_ignore_ascii_case(tool.method.as_str());
-    if target.url().query_pairs().any(|(name, value)| name == "_method" && other(&value)) {
-        return Some("the query field `_method`");
-    }
-    let form = claimed.headers.iter().any(|(name, value)| {
-        name.eq_ignore_ascii_case("content-type") && value.starts_with("application/x-www-form-urlencoded")
-    });
-    let body = claimed.body.as_deref().filter(|_| form)?;
-    let found = url::form_urlencoded::parse(body).any(|(name, value)| name == "_method" && other(&value));
-    found.then_some("the form field `_method`")
-}
-
 fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result<(), GateError> {
     let bytes: usize = claimed.iter().map(|(name, value)| name.len() + value.len() + 4).sum();
     if claimed.len() > MAX_HEADERS || bytes > MAX_HEADER_BYTES {
@@ -138,13 +130,20 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
         let lower = parsed.as_str();
         if lower == COOKIE_PARAMETER {
             outgoing.cookies.push(cookie_pair(value).ok_or_else(|| bad("is no cookie pair"))?);
-        } else if HOST_ONLY.contains(&lower) || HOST_ONLY_PREFIXES.iter().any(|prefix| lower.starts_with(prefix)) {
+        } else if is_host_only(lower) {
             outgoing.dropped.push(lower.to_owned());
         } else {
             outgoing.headers.push((parsed, content));
         }
     }
     Ok(())
+}
+
+/// Whether only the host may set a header. CGI and its heirs hand headers on with every mark as `_`, so that a
+/// server cannot tell `X_Forwarded_For` from `X-Forwarded-For`; neither is told apart here.
+fn is_host_only(lower: &str) -> bool {
+    let dashed: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    HOST_ONLY.contains(&dashed.as_str()) || HOST_ONLY_PREFIXES.iter().any(|prefix| dashed.starts_with(prefix))
 }
 
 /// A cookie pair that is one pair for every reader (RFC 6265 §4.1.1; blanks and quotes are common and harmless).
@@ -162,7 +161,7 @@ pub(crate) fn refused(rule: &str, message: String) -> GateError {
 }
 
 /// A guest's text for a message.
-fn shown(text: &str) -> String {
+pub(crate) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
@@ -220,9 +219,10 @@ mod tests {
             "X-Forwarded-For",
             "x-forwarded-host",
             "Forwarded",
-            "X-HTTP-Method-Override",
-            "X-HTTP-Method",
-            "X-Method-Override",
+            "X_Forwarded_For",
+            "Proxy_Authorization",
+            "X.Original.URL",
+            "Content_Length",
             "X-Original-URL",
             "User-Agent",
             "Accept-Encoding",
@@ -230,11 +230,13 @@ mod tests {
             "rote-anything",
         ];
         let mut headers: Vec<(&str, &str)> = tried.iter().map(|name| (*name, "x")).collect();
+        headers.push(("X_HTTP_Method_Override", "post"));
         headers.push(("X-Mine", "kept"));
+        headers.push(("X_Mine", "kept"));
         let outgoing = run(&claim(&headers)).unwrap();
-        assert_eq!(outgoing.dropped.len(), tried.len());
+        assert_eq!(outgoing.dropped.len(), tried.len() + 1);
         let names: Vec<_> = outgoing.headers.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(names, ["x-mine", "user-agent", "accept-encoding", "accept"]);
+        assert_eq!(names, ["x-mine", "x_mine", "user-agent", "accept-encoding", "accept"]);
     }
 
     #[test]
@@ -270,12 +272,9 @@ mod tests {
         assert!(run(&other).is_err());
         let mut query = claim(&[]);
         query.url = "/t?_method=DELETE".into();
-        assert!(run(&query).is_err());
-        query.url = "/t?_method=post".into();
-        assert!(run(&query).is_ok());
-        let mut form = claim(&[("content-type", "application/x-www-form-urlencoded")]);
-        form.body = Some(b"a=1&%5Fmethod=PUT".to_vec());
-        assert!(run(&form).is_err());
+        let refused = run(&query).unwrap_err();
+        assert_eq!(refused.to_string(), "the query field `_method` says `DELETE`, but tool `t` is `POST`");
+        assert!(run(&claim(&[("X_HTTP_METHOD_OVERRIDE", "DELETE")])).is_err());
     }
 
     #[test]
