@@ -8,10 +8,12 @@ mod entry;
 mod error;
 mod jwt;
 mod key;
+mod known;
 mod value;
 mod vault;
 
 pub use error::VaultError;
 pub use key::KeySource;
+pub use known::{Generation, Known};
 pub use value::check_name;
 pub use vault::{TokenInfo, TokenMeta, TokenSource, Vault};

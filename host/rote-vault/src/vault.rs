@@ -180,7 +180,7 @@ impl Vault {
         }
     }
 
-    fn path(&self) -> PathBuf {
+    pub(crate) fn path(&self) -> PathBuf {
         self.home.tokens_file()
     }
 
@@ -188,7 +188,7 @@ impl Vault {
         Ok(lock(&self.home.secrets_dir().join(".tokens.lock"), LOCK_TIMEOUT)?)
     }
 
-    fn read(&self) -> Result<Option<TokenFile>, VaultError> {
+    pub(crate) fn read(&self) -> Result<Option<TokenFile>, VaultError> {
         let path = self.path();
         let bytes = match read_capped(&path, MAX_FILE_BYTES) {
             Ok(bytes) => bytes,
@@ -215,7 +215,7 @@ impl Vault {
         Ok(write_durable(&self.path(), &bytes, FileMode::Private)?)
     }
 
-    fn key(&self, create: bool) -> Result<&MachineKey, VaultError> {
+    pub(crate) fn key(&self, create: bool) -> Result<&MachineKey, VaultError> {
         if let Some(key) = self.key.get() {
             return Ok(key);
         }
@@ -223,7 +223,7 @@ impl Vault {
         Ok(self.key.get_or_init(|| key))
     }
 
-    fn check_key(&self, file: &TokenFile, key: &MachineKey) -> Result<(), VaultError> {
+    pub(crate) fn check_key(&self, file: &TokenFile, key: &MachineKey) -> Result<(), VaultError> {
         match &file.key {
             Some(name) if !file.entries.is_empty() && name.id != key.id() => {
                 Err(VaultError::WrongKey { source_name: self.source.as_str() })

@@ -210,3 +210,34 @@ fn nothing_printable_holds_a_value() {
     set(&vault, "A", "sk-very-secret");
     assert!(!format!("{vault:?} {:?}", vault.get("A").unwrap()).contains("very-secret"));
 }
+
+#[test]
+fn every_value_is_known_by_its_name_and_a_change_makes_another_generation() {
+    let fixture = Fixture::new();
+    let vault = fixture.vault();
+    assert!(vault.known().unwrap().is_empty() && vault.generation().is_none(), "an empty store needs no key");
+    set(&vault, "SHOP_TOKEN", "sk-one");
+    set(&vault, "OTHER", "sk-two");
+    let known = |vault: &Vault| -> Vec<(String, String)> {
+        let known = vault.known().unwrap().into_iter();
+        known.map(|one| (one.name, one.value.expose_secret().to_owned())).collect()
+    };
+    let both = [("OTHER", "sk-two"), ("SHOP_TOKEN", "sk-one")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    assert_eq!(known(&fixture.vault()), both);
+    let before = vault.generation();
+    assert_eq!(vault.generation(), before);
+    set(&vault, "OTHER", "sk-six");
+    assert_ne!(vault.generation(), before);
+    assert_eq!(known(&vault)[0].1, "sk-six");
+    assert!(!format!("{:?}", vault.known().unwrap()).contains("sk-six"), "a value is not printed by accident");
+}
+
+#[test]
+fn an_entry_that_cannot_be_trusted_is_not_left_out() {
+    let fixture = Fixture::new();
+    set(&fixture.vault(), "A", "one-value");
+    set(&fixture.vault(), "B", "two-value");
+    fixture.rewrite(&fixture.text().replace("\"B\"", "\"C\""));
+    let error = fixture.vault().known().unwrap_err();
+    assert!(matches!(&error, VaultError::Tampered { name } if name == "C"), "{error}");
+}

@@ -1,0 +1,53 @@
+//! Every value that the store holds, for whoever must recognise one: the redactor, and refusals of typed values.
+
+use std::os::unix::fs::MetadataExt;
+
+use secrecy::SecretString;
+
+use crate::entry::unseal;
+use crate::{Vault, VaultError};
+
+/// A value that must not be seen, and the entry that it belongs to.
+#[derive(Debug, Clone)]
+pub struct Known {
+    /// The entry's name, which is shown in place of the value.
+    pub name: String,
+    /// The value, as it is kept.
+    pub value: SecretString,
+}
+
+/// Which content of the store an answer was made from; another content has another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Generation {
+    inode: u64,
+    bytes: u64,
+    modified: (i64, i64),
+}
+
+impl Vault {
+    /// Returns every value that is stored, by name. An empty store needs no key.
+    ///
+    /// # Errors
+    /// As [`Vault::get`], for the first entry that cannot be trusted: what is not known cannot be recognised.
+    pub fn known(&self) -> Result<Vec<Known>, VaultError> {
+        let Some(file) = self.read()?.filter(|file| !file.entries.is_empty()) else {
+            return Ok(Vec::new());
+        };
+        let key = self.key(false)?;
+        self.check_key(&file, key)?;
+        let open = |(name, entry)| Ok(Known { name: String::clone(name), value: unseal(key, name, entry)? });
+        file.entries.iter().map(open).collect()
+    }
+
+    /// Names the present content, so that what was made from [`Vault::known`] can be kept until it changes;
+    /// `None` while there is no file. Costs one look at the file, and decrypts nothing.
+    #[must_use]
+    pub fn generation(&self) -> Option<Generation> {
+        let metadata = self.path().metadata().ok()?;
+        Some(Generation {
+            inode: metadata.ino(),
+            bytes: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+        })
+    }
+}
