@@ -4,7 +4,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use rote_runtime::{FRONTMATTER_SECTION, PAYLOAD_SECTION, World, append_section, check, custom_section, strip_rote_sections};
+use rote_runtime::{
+    FRONTMATTER_SECTION, PAYLOAD_SECTION, World, append_section, check, custom_section, strip_rote_sections,
+};
 
 /// Header of a component, so that the fuzzer need not find it.
 const HEADER: [u8; 8] = [0x00, 0x61, 0x73, 0x6d, 0x0d, 0x00, 0x01, 0x00];

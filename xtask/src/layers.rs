@@ -1,10 +1,12 @@
 //! The layer check: the table in ARCHITECTURE.md is the law, `cargo metadata` is the fact.
 //!
 //! It fails on an edge that the table does not list, on an edge that goes sideways or upward, on a crate that
-//! the table forgot, on a table row without a crate, and on a crate without the workspace's lints.
+//! the table forgot, on a table row without a crate, on a crate without the workspace's lints, and on code that only
+//! one of the profiles compiles.
 //! Dev-dependencies are free: tests may reach across.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::{DependencyKind, MetadataCommand, Package};
@@ -29,6 +31,7 @@ pub(crate) fn check() -> Result<()> {
         check_lints(package, &mut problems)?;
         if package.manifest_path.as_str().contains("/host/") {
             check_edges(package, &table, &mut problems);
+            check_profile(package, &mut problems)?;
         }
     }
     for name in table.keys() {
@@ -89,6 +92,40 @@ fn check_lints(package: &Package, problems: &mut Vec<String>) -> Result<()> {
         problems.push(format!("`{}` does not use the workspace's lints", package.name));
     }
     Ok(())
+}
+
+/// What differs between the profile that is tested and the one that is released: code behind either is not tested.
+const PROFILE_WORDS: [&str; 2] = ["debug_assertions", "debug_assert"];
+
+/// Refuses code that the tested profile compiles and the release profile does not, or the other way round.
+fn check_profile(package: &Package, problems: &mut Vec<String>) -> Result<()> {
+    let folder = package.manifest_path.parent().context("a manifest has a folder")?.join("src");
+    for path in sources(folder.as_std_path())? {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let asks =
+            |line: &&str| PROFILE_WORDS.iter().any(|word| line.contains(word)) && !line.contains("debug_assert()");
+        if let Some(line) = text.lines().find(asks) {
+            problems.push(format!("{} asks for the profile: `{}`", path.display(), line.trim()));
+        }
+    }
+    Ok(())
+}
+
+/// All Rust files below a folder.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(folder) = open.pop() {
+        for entry in std::fs::read_dir(&folder).with_context(|| format!("cannot list {}", folder.display()))? {
+            let path = entry?.path();
+            match path.extension() {
+                _ if path.is_dir() => open.push(path),
+                Some(extension) if extension == "rs" => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    Ok(found)
 }
 
 #[cfg(test)]

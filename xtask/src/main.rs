@@ -35,7 +35,7 @@ enum Chore {
     /// Run the README's walkthrough blocks against a built `rote`.
     Walkthrough {
         /// The `rote` binary.
-        #[arg(long, default_value = "target/release/rote")]
+        #[arg(long, default_value = "target/debug/rote")]
         rote: std::path::PathBuf,
     },
 }

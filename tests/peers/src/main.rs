@@ -24,7 +24,7 @@ use clap::{Parser, Subcommand};
 #[derive(Parser)]
 struct Arguments {
     /// The `rote` binary.
-    #[arg(long, default_value = "target/release/rote")]
+    #[arg(long, default_value = "target/debug/rote")]
     rote: PathBuf,
     #[command(subcommand)]
     peer: Peer,
