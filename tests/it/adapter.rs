@@ -77,7 +77,7 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
         --- stderr
         error: adapter `tracker` is installed already
 
-        hint: rote adapter new tracker --spec … --yes (replaces it)
+        hint: rote adapter new tracker --spec … --yes # replaces it
         --- exit 10
         $ rote adapter remove tracker
         removed tracker

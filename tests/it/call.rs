@@ -80,31 +80,31 @@ fn wrong_words_are_caught_before_any_request() {
             --- stderr
             error: adapter `tracker` has no tool `listIssue` (nearest: `listIssues`, `listLabels`)
 
-            hint: rote probe tracker "listIssue"
+            hint: rote probe tracker listIssue
             --- exit 3
             $ rote call tracker listIssues
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is missing (string)
 
-            hint: rote probe tracker "listIssues" (shows its parameters)
+            hint: rote probe tracker listIssues # shows its parameters
             --- exit 2
             $ rote call tracker listIssues -p projct=atlas
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is missing (string); `projct` is unknown (did you mean `project`?)
 
-            hint: rote probe tracker "listIssues" (shows its parameters)
+            hint: rote probe tracker listIssues # shows its parameters
             --- exit 2
             $ rote call tracker getIssue -p project=atlas -p number=seven
             --- stderr
             error: `number` must be integer, not `seven`
 
-            hint: rote probe tracker "getIssue" --schema
+            hint: rote probe tracker getIssue --schema
             --- exit 2
             $ rote call tracker listIssues '{"project":7}'
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is a number, expected `string`
 
-            hint: rote probe tracker "listIssues" (shows its parameters)
+            hint: rote probe tracker listIssues # shows its parameters
             --- exit 2
             $ rote call tracker listIssues '{project'
             --- stderr

@@ -19,6 +19,7 @@ mod full_disk;
 mod killed;
 #[cfg(target_os = "linux")]
 mod killed_runs;
+mod pasted;
 mod query;
 mod reference;
 mod tls;

@@ -8,7 +8,7 @@ use rote_govern::{IdentityError, PolicyError};
 use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
 use rote_spec::SpecError;
-use rote_types::{AdapterId, Classify, ErrorKind, ResponseId};
+use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, command};
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
@@ -252,13 +252,13 @@ impl Classify for AdapterError {
             Self::Call(failure) => failure.cause.hint(),
             Self::BatchItem { source, .. } => source.hint(),
             Self::NotInstalled { .. } => Some("rote adapter list".to_owned()),
-            Self::Exists { id } => Some(format!("rote adapter new {id} --spec … --yes (replaces it)")),
+            Self::Exists { id } => Some(install_again(id, "replaces it")),
             Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Index { id, .. } => {
-                Some(format!("rote adapter new {id} --spec … --yes (installs it again)"))
+                Some(install_again(id, "installs it again"))
             }
-            Self::UnknownTool { id, tool, .. } => Some(format!("rote probe {id} {}", quoted(tool))),
+            Self::UnknownTool { id, tool, .. } => Some(command("rote probe").argument(id).argument(tool).into()),
             Self::Arguments { id, tool, .. } => {
-                Some(format!("rote probe {id} {} (shows its parameters)", quoted(tool)))
+                Some(command("rote probe").argument(id).argument(tool).note("shows its parameters").into())
             }
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
             Self::Range { .. } => Some("write it like 127.0.0.1/32 or 10.0.0.0/8".to_owned()),
@@ -297,9 +297,8 @@ fn with_response(details: Option<Value>, response: Option<ResponseId>) -> Option
     Some(details)
 }
 
-/// A word for a shell, in double quotes, without what a shell would act on.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace(['"', '\\', '$', '`', '\n'], " "))
+fn install_again(id: &AdapterId, effect: &'static str) -> String {
+    command("rote adapter new").argument(id).plain("--spec … --yes").note(effect).into()
 }
 
 fn nearest_text(nearest: &[String]) -> String {

@@ -8,7 +8,7 @@ use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
 use rote_request::Operation;
 use rote_spec::{Api, SpecLimits};
-use rote_types::{AdapterId, ComponentInfo, Manifest, Tool, sha256};
+use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Tool, command, sha256};
 
 use crate::package::{self, ToolsFile, pretty};
 use crate::registry::base::{BaseUrl, grant};
@@ -274,15 +274,15 @@ fn keep_logs(destination: &Path, root: &Path) -> Result<(), AdapterError> {
     Ok(())
 }
 
-fn next_steps(manifest: &Manifest) -> Vec<String> {
+fn next_steps(manifest: &Manifest) -> Vec<CommandLine> {
     let id = &manifest.id;
     let mut next = Vec::new();
     if manifest.base_url.is_none() {
-        next.push(format!("rote adapter set {id} base_url <URL>"));
+        next.push(command("rote adapter set").argument(id).plain("base_url <URL>"));
     }
     if let Some(token) = &manifest.auth.token_env {
-        next.push(format!("rote token set {token} --stdin"));
+        next.push(command("rote token set").argument(token).plain("--stdin"));
     }
-    next.push(format!("rote probe {id} \"<what you want to do>\""));
+    next.push(command("rote probe").argument(id).plain("\"<what you want to do>\""));
     next
 }

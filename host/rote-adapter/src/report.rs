@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
 use rote_types::{
-    AdapterId, Authentication, ComponentInfo, Fingerprint, Manifest, Method, SensitivityTier, SpecType, Tool,
+    AdapterId, Authentication, CommandLine, ComponentInfo, Fingerprint, Manifest, Method, SensitivityTier, SpecType,
+    Tool,
 };
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +114,7 @@ pub struct InstallReport {
     /// Nothing was written.
     pub dry_run: bool,
     /// Commands that make sense now.
-    pub next: Vec<String>,
+    pub next: Vec<CommandLine>,
 }
 
 /// `capabilities.json`: what kinds of things the adapter offers, and how many tools of which sort.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName};
+use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
 use rote_workspace::{Variable, has_template};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -138,8 +138,9 @@ impl App {
         let mut arguments = request.arguments;
         let is_reference = |value: &Value| request.templates && has_template(value);
         let words = self.words(request.parameters)?;
-        parameters::add(&mut arguments, &tool.input_schema, words, &is_reference)
-            .map_err(|error| error.with_hint(format!("rote probe {adapter} \"{}\" --schema", request.tool)))?;
+        parameters::add(&mut arguments, &tool.input_schema, words, &is_reference).map_err(|error| {
+            error.with_hint(command("rote probe").argument(&adapter).argument(&request.tool).plain("--schema"))
+        })?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let call = ToolCall { adapter, tool: request.tool, arguments: Value::Object(arguments) };
         let options = CallOptions {

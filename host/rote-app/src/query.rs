@@ -1,6 +1,6 @@
 //! Queries, variables, injected documents and differences: what a workspace can do without a network.
 
-use rote_types::{QueryError, QueryLimits, ResponseId};
+use rote_types::{QueryError, QueryLimits, ResponseId, command};
 use rote_workspace::{
     Body, Change, Overview, QueryRequest, QueryResult, QuerySource, ResponseSummary, Variable, WorkspaceError,
 };
@@ -84,7 +84,7 @@ impl App {
         result.map_err(|error| match &error {
             // The program is in the message; what it can reach in the response is what its author has to look up.
             WorkspaceError::Query { source: QueryError::Syntax { .. } | QueryError::Runtime { .. } } => {
-                AppError::from(error).with_hint(format!("rote query schema {}", query.response))
+                AppError::from(error).with_hint(command("rote query schema").argument(query.response))
             }
             _ => error.into(),
         })

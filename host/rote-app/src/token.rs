@@ -1,6 +1,6 @@
 //! Credentials in the vault: set, looked at, removed. Values come in as secrets and leave only when asked for.
 
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, command};
 use rote_vault::{TokenInfo, TokenMeta, TokenSource};
 use secrecy::SecretString;
 
@@ -45,5 +45,5 @@ impl App {
 
 fn no_token(name: &str) -> AppError {
     AppError::new(ErrorKind::NotFound, format!("there is no credential `{name}`"))
-        .with_hint(format!("rote token set {name} --stdin"))
+        .with_hint(command("rote token set").argument(name).plain("--stdin"))
 }

@@ -2,6 +2,8 @@
 
 mod classify;
 
+pub(crate) use classify::install;
+
 use std::path::{Path, PathBuf};
 
 use rote_govern::BlessingError;

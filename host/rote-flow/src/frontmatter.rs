@@ -6,7 +6,9 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, Fingerprint, FlowName, Method, Sha256Digest, ToolDigest, WorkspaceName};
+use rote_types::{
+    AdapterId, CommandLine, Fingerprint, FlowName, Method, Sha256Digest, ToolDigest, WorkspaceName, command,
+};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -279,10 +281,12 @@ impl Frontmatter {
         required.is_some_and(|names| names.iter().any(|required| required == name))
     }
 
-    /// Returns ` name=…` for each parameter that a run cannot do without: the rest of its command.
+    /// Returns the command that runs the flow of this name or path, with a blank for each parameter that a run
+    /// cannot do without.
     #[must_use]
-    pub fn blanks(&self) -> String {
+    pub fn run_command(&self, flow: impl std::fmt::Display) -> CommandLine {
         let needed = self.parameter_schemas().filter(|(_, schema)| schema.get("default").is_none());
-        needed.filter(|(name, _)| self.is_required(name)).map(|(name, _)| format!(" {name}=…")).collect()
+        let needed = needed.filter(|(name, _)| self.is_required(name));
+        needed.fold(command("rote run").argument(flow), |run, (name, _)| run.blank(name))
     }
 }

@@ -4,10 +4,11 @@
 
 use std::path::PathBuf;
 
-use rote_types::{AdapterId, Classify, FlowName};
+use rote_types::{AdapterId, Classify, FlowName, command};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::install;
 use crate::{FlowError, FlowReference, FlowStats, Flows, Package};
 
 /// Runs from which on a flow that never ended well counts as broken.
@@ -88,7 +89,7 @@ impl Flows {
             FlowReference::Name(name) => (name.to_string(), self.file(name)),
             FlowReference::Path(path) => (path.display().to_string(), path.clone()),
         };
-        let fix = error.hint().unwrap_or_else(|| format!("rote flow validate {name}"));
+        let fix = error.hint().unwrap_or_else(|| command("rote flow validate").argument(&name).into());
         let cause = match error {
             FlowError::File { source, .. } => &**source,
             other => other,
@@ -134,7 +135,7 @@ impl Flows {
         if runs.runs >= MIN_FAILED_RUNS && runs.completed == 0 {
             let last = runs.errors.first().and_then(|run| run.error.clone()).unwrap_or_default();
             let what = format!("none of its {} runs ended well; the last: {last}", runs.runs);
-            problems.push(HealthProblem { what, fix: format!("rote flow lint {}", frontmatter.name) });
+            problems.push(HealthProblem { what, fix: command("rote flow lint").argument(&frontmatter.name).into() });
         }
         Ok(FlowHealth {
             name: frontmatter.name.to_string(),
@@ -166,7 +167,7 @@ impl Flows {
             let present = found.iter().any(|state| state["slot"] == slot.slot.as_str() && state["present"] == true);
             if !present {
                 let what = format!("credential `{}` of adapter `{adapter}` is missing", slot.slot);
-                problems.push(HealthProblem { what, fix: format!("rote token set {}", slot.token_env) });
+                problems.push(HealthProblem { what, fix: command("rote token set").argument(&slot.token_env).into() });
             }
         }
         Ok(found)
@@ -201,17 +202,14 @@ impl Flows {
 
 fn adapter_problem(flow: &FlowName, adapter: &AdapterId, state: &str, origin: Option<&str>) -> Option<HealthProblem> {
     let (what, fix) = match state {
-        "missing" => {
-            let spec = origin.unwrap_or("<file|url>");
-            (format!("adapter `{adapter}` is not installed"), format!("rote adapter new {adapter} --spec {spec}"))
-        }
+        "missing" => (format!("adapter `{adapter}` is not installed"), install(adapter, origin)),
         "compatible" => {
             let what = format!("adapter `{adapter}` changed; all that the flow sends still fits");
-            (what, format!("rote flow repin {flow}"))
+            (what, command("rote flow repin").argument(flow).into())
         }
         "breaking" => {
             let what = format!("adapter `{adapter}` changed in a way that may break the flow");
-            (what, format!("rote flow repin {flow} --accept-breaking"))
+            (what, command("rote flow repin").argument(flow).plain("--accept-breaking").into())
         }
         _ => return None,
     };

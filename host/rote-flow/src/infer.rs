@@ -8,7 +8,7 @@ mod clues;
 
 use std::collections::BTreeMap;
 
-use rote_types::canonical_json;
+use rote_types::{canonical_json, command};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -165,16 +165,13 @@ impl Inference {
             .collect();
         let needs =
             |one: &&InferredParameter| one.required && !one.accepted && one.source != Some(InferSource::Default);
-        let mut command = format!("rote run {}", quoted(flow));
-        for one in &parameters {
-            match &one.value {
-                Some(value) if one.accepted => command.push_str(&format!(" {}={}", one.name, quoted(&word(value)))),
-                _ if needs(&one) => command.push_str(&format!(" {}=…", one.name)),
-                _ => {}
-            }
-        }
+        let command = parameters.iter().fold(command("rote run").argument(flow), |run, one| match &one.value {
+            Some(value) if one.accepted => run.assignment(&one.name, word(value)),
+            _ if needs(&one) => run.blank(&one.name),
+            _ => run,
+        });
         let open = parameters.iter().filter(needs).map(|one| one.name.clone()).collect();
-        Self { flow: flow.to_owned(), parameters, command, open }
+        Self { flow: flow.to_owned(), parameters, command: command.into(), open }
     }
 }
 
@@ -256,15 +253,6 @@ fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         other => canonical_json(other).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default(),
-    }
-}
-
-/// A word as a POSIX shell takes it.
-fn quoted(word: &str) -> String {
-    let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
-    match !word.is_empty() && word.chars().all(harmless) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rote_home::{FileMode, HomeError, read_capped, remove_file, write_atomic};
-use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceName};
+use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceName, command};
 use rote_workspace::{Workspace, list_workspaces};
 use serde::{Deserialize, Serialize};
 
@@ -50,20 +50,15 @@ impl PendingFlow {
     /// The command that makes the flow.
     #[must_use]
     pub fn command(&self) -> String {
-        let mut words = vec![format!("rote flow template create --workspace {} --name {}", self.workspace, self.name)];
-        words.extend(self.params.iter().map(|name| format!("--param {name}")));
+        let mut create = command("rote flow template create");
+        create = create.option("--workspace", &self.workspace).option("--name", &self.name);
+        create = self.params.iter().fold(create, |create, name| create.option("--param", name));
         if let Some(response) = self.response {
             let query = self.query.as_deref().unwrap_or(".");
-            words.push(format!("--result {}", quoted(&format!("{response}{{{query}}}"))));
+            create = create.option("--result", format!("{response}{{{query}}}"));
         }
-        words.push(format!("--description {}", quoted(&self.description)));
-        words.join(" ")
+        create.option("--description", &self.description).into()
     }
-}
-
-/// A word as a POSIX shell reads it.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 impl Flows {

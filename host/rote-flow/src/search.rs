@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use rote_types::{AdapterId, Fingerprint, FlowName};
+use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::Serialize;
 
 pub use document::{FlowDocument, ParameterLine, Stamp};
@@ -20,6 +20,7 @@ pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
 pub use maintain::{IndexReport, Unreadable};
 
 use crate::analytics::TrackRecord;
+use crate::error::install;
 use crate::{FlowError, FlowKind, FlowStatus, Flows};
 
 /// Hits that are looked at beyond those asked for, so that equal ones at the end can change places.
@@ -307,9 +308,9 @@ impl Flows {
         let first = |state| endpoints.iter().find(|endpoint| endpoint.state == state);
         let (state, command) = if let Some(missing) = first(EndpointState::Missing) {
             let id = missing.endpoint.trim_start_matches("adapter/");
-            (CallableState::AdapterMissing, format!("rote adapter new {id} --spec <file|url>"))
+            (CallableState::AdapterMissing, install(id, None))
         } else if first(EndpointState::Changed).is_some() {
-            (CallableState::AdapterChanged, format!("rote flow info {}", document.name))
+            (CallableState::AdapterChanged, command("rote flow info").argument(&document.name).into())
         } else {
             (CallableState::Callable, document.command())
         };

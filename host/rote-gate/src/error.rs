@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rote_govern::PolicyError;
 use rote_govern::egress::EgressRefusal;
 use rote_home::HomeError;
-use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, ResponseRef};
+use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, ResponseId, ResponseRef, command};
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
@@ -325,11 +325,11 @@ impl Classify for GateError {
             Self::Denied { hint, .. } => hint.clone(),
             Self::Policy(error) => error.hint(),
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
-            Self::FingerprintMismatch { adapter, .. } => Some(format!("rote adapter info {adapter}")),
+            Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
             Self::ConfirmationNeeded { detail, .. } => Some(detail.command.clone()),
-            Self::Auth { token, .. } => Some(format!("rote token set {token}")),
+            Self::Auth { token, .. } => Some(command("rote token set").argument(token).into()),
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
-                Some(format!("rote {} '.'", response.id))
+                Some(command("rote").argument(response.id).plain("'.'").into())
             }
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
@@ -376,9 +376,10 @@ fn upstream_hint(failure: &UpstreamFailure, adapter: Option<&AdapterId>) -> Opti
         (UpstreamFailure::Certificate { untrusted_issuer: true, .. }, _) => {
             Some("SSL_CERT_FILE=<authorities.pem> rote … trusts other authorities than the system's".to_owned())
         }
-        (UpstreamFailure::Unreachable { .. } | UpstreamFailure::Certificate { .. }, Some(adapter)) => Some(format!(
-            "check the address: rote adapter info {adapter}; set another: rote adapter set {adapter} base_url <url>"
-        )),
+        (UpstreamFailure::Unreachable { .. } | UpstreamFailure::Certificate { .. }, Some(adapter)) => {
+            let info = command("rote adapter info").argument(adapter);
+            Some(format!("check the address: {info}; set another: {}", set_base_url(adapter).plain("<url>")))
+        }
         _ => None,
     }
 }
@@ -394,9 +395,14 @@ fn egress_hint(refusal: &EgressRefusal, adapter: Option<&AdapterId>) -> Option<S
     match refusal {
         EgressRefusal::Address { address, port, .. } => {
             let bits = if address.is_ipv4() { 32 } else { 128 };
-            Some(format!("rote adapter allow {adapter} --cidr {address}/{bits} --port {port}"))
+            let allow = command("rote adapter allow").argument(adapter);
+            Some(allow.option("--cidr", format!("{address}/{bits}")).option("--port", port).into())
         }
-        EgressRefusal::Base { .. } => Some(format!("rote adapter set {adapter} base_url URL")),
-        _ => Some(format!("rote adapter info {adapter}")),
+        EgressRefusal::Base { .. } => Some(set_base_url(adapter).plain("URL").into()),
+        _ => Some(command("rote adapter info").argument(adapter).into()),
     }
+}
+
+fn set_base_url(adapter: &AdapterId) -> CommandLine {
+    command("rote adapter set").argument(adapter).plain("base_url")
 }

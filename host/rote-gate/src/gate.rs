@@ -12,7 +12,7 @@ use std::time::Instant;
 use rote_govern::Verdict;
 use rote_govern::audit::{DENIED, PREVIEWED};
 use rote_home::{Home, Journal};
-use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef};
+use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef, command};
 use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord};
 
@@ -347,17 +347,13 @@ fn body_preview(body: &[u8]) -> BodyPreview {
 /// then what the confirmed call was made from, as a flow made of it has to.
 fn repeat(invocation: &Invocation, token: &str) -> String {
     if let Some(flow) = &invocation.flow {
-        return format!("rote run {} … --confirm {token}", flow.name);
+        return command("rote run").argument(&flow.name).plain("…").option("--confirm", token).into();
     }
     let (arguments, templates) = match &invocation.template {
-        Some(written) => (written, " -t"),
-        None => (&invocation.arguments, ""),
+        Some(written) => (written, true),
+        None => (&invocation.arguments, false),
     };
-    let arguments = arguments.to_string().replace('\'', r"'\''");
-    format!(
-        "rote call {} {} '{arguments}'{templates} -w {} --confirm {token}",
-        invocation.adapter.id,
-        invocation.tool.name,
-        invocation.workspace.name()
-    )
+    let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
+    let call = if templates { call.plain("-t") } else { call };
+    call.option("-w", invocation.workspace.name()).option("--confirm", token).into()
 }

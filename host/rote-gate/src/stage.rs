@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 use rote_govern::egress::{Route, address_verdict};
 use rote_govern::{GuardDecision, Policy, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
-use rote_types::Method;
+use rote_types::{Method, command};
 
 use crate::invocation::{ClaimedRequest, Invocation};
 use crate::request::{Outgoing, normalise};
@@ -237,7 +237,7 @@ fn scope(admission: &mut Admission<'_>) -> StageVerdict {
     let error = GateError::Denied {
         rule: "flow.write_permissions".into(),
         message: format!("flow `{}` may not write with `{tool}` of adapter `{adapter}`", flow.name),
-        hint: Some(format!("rote flow info {}", flow.name)),
+        hint: Some(command("rote flow info").argument(&flow.name).into()),
     };
     admission.deny(STAGE, "flow.write_permissions".into(), error)
 }

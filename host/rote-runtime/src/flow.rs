@@ -36,8 +36,8 @@ use crate::log::{LogBuffer, LogLine};
 use crate::meter::{CpuMeter, arm_async, run_here};
 use crate::tape::{Observer, Tape};
 use crate::tasks::{Outcome, Tasks};
-use crate::text::clean_line;
 use crate::tools::ToolHost;
+use rote_types::clean_line;
 
 /// What errors call the guest.
 const SUBJECT: &str = "flow";

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::error::{LimitKind, Problem, RunError};
 use crate::limiter::LimitHit;
-use crate::text::clean_line;
+use rote_types::clean_line;
 
 /// Errors that are remembered per instance; a guest that passes on an older one is paraphrased.
 const REMEMBERED: usize = 64;

@@ -15,8 +15,8 @@ use crate::engine::EngineHandle;
 use crate::limiter::{LimitHit, Limiter};
 use crate::meter::{CpuMeter, arm_blocking};
 use crate::sandbox::Linked;
-use crate::text::clean_line;
 use crate::{LoadError, Prepared, Sandbox, World};
+use rote_types::clean_line;
 
 /// The committed guest (`cargo xtask guests` builds it from `flows/_query`).
 static QUERY_COMPONENT: &[u8] = include_bytes!("../../../flows/_query/query.wasm");

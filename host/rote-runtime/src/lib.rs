@@ -22,7 +22,6 @@ mod sandbox;
 mod sections;
 mod tape;
 mod tasks;
-mod text;
 mod tools;
 mod world;
 
@@ -39,6 +38,5 @@ pub use sections::{
     strip_rote_sections,
 };
 pub use tape::{NoObserver, NoTape, Observer, StepState, Tape};
-pub use text::clean_line;
 pub use tools::{Reserved, ToolHost};
 pub use world::{World, imported_interfaces};

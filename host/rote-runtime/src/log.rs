@@ -1,6 +1,6 @@
 //! The guest's log: cleaned lines, bounded in bytes and in number.
 
-use crate::text::clean_line;
+use rote_types::clean_line;
 
 /// How important the guest thinks a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -278,5 +278,5 @@ fn instantiate_pre<T: 'static>(
 
 /// The whole chain of an engine error in one bounded line.
 fn shown(error: &wasmtime::Error) -> String {
-    crate::text::clean_line(&format!("{error:#}"), 500)
+    rote_types::clean_line(&format!("{error:#}"), 500)
 }

@@ -162,7 +162,7 @@ pub fn imported_interfaces(component: &[u8]) -> Result<Vec<String>, LoadError> {
 
 /// A foreign name as it may stand in an error text.
 fn shown(name: &str) -> String {
-    crate::text::clean_line(name, 200)
+    rote_types::clean_line(name, 200)
 }
 
 struct Import {
@@ -258,7 +258,7 @@ impl Names {
 /// Turns a reader's error into ours.
 pub(crate) fn malformed(error: wasmparser::BinaryReaderError) -> LoadError {
     LoadError::Malformed {
-        message: crate::text::clean_line(error.message(), 300),
+        message: rote_types::clean_line(error.message(), 300),
         offset: usize::try_from(error.offset()).unwrap_or(usize::MAX),
     }
 }

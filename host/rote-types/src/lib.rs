@@ -4,6 +4,7 @@
 //! crates use is defined here once; a word that one crate uses stays there.
 
 mod canonical;
+mod command;
 mod digest;
 mod error;
 mod id;
@@ -11,9 +12,11 @@ mod limits;
 mod manifest;
 mod ports;
 mod response;
+mod text;
 mod tool;
 
 pub use canonical::{CanonicalError, canonical_json};
+pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceName};
@@ -23,4 +26,5 @@ pub use manifest::{
 };
 pub use ports::{Clock, Entropy, QueryEngine, QueryError, QueryOutput};
 pub use response::{ResponseRef, ToolCall};
+pub use text::{clean, clean_line, escape_hidden, is_hidden};
 pub use tool::{Method, SecurityAlternative, Tool, ToolHints};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rote_home::HomeError;
-use rote_types::{Classify, ErrorKind};
+use rote_types::{Classify, ErrorKind, command};
 
 /// A failure of the token store.
 #[derive(Debug, thiserror::Error)]
@@ -89,16 +89,17 @@ impl Classify for VaultError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Home(source) => source.hint(),
-            Self::Insecure { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::Insecure { path, .. } => Some(command("chmod 600").argument(path.display()).into()),
             Self::Damaged { path, .. } => {
-                Some(format!("mv {0} {0}.damaged, then `rote token set NAME` for each token", path.display()))
+                let moved = command("mv").argument(path.display()).argument(format!("{}.damaged", path.display()));
+                Some(format!("{moved}, then `rote token set NAME` for each token"))
             }
             Self::KeyMissing { .. } | Self::WrongKey { .. } => {
                 Some("restore the key, or move secrets/tokens.json away and `rote token set NAME` again".to_owned())
             }
-            Self::Tampered { name } => Some(format!("rote token set {name} --stdin")),
+            Self::Tampered { name } => Some(command("rote token set").argument(name).plain("--stdin").into()),
             Self::InvalidName { .. } => None,
-            Self::InvalidValue { name, .. } => Some(format!("rote token set {name} --stdin")),
+            Self::InvalidValue { name, .. } => Some(command("rote token set").argument(name).plain("--stdin").into()),
             Self::Keyring { .. } => Some("unlock the keyring, or use the key file of the home".to_owned()),
         }
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use rote_home::{HomeError, storage_hint};
-use rote_types::{Classify, ErrorKind, QueryError, ResponseId, WorkspaceName};
+use rote_types::{Classify, ErrorKind, QueryError, ResponseId, WorkspaceName, command};
 use serde_json::json;
 
 /// One thing that a template asked for and that is not there.
@@ -237,11 +237,11 @@ impl Classify for WorkspaceError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoWorkspace { name } => Some(format!("rote init {name}")),
+            Self::NoWorkspace { name } => Some(command("rote init").argument(name).into()),
             Self::NoResponse { .. } | Self::Cleared { .. } | Self::Unfinished { .. } => Some("rote ls".to_owned()),
-            Self::NoVariable { name, .. } => Some(format!("rote set {name}=VALUE")),
+            Self::NoVariable { name, .. } => Some(command("rote set").assignment(name, "VALUE").into()),
             Self::Template { problems } => template_hint(problems),
-            Self::QueryOnError { id, .. } => Some(format!("rote {id} '.'")),
+            Self::QueryOnError { id, .. } => Some(command("rote").argument(id).plain("'.'").into()),
             Self::Home(source) => source.hint(),
             Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
@@ -269,7 +269,7 @@ fn template_hint(problems: &[TemplateProblem]) -> Option<String> {
     match first.reference.strip_prefix('$') {
         Some(name) => {
             let name = name.trim_matches(['{', '}']);
-            Some(format!("rote set {name}=VALUE"))
+            Some(command("rote set").assignment(name, "VALUE").into())
         }
         None => Some("rote ls".to_owned()),
     }

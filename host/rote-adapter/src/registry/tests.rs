@@ -331,7 +331,7 @@ fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
     let loader = Loader::new(&document);
     let report = fixture.adapters.install(&id("shop"), &document, loader, &InstallOptions::default()).unwrap();
     assert_eq!(report.adapter.base_url, None);
-    assert!(report.next[0].contains("set shop base_url"), "{:?}", report.next);
+    assert!(report.next[0].to_string().contains("set shop base_url"), "{:?}", report.next);
     let spec: serde_json::Value = serde_json::from_str(&fixture.text("spec.json")).unwrap();
     assert_eq!(spec["openapi"], "3.0.3");
     let documents = spec["x-rote-documents"].as_object().unwrap();

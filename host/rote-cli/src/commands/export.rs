@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use rote_app::{Crystallize, Language};
+use rote_types::command;
 use serde_json::json;
 
 use super::flow::recorded_parameter;
@@ -66,6 +67,6 @@ impl Export {
         let steps = plural(made.report.steps.len(), "step");
         let text = format!("wrote {} ({steps}; the flow is {name} here)", self.file.display());
         let data = json!({ "flow": name, "path": self.file, "released": self.release, "made": made });
-        Ok(Report::new(data, text).next(format!("rote flow info {name}")))
+        Ok(Report::new(data, text).next(command("rote flow info").argument(&name)))
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rote_app::Hit;
+use rote_types::{CommandLine, command};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -43,14 +44,15 @@ impl Probe {
         };
         let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
         Ok(match found.first() {
-            Some(first) => report.next(format!("rote call {} {}{}", first.adapter, first.tool.name, needed(first))),
+            Some(first) => report.next(call(first)),
             None => report,
         })
     }
 }
 
-/// Returns the arguments that a tool needs, to be filled in.
-fn needed(hit: &Hit) -> String {
-    let required = hit.tool.input_schema["required"].as_array().into_iter().flatten();
-    required.filter_map(Value::as_str).map(|name| format!(" -p {name}=…")).collect()
+/// Returns the command that calls a tool, with the arguments that it needs to be filled in.
+fn call(hit: &Hit) -> CommandLine {
+    let required = hit.tool.input_schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let call = command("rote call").argument(&hit.adapter).argument(&hit.tool.name);
+    required.fold(call, |call, name| call.option_blank("-p", name))
 }

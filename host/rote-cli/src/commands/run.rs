@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rote_app::{AppError, FlowRan, RunFlow};
-use rote_types::{ResponseId, RunLimits};
+use rote_types::{ResponseId, RunLimits, command};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -108,7 +108,13 @@ impl Run {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => {
                 let message = format!("`{word}` is no parameter of the form NAME=VALUE");
-                Err(usage(message, format!("rote flow info {}", self.flow.as_deref().unwrap_or("<flow>"))))
+                Err(usage(
+                    message,
+                    match &self.flow {
+                        Some(flow) => command("rote flow info").argument(flow),
+                        None => command("rote flow info <flow>"),
+                    },
+                ))
             }
         });
         let wish = RunFlow {

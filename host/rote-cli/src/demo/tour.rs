@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::{TrackerServer, tour_steps};
+use rote_types::quoted;
+
 use crate::environment::{Environment, Input};
 use crate::error::{Result, io as io_error};
 use crate::render::units::clip;
@@ -191,12 +193,6 @@ impl Stage<'_, '_> {
     }
 }
 
-/// Quotes a word as a shell needs it.
-fn quoted(word: &str) -> String {
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+%".contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
 /// Looks through all files below a directory; symlinks are not followed.
 fn search(directory: &Path, needle: &[u8], found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(directory) else {
@@ -214,17 +210,5 @@ fn search(directory: &Path, needle: &[u8], found: &mut Vec<PathBuf>) {
                 found.push(path);
             }
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_shown_as_a_shell_would_take_them() {
-        assert_eq!(quoted("number=7"), "number=7");
-        assert_eq!(quoted(".[0] | it's"), r"'.[0] | it'\''s'");
-        assert_eq!(quoted(""), "''");
     }
 }

@@ -1,6 +1,8 @@
 //! The kind, the next command and the data of each failure.
 
-use rote_types::{Classify, ErrorKind};
+use std::fmt::Display;
+
+use rote_types::{Classify, CommandLine, ErrorKind, command};
 use serde_json::{Value, json};
 
 use super::{FlowError, MAKE_A_FLOW};
@@ -63,19 +65,20 @@ impl Classify for FlowError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoFlow { .. } | Self::NoFile { .. } => "rote flow list".to_owned(),
-            Self::Exists { released: false, name } => {
-                format!("rote flow template create --name {name} --workspace <workspace> --force")
-            }
+            Self::Exists { released: false, name } => command("rote flow template create")
+                .option("--name", name)
+                .plain("--workspace <workspace> --force")
+                .into(),
             Self::MissingAdapters { missing, origin, .. } => {
                 let id = missing.first()?;
-                format!("rote adapter new {id} --spec {}", origin.as_deref().unwrap_or("<file|url>"))
+                install(id, origin.as_deref())
             }
-            Self::FingerprintMismatch { flow, .. } => format!("rote flow repin {flow}"),
+            Self::FingerprintMismatch { flow, .. } | Self::RepinStale { flow } => {
+                of_flow("rote flow repin", flow).into()
+            }
             Self::Parameters { flow, expected, .. } => {
-                let words: Vec<&str> =
-                    expected.iter().filter_map(|line| line.split([' ', '`']).find(|w| !w.is_empty())).collect();
-                let words: Vec<String> = words.into_iter().map(|name| format!("{name}=…")).collect();
-                format!("rote run {flow} {}", words.join(" ")).trim_end().to_owned()
+                let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));
+                names.fold(of_flow("rote run", flow), CommandLine::blank).into()
             }
             Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
                 MAKE_A_FLOW.to_owned()
@@ -86,31 +89,37 @@ impl Classify for FlowError {
                 Some(hint) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
                 Some(hint) => hint,
                 // What was away may be back.
-                None if source.kind() == ErrorKind::Upstream => format!("rote run --resume {workspace}"),
-                None => format!("rote ls --workspace {workspace}"),
+                None if source.kind() == ErrorKind::Upstream => {
+                    command("rote run").option("--resume", workspace).into()
+                }
+                None => command("rote ls").option("--workspace", workspace).into(),
             },
             Self::InDoubt { workspace, response, .. } => {
-                format!("rote run --resume {workspace} --retry {response}   (only if it did not happen)")
+                let resume = command("rote run").option("--resume", workspace).option("--retry", response);
+                resume.note("only if it did not happen").into()
             }
             Self::NotARun { .. } | Self::NothingToResume => "rote run <flow>".to_owned(),
             Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
                 "rote flow new <name> --lang ts|rust".to_owned()
             }
-            Self::BindingDrift { adapter, file, .. } => format!("rote bind {adapter} --out {file}"),
+            Self::BindingDrift { adapter, file, .. } => {
+                command("rote bind").argument(adapter).option("--out", file).into()
+            }
             Self::NotPending { .. } => "rote flow pending list".to_owned(),
-            Self::NoTool { adapter, tool, .. } => format!("rote probe {adapter} '{tool}'"),
+            Self::NoTool { adapter, tool, .. } => command("rote probe").argument(adapter).argument(tool).into(),
             Self::Wrap { .. } => "cargo build --release --target wasm32-unknown-unknown".to_owned(),
-            Self::OtherRun { flow, .. } | Self::NestedFlow { flow, .. } => format!("rote flow info {flow}"),
-            Self::IsReleased { flow } => format!("rote flow remove {flow} --force"),
-            Self::Blessing { flow, .. } => format!("rote flow bless {flow}"),
-            Self::NotReleasable { flow, .. } => format!("rote flow info {flow}"),
-            Self::ChangedMeanwhile { flow } => format!("rote flow release {flow}"),
+            Self::OtherRun { flow, .. } | Self::NestedFlow { flow, .. } => of_flow("rote flow info", flow).into(),
+            Self::IsReleased { flow } => of_flow("rote flow remove", flow).plain("--force").into(),
+            Self::Blessing { flow, .. } => of_flow("rote flow bless", flow).into(),
+            Self::NotReleasable { flow, .. } => of_flow("rote flow info", flow).into(),
+            Self::ChangedMeanwhile { flow } => of_flow("rote flow release", flow).into(),
             Self::Index { .. } => "rote flow index --rebuild".to_owned(),
-            Self::RepinBreaking { flow, .. } => format!("rote flow repin {flow} --accept-breaking --yes"),
-            Self::ToolGone { adapter, tool, .. } => format!("rote probe {adapter} {tool}"),
-            Self::RepinStale { flow } => format!("rote flow repin {flow}"),
+            Self::RepinBreaking { flow, .. } => {
+                of_flow("rote flow repin", flow).plain("--accept-breaking --yes").into()
+            }
+            Self::ToolGone { adapter, tool, .. } => command("rote probe").argument(adapter).argument(tool).into(),
             Self::NothingToCrystallize { workspace, .. } => {
-                format!("rote call <adapter> <tool> --workspace {workspace}")
+                command("rote call <adapter> <tool>").option("--workspace", workspace).into()
             }
             Self::ReplayFailed { source } => return source.hint(),
             Self::File { source, .. } => return source.hint(),
@@ -149,5 +158,18 @@ impl Classify for FlowError {
             Self::Workspace(error) => error.details(),
             _ => None,
         }
+    }
+}
+
+fn of_flow(head: &'static str, flow: impl Display) -> CommandLine {
+    command(head).argument(flow)
+}
+
+/// The command that installs an adapter, from where it was installed when that is known.
+pub(crate) fn install(id: impl Display, origin: Option<&str>) -> String {
+    let new = command("rote adapter new").argument(id);
+    match origin {
+        Some(origin) => new.option("--spec", origin).into(),
+        None => new.plain("--spec <file|url>").into(),
     }
 }

@@ -75,7 +75,7 @@ pub(super) fn lint(package: &Package, calls: &Calls, findings: &mut Findings) {
     if matches!(calls, Calls::Unseen) && !package.frontmatter.adapters.is_empty() {
         let message = "what a component calls cannot be read from its code; pins and permissions are taken as they are";
         let finding = Finding::note("CALLS_UNSEEN", Position::Component, message);
-        findings.push(finding.command(format!("rote run {} --record test.rec", package.frontmatter.name)));
+        findings.push(finding.command(super::replay::record(&package.frontmatter.name)));
     }
 }
 

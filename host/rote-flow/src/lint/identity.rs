@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use rote_types::command;
+
 use super::finding::{Finding, Findings, Position};
 use crate::{FlowKind, FlowStatus, Package};
 
@@ -27,7 +29,7 @@ pub(super) fn lint(package: &Package, path: Option<&Path>, findings: &mut Findin
     }
     if frontmatter.status == FlowStatus::Draft {
         let finding = Finding::note("STATUS_DRAFT", Position::frontmatter("/status"), "the flow is a draft");
-        findings.push(finding.command(format!("rote flow release {}", frontmatter.name)));
+        findings.push(finding.command(command("rote flow release").argument(&frontmatter.name)));
     }
     lint_kind(package, findings);
     let folder = path.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());

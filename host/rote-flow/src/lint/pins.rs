@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use rote_plan::Step;
+use rote_types::command;
 
 use super::calls::escape;
 use super::finding::{Finding, Findings, Position};
+use crate::error::install;
 use crate::surface::misfits;
 use crate::usage::Usage;
 use crate::{FlowError, FlowReference, FlowStatus, Flows, Package};
@@ -23,8 +25,7 @@ impl Flows {
                 let place = Position::frontmatter(format!("/adapters/{adapter}"));
                 let message = format!("adapter `{adapter}` is not installed here");
                 let finding = Finding::warning("ADAPTER_MISSING", place, message);
-                let spec = pin.origin.as_deref().unwrap_or("<file|url>");
-                findings.push(finding.command(format!("rote adapter new {adapter} --spec {spec}")));
+                findings.push(finding.command(install(adapter, pin.origin.as_deref())));
             }
         }
         for drift in self.drifts(package, path)? {
@@ -37,7 +38,7 @@ impl Flows {
             };
             let message = format!("adapter `{}` is not the pinned one: {what}", drift.adapter);
             let finding = Finding::warning("ADAPTER_DRIFT", place, message);
-            findings.push(finding.command(format!("rote flow repin {name}")));
+            findings.push(finding.command(command("rote flow repin").argument(name)));
         }
         self.lint_arguments(package, findings)?;
         self.lint_flow_pins(package, findings)
@@ -60,7 +61,7 @@ impl Flows {
                     let place = Position::plan(format!("/steps/{place}/arguments"));
                     let message = format!("`{adapter}/{name}` refuses the call: {problem}");
                     let finding = Finding::error("ARGUMENT_UNFIT", place, message);
-                    findings.push(finding.command(format!("rote probe {adapter} {name}")));
+                    findings.push(finding.command(command("rote probe").argument(adapter).argument(name)));
                 }
             }
         }
@@ -81,7 +82,7 @@ impl Flows {
                 Err(error) => {
                     let message = format!("flow `{name}` cannot be used: {error}");
                     let finding = Finding::warning("FLOW_PIN_DRIFT", place(), message);
-                    findings.push(finding.command(format!("rote flow health {name}")));
+                    findings.push(finding.command(command("rote flow health").argument(name)));
                     continue;
                 }
             };
@@ -95,7 +96,7 @@ impl Flows {
             if other.frontmatter.status != FlowStatus::Released {
                 let message = format!("flow `{name}` is not released, so no run may start it");
                 let finding = Finding::warning("FLOW_PIN_DRAFT", place(), message);
-                findings.push(finding.command(format!("rote flow release {name}")));
+                findings.push(finding.command(command("rote flow release").argument(name)));
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! The runtime pass: one replay against a recording, whose outcome is looked at in all three output forms.
 
-use rote_types::canonical_json;
+use rote_types::{CommandLine, FlowName, canonical_json, command};
 
 use super::component::human_missing;
 use super::finding::{Finding, Findings, Position};
@@ -12,6 +12,13 @@ use crate::{FlowError, Flows, Package};
 /// Most characters of a value that is shown.
 const MAX_SHOWN_CHARS: usize = 120;
 
+const RECORD: &str = "--record test.rec";
+
+/// The command that leaves a recording.
+pub(super) fn record(flow: &FlowName) -> CommandLine {
+    command("rote run").argument(flow).plain(RECORD)
+}
+
 impl Flows {
     pub(super) async fn lint_replay(
         &self,
@@ -22,16 +29,18 @@ impl Flows {
         let name = &package.frontmatter.name;
         let Some(evidence) = evidence else {
             let message = "there is no recording to replay, so what it gives was not looked at";
-            let words = package.frontmatter.parameter_schemas().map(|(name, _)| format!(" {name}=…"));
-            let command = format!("rote run {name}{} --record test.rec", words.collect::<String>());
+            let schemas = package.frontmatter.parameter_schemas();
+            let run = schemas.fold(command("rote run").argument(name), |run, (name, _)| run.blank(name));
+            let run = run.plain(RECORD);
+            let lint = command("rote flow lint").argument(name).plain("--replay test.rec");
             let finding = Finding::note("RECORDING_MISSING", Position::Run, message);
-            findings.push(finding.command(format!("{command}, then rote flow lint {name} --replay test.rec")));
+            findings.push(finding.command(format!("{run}, then {lint}")));
             return Ok(());
         };
         if let Some(other) = evidence.flow.as_deref().filter(|flow| *flow != name.as_str()) {
             let message = format!("`{}` is a recording of flow `{other}`", evidence.source);
             let finding = Finding::warning("RECORDING_OTHER", Position::Run, message);
-            findings.push(finding.command(format!("rote run {name} --record test.rec")));
+            findings.push(finding.command(record(name)));
         }
         let tape = evidence.tape.as_deref();
         match self.replay(package, evidence.parameters.clone(), &evidence.calls, tape).await {
@@ -40,7 +49,7 @@ impl Flows {
                 let arguments = shown(&stale.arguments);
                 let message = format!("it asks for `{}` with {arguments}, which was not recorded", stale.question);
                 let finding = Finding::error("REPLAY_STALE", Position::Run, message);
-                findings.push(finding.command(format!("rote run {name} --record test.rec")));
+                findings.push(finding.command(record(name)));
             }
             // The component was refused: that is a finding of its own already.
             Err(FlowError::Load(_)) => {}
@@ -55,7 +64,7 @@ fn look_at(package: &Package, evidence: &Evidence, replayed: Replayed, findings:
     for call in &replayed.unasked {
         let message = format!("the recording has a call of `{call}` that it did not ask for");
         let finding = Finding::warning("CALLS_UNASKED", Position::Run, message);
-        findings.push(finding.command(format!("rote run {name} --record test.rec")));
+        findings.push(finding.command(record(name)));
     }
     let outcome = match replayed.outcome {
         Ok(outcome) => outcome,
@@ -84,7 +93,7 @@ fn look_at(package: &Package, evidence: &Evidence, replayed: Replayed, findings:
         let (was, is) = (shown(&expected.result), shown(&outcome.result));
         let message = format!("the result was {was} and is {is} now");
         let finding = Finding::error("REPLAY_DIFFERS", Position::Run, message);
-        findings.push(finding.command(format!("rote run {name} --record test.rec")));
+        findings.push(finding.command(record(name)));
     }
     if outcome.human.is_empty() && !findings.has("OUTPUT_HUMAN_MISSING") {
         findings.push(human_missing("the run shows a person nothing".to_owned(), Position::Run));

@@ -2,6 +2,7 @@
 
 use rote_gate::GateError;
 use rote_runtime::{FlowFailure, RunError};
+use rote_types::command;
 use rote_workspace::Workspace;
 
 use super::Running;
@@ -18,7 +19,8 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         _ => None,
     };
     // A resumed run knows its flow and its parameters, so the command needs neither.
-    let resume = token.map(|token| format!("rote run --resume {} --confirm {token}", workspace.name()));
+    let resume =
+        token.map(|token| command("rote run").option("--resume", workspace.name()).option("--confirm", token).into());
     let source = located(running, source);
     FlowError::Stopped {
         flow: running.frontmatter.name.clone(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rote_types::{AdapterId, Fingerprint, FlowName};
+use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -105,7 +105,7 @@ impl FlowDocument {
     #[must_use]
     pub fn command(&self) -> String {
         let needed = self.parameters.iter().filter(|parameter| parameter.required);
-        let words: String = needed.map(|parameter| format!(" {}=…", parameter.name)).collect();
-        format!("rote run {}{words}", self.name)
+        let run = needed.fold(command("rote run").argument(&self.name), |run, one| run.blank(&one.name));
+        run.into()
     }
 }

@@ -9,7 +9,7 @@ use crate::bindings::flow::rote::host::tasks;
 use crate::error::RunError;
 use crate::tape::StepState;
 use crate::tasks::Outcome;
-use crate::text::clean_line;
+use rote_types::clean_line;
 
 /// Most bytes of a step's label.
 const LABEL_BYTES: usize = 200;

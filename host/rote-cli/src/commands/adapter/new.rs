@@ -2,6 +2,7 @@
 
 use clap::Args;
 use rote_app::{AdapterNew, AuthKind, InstallReport};
+use rote_types::command;
 
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -91,7 +92,7 @@ impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let spec = self.source.or(self.spec);
         let spec = spec.ok_or_else(|| {
-            usage("no API description was named", format!("rote adapter new {} openapi.yaml", self.id))
+            usage("no API description was named", command("rote adapter new").argument(&self.id).plain("openapi.yaml"))
         })?;
         let wish = AdapterNew {
             id: self.id,
@@ -105,7 +106,7 @@ impl New {
         };
         let made = context.block_on(context.app()?.adapter_new(wish))??;
         let report = Report::new(&made, text(&made));
-        Ok(made.next.iter().fold(report, |report, command| report.next(command)))
+        Ok(made.next.iter().fold(report, |report, command| report.next(command.clone())))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 use rote_app::{Build as Wish, FlowRan, Language, NoObserver, RunFlow};
-use rote_types::RunLimits;
+use rote_types::{RunLimits, command};
 use serde_json::json;
 
 use crate::context::Context;
@@ -56,7 +56,7 @@ impl New {
         let project = context.app()?.new_flow(&self.name, self.lang.into(), self.dir.as_deref())?;
         let folder = self.dir.unwrap_or_else(|| PathBuf::from(&self.name));
         let text = project.files.iter().map(|file| folder.join(file).display().to_string()).collect::<Vec<_>>();
-        Ok(Report::new(&project, text.join("\n")).next(format!("rote flow build {}", folder.display())))
+        Ok(Report::new(&project, text.join("\n")).next(command("rote flow build").argument(folder.display())))
     }
 }
 
@@ -83,7 +83,7 @@ impl Build {
         let text =
             format!("built {} {}: {}{from}, {}", front.name, front.version, size(built.bytes as u64), built.sha256);
         let named = out.map_or_else(|| front.name.to_string(), |path| path.display().to_string());
-        Ok(Report::new(&built, text).next(format!("rote run {named}{}", front.blanks())))
+        Ok(Report::new(&built, text).next(front.run_command(named)))
     }
 }
 

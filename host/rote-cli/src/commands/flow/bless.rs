@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use rote_app::Bless as Wish;
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, command};
 use serde_json::json;
 
 use crate::context::Context;
@@ -44,7 +44,7 @@ impl Bless {
         if !writes.is_empty() && !self.yes && !crate::ask::confirmed(context, ui, &question)? {
             let message = format!("`{}` was not blessed", self.flow);
             return Err(rote_app::AppError::new(ErrorKind::ConfirmationNeeded, message)
-                .with_hint(format!("rote flow bless {} --yes", self.flow))
+                .with_hint(command("rote flow bless").argument(&self.flow).plain("--yes"))
                 .into());
         }
         let wish = Wish {
@@ -67,7 +67,7 @@ impl Bless {
         let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {}", second(at)));
         let head = format!("blessed {}{until}", self.flow);
         let text = format!("{head}\n{}", table(&["may write with", "calls per run", "arguments"], &rows));
-        Ok(Report::new(&blessed, text).next(format!("rote run {}{}", self.flow, info.frontmatter.blanks())))
+        Ok(Report::new(&blessed, text).next(info.frontmatter.run_command(&self.flow)))
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rote_app::VersionPart;
+use rote_types::command;
 use serde_json::json;
 
 use super::Lang;
@@ -28,7 +29,7 @@ impl Fork {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let forked = context.app()?.fork_flow(&self.flow, &self.name, self.description)?;
         let text = format!("forked {} as {} {}", self.flow, forked.frontmatter.name, forked.frontmatter.version);
-        Ok(Report::new(&forked, text).next(format!("rote run {}{}", self.name, forked.frontmatter.blanks())))
+        Ok(Report::new(&forked, text).next(forked.frontmatter.run_command(&self.name)))
     }
 }
 
@@ -58,7 +59,7 @@ impl Bump {
         };
         let bumped = context.app()?.bump_flow(&self.flow, part)?;
         let text = format!("{} is now a draft of {}", self.flow, bumped.frontmatter.version);
-        Ok(Report::new(&bumped, text).next(format!("rote flow release {}", self.flow)))
+        Ok(Report::new(&bumped, text).next(command("rote flow release").argument(&self.flow)))
     }
 }
 
@@ -84,7 +85,7 @@ impl Export {
         let out = self.out.unwrap_or(default);
         let exported = context.app()?.export_flow(&self.flow, self.lang.into(), &out)?;
         let text = exported.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("\n");
-        Ok(Report::new(&exported, text).next(format!("rote flow build {}", out.display())))
+        Ok(Report::new(&exported, text).next(command("rote flow build").argument(out.display())))
     }
 }
 

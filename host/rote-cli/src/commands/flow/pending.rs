@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rote_app::{Pending as Wish, PendingFlow};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use serde_json::json;
 
 use crate::context::Context;
@@ -81,7 +81,7 @@ impl Pending {
                     notes: write.notes,
                 })?;
                 let text = format!("{} is pending in workspace {}", stub.name, stub.workspace);
-                Report::new(&stub, text).next(format!("rote flow pending save {}", stub.workspace))
+                Report::new(&stub, text).next(command("rote flow pending save").argument(&stub.workspace))
             }
             Self::Save(named) => {
                 let stub = app.pending(&named.workspace)?;

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rote_app::{AppError, Repin as Shown};
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, command};
 use serde_json::json;
 
 use crate::context::Context;
@@ -38,9 +38,9 @@ impl Repin {
             changes.lines().for_each(|line| ui.talk(line));
             let question = format!("repin `{}` as version {}?", shown.flow, shown.to);
             if !crate::ask::confirmed(context, ui, &question)? {
-                let accept = if shown.breaking { " --accept-breaking" } else { "" };
                 let error = AppError::new(ErrorKind::ConfirmationNeeded, format!("`{}` was not repinned", shown.flow));
-                let hint = format!("rote flow repin {}{accept} --yes", shown.flow);
+                let repin = command("rote flow repin").argument(&shown.flow);
+                let hint = repin.plain(if shown.breaking { "--accept-breaking --yes" } else { "--yes" });
                 return Err(error.with_hint(hint).with_details(json!({ "repin": shown })).into());
             }
         }
@@ -54,8 +54,8 @@ impl Repin {
         lines.extend(pinned_by);
         let report = Report::new(json!({ "changed": true, "repinned": done }), lines.join("\n"));
         Ok(match shown.voids_blessing {
-            true => report.next(format!("rote flow bless {}", shown.flow)),
-            false => report.next(format!("rote flow lint {}", shown.flow)),
+            true => report.next(command("rote flow bless").argument(&shown.flow)),
+            false => report.next(command("rote flow lint").argument(&shown.flow)),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rote_app::{Crystallize, Crystallized};
+use rote_types::{CommandLine, command};
 use serde_json::Value;
 
 use crate::context::Context;
@@ -70,8 +71,7 @@ impl Create {
         };
         let made = context.block_on(context.app()?.crystallize(wish))??;
         let text = text(&made);
-        let run = format!("rote run {}{}", made.frontmatter.name, parameter_words(&made));
-        Ok(Report::new(&made, text).next(run))
+        Ok(Report::new(&made, text).next(run_as_recorded(&made)))
     }
 }
 
@@ -84,11 +84,11 @@ pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<(String, Opt
     }
 }
 
-/// Returns the parameters as `run` takes them, with their recorded values.
-fn parameter_words(made: &Crystallized) -> String {
+/// Returns the command that runs the flow with the recorded values.
+fn run_as_recorded(made: &Crystallized) -> CommandLine {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let words = made.report.parameters.iter().map(|one| format!(" {}='{}'", one.name, word(&one.example)));
-    words.collect()
+    let run = command("rote run").argument(&made.frontmatter.name);
+    made.report.parameters.iter().fold(run, |run, one| run.assignment(&one.name, word(&one.example)))
 }
 
 fn text(made: &Crystallized) -> String {
@@ -121,7 +121,8 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         report.dropped.iter().map(|one| format!("  left out: {} {} ({})", one.response, one.call, one.reason));
     lines.extend(dropped.map(|line| clip(&line, MAX_LINE)));
     let proposed = report.proposals.iter().map(|one| {
-        let line = format!("  could be a parameter: --param {}={} ({})", one.name, one.value, one.reason);
+        let option = command("--param").assignment(&one.name, &one.value);
+        let line = format!("  could be a parameter: {option} ({})", one.reason);
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use rote_types::command;
+
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::facts;
@@ -22,7 +24,7 @@ impl Validate {
         let rows: Vec<(&str, String)> = held.checks.iter().map(|one| (one.check, one.found.clone())).collect();
         let head = format!("{} {} is a flow ({bytes}, {})", held.flow, held.version, held.sha256);
         let text = format!("{head}\n{}", facts(&rows));
-        let next = format!("rote flow lint {}", self.flow);
+        let next = command("rote flow lint").argument(&self.flow);
         Ok(Report::new(&held, text).next(next))
     }
 }

@@ -4,6 +4,8 @@ use clap::Args;
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
+use rote_types::command;
+
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::units::second;
@@ -38,7 +40,7 @@ impl Set {
             (None, false) => {
                 return Err(usage(
                     "there is no terminal to ask for the value on",
-                    format!("rote token set {} --stdin < FILE", self.name),
+                    command("rote token set").argument(&self.name).plain("--stdin < FILE"),
                 ));
             }
             (None, true) => {

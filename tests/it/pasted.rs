@@ -1,0 +1,71 @@
+//! Commands that rote prints, given to a shell: each word arrives as it was meant, and nothing else runs.
+
+use std::process::Command;
+
+use rote_testkit::{Run, TestHome};
+
+use crate::tracker;
+
+/// What a remote could answer so that a person who pastes the next command runs another one.
+const INJECTED: &str = "x'; touch pwned; echo '";
+
+/// Returns the command behind `next: ` or `hint: `.
+fn printed<'a>(run: &'a Run, label: &str) -> &'a str {
+    run.stderr.lines().find_map(|line| line.strip_prefix(label)).unwrap_or_else(|| panic!("no `{label}`: {run}")).trim()
+}
+
+/// Runs a printed command with a `rote` that prints its words.
+#[expect(clippy::disallowed_methods, reason = "what a person does with a printed command")]
+fn paste(home: &TestHome, command: &str) -> Vec<String> {
+    let script = format!("rote() {{ for word in \"$@\"; do printf '%s\\000' \"$word\"; done; }}\n{command}\n");
+    let output = Command::new("sh").args(["-c", &script]).current_dir(home.work()).output().unwrap();
+    assert!(output.status.success() && output.stderr.is_empty(), "{command}: {output:?}");
+    assert!(!home.work().join("pwned").exists(), "`{command}` ran something else");
+    String::from_utf8(output.stdout).unwrap().split_terminator('\0').map(str::to_owned).collect()
+}
+
+#[test]
+fn a_recorded_value_stays_one_word_of_the_next_command() {
+    let (home, _server) = tracker();
+    let body = format!("body={INJECTED}");
+    let words = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", &body];
+    let run = home.rote(&words);
+    assert_eq!(run.code, 0, "{run}");
+    let run = home.rote(&["flow", "template", "create", "--name", "note", "--param", "body"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(paste(&home, printed(&run, "next: ")), ["run", "note", &body]);
+}
+
+#[test]
+fn arguments_of_a_refused_write_stay_one_word_of_the_hint() {
+    let (home, _server) = tracker();
+    let project = format!("{INJECTED}\u{202e}");
+    let run = home.rote(&["call", "tracker", "deleteProject", "-p", &format!("project={project}")]);
+    assert_eq!(run.code, 5, "{run}");
+    let pasted = paste(&home, printed(&run, "hint: "));
+    let arguments: serde_json::Value = serde_json::from_str(&pasted[3]).unwrap();
+    assert_eq!(arguments["project"], project);
+}
+
+/// One place quotes: a literal that begins like a command and has a hole would be a second one.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads the sources")]
+fn no_source_writes_a_command_by_hand() {
+    fn search(folder: &std::path::Path, found: &mut Vec<String>) {
+        for entry in std::fs::read_dir(folder).unwrap().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                search(&path, found);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let by_hand = text.split("\"rote ").skip(1).filter_map(|rest| rest.split('"').next());
+                let by_hand = by_hand.filter(|literal| literal.contains('{') && !literal.contains('\n'));
+                found.extend(by_hand.map(|literal| format!("{}: rote {literal}", path.display())));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    search(&std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host"), &mut found);
+    found.retain(|place| !place.contains("/bench") && !place.contains("tests"));
+    assert!(found.is_empty(), "use `rote_types::command`:\n{}", found.join("\n"));
+}
