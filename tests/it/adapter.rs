@@ -206,3 +206,48 @@ fn a_credential_can_be_given_where_the_description_names_none() {
         assert_eq!(run.code, 2, "{run}");
     }
 }
+
+#[test]
+fn with_a_base_url_an_operations_own_server_waits_for_a_person() {
+    let (api, production) =
+        (FakeApi::start(|_| Script::Json(200, json!({}))), FakeApi::start(|_| Script::Json(200, json!({}))));
+    let home = home();
+    let document = r#"{"openapi": "3.1.0", "info": {"title": "Files", "version": "1"},
+        "servers": [{"url": "https://api.files.example"}], "paths": {
+        "/list": {"get": {"operationId": "list"}},
+        "/upload": {"get": {"operationId": "upload", "servers": [{"url": "UPLOADS/v2"}]}}}}"#;
+    home.file("files.json", &document.replace("UPLOADS", &production.url()));
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let new = ["adapter", "new", "files", "files.json", "--base-url", &api.url(), "--bearer-token", "MY_TOKEN"];
+    let made = home.data(&new);
+    assert_eq!(made["destinations"][1]["server"], production.url());
+    assert_eq!(made["destinations"][1]["standing"], "undecided");
+    assert_eq!(home.invocation(&["token", "set", "MY_TOKEN", "--stdin"]).input("secret-value").run().code, 0);
+    let info = home.rote(&["adapter", "info", "files"]);
+    let line = format!("{}: 1 operation (refused until you keep or map it)", production.url());
+    assert!(info.stdout.contains(&line), "{info}");
+
+    assert_eq!(home.rote(&["call", "files", "list"]).code, 0);
+    let refused = home.rote(&["call", "files", "upload"]);
+    assert_eq!(refused.code, 6, "{refused}");
+    let hint = format!("rote adapter set files server {}=URL", production.url());
+    assert!(refused.stderr.contains(&hint), "{refused}");
+    assert_eq!((api.received().len(), production.received().len()), (1, 0));
+
+    let word = format!("{}={}/mock", production.url(), api.url());
+    assert_eq!(home.rote(&["adapter", "set", "files", "server", &word]).code, 0);
+    let run = home.rote(&["call", "files", "upload"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(api.received().last().unwrap().target, "/mock/upload");
+    assert_eq!(production.received().len(), 0);
+
+    let unknown = home.rote(&["adapter", "set", "files", "server", "other.example=keep"]);
+    assert_eq!(unknown.code, 2, "{unknown}");
+    // A person who keeps a server at a loopback address has not allowed the address.
+    let word = format!("{}=keep", production.url());
+    let kept = [&new[..], &["--yes", "--server", &word]].concat();
+    assert_eq!(home.data(&kept)["destinations"][1]["standing"], "kept");
+    let refused = home.rote(&["call", "files", "upload"]);
+    assert!(refused.code == 6 && refused.stderr.contains("rote adapter allow files"), "{refused}");
+    assert_eq!(production.received().len(), 0);
+}

@@ -111,6 +111,22 @@ pub enum AdapterError {
         /// Why not.
         reason: String,
     },
+    /// A decision about a server that is none.
+    #[error("`{text}` is neither HOST=URL nor HOST=keep")]
+    ServerWord {
+        /// What was typed.
+        text: String,
+    },
+    /// A decision about a server that the adapter does not have.
+    #[error("no operation of adapter `{id}` has a server at `{host}`{}", known_text(known))]
+    UnknownServer {
+        /// The adapter.
+        id: AdapterId,
+        /// What was typed.
+        host: String,
+        /// Servers that operations have of their own.
+        known: Vec<String>,
+    },
     /// An address range that cannot be granted.
     #[error("`{text}` is not an address range: {reason}")]
     Range {
@@ -232,6 +248,8 @@ impl Classify for AdapterError {
             Self::Changed { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
             | Self::BaseUrl { .. }
+            | Self::ServerWord { .. }
+            | Self::UnknownServer { .. }
             | Self::Range { .. }
             | Self::NoTools { .. }
             | Self::BatchTooLarge { .. } => ErrorKind::Usage,
@@ -261,6 +279,10 @@ impl Classify for AdapterError {
                 Some(command("rote probe").argument(id).argument(tool).note("shows its parameters").into())
             }
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
+            Self::ServerWord { .. } => {
+                Some("write it like uploads.example.com=keep or uploads.example.com=http://127.0.0.1:4010".to_owned())
+            }
+            Self::UnknownServer { id, .. } => Some(command("rote adapter info").argument(id).into()),
             Self::Range { .. } => Some("write it like 127.0.0.1/32 or 10.0.0.0/8".to_owned()),
             Self::NoTools { .. } | Self::NoDescription { .. } | Self::BatchTooLarge { .. } | Self::Host { .. } => None,
         }
@@ -305,6 +327,13 @@ fn nearest_text(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
         names => format!(" (nearest: {})", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn known_text(known: &[String]) -> String {
+    match known {
+        [] => "; none has a server of its own".to_owned(),
+        known => format!("; they have {}", known.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")),
     }
 }
 

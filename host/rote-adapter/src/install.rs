@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use jiff::Timestamp;
+use rote_govern::egress::AllowedRange;
+use rote_govern::reach::{self, Destination, Standing};
 use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
 use rote_request::Operation;
@@ -12,6 +14,7 @@ use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Tool, command,
 
 use crate::package::{self, ToolsFile, pretty};
 use crate::registry::base::{BaseUrl, grant};
+use crate::registry::servers::{self, ServerWord};
 use crate::sensitivity::{self, Sensitivity};
 use crate::source::{Document, Loader};
 use crate::{
@@ -24,6 +27,9 @@ pub(crate) const MANIFEST_SCHEMA: u32 = 1;
 /// Version that a new package starts with.
 const PACKAGE_VERSION: &str = "0.1.0";
 
+/// Most servers that the next steps name; the destinations list all.
+const MAX_SERVERS: usize = 5;
+
 /// How an adapter is to be installed.
 #[derive(Debug, Clone, Default)]
 pub struct InstallOptions {
@@ -31,6 +37,8 @@ pub struct InstallOptions {
     pub name: Option<String>,
     /// Where requests go, typed by a person; a literal loopback address in it is a grant.
     pub base_url: Option<String>,
+    /// What a person decided of servers that operations have of their own; a loopback address typed here is a grant.
+    pub servers: Vec<ServerWord>,
     /// What every operation sends, instead of what the description says.
     pub credential: Option<GivenCredential>,
     /// Replace an adapter of the same name.
@@ -99,6 +107,7 @@ impl Package {
         drop(requests);
         let (file, digests) = describe(id, &listed)?;
         let (tools, offsets) = file.finish();
+        let decisions = servers::decide(id, &listed, &options.servers)?;
         let manifest = Manifest {
             schema: MANIFEST_SCHEMA,
             id: id.clone(),
@@ -111,6 +120,8 @@ impl Package {
             fingerprint: fingerprint(api.spec_type, &api.server, &api.auth, &digests)?,
             server: api.server,
             base_url: base.as_ref().map(|base| base.url.clone()),
+            base_url_typed: options.base_url.is_some(),
+            servers: decisions,
             tool_digests: digests,
             auth: api.auth,
             sensitivity_tier: sensitivity.tier,
@@ -118,7 +129,9 @@ impl Package {
             created_at: now,
         };
         let mut policy = Policy::default();
-        let granted = base.filter(|_| options.base_url.is_some()).and_then(|base| grant(&base));
+        let typed = base.as_ref().filter(|_| options.base_url.is_some());
+        let typed = typed.into_iter().chain(options.servers.iter().filter_map(ServerWord::to));
+        let granted: Vec<AllowedRange> = typed.filter_map(grant).collect();
         let report = InstallReport {
             adapter: AdapterLine::of(&manifest),
             operations,
@@ -129,11 +142,12 @@ impl Package {
             auth: manifest.auth.clone(),
             sensitivity_tier: manifest.sensitivity_tier,
             servers: api.base_urls,
+            destinations: reach::destinations(&manifest, &listed),
             documents: api.documents,
             granted: granted.iter().map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0))).collect(),
             replaced: false,
             dry_run: options.dry_run,
-            next: next_steps(&manifest),
+            next: next_steps(&manifest, &listed),
         };
         granted.into_iter().for_each(|range| policy.allow(range));
         let capabilities = Capabilities::of(listed.iter());
@@ -274,11 +288,15 @@ fn keep_logs(destination: &Path, root: &Path) -> Result<(), AdapterError> {
     Ok(())
 }
 
-fn next_steps(manifest: &Manifest) -> Vec<CommandLine> {
+fn next_steps(manifest: &Manifest, tools: &[Tool]) -> Vec<CommandLine> {
     let id = &manifest.id;
     let mut next = Vec::new();
     if manifest.base_url.is_none() {
         next.push(command("rote adapter set").argument(id).plain("base_url <URL>"));
+    }
+    let undecided = |one: &Destination| one.standing == Standing::Undecided;
+    for one in reach::destinations(manifest, tools).iter().filter(|one| undecided(one)).take(MAX_SERVERS) {
+        next.push(reach::decide_command(id, &one.server));
     }
     if let Some(token) = &manifest.auth.token_env {
         next.push(command("rote token set").argument(token).plain("--stdin"));

@@ -4,6 +4,7 @@
 //! replaced in one step. An opened adapter is kept until its manifest or its policy changes on disk.
 
 pub(crate) mod base;
+pub(crate) mod servers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,6 +15,7 @@ use ipnet::IpNet;
 use rote_gate::Gate;
 use rote_govern::Policy;
 use rote_govern::egress::AllowedRange;
+use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_capped, write_durable};
 use rote_types::{AdapterId, Clock, Manifest, SensitivityTier, Tool};
 use serde::Serialize;
@@ -23,6 +25,7 @@ use crate::package::{self, nearest};
 use crate::source::{Document, Loader, SpecLocation, read_source};
 use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, index, install};
 use base::{BaseUrl, grant, parse_range};
+use servers::ServerWord;
 
 /// How long a change waits for another change of the same package.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
@@ -201,14 +204,29 @@ impl Adapters {
         let base = BaseUrl::parse(url)?;
         self.open(id)?;
         let _guard = lock_package(&self.home, id)?;
-        let dir = self.home.adapter_dir(id);
-        let mut manifest: Manifest = read_manifest(&dir, id)?;
-        if let Some(range) = grant(&base) {
-            self.edit_policy(id, |policy| policy.allow(range))?;
-        }
-        manifest.base_url = Some(base.url);
-        write_durable(&dir.join(package::MANIFEST), &package::pretty(&manifest), FileMode::Private)?;
+        self.grant(id, &base)?;
+        let manifest = self.edit_manifest(id, |manifest| {
+            manifest.base_url = Some(base.url);
+            manifest.base_url_typed = true;
+        })?;
         Ok(AdapterLine::of(&manifest))
+    }
+
+    /// Decides where operations go that have a server of their own; returns every destination then.
+    ///
+    /// # Errors
+    /// [`AdapterError::ServerWord`], [`AdapterError::UnknownServer`]; as [`Adapters::set_base_url`].
+    pub fn set_server(&self, id: &AdapterId, word: &str) -> Result<Vec<Destination>, AdapterError> {
+        let word = ServerWord::parse(word)?;
+        let tools = self.open(id)?.all_tools()?;
+        let tools = || tools.iter().map(|tool| &**tool);
+        let decided = servers::decide(id, tools(), std::slice::from_ref(&word))?;
+        let _guard = lock_package(&self.home, id)?;
+        if let Some(base) = word.to() {
+            self.grant(id, base)?;
+        }
+        let manifest = self.edit_manifest(id, |manifest| manifest.servers.extend(decided))?;
+        Ok(reach::destinations(&manifest, tools()))
     }
 
     /// Allows an address range outside of the public internet for one adapter, on one port or on all.
@@ -321,6 +339,23 @@ impl Adapters {
         match installed && !options.replace && !options.dry_run {
             true => Err(AdapterError::Exists { id: id.clone() }),
             false => Ok(()),
+        }
+    }
+
+    /// Changes the manifest. The caller holds the package's lock.
+    fn edit_manifest(&self, id: &AdapterId, edit: impl FnOnce(&mut Manifest)) -> Result<Manifest, AdapterError> {
+        let dir = self.home.adapter_dir(id);
+        let mut manifest = read_manifest(&dir, id)?;
+        edit(&mut manifest);
+        write_durable(&dir.join(package::MANIFEST), &package::pretty(&manifest), FileMode::Private)?;
+        Ok(manifest)
+    }
+
+    /// Grants what typing a URL grants. The caller holds the package's lock.
+    fn grant(&self, id: &AdapterId, typed: &BaseUrl) -> Result<(), AdapterError> {
+        match grant(typed) {
+            Some(range) => self.edit_policy(id, |policy| policy.allow(range)),
+            None => Ok(()),
         }
     }
 

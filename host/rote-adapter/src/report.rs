@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use rote_govern::reach::Destination;
 use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
 use rote_types::{
     AdapterId, Authentication, CommandLine, ComponentInfo, Fingerprint, Manifest, Method, SensitivityTier, SpecType,
@@ -105,6 +106,8 @@ pub struct InstallReport {
     pub sensitivity_tier: SensitivityTier,
     /// Servers that the description names.
     pub servers: Vec<ServerChoice>,
+    /// Where operations go, with how many of them go there.
+    pub destinations: Vec<Destination>,
     /// Documents that were read.
     pub documents: Vec<String>,
     /// Address ranges that the typed base URL granted, as CIDR and port.

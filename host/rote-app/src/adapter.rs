@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rote_adapter::{
-    AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport, SpecLocation,
+    AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport, ServerWord,
+    SpecLocation,
 };
 use rote_govern::egress::AllowedRange;
+use rote_govern::reach::{self, Destination};
 use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier};
 use serde::Serialize;
 use serde_json::json;
@@ -23,6 +25,8 @@ pub struct AdapterNew {
     pub spec: String,
     /// Where requests go, as a person typed it; a loopback or private address here is a grant.
     pub base_url: Option<String>,
+    /// What to do with servers that operations have of their own, as `HOST=URL` or `HOST=keep`.
+    pub servers: Vec<String>,
     /// How and under which name of the vault every call authenticates, instead of what the description says.
     pub credential: Option<(AuthKind, String)>,
     /// A display name instead of the description's own.
@@ -61,6 +65,8 @@ pub struct AdapterDetail {
     pub credential: Option<&'static str>,
     /// How sensitive the data is.
     pub sensitivity_tier: SensitivityTier,
+    /// Where its operations go, with how many of them go there.
+    pub destinations: Vec<Destination>,
     /// Its tools, by name.
     pub tools: Vec<ToolLine>,
     /// Its policy file.
@@ -100,8 +106,10 @@ impl App {
             url => url,
         };
         let credential = wish.credential.map(given).transpose()?;
+        let servers = wish.servers.iter().map(|word| ServerWord::parse(word)).collect::<Result<Vec<_>, _>>()?;
         let options = |dry_run| InstallOptions {
             credential: credential.clone(),
+            servers: servers.clone(),
             name: wish.name.clone(),
             base_url: wish.base_url.clone(),
             replace: wish.replace,
@@ -133,7 +141,9 @@ impl App {
         let id = self.adapter_id(text)?;
         let adapter = adapters.open(&id)?;
         let manifest = adapter.manifest();
-        let tools = adapter.all_tools()?.into_iter().map(|tool| ToolLine {
+        let all = adapter.all_tools()?;
+        let destinations = reach::destinations(manifest, all.iter().map(|tool| &**tool));
+        let tools = all.into_iter().map(|tool| ToolLine {
             name: tool.name.clone(),
             method: tool.method,
             path: tool.path.clone(),
@@ -155,6 +165,7 @@ impl App {
             credential: self.credential_place(&manifest.auth)?,
             auth: manifest.auth.clone(),
             sensitivity_tier: manifest.sensitivity_tier,
+            destinations,
             tools: tools.collect(),
             policy: adapters.policy_file(&id),
             policy_problem,
@@ -169,6 +180,15 @@ impl App {
     /// `NotFound` when it is not installed, Usage for a bad URL.
     pub fn set_base_url(&self, text: &str, url: &str) -> Result<AdapterLine, AppError> {
         Ok(self.adapters_of_home()?.set_base_url(&self.adapter_id(text)?, url)?)
+    }
+
+    /// Decides where operations go that have a server of their own (`HOST=URL` or `HOST=keep`); returns every
+    /// destination then.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Usage for a word of another form and for a host that no operation names.
+    pub fn set_server(&self, text: &str, word: &str) -> Result<Vec<Destination>, AppError> {
+        Ok(self.adapters_of_home()?.set_server(&self.adapter_id(text)?, word)?)
     }
 
     /// Lets an adapter reach a private address range.

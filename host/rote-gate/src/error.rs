@@ -8,6 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_govern::PolicyError;
 use rote_govern::egress::EgressRefusal;
+use rote_govern::reach::decide_command;
 use rote_home::HomeError;
 use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, ResponseId, ResponseRef, command};
 use rote_vault::VaultError;
@@ -399,6 +400,7 @@ fn egress_hint(refusal: &EgressRefusal, adapter: Option<&AdapterId>) -> Option<S
             Some(allow.option("--cidr", format!("{address}/{bits}")).option("--port", port).into())
         }
         EgressRefusal::Base { .. } => Some(set_base_url(adapter).plain("URL").into()),
+        EgressRefusal::Server { server } => Some(decide_command(adapter, server).into()),
         _ => Some(command("rote adapter info").argument(adapter).into()),
     }
 }

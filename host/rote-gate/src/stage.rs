@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 
 use rote_govern::egress::{Route, address_verdict};
+use rote_govern::reach::{bases, mapped};
 use rote_govern::{GuardDecision, Policy, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
 use rote_types::{Method, command};
 
@@ -121,16 +122,16 @@ fn normalised(admission: &mut Admission<'_>) -> StageVerdict {
     const STAGE: &str = "normalise";
     let invocation = admission.invocation;
     let (adapter, tool) = (&invocation.adapter, &invocation.tool);
-    let own: Vec<&str> = match tool.servers.is_empty() {
-        true => adapter.base_url.as_deref().into_iter().collect(),
-        false => tool.servers.iter().map(String::as_str).collect(),
-    };
     let egress = |refusal| GateError::Egress { refusal, adapter: Some(adapter.id.clone()) };
-    let route = match Route::new(tool.method, &own, &tool.path) {
+    let route = match bases(adapter, tool).and_then(|bases| Route::new(tool.method, &bases, &tool.path)) {
         Ok(route) => route,
         Err(refusal) => return admission.deny(STAGE, refusal.rule().to_owned(), egress(refusal)),
     };
-    let result = normalise(admission.claimed, tool, &route, &invocation.limits).map_err(|error| match error {
+    let claimed = match mapped(adapter, tool, &admission.claimed.url) {
+        Cow::Borrowed(_) => Cow::Borrowed(admission.claimed),
+        Cow::Owned(url) => Cow::Owned(ClaimedRequest { url, ..admission.claimed.clone() }),
+    };
+    let result = normalise(&claimed, tool, &route, &invocation.limits).map_err(|error| match error {
         GateError::Egress { refusal, .. } => egress(refusal),
         other => other,
     });

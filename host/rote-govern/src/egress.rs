@@ -43,6 +43,12 @@ pub enum EgressRefusal {
         /// What is wrong with it.
         problem: String,
     },
+    /// The operation has a server of its own that only the description names.
+    #[error("nobody decided whether requests go to `{server}`, which only the description names")]
+    Server {
+        /// The server.
+        server: String,
+    },
     /// The address is not on the public internet and nobody allowed it.
     #[error("address `{address}` port {port} is refused: {class}")]
     Address {
@@ -63,6 +69,7 @@ impl EgressRefusal {
             Self::Url { .. } => "egress.url",
             Self::Route { .. } => "egress.route",
             Self::Base { .. } => "egress.base",
+            Self::Server { .. } => "egress.server",
             Self::Address { .. } => "egress.address",
         }
     }

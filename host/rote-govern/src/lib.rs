@@ -10,6 +10,7 @@ pub mod egress;
 mod guard;
 mod identity;
 mod policy;
+pub mod reach;
 
 pub use blessing::{BLESSING_VERSION, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
 pub use confirm::{Binding, CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};

@@ -22,7 +22,8 @@ pub use error::{Classify, ErrorKind};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceName};
 pub use limits::{CallLimits, QueryLimits, RunLimits};
 pub use manifest::{
-    AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerIdentity, SpecType,
+    AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,
+    SpecType,
 };
 pub use ports::{Clock, Entropy, QueryEngine, QueryError, QueryOutput};
 pub use response::{ResponseRef, ToolCall};

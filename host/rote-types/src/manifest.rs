@@ -121,6 +121,16 @@ pub enum SensitivityTier {
     High,
 }
 
+/// What a person decided of a server that operations have of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ServerDecision {
+    /// Requests go there, as the description says.
+    Keep,
+    /// Requests go below this URL instead.
+    Map(String),
+}
+
 /// The component file that belongs to the manifest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ComponentInfo {
@@ -155,6 +165,12 @@ pub struct Manifest {
     /// Where requests go; `None` until a person sets one (the source named none).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
+    /// Whether a person typed the base URL; a server that only the description names then waits for a decision.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub base_url_typed: bool,
+    /// What a person decided of the servers that operations have of their own, by URL as described.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub servers: BTreeMap<String, ServerDecision>,
     /// Identity of the whole surface.
     pub fingerprint: Fingerprint,
     /// Identity of each tool, by name.

@@ -36,6 +36,7 @@ pub(crate) async fn adapter(app: &App, folder: &Path, url: &str) {
         id: "bench".to_owned(),
         spec: write(folder, "bench.json", DOCUMENT).to_string_lossy().into_owned(),
         base_url: Some(url.to_owned()),
+        servers: Vec::new(),
         credential: None,
         name: None,
         dry_run: false,

@@ -1,9 +1,9 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AuthKind, Authentication, Hit};
+use rote_app::{AuthKind, Authentication, Destination, Hit, Standing};
 use serde_json::Value;
 
-use crate::render::units::clip;
+use crate::render::units::{clip, plural};
 
 /// Most characters of a tool's description in a listing.
 const MAX_ABOUT: usize = 100;
@@ -12,6 +12,25 @@ const MAX_ABOUT: usize = 100;
 #[must_use]
 pub fn base_url(url: Option<&str>) -> String {
     url.unwrap_or("none yet").to_owned()
+}
+
+/// Returns a line for each place that operations go to; none where all go to the base URL.
+#[must_use]
+pub fn destinations(all: &[Destination]) -> Vec<String> {
+    if all.iter().all(|one| one.standing == Standing::Base) {
+        return Vec::new();
+    }
+    let line = |one: &Destination| {
+        let how = match (one.standing, &one.goes_to) {
+            (Standing::Undecided, _) | (_, None) => " (refused until you keep or map it)".to_owned(),
+            (Standing::Mapped, Some(to)) => format!(" (mapped to {to})"),
+            (Standing::Kept, _) => " (kept)".to_owned(),
+            (Standing::Described, _) => " (as the description says)".to_owned(),
+            (Standing::Base, _) => String::new(),
+        };
+        format!("{}: {}{how}", one.server, plural(one.operations, "operation"))
+    };
+    all.iter().map(line).collect()
 }
 
 /// Returns how the recommended credential travels and where its value is looked for.

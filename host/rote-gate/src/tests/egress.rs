@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use crate::GateError;
 use rote_govern::egress::EgressRefusal;
-use rote_types::{AuthKind, Classify, ErrorKind};
+use rote_types::{AuthKind, Classify, ErrorKind, ServerDecision};
 use serde_json::json;
 
 use crate::tests::support::{FakeResolver, SECRET, Server, Surface, World, answer, claim, claim_with_key, ok};
@@ -25,6 +25,31 @@ async fn a_loopback_address_needs_a_grant_however_it_is_spelt() {
         assert!(world.workspace.response(call.response).is_ok(), "{host}");
     }
     assert_eq!(server.seen(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_only_the_description_names_gets_nothing_until_a_person_says_so() {
+    let (world, typed, other) = (World::new(), Server::json("{}").await, Server::json("{}").await);
+    world.set_token("API_TOKEN", SECRET);
+    let mut surface = Surface::with_auth(&typed.url(), Some(AuthKind::Bearer)).with_server("get", &other.url());
+    let send = async |surface: &Surface| {
+        let call = world.call(surface, "get", json!({}));
+        // The component knows the description only.
+        world.gate.send(&call, claim_with_key("GET", &format!("{}/things/7", other.url()))).await
+    };
+    let error = send(&surface).await.unwrap_err();
+    assert!(matches!(&error, GateError::Egress { refusal: EgressRefusal::Server { .. }, .. }), "{error}");
+    assert_eq!((error.kind(), error.details().unwrap()["rule"].as_str()), (ErrorKind::Denied, Some("egress.server")));
+    assert!(error.hint().unwrap().contains(&format!("rote adapter set things server {}=URL", other.url())));
+    assert_eq!((typed.seen(), other.seen()), (0, 0));
+
+    surface.manifest_mut(|manifest| drop(manifest.servers.insert(other.url(), ServerDecision::Map(typed.url()))));
+    send(&surface).await.unwrap();
+    assert_eq!((typed.seen(), other.seen()), (1, 0), "it was mapped to where the others go");
+
+    surface.manifest_mut(|manifest| drop(manifest.servers.insert(other.url(), ServerDecision::Keep)));
+    send(&surface).await.unwrap();
+    assert_eq!((typed.seen(), other.seen()), (1, 1), "a person kept it");
 }
 
 #[tokio::test]

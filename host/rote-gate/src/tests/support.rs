@@ -344,6 +344,8 @@ impl Surface {
             fingerprint: fingerprint(SpecType::Openapi31, &server, &auth, &digests).unwrap(),
             server,
             base_url: Some(base.to_owned()),
+            base_url_typed: false,
+            servers: BTreeMap::new(),
             tool_digests: digests,
             auth,
             sensitivity_tier: SensitivityTier::Low,
@@ -352,6 +354,23 @@ impl Surface {
         };
         let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
         Self { manifest: Arc::new(manifest), tools, policy: policy.to_owned() }
+    }
+
+    /// The same adapter with its base URL typed by a person, and a tool that has a server of its own.
+    pub(crate) fn with_server(mut self, tool: &str, server: &str) -> Self {
+        let tool = self.tools.iter_mut().find(|one| one.name == tool).unwrap();
+        tool.servers = vec![server.to_owned()];
+        let manifest = Arc::make_mut(&mut self.manifest);
+        manifest.base_url_typed = true;
+        manifest.tool_digests.insert(tool.name.clone(), tool_digest(tool).unwrap());
+        let (spec_type, digests) = (manifest.spec_type, &manifest.tool_digests);
+        manifest.fingerprint = fingerprint(spec_type, &manifest.server, &manifest.auth, digests).unwrap();
+        self
+    }
+
+    /// Changes the manifest as a command of a person would.
+    pub(crate) fn manifest_mut(&mut self, change: impl FnOnce(&mut Manifest)) {
+        change(Arc::make_mut(&mut self.manifest));
     }
 
     pub(crate) fn policy(mut self, text: &str) -> Self {

@@ -5,7 +5,7 @@ use rote_app::AdapterDetail;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::{auth_line, base_url};
+use crate::render::adapter::{auth_line, base_url, destinations};
 use crate::render::table::{facts, table};
 use crate::render::units::{clip, plural, second, size};
 use crate::ui::Report;
@@ -38,17 +38,20 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         Some(place) => format!("{} — {place}", auth_line(&detail.auth)),
         None => auth_line(&detail.auth),
     };
-    let rows = [
+    let mut rows = vec![
         ("fingerprint", adapter.fingerprint.to_string()),
         ("from", detail.spec_source.clone()),
         ("base url", base_url(adapter.base_url.as_deref())),
+    ];
+    rows.extend(destinations(&detail.destinations).into_iter().map(|host| ("goes to", host)));
+    rows.extend([
         ("credential", credential),
         ("component", format!("{} · {}", size(detail.component.bytes), detail.component.sha256)),
         ("policy", detail.policy.display().to_string()),
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
         ("allowed", detail.allowed.join(", ")),
         ("installed", second(detail.created_at)),
-    ];
+    ]);
     let mut lines = vec![
         format!("{}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str()),
         facts(&rows),

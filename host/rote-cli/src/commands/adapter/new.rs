@@ -6,7 +6,7 @@ use rote_types::command;
 
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::adapter::{auth_line, base_url};
+use crate::render::adapter::{auth_line, base_url, destinations};
 use crate::render::table::facts;
 use crate::render::units::{clip, plural, size};
 use crate::ui::Report;
@@ -31,6 +31,10 @@ pub struct New {
     /// allows it
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
+    /// Where operations go that have a server of their own: to another URL, or there (`keep`). With --base-url they
+    /// are refused until this is said of each; several times for several hosts
+    #[arg(long, value_name = "HOST=URL|keep")]
+    server: Vec<String>,
     #[command(flatten)]
     credential: Credential,
     /// A display name instead of the description's own
@@ -98,6 +102,7 @@ impl New {
             id: self.id,
             spec,
             base_url: self.base_url,
+            servers: self.server,
             credential: self.credential.read()?,
             name: self.name,
             dry_run: self.dry_run,
@@ -118,14 +123,15 @@ fn text(made: &InstallReport) -> String {
         operations.generated, operations.total, operations.repaired, operations.skipped
     );
     let digest = made.component.sha256.to_string();
-    let rows = [
+    let hosts = destinations(&made.destinations);
+    let mut rows = vec![
         ("operations", counts),
         ("fingerprint", adapter.fingerprint.to_string()),
         ("component", format!("{} · {}…", size(made.component.bytes), &digest[..digest.len().min(19)])),
         ("base url", base_url(adapter.base_url.as_deref())),
-        ("credential", auth_line(&made.auth)),
-        ("allowed", made.granted.join(", ")),
     ];
+    rows.extend(hosts.into_iter().map(|host| ("goes to", host)));
+    rows.extend([("credential", auth_line(&made.auth)), ("allowed", made.granted.join(", "))]);
     let title = format!("{verb} {}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str());
     let mut lines = vec![title, facts(&rows)];
     let skipped = made.skipped.iter().map(|one| format!("{}: {} ({})", one.name, one.reason, one.pointer));
