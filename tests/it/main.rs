@@ -20,6 +20,7 @@ mod killed;
 #[cfg(target_os = "linux")]
 mod killed_runs;
 mod pasted;
+mod policy_plane;
 mod query;
 mod reference;
 mod tls;

@@ -13,6 +13,7 @@ use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, 
 use serde::Serialize;
 use serde_json::json;
 
+use crate::change::{Change, Consent};
 use crate::error::name;
 use crate::{App, AppError};
 
@@ -178,8 +179,10 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a bad URL.
-    pub fn set_base_url(&self, text: &str, url: &str) -> Result<AdapterLine, AppError> {
-        Ok(self.adapters_of_home()?.set_base_url(&self.adapter_id(text)?, url)?)
+    pub fn set_base_url(&self, text: &str, url: &str, consent: Consent) -> Result<AdapterLine, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "key": "base_url", "value": url });
+        self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_base_url(&id, url)?))
     }
 
     /// Decides where operations go that have a server of their own (`HOST=URL` or `HOST=keep`); returns every
@@ -187,16 +190,28 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a word of another form and for a host that no operation names.
-    pub fn set_server(&self, text: &str, word: &str) -> Result<Vec<Destination>, AppError> {
-        Ok(self.adapters_of_home()?.set_server(&self.adapter_id(text)?, word)?)
+    pub fn set_server(&self, text: &str, word: &str, consent: Consent) -> Result<Vec<Destination>, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "key": "server", "value": word });
+        self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_server(&id, word)?))
     }
 
     /// Lets an adapter reach a private address range.
     ///
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a bad range.
-    pub fn allow(&self, text: &str, cidr: &str, port: Option<u16>, reason: &str) -> Result<String, AppError> {
-        let range = self.adapters_of_home()?.allow_cidr(&self.adapter_id(text)?, cidr, port, reason)?;
+    pub fn allow(
+        &self,
+        text: &str,
+        cidr: &str,
+        port: Option<u16>,
+        reason: &str,
+        consent: Consent,
+    ) -> Result<String, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "cidr": cidr, "port": port, "reason": reason });
+        let range =
+            self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.allow_cidr(&id, cidr, port, reason)?))?;
         Ok(range_text(&range))
     }
 
@@ -204,9 +219,12 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` when it is not installed.
-    pub fn adapter_remove(&self, text: &str) -> Result<AdapterId, AppError> {
-        let id = self.adapter_id(text)?;
-        self.adapters_of_home()?.remove(&id)?;
+    pub fn adapter_remove(&self, text: &str, consent: Consent) -> Result<AdapterId, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        // A damaged one is removed as well; what it was is then not known.
+        let fingerprint = adapters.open(&id).ok().map(|adapter| adapter.manifest().fingerprint.clone());
+        let object = json!({ "adapter": id, "fingerprint": fingerprint });
+        self.change(Change::AdapterRemoved, consent, object, || Ok(adapters.remove(&id)?))?;
         Ok(id)
     }
 
@@ -233,6 +251,15 @@ impl App {
         let meant =
             installed.iter().find(|id| **id == exact).or_else(|| installed.iter().find(|id| id.shorthand() == text));
         Ok(meant.cloned().unwrap_or(exact))
+    }
+
+    /// Returns the id that a person means, of an adapter that is installed, damaged or not.
+    fn installed(&self, text: &str) -> Result<AdapterId, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.adapter_id(text)?);
+        if !adapters.ids()?.contains(&id) {
+            adapters.open(&id)?;
+        }
+        Ok(id)
     }
 
     fn credential_place(&self, auth: &Authentication) -> Result<Option<&'static str>, AppError> {

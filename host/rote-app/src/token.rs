@@ -3,7 +3,9 @@
 use rote_types::{ErrorKind, command};
 use rote_vault::{TokenInfo, TokenMeta, TokenSource};
 use secrecy::SecretString;
+use serde_json::json;
 
+use crate::change::{Change, Consent};
 use crate::{App, AppError};
 
 impl App {
@@ -11,9 +13,19 @@ impl App {
     ///
     /// # Errors
     /// Usage for a bad name or value, Auth for a vault that cannot be trusted.
-    pub fn token_set(&self, name: &str, value: &SecretString, description: &str) -> Result<TokenInfo, AppError> {
+    pub fn token_set(
+        &self,
+        name: &str,
+        value: &SecretString,
+        description: &str,
+        consent: Consent,
+    ) -> Result<TokenInfo, AppError> {
+        rote_vault::check_name(name)?;
         let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
-        Ok(self.vault()?.set(name, value, meta)?)
+        let vault = self.vault()?;
+        let replaced = vault.list()?.iter().any(|info| info.name == name);
+        let object = json!({ "name": name, "replaced": replaced });
+        self.change(Change::TokenSet, consent, object, || Ok(vault.set(name, value, meta)?))
     }
 
     /// Returns a credential and where it came from: the vault, else the environment.
@@ -24,6 +36,16 @@ impl App {
         let environment = self.environment();
         let found = self.vault()?.resolve(name, &*environment)?;
         found.ok_or_else(|| no_token(name))
+    }
+
+    /// Returns a credential for somebody to see, and where it came from.
+    ///
+    /// # Errors
+    /// As [`App::token_get`].
+    pub fn token_reveal(&self, name: &str, consent: Consent) -> Result<(SecretString, TokenSource), AppError> {
+        let (value, source) = self.token_get(name)?;
+        let object = json!({ "name": name, "source": source });
+        self.change(Change::TokenRevealed, consent, object, || Ok((value, source)))
     }
 
     /// Returns what is stored, without values.
@@ -38,8 +60,15 @@ impl App {
     ///
     /// # Errors
     /// `NotFound` when there is none.
-    pub fn token_delete(&self, name: &str) -> Result<(), AppError> {
-        if self.vault()?.delete(name)? { Ok(()) } else { Err(no_token(name)) }
+    pub fn token_delete(&self, name: &str, consent: Consent) -> Result<(), AppError> {
+        let vault = self.vault()?;
+        if !vault.list()?.iter().any(|info| info.name == name) {
+            return Err(no_token(name));
+        }
+        self.change(Change::TokenDeleted, consent, json!({ "name": name }), || match vault.delete(name)? {
+            true => Ok(()),
+            false => Err(no_token(name)),
+        })
     }
 }
 

@@ -1,11 +1,60 @@
 //! Asking a person. Enter and the end of input mean no, and so does a terminal that is not there.
 
+use clap::Args;
+use rote_app::{AppError, Consent};
+use rote_types::{CommandLine, ErrorKind};
+
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::Ui;
 
 /// Most bytes of an answer.
 const MAX_ANSWER: u64 = 64;
+
+/// The flag of every command that changes what rote may do, and with which credentials.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Yes {
+    /// Answer yes unasked; the journal says that nobody was asked
+    #[arg(short, long)]
+    yes: bool,
+}
+
+impl Yes {
+    /// Returns how somebody agreed: by the flag, or asked on a terminal.
+    ///
+    /// # Errors
+    /// Confirmation needed, when nobody agreed or there is no terminal to ask on, with `command` and the flag as hint.
+    pub(crate) fn agree(
+        self,
+        context: &Context,
+        ui: &mut Ui<'_>,
+        question: &str,
+        command: CommandLine,
+    ) -> Result<Consent> {
+        if self.yes {
+            return Ok(Consent::Unattended);
+        }
+        if confirmed(context, ui, question)? {
+            return Ok(Consent::Attended);
+        }
+        let error = AppError::new(ErrorKind::ConfirmationNeeded, "nobody agreed, and nothing was changed");
+        Err(error.with_cause(question.to_owned()).with_hint(command.plain("--yes")).into())
+    }
+
+    /// As [`Yes::agree`], but without a terminal the flag is not needed yet.
+    pub(crate) fn noted(
+        self,
+        context: &Context,
+        ui: &mut Ui<'_>,
+        question: &str,
+        command: CommandLine,
+    ) -> Result<Consent> {
+        match context.environment.input_is_terminal() {
+            true => self.agree(context, ui, question, command),
+            false => Ok(Consent::Unattended),
+        }
+    }
+}
 
 /// Asks on a terminal; anything but `y` or `yes` is no.
 ///

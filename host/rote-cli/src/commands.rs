@@ -148,7 +148,7 @@ impl Command {
     pub fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::Demo(command) => command.run(context, ui),
-            Self::Adapter(command) => command.run(context),
+            Self::Adapter(command) => command.run(context, ui),
             Self::Probe(command) => command.run(context),
             Self::Explore(command) => command.run(context),
             Self::Call(command) => command.run(context, ui),

@@ -11,7 +11,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Make adapters from API descriptions and manage them
 #[derive(Debug, Subcommand)]
@@ -25,14 +25,14 @@ pub enum Adapter {
 }
 
 impl Adapter {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::New(command) => command.run(context),
             Self::List(command) => command.run(context),
             Self::Info(command) => command.run(context),
-            Self::Set(command) => command.run(context),
-            Self::Allow(command) => command.run(context),
-            Self::Remove(command) => command.run(context),
+            Self::Set(command) => command.run(context, ui),
+            Self::Allow(command) => command.run(context, ui),
+            Self::Remove(command) => command.run(context, ui),
         }
     }
 }

@@ -80,7 +80,7 @@ impl Flow {
             Self::Decompile(command) => command.run(context),
             Self::Pending(command) => command.run(context),
             Self::Bless(command) => command.run(context, ui),
-            Self::Unbless(command) => command.run(context),
+            Self::Unbless(command) => command.run(context, ui),
             Self::Stats(command) => command.run(context),
             Self::Analytics(command) => command.run(context),
             Self::Validate(command) => command.run(context),

@@ -24,9 +24,9 @@ impl Token {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::Set(command) => command.run(context, ui),
-            Self::Get(command) => command.run(context),
+            Self::Get(command) => command.run(context, ui),
             Self::List(command) => command.run(context),
-            Self::Delete(command) => command.run(context),
+            Self::Delete(command) => command.run(context, ui),
         }
     }
 }

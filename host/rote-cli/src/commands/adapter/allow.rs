@@ -1,11 +1,13 @@
 //! `rote adapter allow`.
 
 use clap::Args;
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Let an adapter reach a private address range
 ///
@@ -24,11 +26,20 @@ pub struct Allow {
     /// Why, for the audit
     #[arg(long, default_value = "allowed by hand")]
     reason: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Allow {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let allowed = context.app()?.allow(&self.id, &self.cidr, self.port, &self.reason)?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let port = self.port.map(|port| format!(" port {port}")).unwrap_or_default();
+        let question = format!("let `{}` reach {}{port}?", self.id, self.cidr);
+        let mut command = command("rote adapter allow").argument(&self.id).option("--cidr", &self.cidr);
+        if let Some(port) = self.port {
+            command = command.option("--port", port);
+        }
+        let consent = self.yes.noted(context, ui, &question, command)?;
+        let allowed = context.app()?.allow(&self.id, &self.cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))
     }

@@ -1,11 +1,13 @@
 //! `rote adapter remove`.
 
 use clap::Args;
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Uninstall an adapter; recorded responses and the journal stay
 #[derive(Debug, Args)]
@@ -13,11 +15,15 @@ use crate::ui::Report;
 pub struct Remove {
     /// The adapter
     id: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Remove {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let id = context.app()?.adapter_remove(&self.id)?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let question = format!("remove the adapter `{}` with its policies and logs?", self.id);
+        let consent = self.yes.noted(context, ui, &question, command("rote adapter remove").argument(&self.id))?;
+        let id = context.app()?.adapter_remove(&self.id, consent)?;
         Ok(Report::new(json!({ "removed": id }), format!("removed {id}")))
     }
 }

@@ -1,12 +1,14 @@
 //! `rote adapter set`.
 
 use clap::{Args, ValueEnum};
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::adapter::{base_url, destinations};
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Change what may change of an adapter; its fingerprint stays
 #[derive(Debug, Args)]
@@ -17,6 +19,8 @@ pub struct Set {
     key: Key,
     /// The new value; typing a loopback address in it allows that address and port
     value: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -29,15 +33,21 @@ enum Key {
 }
 
 impl Set {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let (question, key) = match self.key {
+            Key::BaseUrl => (format!("send the requests of `{}` to {}?", self.id, self.value), "base_url"),
+            Key::Server => (format!("decide of a server of `{}`: {}?", self.id, self.value), "server"),
+        };
+        let command = command("rote adapter set").argument(&self.id).plain(key).argument(&self.value);
+        let consent = self.yes.noted(context, ui, &question, command)?;
         match self.key {
             Key::BaseUrl => {
-                let adapter = context.app()?.set_base_url(&self.id, &self.value)?;
+                let adapter = context.app()?.set_base_url(&self.id, &self.value, consent)?;
                 let text = format!("{}: base url is {}", adapter.id, base_url(adapter.base_url.as_deref()));
                 Ok(Report::new(&adapter, text))
             }
             Key::Server => {
-                let all = context.app()?.set_server(&self.id, &self.value)?;
+                let all = context.app()?.set_server(&self.id, &self.value, consent)?;
                 let text = format!("{} goes to\n  {}", self.id, destinations(&all).join("\n  "));
                 Ok(Report::new(json!({ "adapter": self.id, "destinations": all }), text))
             }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use clap::Args;
 use rote_app::Bless as Wish;
-use rote_types::{ErrorKind, command};
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
@@ -29,9 +30,8 @@ pub struct Bless {
     /// How many days it holds [default: until it is taken back]
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=3_650))]
     days: Option<u32>,
-    /// Do not ask
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Bless {
@@ -41,11 +41,8 @@ impl Bless {
         let writes: Vec<String> =
             info.frontmatter.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
         let question = format!("let `{}` write with {} without asking?", self.flow, writes.join(", "));
-        if !writes.is_empty() && !self.yes && !crate::ask::confirmed(context, ui, &question)? {
-            let message = format!("`{}` was not blessed", self.flow);
-            return Err(rote_app::AppError::new(ErrorKind::ConfirmationNeeded, message)
-                .with_hint(command("rote flow bless").argument(&self.flow).plain("--yes"))
-                .into());
+        if !writes.is_empty() {
+            self.yes.agree(context, ui, &question, command("rote flow bless").argument(&self.flow))?;
         }
         let wish = Wish {
             flow: self.flow.clone(),
@@ -83,10 +80,14 @@ fn bounds(constraints: &impl serde::Serialize) -> String {
 pub struct Unbless {
     /// The flow's name
     flow: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Unbless {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let question = format!("take the blessing of `{}` back?", self.flow);
+        self.yes.noted(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
         let was = context.app()?.unbless(&self.flow)?;
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))

@@ -1,22 +1,29 @@
 //! `rote token delete`.
 
 use clap::Args;
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Remove a credential
 #[derive(Debug, Args)]
 pub struct Delete {
     /// Its name
     name: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Delete {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        context.app()?.token_delete(&self.name)?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let question = format!("delete the credential `{}`?", self.name);
+        let command = command("rote token delete").argument(&self.name);
+        let consent = self.yes.noted(context, ui, &question, command)?;
+        context.app()?.token_delete(&self.name, consent)?;
         Ok(Report::new(json!({ "deleted": self.name }), format!("deleted {}", self.name)))
     }
 }

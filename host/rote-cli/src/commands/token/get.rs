@@ -1,12 +1,14 @@
 //! `rote token get`.
 
 use clap::Args;
+use rote_types::command;
 use secrecy::ExposeSecret;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Say whether a credential is there, and where from; shows the value only with --reveal
 ///
@@ -18,11 +20,21 @@ pub struct Get {
     /// Print the value
     #[arg(long)]
     reveal: bool,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Get {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let (value, source) = context.app()?.token_get(&self.name)?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let app = context.app()?;
+        let (value, source) = match self.reveal {
+            false => app.token_get(&self.name)?,
+            true => {
+                let question = format!("print the value of `{}` here?", self.name);
+                let command = command("rote token get").argument(&self.name).plain("--reveal");
+                app.token_reveal(&self.name, self.yes.noted(context, ui, &question, command)?)?
+            }
+        };
         let characters = value.expose_secret().chars().count();
         let mut data = json!({ "name": self.name, "source": source, "characters": characters });
         if self.reveal {

@@ -1,11 +1,12 @@
 //! `rote token set`.
 
 use clap::Args;
+use rote_app::Consent;
+use rote_types::command;
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use rote_types::command;
-
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::units::second;
@@ -30,13 +31,29 @@ pub struct Set {
     /// A note for yourself; not secret
     #[arg(long, default_value = "")]
     description: String,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let typed = self.value.is_none() && !self.stdin && context.environment.input_is_terminal();
+        let consent = match typed {
+            // Typing the value where it is asked for is the answer.
+            true => Consent::Attended,
+            false => {
+                let question = format!("store a credential as `{}`?", self.name);
+                self.yes.noted(
+                    context,
+                    ui,
+                    &question,
+                    command("rote token set").argument(&self.name).plain("--stdin"),
+                )?
+            }
+        };
         let value = match (self.value, self.stdin) {
             (Some(value), _) => SecretString::from(value),
-            (None, false) if context.environment.input_is_terminal() => ask(&self.name, ui)?,
+            (None, false) if typed => ask(&self.name, ui)?,
             (None, false) => {
                 return Err(usage(
                     "there is no terminal to ask for the value on",
@@ -49,7 +66,7 @@ impl Set {
                 text(&bytes)?
             }
         };
-        let info = context.app()?.token_set(&self.name, &value, &self.description)?;
+        let info = context.app()?.token_set(&self.name, &value, &self.description, consent)?;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
         Ok(Report::new(&info, text))

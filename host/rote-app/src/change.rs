@@ -1,0 +1,99 @@
+//! Changes of the policy plane: what rote may do, and with which credentials. Each is one event of the journal.
+//!
+//! Invariants: the event is on disk before the change begins, so a process that dies between leaves an event without a
+//! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
+//! value of a credential is in either.
+
+use rote_home::{Durability, NewEvent};
+use serde_json::{Map, Value, json};
+
+use crate::{App, AppError};
+
+/// Follows the event of a change that was not made after all.
+const FAILED: &str = "change.failed";
+
+/// How somebody agreed to a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// Somebody was asked on a terminal, and said yes.
+    Attended,
+    /// Nobody was asked: a flag said yes.
+    Unattended,
+}
+
+impl Consent {
+    /// Returns whether somebody was asked.
+    #[must_use]
+    pub fn attended(self) -> bool {
+        self == Self::Attended
+    }
+}
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    TokenSet,
+    TokenDeleted,
+    TokenRevealed,
+    AdapterRemoved,
+    AdapterSet,
+    AdapterAllowed,
+}
+
+impl Change {
+    /// The kind of its event.
+    fn kind(self) -> &'static str {
+        match self {
+            Self::TokenSet => "token.set",
+            Self::TokenDeleted => "token.deleted",
+            Self::TokenRevealed => "token.revealed",
+            Self::AdapterRemoved => "adapter.removed",
+            Self::AdapterSet => "adapter.set",
+            Self::AdapterAllowed => "adapter.allowed",
+        }
+    }
+}
+
+impl App {
+    /// Writes a change down, then makes it. `object` says what is changed, as an object without secrets.
+    pub(crate) fn change<T>(
+        &self,
+        change: Change,
+        consent: Consent,
+        object: Value,
+        make: impl FnOnce() -> Result<T, AppError>,
+    ) -> Result<T, AppError> {
+        let number = self.announce(change, consent, object)?;
+        make().map_err(|error| self.take_back(change, number, error))
+    }
+
+    /// Writes down that a change is about to be made, and returns the number of the event.
+    pub(crate) fn announce(&self, change: Change, consent: Consent, object: Value) -> Result<u64, AppError> {
+        let mut body = match object {
+            Value::Object(fields) => fields,
+            other => Map::from_iter([("object".to_owned(), other)]),
+        };
+        body.insert("attended".to_owned(), json!(consent.attended()));
+        body.insert("by".to_owned(), json!(self.user()));
+        let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
+        let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
+        Ok(recorded.first().map_or(0, |event| event.seq))
+    }
+
+    /// Writes down that an announced change failed. When even that fails, the announcement stands alone, as it does
+    /// after a kill: whether the change was made is then not known.
+    pub(crate) fn take_back(&self, change: Change, number: u64, error: AppError) -> AppError {
+        let body = json!({ "seq": number, "change": change.kind(), "error": error.kind.as_str() });
+        let event = NewEvent { kind: FAILED, effect: None, body };
+        let noted = self.journal().and_then(|journal| Ok(journal.append(self.now(), Durability::Process, &[event])?));
+        match noted {
+            Ok(_) => error,
+            Err(unnoted) => error.with_cause(format!("the journal could not say so: {}", unnoted.message)),
+        }
+    }
+
+    /// Returns the name that the caller's surroundings give; nothing vouches for it.
+    pub(crate) fn user(&self) -> &str {
+        self.config().environment.get("USER").map_or("unknown", String::as_str)
+    }
+}
