@@ -25,9 +25,21 @@ fn forged(flow: &[u8], mut code: Vec<u8>) -> Vec<u8> {
     for name in [FRONTMATTER_SECTION, PAYLOAD_SECTION] {
         append_section(&mut code, name, custom_section(flow, name).unwrap().unwrap()).unwrap();
     }
-    let digest = sha256(&code).to_string();
-    append_section(&mut code, "rote:digest", digest.as_bytes()).unwrap();
-    code
+    sealed(code)
+}
+
+/// The same for code that says what it is: a component of its own.
+fn forged_component(flow: &[u8], mut code: Vec<u8>) -> Vec<u8> {
+    let header = String::from_utf8(custom_section(flow, FRONTMATTER_SECTION).unwrap().unwrap().to_vec()).unwrap();
+    let header = header.replace(r#""form":"plan""#, r#""form":"component""#);
+    append_section(&mut code, FRONTMATTER_SECTION, header.as_bytes()).unwrap();
+    sealed(code)
+}
+
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    let digest = sha256(&bytes).to_string();
+    append_section(&mut bytes, "rote:digest", digest.as_bytes()).unwrap();
+    bytes
 }
 
 /// Runs a file of these bytes, which sends nothing.
@@ -80,7 +92,7 @@ fn an_extra_export_is_refused() {
     check(
         &home,
         &server,
-        &forged(&flow, code),
+        &forged_component(&flow, code),
         &expect![[r#"
         $ rote run ./x.wasm project=beacon
         --- stderr
@@ -100,7 +112,7 @@ fn an_unknown_import_is_refused() {
     check(
         &home,
         &server,
-        &forged(&flow, code),
+        &forged_component(&flow, code),
         &expect![[r#"
             $ rote run ./x.wasm project=beacon
             --- stderr
@@ -111,6 +123,34 @@ fn an_unknown_import_is_refused() {
             --- exit 6
         "#]],
     );
+}
+
+#[test]
+fn a_plan_with_other_code_is_refused_in_every_view() {
+    let (home, server, flow) = flow();
+    let code = wat::parse_str("(component)").unwrap();
+    let trojan = forged(&flow, code);
+    check(&home, &server, &trojan, &expect![[r#""#]]);
+    home.file("x.wasm", &trojan);
+    for words in [
+        &["run", "./x.wasm", "project=beacon", "--dry-run"][..],
+        &["flow", "info", "./x.wasm"],
+        &["flow", "validate", "./x.wasm"],
+        &["flow", "lint", "./x.wasm"],
+        &["decompile", "./x.wasm"],
+        &["flow", "health", "./x.wasm"],
+        &["flow", "score", "./x.wasm"],
+    ] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 10, "{run}");
+        assert!(run.stderr.contains("its code `sha256:") && run.stdout.is_empty(), "{run}");
+    }
+    // In the place of the flow it is not blessed, listed as a plan, or found.
+    std::fs::write(home.home().join("flows/greet/flow.wasm"), &trojan).unwrap();
+    let run = home.rote(&["flow", "bless", "greet", "--yes"]);
+    assert_eq!(run.code, 10, "{run}");
+    let listed = home.rote(&["flow", "list"]);
+    assert!(listed.stdout.contains("conflict") && !listed.stdout.contains("plan of"), "{listed}");
 }
 
 #[test]

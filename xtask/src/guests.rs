@@ -8,6 +8,7 @@
 mod build;
 mod script;
 mod surface;
+mod templates;
 mod toolchain;
 
 use std::collections::BTreeMap;
@@ -125,6 +126,7 @@ pub(crate) fn run(check: bool) -> Result<()> {
 fn replace(guest: &Guest, folder: &Path, bytes: &[u8], lock: &Lock) -> Result<String> {
     std::fs::write(folder.join(guest.committed), bytes).context("cannot write the guest")?;
     lock.write(folder)?;
+    templates::note(guest.folder, &lock.sha256)?;
     Ok(format!("written, {} bytes, sha256 {}", lock.bytes, lock.sha256))
 }
 

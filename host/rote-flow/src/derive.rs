@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rote_plan::{Plan, Step};
+use rote_plan::{OnError, Plan, Step};
 use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 
@@ -120,6 +120,12 @@ fn block(step: &Step) -> String {
     }
     if let Some(when) = &step.when {
         text.push_str(&format!("  when: {}\n", json(serde_json::to_value(when))));
+    }
+    if let Some(most) = step.max_concurrency {
+        text.push_str(&format!("  at once: {most}\n"));
+    }
+    if step.on_error == OnError::Continue {
+        text.push_str("  on error: go on\n");
     }
     text
 }

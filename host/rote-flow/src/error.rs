@@ -10,11 +10,12 @@ use rote_govern::BlessingError;
 use rote_home::HomeError;
 use rote_plan::PlanError;
 use rote_runtime::{LoadError, RunError};
-use rote_types::{AdapterId, Classify, ErrorKind, Fingerprint, FlowName, ResponseId, WorkspaceName};
+use rote_types::{AdapterId, Classify, ErrorKind, Fingerprint, FlowName, ResponseId, Sha256Digest, WorkspaceName};
 use rote_workspace::WorkspaceError;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::Form;
 use crate::surface::ToolChange;
 
 /// Where every flow comes from.
@@ -100,10 +101,29 @@ pub enum FlowError {
     /// The bytes are not those that the digest at the end of the file names.
     #[error("the flow file was changed after it was made: its digest does not match its contents")]
     Tampered,
+    /// The file says that a template runs it, and its code is something else.
+    #[error(
+        "the flow says that it is a {}, and its code `{code}` is not a template that this rote knows: what it shows is not what would run",
+        form.as_str()
+    )]
+    OtherTemplate {
+        /// What it claims to be.
+        form: Form,
+        /// Digest of its code.
+        code: Sha256Digest,
+    },
+    /// The file is kept under another name than its own.
+    #[error("the flow that is kept as `{kept}` calls itself `{name}`")]
+    OtherName {
+        /// The folder's name.
+        kept: FlowName,
+        /// Its own name.
+        name: FlowName,
+    },
     /// A part of the file is not what it must be.
     #[error("the {what} of the flow is malformed: {message}")]
     Malformed {
-        /// `frontmatter` or `plan`.
+        /// `frontmatter`, `plan` or another part.
         what: &'static str,
         /// What is wrong.
         message: String,

@@ -32,6 +32,7 @@ mod run;
 mod score;
 mod search;
 mod surface;
+mod template;
 mod testing;
 #[cfg(test)]
 mod tests;

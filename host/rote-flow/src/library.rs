@@ -154,7 +154,7 @@ impl Flows {
     /// meanwhile is noticed later.
     pub(crate) fn read_document(&self, name: &FlowName, path: &Path) -> Result<FlowDocument, FlowError> {
         let stamp = Stamp::of(path).ok_or_else(|| FlowError::NoFile { path: path.to_owned() })?;
-        Ok(FlowDocument::new(name.clone(), &self.read_path(path)?, stamp))
+        Ok(FlowDocument::new(name.clone(), &self.read_named(name, path)?, stamp))
     }
 
     /// Describes one flow.
@@ -194,7 +194,11 @@ impl Flows {
     /// Reads and verifies a flow.
     pub(crate) fn load(&self, reference: &FlowReference) -> Result<(PathBuf, Package), FlowError> {
         let path = self.path_of(reference);
-        match (self.read_path(&path), reference) {
+        let read = match reference {
+            FlowReference::Name(name) => self.read_named(name, &path),
+            FlowReference::Path(path) => self.read_path(path),
+        };
+        match (read, reference) {
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Name(name)) => Err(self.no_flow(name)),
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Path(_)) => {
                 Err(FlowError::NoFile { path })
@@ -208,6 +212,16 @@ impl Flows {
         match reference {
             FlowReference::Path(path) => path.clone(),
             FlowReference::Name(name) => self.file(name),
+        }
+    }
+
+    /// Reads the file that is kept under a name: what a person names is what runs, so it has to be its own name.
+    fn read_named(&self, kept: &FlowName, path: &Path) -> Result<Package, FlowError> {
+        let package = self.read_path(path)?;
+        let name = &package.frontmatter.name;
+        match name == kept {
+            true => Ok(package),
+            false => Err(FlowError::OtherName { kept: kept.clone(), name: name.clone() }),
         }
     }
 

@@ -11,17 +11,22 @@
 //! in it is believed. It protects against damage and careless edits. It does not protect against someone who
 //! edits the file on purpose and writes a new digest; that is what signatures and blessings are for, which cover
 //! the digest. The same input always makes the same bytes.
+//!
+//! What a person reads is what runs: a file has exactly the sections of its form, frontmatter and plan are canonical
+//! (so no reader sees another one of two equal keys), and the code of a plan or a script is a known template. A file
+//! that is otherwise is refused here, and so in every view.
 
 use std::sync::Arc;
 
 use rote_plan::Plan;
 use rote_runtime::{
     FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
-    is_code_with_rote_sections, strip_rote_sections,
+    rote_section_names, strip_rote_sections,
 };
 use rote_types::{Sha256Digest, canonical_json, sha256, sha256_split};
 use serde_json::Value;
 
+use crate::template::Code;
 use crate::{FlowError, Form, Frontmatter};
 
 /// Custom section of the digest.
@@ -31,13 +36,6 @@ pub const MAX_FLOW_BYTES: usize = 64 << 20;
 
 /// Custom section of a script's source map.
 pub const SOURCE_MAP_SECTION: &str = "rote:sourcemap";
-
-/// The plan template (`cargo xtask guests` builds it from `flows/_plan`), and what its lock file says of it.
-static PLAN_TEMPLATE: &[u8] = include_bytes!("../../../flows/_plan/plan.wasm");
-static PLAN_LOCK: &str = include_str!("../../../flows/_plan/guest.lock.json");
-/// The script template (from `flows/_js`), and the same.
-static SCRIPT_TEMPLATE: &[u8] = include_bytes!("../../../flows/_js/js.wasm");
-static SCRIPT_LOCK: &str = include_str!("../../../flows/_js/guest.lock.json");
 
 /// What a flow does, by form.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,6 +60,7 @@ pub struct Package {
     pub frontmatter: Frontmatter,
     /// What it does.
     pub content: Content,
+    code: Code,
     bytes: Vec<u8>,
     digest: Sha256Digest,
 }
@@ -75,7 +74,7 @@ impl Package {
         plan.validate().map_err(|error| malformed("plan", &error))?;
         let payload = canonical_json(&plan).map_err(|error| malformed("plan", &error))?;
         Plan::parse(&payload).map_err(|error| malformed("plan", &error))?;
-        Self::assemble(PLAN_TEMPLATE, frontmatter, Content::Plan(plan), Some(&payload))
+        Self::assemble(&[], frontmatter, Content::Plan(plan), Some(&payload))
     }
 
     /// Makes the file of a script flow.
@@ -84,7 +83,7 @@ impl Package {
     /// The frontmatter is invalid, or something is too large.
     pub fn of_script(frontmatter: Frontmatter, code: String, map: String) -> Result<Self, FlowError> {
         let payload = code.clone().into_bytes();
-        Self::assemble(SCRIPT_TEMPLATE, frontmatter, Content::Script { code, map }, Some(&payload))
+        Self::assemble(&[], frontmatter, Content::Script { code, map }, Some(&payload))
     }
 
     /// Makes the file of a flow that is a component of its own.
@@ -116,7 +115,9 @@ impl Package {
         frontmatter.form = content.form();
         let header = canonical_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
-        let mut bytes = strip_rote_sections(component)?;
+        let form = frontmatter.form;
+        let mut bytes = strip_rote_sections(form.template().map_or(component, |(template, _)| template))?;
+        let code = Code::of(&bytes, form)?;
         append_section(&mut bytes, FRONTMATTER_SECTION, &header)?;
         if let Some(payload) = payload {
             append_section(&mut bytes, PAYLOAD_SECTION, payload)?;
@@ -130,14 +131,15 @@ impl Package {
             return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
         }
         let digest = sha256(&bytes);
-        Ok(Self { frontmatter, content, bytes, digest })
+        Ok(Self { frontmatter, content, code, bytes, digest })
     }
 
     /// Reads a file and verifies it.
     ///
     /// # Errors
     /// [`FlowError::NotAFlow`] when it is something else, [`FlowError::Tampered`] when its digest does not match,
-    /// [`FlowError::Malformed`] when a section is.
+    /// [`FlowError::Malformed`] when a section is, [`FlowError::OtherTemplate`] when it claims to be a plan or a
+    /// script and brings other code.
     pub fn read(bytes: Vec<u8>) -> Result<Self, FlowError> {
         if bytes.len() > MAX_FLOW_BYTES {
             return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
@@ -150,15 +152,19 @@ impl Package {
         let text = |name: &'static str| {
             std::str::from_utf8(section(name)?).map(str::to_owned).map_err(|error| malformed(name, &error))
         };
-        let frontmatter = Frontmatter::parse(section(FRONTMATTER_SECTION)?)?;
-        let content = match frontmatter.form {
+        let frontmatter = Frontmatter::parse(canonical("frontmatter", section(FRONTMATTER_SECTION)?)?)?;
+        let form = frontmatter.form;
+        check_sections(&bytes, form)?;
+        let code = Code::of(&bytes, form)?;
+        let content = match form {
             Form::Plan => {
-                Content::Plan(Plan::parse(section(PAYLOAD_SECTION)?).map_err(|error| malformed("plan", &error))?)
+                let plan = canonical("plan", section(PAYLOAD_SECTION)?)?;
+                Content::Plan(Plan::parse(plan).map_err(|error| malformed("plan", &error))?)
             }
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
-        Ok(Self { frontmatter, content, bytes, digest })
+        Ok(Self { frontmatter, content, code, bytes, digest })
     }
 
     /// Checks and compiles the flow's component, or fetches what was compiled before.
@@ -166,12 +172,21 @@ impl Package {
     /// # Errors
     /// See [`LoadError`]; most often a component of another world.
     pub(crate) fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
-        match self.content.form().known_template() {
-            Some((template, digest)) if is_code_with_rote_sections(&self.bytes, template)? => {
-                runtime.prepare_known(World::Flow, template, digest)
-            }
-            _ => runtime.prepare(World::Flow, &self.bytes),
+        match self.code {
+            Code::Template(template, digest) => runtime.prepare_known(World::Flow, template, digest),
+            Code::Older(_) | Code::Own => runtime.prepare(World::Flow, &self.bytes),
         }
+    }
+
+    /// The version of rote whose older template the flow was made with.
+    pub(crate) fn older_template(&self) -> Option<&'static str> {
+        if let Code::Older(rote) = self.code { Some(rote) } else { None }
+    }
+
+    /// The same flow as if an older template ran it, of which there are no bytes to test with.
+    #[cfg(test)]
+    pub(crate) fn with_older_template(self, rote: &'static str) -> Self {
+        Self { code: Code::Older(rote), ..self }
     }
 
     /// Returns the plan of a plan flow.
@@ -204,25 +219,6 @@ impl Package {
     }
 }
 
-impl Form {
-    /// The component that runs payloads of this form; none for a component of its own.
-    pub(crate) fn template(self) -> Option<&'static [u8]> {
-        match self {
-            Self::Plan => Some(PLAN_TEMPLATE),
-            Self::Script => Some(SCRIPT_TEMPLATE),
-            Self::Component => None,
-        }
-    }
-
-    /// The same with the digest in its lock file, which a test holds against the file.
-    fn known_template(self) -> Option<(&'static [u8], Sha256Digest)> {
-        let lock = if self == Self::Script { SCRIPT_LOCK } else { PLAN_LOCK };
-        let lock: Value = serde_json::from_str(lock).ok()?;
-        let digest = format!("sha256:{}", lock.get("sha256")?.as_str()?).parse().ok()?;
-        Some((self.template()?, digest))
-    }
-}
-
 impl Content {
     /// Its form.
     #[must_use]
@@ -232,6 +228,31 @@ impl Content {
             Self::Script { .. } => Form::Script,
             Self::Component => Form::Component,
         }
+    }
+}
+
+/// Refuses a file whose sections are not exactly those of its form, in their order: one that nobody shows could be
+/// what the code reads.
+fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
+    let expected: &[&str] = match form {
+        Form::Plan => &[FRONTMATTER_SECTION, PAYLOAD_SECTION, DIGEST_SECTION],
+        Form::Script => &[FRONTMATTER_SECTION, PAYLOAD_SECTION, SOURCE_MAP_SECTION, DIGEST_SECTION],
+        Form::Component => &[FRONTMATTER_SECTION, DIGEST_SECTION],
+    };
+    let found = rote_section_names(bytes)?;
+    if found == expected {
+        return Ok(());
+    }
+    let message = format!("a {} has {}; it has {}", form.as_str(), expected.join(", "), found.join(", "));
+    Err(FlowError::Malformed { what: "sections", message })
+}
+
+/// Refuses JSON that is not written as RFC 8785 says.
+fn canonical<'a>(what: &'static str, text: &'a [u8]) -> Result<&'a [u8], FlowError> {
+    let value: Value = serde_json::from_slice(text).map_err(|error| malformed(what, &error))?;
+    match canonical_json(&value).is_ok_and(|canonical| canonical == text) {
+        true => Ok(text),
+        false => Err(malformed(what, &"it is not canonical JSON (RFC 8785), as rote writes it")),
     }
 }
 

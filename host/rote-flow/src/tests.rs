@@ -9,3 +9,4 @@ mod run;
 mod schema;
 mod search;
 pub(crate) mod support;
+mod trojan;

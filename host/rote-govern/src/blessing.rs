@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
-use globset::{Glob, GlobMatcher};
+use globset::{GlobBuilder, GlobMatcher};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
 use rote_types::{AdapterId, Fingerprint, FlowName, Sha256Digest, canonical_json};
@@ -75,7 +75,7 @@ pub struct Constraint {
     /// One of these values.
     #[serde(default, rename = "enum", skip_serializing_if = "Option::is_none")]
     pub one_of: Option<Vec<Value>>,
-    /// A text that this glob matches; `*` stays within a `/` segment.
+    /// A text that this glob matches: `*`, `?` and `[…]` stay within a `/` segment, `**` as a whole segment crosses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub glob: Option<String>,
     /// A number of at least this.
@@ -179,12 +179,43 @@ impl Permissions {
         for (index, tool) in self.tools.iter().enumerate() {
             for (name, constraint) in &tool.args_constraints {
                 let Some(glob) = &constraint.glob else { continue };
-                let glob = Glob::new(glob).map_err(|error| BlessingError::Malformed { message: error.to_string() })?;
-                matchers.insert((index, name.clone()), glob.compile_matcher());
+                matchers.insert((index, name.clone()), matcher(glob)?);
             }
         }
         Ok(matchers)
     }
+}
+
+/// Compiles the glob of a constraint.
+fn matcher(text: &str) -> Result<GlobMatcher, BlessingError> {
+    let build = |glob: &str| GlobBuilder::new(glob).literal_separator(true).build();
+    let refused = |message: String| BlessingError::Malformed { message };
+    let glob = build(text).map_err(|error| refused(error.to_string()))?.compile_matcher();
+    // `literal_separator` keeps `*` and `?` within a segment, and no class.
+    let crosses = |class: &&str| build(class).is_ok_and(|class| class.compile_matcher().is_match("/"));
+    match classes(text).into_iter().find(crosses) {
+        Some(class) => Err(refused(format!("glob `{text}`: `{class}` would match `/` too"))),
+        None => Ok(glob),
+    }
+}
+
+/// The classes of a glob that parses, such as `[a-z]`.
+fn classes(glob: &str) -> Vec<&str> {
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(offset) = glob[at..].find(['\\', '[']) {
+        let start = at + offset;
+        if glob[start..].starts_with('\\') {
+            at = start + 1 + glob[start + 1..].chars().next().map_or(0, char::len_utf8);
+            continue;
+        }
+        // A `]` that stands first, also after `!` or `^`, is one of the characters.
+        let inner = start + 1 + usize::from(glob[start + 1..].starts_with(['!', '^']));
+        let inner = inner + usize::from(glob[inner..].starts_with(']'));
+        let Some(end) = glob[inner..].find(']') else { break };
+        at = inner + end + 1;
+        found.push(&glob[start..at]);
+    }
+    found
 }
 
 /// A verified blessing for one run, which counts the calls.
@@ -339,5 +370,37 @@ mod tests {
         let take = || blessing.take(&shop, "orders_cancel", &fingerprint(), &json!({"id": 3, "owner": "acme-1"}));
         assert_eq!([take(), take(), take()], [true, true, false]);
         assert!(!permits(json!({"id": 3, "owner": "acme-1"})));
+    }
+
+    fn with_glob(glob: &str) -> Result<Blessing, BlessingError> {
+        let mut permissions = signed();
+        permissions.tools[0].max_calls = None;
+        permissions.tools[0].args_constraints =
+            BTreeMap::from([("owner".to_owned(), Constraint { glob: Some(glob.to_owned()), ..Constraint::default() })]);
+        Blessing::new(permissions)
+    }
+
+    #[test]
+    fn a_glob_stays_within_a_segment_unless_it_says_so() {
+        let shop: AdapterId = "shop".parse().unwrap();
+        let matches = |glob: &str, text: &str| {
+            with_glob(glob).unwrap().permits(&shop, "orders_cancel", &fingerprint(), &json!({"owner": text}))
+        };
+        assert!(matches("tmp-*", "tmp-1") && matches("tmp-?", "tmp-1") && matches("tmp-[0-9]", "tmp-1"));
+        assert!(matches("a/*/c", "a/b/c") && matches(r"a\[b", "a[b"));
+        for glob in ["tmp-*", "tmp-*prod", "tmp-?prod", "tmp-**", "*", "tmp-1?prod"] {
+            assert!(!matches(glob, "tmp-1/prod") && !matches(glob, "tmp-/prod"), "{glob}");
+        }
+        assert!(matches("tmp/**", "tmp/1/prod") && matches("**/prod", "tmp/1/prod"));
+        assert!(!matches("tmp/**", "tmp-1/prod"));
+    }
+
+    #[test]
+    fn a_class_that_crosses_a_segment_is_refused() {
+        for glob in ["tmp[!a]prod", "tmp[^a]prod", "tmp[+-9]prod", "tmp[/]prod", "tmp[]/]prod", "[a][!b]"] {
+            let error = with_glob(glob).map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains("would match `/` too"), "{glob}: {error}");
+        }
+        assert!(with_glob("tmp[a").is_err());
     }
 }

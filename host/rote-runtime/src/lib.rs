@@ -35,7 +35,7 @@ pub use runtime::{Runtime, RuntimeParts};
 pub use sandbox::{Prepared, Sandbox, check};
 pub use sections::{
     FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, is_code_with_rote_sections,
-    strip_rote_sections,
+    rote_section_names, strip_rote_sections,
 };
 pub use tape::{NoObserver, NoTape, Observer, StepState, Tape};
 pub use tools::{Reserved, ToolHost};

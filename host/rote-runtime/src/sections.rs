@@ -60,6 +60,15 @@ pub fn is_code_with_rote_sections(component: &[u8], code: &[u8]) -> Result<bool,
     Ok(component.starts_with(code) && sections(component)?.iter().all(in_its_place))
 }
 
+/// Returns the names of the `rote:*` custom sections, in the order in which they stand.
+///
+/// # Errors
+/// [`LoadError`] when the bytes are no component or are cut off.
+pub fn rote_section_names(component: &[u8]) -> Result<Vec<&str>, LoadError> {
+    let rote = sections(component)?.into_iter().filter(Section::is_rote);
+    Ok(rote.filter_map(|section| section.custom_name).collect())
+}
+
 /// Whether the component carries any `rote:*` custom section.
 pub(crate) fn has_rote_sections(component: &[u8]) -> Result<bool, LoadError> {
     Ok(sections(component)?.iter().any(Section::is_rote))
@@ -176,6 +185,7 @@ mod tests {
         assert_eq!(custom_section(&component, FRONTMATTER_SECTION).unwrap(), Some(&b"{}"[..]));
         assert_eq!(custom_section(&plain, PAYLOAD_SECTION).unwrap(), None);
         assert_eq!(strip_rote_sections(&component).unwrap(), plain);
+        assert_eq!(rote_section_names(&component).unwrap(), [PAYLOAD_SECTION, FRONTMATTER_SECTION]);
         assert!(has_rote_sections(&component).unwrap() && !has_rote_sections(&plain).unwrap());
     }
 

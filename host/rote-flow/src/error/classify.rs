@@ -6,6 +6,7 @@ use rote_types::{Classify, CommandLine, ErrorKind, command};
 use serde_json::{Value, json};
 
 use super::{FlowError, MAKE_A_FLOW};
+use crate::Form;
 
 impl Classify for FlowError {
     fn kind(&self) -> ErrorKind {
@@ -30,6 +31,8 @@ impl Classify for FlowError {
             | Self::IsReleased { .. }
             | Self::NotAFlow { .. }
             | Self::Tampered
+            | Self::OtherTemplate { .. }
+            | Self::OtherName { .. }
             | Self::Malformed { .. }
             | Self::InDoubt { .. }
             | Self::NotARun { .. }
@@ -80,9 +83,13 @@ impl Classify for FlowError {
                 let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));
                 names.fold(of_flow("rote run", flow), CommandLine::blank).into()
             }
-            Self::Tampered | Self::NotAFlow { .. } | Self::Malformed { .. } | Self::Exists { .. } => {
-                MAKE_A_FLOW.to_owned()
-            }
+            Self::OtherTemplate { form: Form::Script, .. } => "rote flow build <sources>".to_owned(),
+            Self::OtherName { kept, .. } => format!("rote flow remove {kept}"),
+            Self::Tampered
+            | Self::OtherTemplate { .. }
+            | Self::NotAFlow { .. }
+            | Self::Malformed { .. }
+            | Self::Exists { .. } => MAKE_A_FLOW.to_owned(),
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
             Self::Stopped { source, workspace, .. } => match source.hint() {
                 // `@N` is a response of the run.
@@ -150,6 +157,8 @@ impl Classify for FlowError {
             Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),
             Self::NestedFlow { .. } => Some(json!({ "rule": "frontmatter.flows" })),
             Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
+            Self::OtherTemplate { form, code } => Some(json!({ "form": form, "code": code })),
+            Self::OtherName { kept, name } => Some(json!({ "kept": kept, "name": name })),
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
             Self::File { source, .. } => source.details(),

@@ -1,7 +1,6 @@
-//! What can be said from the component itself: its world, its imports, whether it is the template it claims to be.
+//! What can be said from the component itself: its world, its imports, whether its template is this rote's.
 
-use rote_runtime::{LoadError, Runtime, World, imported_interfaces, strip_rote_sections};
-use rote_types::sha256;
+use rote_runtime::{LoadError, Runtime, World, imported_interfaces};
 
 use super::finding::{Finding, Findings, Position};
 use crate::{FlowError, Form, Package};
@@ -35,7 +34,7 @@ pub(super) fn lint(runtime: &Runtime, package: &Package, findings: &mut Findings
         Err(error @ LoadError::Engine { .. }) => return Err(error.into()),
         Err(error) => findings.push(mismatch(&error)),
     }
-    lint_template(package, findings)?;
+    lint_template(package, findings);
     if package.frontmatter.form == Form::Component {
         lint_imports(package, &imports, findings);
     }
@@ -57,16 +56,14 @@ fn other_version(imports: &[String]) -> Option<(&str, &'static str)> {
     })
 }
 
-/// The code of a plan or a script is the template's, to the byte; anything else only claims to be one.
-fn lint_template(package: &Package, findings: &mut Findings) -> Result<(), FlowError> {
-    let Some(template) = package.frontmatter.form.template() else { return Ok(()) };
-    if sha256(&strip_rote_sections(package.bytes())?) != sha256(&strip_rote_sections(template)?) {
-        let what = if package.frontmatter.form == Form::Plan { "plan" } else { "script" };
-        let message = format!("it says that it is a {what}, and its code is not the {what} template of this rote");
+/// A plan or a script that another version of the template runs.
+fn lint_template(package: &Package, findings: &mut Findings) {
+    if let Some(rote) = package.older_template() {
+        let form = package.frontmatter.form.as_str();
+        let message = format!("its code is the {form} template of rote {rote}, which is not this rote's");
         let finding = Finding::warning("TEMPLATE_OTHER", Position::Component, message);
         findings.push(finding.edit("make the flow again with this rote"));
     }
-    Ok(())
 }
 
 /// A component of its own imports what it uses and nothing else: its build leaves out what no code reaches.

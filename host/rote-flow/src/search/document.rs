@@ -15,7 +15,7 @@ use crate::{FlowKind, FlowStatus, Form, Package};
 pub struct Stamp {
     /// Its size in bytes.
     pub bytes: u64,
-    /// When it was last changed: seconds since 1970.
+    /// When the file system last changed it, which nobody can set as the time of the contents: seconds since 1970.
     pub seconds: i64,
     /// And nanoseconds of that second.
     pub nanoseconds: i64,
@@ -28,7 +28,7 @@ impl Stamp {
     #[must_use]
     pub fn of(path: &Path) -> Option<Self> {
         let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let (seconds, nanoseconds) = (metadata.mtime(), metadata.mtime_nsec());
+        let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
         Some(Self { bytes: metadata.len(), seconds, nanoseconds, inode: metadata.ino() })
     }
 }

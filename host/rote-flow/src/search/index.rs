@@ -106,7 +106,7 @@ impl Fields {
         let status = builder.add_text_field("status", STRING);
         let weights = [("name", 3.0), ("tags", 2.0), ("description", 1.0), ("parameters", 0.5), ("calls", 0.5)];
         let searched = weights.map(|(name, weight)| (builder.add_text_field(name, text.clone()), name, weight));
-        let document = builder.add_text_field("document_2", STORED);
+        let document = builder.add_text_field("document_3", STORED);
         Self { schema: builder.build(), key, status, searched, document }
     }
 

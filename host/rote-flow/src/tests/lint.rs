@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, read_capped, write_durable};
 use rote_plan::Plan;
-use rote_runtime::{FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, strip_rote_sections};
-use rote_types::{canonical_json, sha256};
+use rote_runtime::strip_rote_sections;
+use rote_types::sha256;
 use serde_json::{Value, json};
 
 use super::support::{Fixture, SHOP, id};
-use crate::{
-    Content, DIGEST_SECTION, FlowKind, FlowPin, FlowReference, Frontmatter, LINT_CODES, LintOptions, Package, Severity,
-};
+use crate::{Content, FlowKind, FlowPin, FlowReference, Frontmatter, LINT_CODES, LintOptions, Package, Severity};
 
 /// A flow that lists the orders of an owner, makes one, and returns a price: two reads, one write.
 async fn made(fixture: &Fixture) -> Package {
@@ -225,16 +223,9 @@ async fn a_component_is_judged_by_what_it_imports() {
 }
 
 #[tokio::test]
-async fn a_plan_that_brings_its_own_code_is_no_plan() {
+async fn a_plan_of_an_older_template_is_named() {
     let fixture = Fixture::new();
-    let package = made(&fixture).await;
-    let mut bytes = strip_rote_sections(package.bytes()).unwrap();
-    append_section(&mut bytes, "producers", b"someone else").unwrap();
-    append_section(&mut bytes, FRONTMATTER_SECTION, &canonical_json(&package.frontmatter).unwrap()).unwrap();
-    append_section(&mut bytes, PAYLOAD_SECTION, package.payload().unwrap()).unwrap();
-    let digest = sha256(&bytes).to_string();
-    append_section(&mut bytes, DIGEST_SECTION, digest.as_bytes()).unwrap();
-    let package = Package::read(bytes).unwrap();
+    let package = made(&fixture).await.with_older_template("0.0.9");
     assert!(seen(&fixture, &package).contains(&"warning TEMPLATE_OTHER component".to_owned()));
 }
 

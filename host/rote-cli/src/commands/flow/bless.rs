@@ -24,7 +24,8 @@ pub struct Bless {
     /// Most calls of each tool in one run
     #[arg(long, value_name = "N")]
     max_calls: Option<u32>,
-    /// What arguments must be, as JSON: {"adapter/tool": {"argument": {"enum": ["a"]}}}; also glob, minimum, maximum
+    /// What arguments must be, as JSON: {"adapter/tool": {"argument": {"enum": ["a"]}}}; also glob (`*` stays
+    /// within a / segment, `**` crosses), minimum, maximum
     #[arg(long, value_name = "JSON")]
     constrain: Option<String>,
     /// How many days it holds [default: until it is taken back]

@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::{FlowInfo, Frontmatter};
+use rote_app::{FlowInfo, Form, Frontmatter};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -38,6 +38,7 @@ fn text(detail: &FlowInfo) -> String {
         .collect();
     let baseline = front.baseline;
     let rows = [
+        ("made as", made_as(detail)),
         ("takes", if detail.expected.is_empty() { "nothing".to_owned() } else { detail.expected.join(", ") }),
         ("adapters", adapters.join(", ")),
         ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
@@ -56,6 +57,15 @@ fn text(detail: &FlowInfo) -> String {
         format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
     }));
     lines.join("\n")
+}
+
+/// What runs, and whether it can be read.
+fn made_as(detail: &FlowInfo) -> String {
+    match (&detail.plan, detail.frontmatter.form) {
+        (Some(plan), _) => format!("plan of {}", plural(plan.steps.len(), "step")),
+        (None, Form::Component) => "component: only its pins and permissions say what it can do".to_owned(),
+        (None, form) => format!("{}: `rote decompile` shows what runs", form.as_str()),
+    }
 }
 
 fn made_from(front: &Frontmatter) -> String {

@@ -1,0 +1,213 @@
+//! Files that show one thing and would run another, made by somebody who also writes the digest anew.
+
+use rote_home::{FileMode, write_durable};
+use rote_runtime::{FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, strip_rote_sections};
+use rote_types::{Classify, ErrorKind, canonical_json, sha256};
+use serde_json::{Value, json};
+
+use super::package::package;
+use super::support::Fixture;
+use crate::{
+    BlessRequest, DIGEST_SECTION, FlowError, FlowReference, Form, Frontmatter, LintOptions, Package, SOURCE_MAP_SECTION,
+};
+
+/// The sections of a file before its digest.
+type Sections<'a> = Vec<(&'a str, Vec<u8>)>;
+
+fn sealed(mut bytes: Vec<u8>, sections: &Sections<'_>) -> Vec<u8> {
+    for (name, contents) in sections {
+        append_section(&mut bytes, name, contents).unwrap();
+    }
+    let digest = sha256(&bytes).to_string();
+    append_section(&mut bytes, DIGEST_SECTION, digest.as_bytes()).unwrap();
+    bytes
+}
+
+fn code() -> Vec<u8> {
+    strip_rote_sections(package().bytes()).unwrap()
+}
+
+/// Code that is not a template: here the template with something behind it.
+fn other_code() -> Vec<u8> {
+    let mut code = code();
+    append_section(&mut code, "producers", b"someone else").unwrap();
+    code
+}
+
+fn header(form: Form) -> Vec<u8> {
+    canonical_json(&Frontmatter { form, ..package().frontmatter }).unwrap()
+}
+
+fn plan() -> Vec<u8> {
+    package().payload().unwrap().to_vec()
+}
+
+fn refusal(bytes: Vec<u8>) -> FlowError {
+    Package::read(bytes).unwrap_err()
+}
+
+#[test]
+fn a_file_made_here_is_the_one_that_rote_makes() {
+    let sections = vec![(FRONTMATTER_SECTION, header(Form::Plan)), (PAYLOAD_SECTION, plan())];
+    assert_eq!(sealed(code(), &sections), package().bytes());
+}
+
+#[test]
+fn a_plan_or_a_script_with_other_code_is_refused_by_the_digest_of_the_code() {
+    let map = br#"{"version":3,"sources":[],"mappings":""}"#.to_vec();
+    let plan = vec![(FRONTMATTER_SECTION, header(Form::Plan)), (PAYLOAD_SECTION, plan())];
+    let script = vec![
+        (FRONTMATTER_SECTION, header(Form::Script)),
+        (PAYLOAD_SECTION, b"({})".to_vec()),
+        (SOURCE_MAP_SECTION, map),
+    ];
+    for (form, sections) in [("plan", &plan), ("script", &script)] {
+        let error = refusal(sealed(other_code(), sections));
+        assert_eq!(error.kind(), ErrorKind::Conflict);
+        let text = error.to_string();
+        assert!(text.contains(&format!("says that it is a {form}")), "{text}");
+        assert!(text.contains(&sha256(&other_code()).to_string()), "{text}");
+    }
+    // The plan template does not run scripts.
+    assert!(matches!(refusal(sealed(code(), &script)), FlowError::OtherTemplate { form: Form::Script, .. }));
+    // The same code under its own name is a component, whatever it shows.
+    let own = Package::read(sealed(other_code(), &vec![(FRONTMATTER_SECTION, header(Form::Component))])).unwrap();
+    assert_eq!((own.frontmatter.form, own.plan()), (Form::Component, None));
+}
+
+#[test]
+fn a_file_has_the_sections_of_its_form_once_and_no_other() {
+    let front = || (FRONTMATTER_SECTION, header(Form::Plan));
+    let payload = || (PAYLOAD_SECTION, plan());
+    let component = || (FRONTMATTER_SECTION, header(Form::Component));
+    for sections in [
+        vec![front(), payload(), payload()],
+        vec![front(), front(), payload()],
+        vec![payload(), front()],
+        vec![front(), payload(), ("rote:extra", b"{}".to_vec())],
+        vec![front(), payload(), (SOURCE_MAP_SECTION, b"{}".to_vec())],
+        vec![front(), payload(), (DIGEST_SECTION, b"sha256:0".to_vec())],
+        vec![front()],
+        vec![component(), payload()],
+    ] {
+        let error = refusal(sealed(code(), &sections));
+        let names: Vec<&str> = sections.iter().map(|(name, _)| *name).collect();
+        assert!(
+            matches!(error, FlowError::Malformed { what: "sections", .. } | FlowError::Load(_)),
+            "{names:?}: {error}"
+        );
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{names:?}");
+    }
+}
+
+#[test]
+fn json_that_two_readers_read_differently_is_refused() {
+    let doubled = |text: &[u8], more: &str| {
+        let text = String::from_utf8(text.to_vec()).unwrap();
+        format!("{{{more},{}", &text[1..]).into_bytes()
+    };
+    let front = doubled(&header(Form::Plan), r#""parameters":{"type":"object"}"#);
+    let error = refusal(sealed(code(), &vec![(FRONTMATTER_SECTION, front), (PAYLOAD_SECTION, plan())]));
+    assert!(matches!(error, FlowError::Malformed { what: "frontmatter", .. }), "{error}");
+    let plan = doubled(&plan(), r#""result":{"other":true}"#);
+    let error = refusal(sealed(code(), &vec![(FRONTMATTER_SECTION, header(Form::Plan)), (PAYLOAD_SECTION, plan)]));
+    assert!(matches!(error, FlowError::Malformed { what: "plan", .. }), "{error}");
+}
+
+/// The flow `report` of the fixture, which pins a DELETE, with other code in its file.
+async fn trojan(fixture: &Fixture) -> FlowReference {
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let (_, package) = fixture.flows.load(&FlowReference::Path(made.path.clone())).unwrap();
+    let sections = vec![
+        (FRONTMATTER_SECTION, canonical_json(&package.frontmatter).unwrap()),
+        (PAYLOAD_SECTION, package.payload().unwrap().to_vec()),
+    ];
+    write_durable(&made.path, &sealed(other_code(), &sections), FileMode::Private).unwrap();
+    FlowReference::parse("report").unwrap()
+}
+
+#[tokio::test]
+async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
+    let fixture = Fixture::new();
+    let flow = trojan(&fixture).await;
+    let sent = fixture.shop.log().len();
+    let flows = &fixture.flows;
+    let bless = BlessRequest {
+        flow: "report".parse().unwrap(),
+        max_calls: None,
+        constraints: std::collections::BTreeMap::new(),
+        lifetime: None,
+        by: "ann".to_owned(),
+    };
+    let request = fixture.run_request(&[]);
+    let errors = [
+        ("info", flows.info(&flow).unwrap_err()),
+        ("decompile", flows.decompile(&flow).unwrap_err()),
+        ("validate", flows.validate(&flow).unwrap_err()),
+        ("lint", flows.lint_reference(&flow, LintOptions::default()).await.unwrap_err()),
+        ("bless", flows.bless(&bless).unwrap_err()),
+        ("release", flows.release(&"report".parse().unwrap(), true).await.unwrap_err()),
+        ("dry run", flows.dry_run(&request).await.unwrap_err()),
+        ("run", fixture.run(&request).await.unwrap_err()),
+    ];
+    for (view, error) in errors {
+        let FlowError::File { source, .. } = &error else { panic!("{view}: {error}") };
+        assert!(matches!(**source, FlowError::OtherTemplate { form: Form::Plan, .. }), "{view}: {source}");
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{view}");
+    }
+    let entry = &flows.list().unwrap()[0];
+    assert_eq!((entry.form, entry.steps), (None, None));
+    assert!(entry.problem.as_deref().unwrap().contains("its code `sha256:"), "{entry:?}");
+    assert_eq!(fixture.shop.log().len(), sent);
+}
+
+#[tokio::test]
+async fn a_flow_is_read_again_when_its_file_was_changed_in_place_with_its_old_time() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    fixture.flows.rebuild_index().unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&made.path).unwrap();
+    let before = file.metadata().unwrap().modified().unwrap();
+    let length = file.metadata().unwrap().len();
+    std::os::unix::fs::FileExt::write_all_at(&file, b"\0", length - 1).unwrap();
+    file.set_modified(before).unwrap();
+    assert!(fixture.flows.list().unwrap()[0].problem.is_some());
+}
+
+#[tokio::test]
+async fn a_flow_that_is_kept_under_another_name_is_refused_by_name() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let folder = fixture.home.flow_dir(&"harmless".parse().unwrap());
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(&made.path, folder.join("flow.wasm")).unwrap();
+    let error = fixture.flows.info(&FlowReference::parse("harmless").unwrap()).unwrap_err();
+    assert_eq!(error.to_string(), "the flow that is kept as `harmless` calls itself `report`");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let entries = fixture.flows.list().unwrap();
+    let problems: Vec<bool> = entries.iter().map(|entry| entry.problem.is_some()).collect();
+    assert_eq!(problems, [true, false]);
+    // By its path it is what it says.
+    assert!(fixture.flows.info(&FlowReference::Path(folder.join("flow.wasm"))).is_ok());
+}
+
+#[tokio::test]
+async fn a_plan_is_decompiled_with_everything_that_decides_what_it_does() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 7})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let mut plan = serde_json::to_value(&made.plan).unwrap();
+    plan["steps"][0]["on_error"] = json!("continue");
+    plan["steps"][0]["for_each"] = json!([1, 2]);
+    plan["steps"][0]["max_concurrency"] = json!(3);
+    let package = Package::of_plan(made.frontmatter, serde_json::from_value::<rote_plan::Plan>(plan).unwrap()).unwrap();
+    write_durable(&made.path, package.bytes(), FileMode::Private).unwrap();
+    let text = fixture.flows.decompile(&FlowReference::parse("report").unwrap()).unwrap();
+    for line in ["  for each: [1,2]\n", "  at once: 3\n", "  on error: go on\n"] {
+        assert!(text.contains(line), "{text}");
+    }
+    assert_ne!(fixture.flows.dry_run(&fixture.run_request(&[])).await.unwrap().calls[0].arguments, Value::Null);
+}
