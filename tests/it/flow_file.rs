@@ -130,7 +130,20 @@ fn a_plan_with_other_code_is_refused_in_every_view() {
     let (home, server, flow) = flow();
     let code = wat::parse_str("(component)").unwrap();
     let trojan = forged(&flow, code);
-    check(&home, &server, &trojan, &expect![[r#""#]]);
+    check(
+        &home,
+        &server,
+        &trojan,
+        &expect![[r#"
+        $ rote run ./x.wasm project=beacon
+        --- stderr
+        error: cannot use flow file `[DIR]/work/x.wasm`
+          caused by: the flow says that it is a plan, and its code `[SIZE AND DIGEST]` is not a template that this rote knows: what it shows is not what would run
+
+        hint: rote flow template create --workspace <workspace> --name <name>
+        --- exit 10
+    "#]],
+    );
     home.file("x.wasm", &trojan);
     for words in [
         &["run", "./x.wasm", "project=beacon", "--dry-run"][..],
@@ -138,13 +151,14 @@ fn a_plan_with_other_code_is_refused_in_every_view() {
         &["flow", "validate", "./x.wasm"],
         &["flow", "lint", "./x.wasm"],
         &["decompile", "./x.wasm"],
-        &["flow", "health", "./x.wasm"],
         &["flow", "score", "./x.wasm"],
     ] {
         let run = home.rote(words);
         assert_eq!(run.code, 10, "{run}");
         assert!(run.stderr.contains("its code `sha256:") && run.stdout.is_empty(), "{run}");
     }
+    let health = home.rote(&["flow", "health", "./x.wasm"]);
+    assert!(health.code == 1 && health.stdout.contains("its code `sha256:"), "{health}");
     // In the place of the flow it is not blessed, listed as a plan, or found.
     std::fs::write(home.home().join("flows/greet/flow.wasm"), &trojan).unwrap();
     let run = home.rote(&["flow", "bless", "greet", "--yes"]);

@@ -19,6 +19,7 @@ mod full_disk;
 mod killed;
 #[cfg(target_os = "linux")]
 mod killed_runs;
+mod nested;
 mod pasted;
 mod policy_plane;
 mod query;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rote_flow::{BlessRequest, Blessed, FlowStats, RunEnd};
 use rote_govern::Constraint;
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, Sha256Digest};
 
 use crate::error::name;
 use crate::{App, AppError};
@@ -15,6 +15,8 @@ use crate::{App, AppError};
 pub struct Bless {
     /// The flow.
     pub flow: String,
+    /// The digest of the file that the person was shown.
+    pub shown: Option<Sha256Digest>,
     /// Most calls of each tool in one run.
     pub max_calls: Option<u32>,
     /// Bounds on arguments as JSON: `{"adapter/tool": {"argument": {"enum": […]}}}`.
@@ -40,6 +42,7 @@ impl App {
         };
         let request = BlessRequest {
             flow: name(&wish.flow)?,
+            shown: wish.shown,
             max_calls: wish.max_calls,
             constraints,
             lifetime: wish.lifetime,

@@ -45,8 +45,8 @@ pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport};
 pub use rote_flow::{
-    Blessed, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, Form, Frontmatter,
-    PendingFlow, ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,
+    Blessed, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, FlowWrite, Form,
+    Frontmatter, PendingFlow, PinnedFlow, ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,
 };
 pub use rote_flow::{
     CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::{BlessedTool, Blessing, Constraint, Permissions};
+use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
 use rote_home::{Durability, FileMode, NewEvent, host_key, read_capped, remove_file, write_durable};
-use rote_types::FlowName;
+use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::{FlowError, FlowReference, Flows, Package};
+use crate::{FlowError, FlowReference, Flows, Frontmatter, Package};
 
 /// Purpose of the host key that signs blessings.
 const KEY: &str = "blessing";
@@ -24,6 +24,8 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct BlessRequest {
     /// The flow.
     pub flow: FlowName,
+    /// The digest of the file that the person was shown; another file is not blessed.
+    pub shown: Option<Sha256Digest>,
     /// Most calls of each tool in one run.
     pub max_calls: Option<u32>,
     /// What arguments must be, by `adapter/tool` and argument.
@@ -44,12 +46,17 @@ pub struct Blessed {
 }
 
 impl Flows {
-    /// Signs permissions for the writes in the flow's frontmatter.
+    /// Signs permissions for the writes in the flow's frontmatter, and in those of the flows that it runs.
     ///
     /// # Errors
-    /// [`FlowError::NothingToBless`], a constraint for a tool that the flow does not write with, or the files.
+    /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known,
+    /// [`FlowError::ChangedMeanwhile`] when another file was shown, a constraint for a tool that the flow does not
+    /// write with, or the files.
     pub fn bless(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
         let (_, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
+        if request.shown.is_some_and(|shown| shown != package.digest()) {
+            return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
+        }
         let now = self.parts.clock.now();
         let expires_at = request.lifetime.map(|lifetime| after(now, lifetime)).transpose()?;
         let tools = self.blessed_tools(&package, request)?;
@@ -98,22 +105,20 @@ impl Flows {
     }
 
     fn blessed_tools(&self, package: &Package, request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {
-        let frontmatter = &package.frontmatter;
-        let mut constraints = request.constraints.clone();
-        let mut tools = Vec::new();
-        for permission in &frontmatter.write_permissions {
-            let Some(pin) = frontmatter.adapters.get(&permission.adapter) else { continue };
-            tools.push(BlessedTool {
-                adapter: permission.adapter.clone(),
-                tool: permission.tool.clone(),
-                fingerprint: pin.fingerprint.clone(),
-                max_calls: request.max_calls,
-                args_constraints: constraints
-                    .remove(&format!("{}/{}", permission.adapter, permission.tool))
-                    .unwrap_or_default(),
-            });
+        let below = self.pinned_flows(package)?;
+        let mut tools = blessed(&package.frontmatter, None, request);
+        for inner in &below {
+            let flow = &inner.shown;
+            let Some((frontmatter, _)) = &inner.known else {
+                let reason = flow.problem.clone().unwrap_or_default();
+                let (flow, name) = (flow.pinned_by.clone(), flow.name.to_string());
+                return Err(FlowError::NestedFlow { flow, name, reason });
+            };
+            let by = BlessedFlow { name: flow.name.clone(), sha256: flow.sha256 };
+            tools.extend(blessed(frontmatter, Some(&by), request));
         }
-        if let Some(unknown) = constraints.keys().next() {
+        let written = |key: &&String| tools.iter().any(|one| **key == format!("{}/{}", one.adapter, one.tool));
+        if let Some(unknown) = request.constraints.keys().find(|key| !written(key)) {
             let message = format!("flow `{}` does not write with `{unknown}`", request.flow);
             return Err(FlowError::Usage { message });
         }
@@ -149,6 +154,23 @@ impl Flows {
     fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
         FlowError::Blessing { flow: flow.clone(), source }
     }
+}
+
+/// What one flow of a blessing may write with, itself or as a pinned one.
+fn blessed(frontmatter: &Frontmatter, by: Option<&BlessedFlow>, request: &BlessRequest) -> Vec<BlessedTool> {
+    let tool = |permission: &crate::WritePermission| {
+        let pin = frontmatter.adapters.get(&permission.adapter)?;
+        let key = format!("{}/{}", permission.adapter, permission.tool);
+        Some(BlessedTool {
+            adapter: permission.adapter.clone(),
+            tool: permission.tool.clone(),
+            by: by.cloned(),
+            fingerprint: pin.fingerprint.clone(),
+            max_calls: request.max_calls,
+            args_constraints: request.constraints.get(&key).cloned().unwrap_or_default(),
+        })
+    };
+    frontmatter.write_permissions.iter().filter_map(tool).collect()
 }
 
 fn after(now: Timestamp, lifetime: Duration) -> Result<Timestamp, FlowError> {

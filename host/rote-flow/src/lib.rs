@@ -23,6 +23,7 @@ mod lint;
 mod package;
 mod parameter;
 mod pending;
+mod pinned;
 mod recording;
 mod release;
 mod remove;
@@ -60,6 +61,7 @@ pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Position, Seve
 pub use package::{Content, DIGEST_SECTION, MAX_FLOW_BYTES, Package, SOURCE_MAP_SECTION};
 pub use parameter::ParameterInput;
 pub use pending::PendingFlow;
+pub use pinned::{FlowWrite, PinnedFlow};
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::Released;
 pub use repin::{Repin, Repinned};

@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use crate::run::ToolSource;
 use crate::search::{FlowDocument, Stamp};
-use crate::{FlowError, FlowStatus, Form, Frontmatter, MAX_FLOW_BYTES, Package, Surface};
+use crate::{FlowError, FlowStatus, FlowWrite, Form, Frontmatter, MAX_FLOW_BYTES, Package, PinnedFlow, Surface};
 
 /// The file of a flow in its folder.
 const FILE: &str = "flow.wasm";
@@ -121,6 +121,10 @@ pub struct FlowInfo {
     pub adapters: Value,
     /// What each parameter takes, one line each.
     pub expected: Vec<String>,
+    /// The flows that it runs, and those that they run.
+    pub flows: Vec<PinnedFlow>,
+    /// What it may write, and what those may.
+    pub writes: Vec<FlowWrite>,
 }
 
 impl Flows {
@@ -172,7 +176,10 @@ impl Flows {
             };
             adapters.insert(id.to_string(), state.into());
         }
+        let below = self.pinned_flows(&package)?;
         Ok(FlowInfo {
+            writes: crate::pinned::writes(&package.frontmatter, &below),
+            flows: below.into_iter().map(|inner| inner.shown).collect(),
             path,
             bytes: package.bytes().len(),
             sha256: package.digest(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rote_home::Home;
-use rote_runtime::{FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
+use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
 use rote_types::{Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, WorkspaceName, canonical_json};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
@@ -65,7 +65,7 @@ impl Flows {
             tools: Arc::clone(&tools) as Arc<dyn ToolHost>,
             workspace,
             flow: Some(package.frontmatter.name.clone()),
-            limits: RunLimits::default(),
+            budget: Arc::new(Budget::new(RunLimits::default())),
             depth: 0,
             tape,
             observer: Arc::new(NoObserver),

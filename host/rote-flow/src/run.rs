@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use rote_gate::Preview;
 use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
-use rote_runtime::{FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost};
+use rote_runtime::{Budget, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
     AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
@@ -37,6 +37,7 @@ use crate::package::Content;
 use crate::recording::RunRecording;
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
 use begin::Begun;
+use nested::{Inherited, Nested};
 
 /// A wish to run a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,8 +132,12 @@ pub struct RunReport {
     pub summary: Vec<String>,
     /// What the flow logged.
     pub log: Vec<String>,
-    /// The calls, in the order of their numbers.
+    /// The calls, in the order of their numbers; those of nested runs are in their workspaces.
     pub steps: Vec<StepReport>,
+    /// Number of calls and nested runs, those of nested runs included.
+    pub calls: u32,
+    /// Number of calls that change something, those of nested runs included.
+    pub writes: u32,
     /// What a person should know, such as a blessing that no longer counts.
     pub notes: Vec<String>,
     /// Duration in milliseconds.
@@ -150,8 +155,8 @@ pub struct RunContext {
     pub confirm: Vec<String>,
     /// What the flow was blessed for.
     pub blessing: Option<Arc<Blessing>>,
-    /// Bounds.
-    pub limits: RunLimits,
+    /// What this run and those that it is nested in may use together.
+    pub budget: Arc<Budget>,
 }
 
 impl RunContext {
@@ -162,7 +167,7 @@ impl RunContext {
             frontmatter: Arc::new(frontmatter.clone()),
             confirm: Vec::new(),
             blessing: None,
-            limits: RunLimits::default(),
+            budget: Arc::new(Budget::new(RunLimits::default())),
         }
     }
 }
@@ -220,23 +225,26 @@ impl Flows {
     /// workspace that it names, and the hint goes on from there.
     pub async fn run(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, FlowError> {
         let begun = self.begin(request)?;
-        self.execute(request, begun, observer, 0).await
+        self.execute(request, begun, observer, None).await
     }
 
-    /// Runs what was begun. `depth` counts the runs that it is nested in.
+    /// Runs what was begun, with what it has from the run that it is nested in.
     pub(crate) async fn execute(
         &self,
         request: &RunRequest,
         begun: Begun,
         observer: Arc<dyn Observer>,
-        depth: u32,
+        inherited: Option<Inherited>,
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
         let Begun { package, path, parameters, workspace, tape, done } = begun;
         let prepared = package.prepare(&self.parts.runtime);
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
-        let (blessing, notes) = self.blessing_of_run(&package)?;
+        let (Inherited { depth, budget, blessing }, notes) = match inherited {
+            Some(inherited) => (inherited, Vec::new()),
+            None => self.own(request, &package)?,
+        };
         let payload = package.payload()?.to_vec();
         // The file's bytes go before the guest starts: a template alone is more than what a run needs.
         let running = Running::from(package);
@@ -246,9 +254,12 @@ impl Flows {
             frontmatter: Arc::clone(&frontmatter),
             confirm: request.confirm.clone(),
             blessing,
-            limits: request.limits,
+            budget: Arc::clone(&budget),
         };
-        let nested = nested::Nested::new(self.clone(), context.clone(), depth);
+        let nested = Nested::new(self.clone(), context.clone(), depth);
+        if request.resume.is_some() {
+            nested.note_earlier()?;
+        }
         let tools = Arc::new(resume::Resumed::new(self.parts.tools.open(context), nested, done));
         let run = FlowRun {
             payload,
@@ -256,7 +267,7 @@ impl Flows {
             tools: Arc::clone(&tools) as Arc<dyn ToolHost>,
             workspace: Arc::clone(&workspace),
             flow: Some(frontmatter.name.clone()),
-            limits: request.limits,
+            budget: Arc::clone(&budget),
             depth,
             tape: Arc::clone(&tape) as _,
             observer,
@@ -275,7 +286,15 @@ impl Flows {
         if let Some(path) = &request.record {
             RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path)?;
         }
-        result.map(|report| RunReport { notes, ..report })
+        let Used { calls, writes, .. } = budget.used();
+        result.map(|report| RunReport { notes, calls, writes, ..report })
+    }
+
+    /// What a run has that a person started, and what the person should know.
+    fn own(&self, request: &RunRequest, package: &Package) -> Result<(Inherited, Vec<String>), FlowError> {
+        let (blessing, notes) = self.blessing_of_run(package)?;
+        let budget = Arc::new(Budget::new(request.limits));
+        Ok((Inherited { depth: 0, budget, blessing }, notes))
     }
 
     /// Reads, verifies and checks a flow; returns it with its parameters, typed.
@@ -347,6 +366,8 @@ fn report(
         summary: outcome.summary,
         log: outcome.log.into_iter().map(line).collect(),
         steps,
+        calls: 0,
+        writes: 0,
         notes: Vec::new(),
         duration_ms,
     }

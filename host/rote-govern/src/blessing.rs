@@ -7,8 +7,7 @@
 //! never a `Deny`; what a constraint cannot judge does not satisfy it.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use globset::{GlobBuilder, GlobMatcher};
 use hmac::{Hmac, KeyInit, Mac};
@@ -58,14 +57,27 @@ pub struct BlessedTool {
     pub adapter: AdapterId,
     /// The tool.
     pub tool: String,
+    /// The flow that writes with it, when it is not the blessed flow but one that this one runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<BlessedFlow>,
     /// The adapter's surface when it was blessed.
     pub fingerprint: Fingerprint,
-    /// Most calls in one run; unbounded, when absent.
+    /// Most calls of this tool in one run, those of nested runs included; unbounded, when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
     /// What the arguments must be, by name of a top-level argument.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args_constraints: BTreeMap<String, Constraint>,
+}
+
+/// A flow that a blessed flow runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlessedFlow {
+    /// Its name.
+    pub name: FlowName,
+    /// Digest of its whole file.
+    pub sha256: Sha256Digest,
 }
 
 /// What one argument must be; everything that is given must hold.
@@ -218,12 +230,14 @@ fn classes(glob: &str) -> Vec<&str> {
     found
 }
 
-/// A verified blessing for one run, which counts the calls.
+/// A verified blessing for one run and those nested in it, which counts the calls of all of them.
 #[derive(Debug)]
 pub struct Blessing {
-    permissions: Permissions,
-    globs: BTreeMap<(usize, String), GlobMatcher>,
-    used: Mutex<BTreeMap<usize, u32>>,
+    permissions: Arc<Permissions>,
+    globs: Arc<BTreeMap<(usize, String), GlobMatcher>>,
+    used: Arc<Mutex<BTreeMap<(AdapterId, String), u32>>>,
+    /// The nested flow whose calls are judged; the blessed flow's own, when absent.
+    flow: Option<Sha256Digest>,
 }
 
 impl Blessing {
@@ -232,8 +246,16 @@ impl Blessing {
     /// # Errors
     /// [`BlessingError::Malformed`] when a glob does not parse.
     pub fn new(permissions: Permissions) -> Result<Self, BlessingError> {
-        let globs = permissions.matchers()?;
-        Ok(Self { permissions, globs, used: Mutex::new(BTreeMap::new()) })
+        let globs = Arc::new(permissions.matchers()?);
+        Ok(Self { permissions: Arc::new(permissions), globs, used: Arc::default(), flow: None })
+    }
+
+    /// Returns the blessing as it holds for calls of a nested flow of this digest: never more than what was signed
+    /// for that flow, with the same counts.
+    #[must_use]
+    pub fn of_flow(&self, digest: Sha256Digest) -> Self {
+        let (permissions, globs) = (Arc::clone(&self.permissions), Arc::clone(&self.globs));
+        Self { permissions, globs, used: Arc::clone(&self.used), flow: Some(digest) }
     }
 
     /// Whether the blessing covers this call now; nothing is counted.
@@ -241,7 +263,7 @@ impl Blessing {
     pub fn permits(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> bool {
         self.find(adapter, tool, fingerprint, arguments).is_some_and(|index| {
             let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-            self.is_left(index, used.get(&index).copied().unwrap_or(0))
+            self.is_left(index, used.get(&(adapter.clone(), tool.to_owned())).copied().unwrap_or(0))
         })
     }
 
@@ -251,7 +273,7 @@ impl Blessing {
             return false;
         };
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = used.entry(index).or_insert(0);
+        let count = used.entry((adapter.clone(), tool.to_owned())).or_insert(0);
         let left = self.is_left(index, *count);
         *count = count.saturating_add(u32::from(left));
         left
@@ -263,7 +285,8 @@ impl Blessing {
 
     fn find(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> Option<usize> {
         self.permissions.tools.iter().enumerate().position(|(index, one)| {
-            one.adapter == *adapter
+            one.by.as_ref().map(|by| by.sha256) == self.flow
+                && one.adapter == *adapter
                 && one.tool == tool
                 && one.fingerprint == *fingerprint
                 && one.args_constraints.iter().all(|(name, constraint)| {
@@ -309,6 +332,7 @@ mod tests {
             tools: vec![BlessedTool {
                 adapter: "shop".parse().unwrap(),
                 tool: "orders_cancel".to_owned(),
+                by: None,
                 fingerprint: fingerprint(),
                 max_calls: Some(2),
                 args_constraints: BTreeMap::from([
@@ -378,6 +402,25 @@ mod tests {
         permissions.tools[0].args_constraints =
             BTreeMap::from([("owner".to_owned(), Constraint { glob: Some(glob.to_owned()), ..Constraint::default() })]);
         Blessing::new(permissions)
+    }
+
+    #[test]
+    fn a_nested_flow_has_what_was_signed_for_it_and_shares_the_count() {
+        let mut permissions = signed();
+        let by = BlessedFlow { name: "inner".parse().unwrap(), sha256: digest("inner") };
+        let mut nested = BlessedTool { by: Some(by), ..permissions.tools[0].clone() };
+        nested.args_constraints.clear();
+        permissions.tools.push(nested);
+        let outer = Blessing::new(permissions).unwrap();
+        let (inner, other) = (outer.of_flow(digest("inner")), outer.of_flow(digest("other")));
+        let shop: AdapterId = "shop".parse().unwrap();
+        let (wide, narrow) = (json!({"id": 100}), json!({"id": 3, "owner": "acme-1"}));
+        let permits = |one: &Blessing, arguments| one.permits(&shop, "orders_cancel", &fingerprint(), arguments);
+        assert!(permits(&inner, &wide) && !permits(&outer, &wide) && permits(&outer, &narrow));
+        assert!(!permits(&other, &wide) && !permits(&inner.of_flow(digest("other")), &narrow));
+        let take = |one: &Blessing| one.take(&shop, "orders_cancel", &fingerprint(), &narrow);
+        assert!(take(&outer) && take(&inner) && !take(&outer) && !take(&inner.of_flow(digest("inner"))));
+        assert!(!permits(&inner, &wide));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod identity;
 mod policy;
 pub mod reach;
 
-pub use blessing::{BLESSING_VERSION, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
+pub use blessing::{BLESSING_VERSION, BlessedFlow, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
 pub use confirm::{Binding, CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
 pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
 pub use identity::{IdentityError, fingerprint, tool_digest};

@@ -28,6 +28,7 @@ use crate::LoadError;
 use crate::adapter::HOST_CALLS;
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::{Flow, FlowPre};
+use crate::budget::Budget;
 use crate::engine::EngineHandle;
 use crate::error::{LimitKind, Problem, RunError};
 use crate::host_error::{Remembered, explain_trap, response_to_wit};
@@ -58,8 +59,8 @@ pub struct FlowRun {
     pub workspace: Arc<Workspace>,
     /// The flow's name, as the query log shows it.
     pub flow: Option<FlowName>,
-    /// Bounds.
-    pub limits: RunLimits,
+    /// What this run and those nested in it may use together.
+    pub budget: Arc<Budget>,
     /// How many runs this one is nested in; 0 for one that a person started.
     pub depth: u32,
     /// What the run learns beside responses.
@@ -127,7 +128,7 @@ struct Run {
     workspace: Arc<Workspace>,
     flow: Option<FlowName>,
     host: Services,
-    limits: RunLimits,
+    budget: Arc<Budget>,
     tasks: Tasks,
     tools: Arc<dyn ToolHost>,
     tape: Arc<dyn Tape>,
@@ -173,17 +174,19 @@ pub(crate) fn linker(with_wasi: bool) -> wasmtime::Result<Linker<FlowState>> {
 
 /// Instantiates the flow and runs it to its end, its bounds, or a trap.
 pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) -> Result<FlowOutcome, FlowFailure> {
-    let limits = run.limits;
+    let budget = Arc::clone(&run.budget);
+    let limits = *budget.limits();
     if run.depth > DEPTH {
         let limit = LimitKind::Count { what: "nested runs", max: u64::from(DEPTH) };
         return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit }.into());
     }
     let parameters = run.parameters.to_string();
-    let tasks = Tasks::new(Arc::clone(&run.tools), Arc::clone(&run.observer), limits.calls, limits.concurrency);
+    let tasks = Tasks::new(Arc::clone(&run.tools), Arc::clone(&run.observer), Arc::clone(&budget));
     let FlowRun { payload, tools, workspace, flow, tape, observer, .. } = run;
     let since = Instant::now();
-    let state = Run { payload, workspace, flow, host, limits, tasks, tools, tape, observer, since };
-    let state = FlowState::new(&limits, Some(state));
+    let run = Run { payload, workspace, flow, host, budget: Arc::clone(&budget), tasks, tools, tape, observer, since };
+    let meter = budget.meter();
+    let state = FlowState::new(&limits, meter.clone(), Some(run));
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let mut store = new_store(handle, &limits, state);
@@ -191,8 +194,10 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
         let flow = pre.instantiate_async(&mut store).await?;
         flow.call_run(&mut store, &parameters).await
     };
-    let deadline = Instant::now() + limits.total;
+    let deadline = budget.deadline();
     let ended = tokio::time::timeout_at(deadline, work).await;
+    // The run that started this one goes on counting from here. Over its bound it is stopped there.
+    let _over = meter.stop();
     let mut state = store.into_data();
     state.flush(true);
     if let Some(run) = state.run.take() {
@@ -238,7 +243,7 @@ pub(crate) async fn describe(pre: &FlowPre<FlowState>) -> Result<String, RunErro
     let limits = RunLimits::default();
     let handle = EngineHandle::get()?;
     let _running = handle.running();
-    let mut store = new_store(handle, &limits, FlowState::new(&limits, None));
+    let mut store = new_store(handle, &limits, FlowState::new(&limits, CpuMeter::new(limits.cpu), None));
     let result = async {
         let flow = pre.instantiate_async(&mut store).await?;
         flow.call_describe(&mut store).await
@@ -252,7 +257,7 @@ pub(crate) fn instantiate_and_drop(pre: &FlowPre<FlowState>) -> Result<(), RunEr
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let limits = RunLimits::default();
-    let mut store = new_store(handle, &limits, FlowState::new(&limits, None));
+    let mut store = new_store(handle, &limits, FlowState::new(&limits, CpuMeter::new(limits.cpu), None));
     match run_here(pre.instantiate_async(&mut store)) {
         Ok(_) => Ok(()),
         Err(error) => Err(explain_trap("flow", &error, None)),
@@ -292,10 +297,10 @@ fn parse_result(text: &str, max: usize) -> Result<Value, RunError> {
 }
 
 impl FlowState {
-    fn new(limits: &RunLimits, run: Option<Run>) -> Self {
+    fn new(limits: &RunLimits, meter: CpuMeter, run: Option<Run>) -> Self {
         Self {
             limiter: Limiter::new(limits.memory_bytes),
-            meter: CpuMeter::new(limits.cpu),
+            meter,
             log: LogBuffer::new(limits.log_bytes),
             host_calls: 0,
             remembered: Remembered::default(),

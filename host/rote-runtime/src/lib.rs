@@ -7,6 +7,7 @@
 
 mod adapter;
 mod bindings;
+mod budget;
 mod cache;
 mod engine;
 mod error;
@@ -26,6 +27,7 @@ mod tools;
 mod world;
 
 pub use adapter::CallOutcome;
+pub use budget::{Budget, Used};
 pub use engine::set_instances;
 pub use error::{LimitKind, LoadError, Problem, RunError};
 pub use flow::{FlowFailure, FlowOutcome, FlowRun};

@@ -43,7 +43,7 @@ impl CpuMeter {
     }
 
     /// Stops counting and fails when the time is up.
-    fn stop(&self) -> Result<(), LimitHit> {
+    pub(crate) fn stop(&self) -> Result<(), LimitHit> {
         let mut state = self.state();
         if let Some(since) = state.running_since.take() {
             state.spent += since.elapsed();

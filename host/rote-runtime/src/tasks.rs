@@ -1,7 +1,7 @@
 //! The tool calls of one run: started in order, made concurrently within a bound, each waited for once.
 //!
-//! Invariants: a call's response number is allocated when it is started, before any later start; at most
-//! `concurrency` calls are in flight; no call outlives the run. At an orderly end calls in flight are waited
+//! Invariants: a call's response number is allocated when it is started, before any later start; at most as many
+//! calls are in flight as the budget has slots, nested runs included; no call outlives the run. At an orderly end calls in flight are waited
 //! for, since an effect that was sent deserves its record, and queued ones are given up; when the run is
 //! dropped all of them are cancelled.
 
@@ -13,7 +13,8 @@ use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
-use crate::error::{LimitKind, RunError};
+use crate::budget::Budget;
+use crate::error::RunError;
 use crate::tape::Observer;
 use crate::tools::{Reserved, ToolHost};
 
@@ -24,7 +25,9 @@ pub(crate) type Outcome = Result<ResponseRef, RunError>;
 pub(crate) struct Tasks {
     host: Arc<dyn ToolHost>,
     observer: Arc<dyn Observer>,
-    slots: Arc<Semaphore>,
+    budget: Arc<Budget>,
+    /// Has no permits and is closed at the end, which gives up what is queued.
+    ended: Arc<Semaphore>,
     in_flight: JoinSet<Outcome>,
     names: HashMap<Id, u32>,
     handles: HashMap<u32, AbortHandle>,
@@ -33,20 +36,15 @@ pub(crate) struct Tasks {
     /// Started and not yet waited for.
     open: HashSet<u32>,
     started: u32,
-    max_calls: u32,
 }
 
 impl Tasks {
-    pub(crate) fn new(
-        host: Arc<dyn ToolHost>,
-        observer: Arc<dyn Observer>,
-        max_calls: u32,
-        concurrency: usize,
-    ) -> Self {
+    pub(crate) fn new(host: Arc<dyn ToolHost>, observer: Arc<dyn Observer>, budget: Arc<Budget>) -> Self {
         Self {
             host,
             observer,
-            slots: Arc::new(Semaphore::new(concurrency.clamp(1, Semaphore::MAX_PERMITS))),
+            budget,
+            ended: Arc::new(Semaphore::new(0)),
             in_flight: JoinSet::new(),
             names: HashMap::new(),
             handles: HashMap::new(),
@@ -54,18 +52,14 @@ impl Tasks {
             done: HashMap::new(),
             open: HashSet::new(),
             started: 0,
-            max_calls,
         }
     }
 
     /// Reserves and starts calls; the tasks stand in the order of the calls.
     pub(crate) fn start(&mut self, calls: &[ToolCall]) -> Result<Vec<u32>, RunError> {
         let count = u32::try_from(calls.len()).unwrap_or(u32::MAX);
-        if count > self.max_calls - self.started {
-            let limit = LimitKind::Count { what: "tool calls", max: u64::from(self.max_calls) };
-            return Err(RunError::Limit { subject: "flow".to_owned(), limit });
-        }
-        let reserved = self.host.reserve(calls)?;
+        self.budget.spend_calls(count)?;
+        let reserved = self.host.reserve(calls).inspect_err(|_| self.budget.unspend_calls(count))?;
         if reserved.len() != calls.len() {
             return Err(RunError::Host { message: "the tool host lost a call".to_owned() });
         }
@@ -77,16 +71,20 @@ impl Tasks {
         self.started += 1;
         self.open.insert(task);
         self.responses.insert(task, reserved.response);
-        let (host, slots, observer) = (Arc::clone(&self.host), Arc::clone(&self.slots), Arc::clone(&self.observer));
+        let (host, observer) = (Arc::clone(&self.host), Arc::clone(&self.observer));
+        let (slots, ended) = (self.budget.slots(), Arc::clone(&self.ended));
         let handle = self.in_flight.spawn(async move {
-            match slots.acquire().await {
-                Ok(_slot) => observed(&*host, &*observer, reserved).await,
+            let slot = tokio::select! {
+                biased;
                 // Closed: the run ended before it was this call's turn.
-                Err(_) => {
-                    let tool = format!("{}/{}", reserved.call.adapter, reserved.call.tool);
-                    Err(RunError::Cancelled { tool })
-                }
+                _ = ended.acquire() => None,
+                slot = slots.acquire() => slot.ok(),
+            };
+            if slot.is_some() {
+                return observed(&*host, &*observer, reserved).await;
             }
+            let tool = format!("{}/{}", reserved.call.adapter, reserved.call.tool);
+            Err(RunError::Cancelled { tool })
         });
         self.names.insert(handle.id(), task);
         self.handles.insert(task, handle);
@@ -145,7 +143,7 @@ impl Tasks {
     /// Gives up queued calls, waits for those in flight until `deadline`, and cancels the rest. Returns when
     /// none is left.
     pub(crate) async fn finish(mut self, deadline: Instant) {
-        self.slots.close();
+        self.ended.close();
         let drained = async { while self.collect_one().await {} };
         if tokio::time::timeout_at(deadline, drained).await.is_err() {
             self.in_flight.shutdown().await;

@@ -141,8 +141,8 @@ impl Run {
         match ran? {
             FlowRan::Dry(dry) => {
                 let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
-                let head = format!("{} would make {}", dry.flow, plural(dry.calls.len(), "call"));
-                let text = std::iter::once(head).chain(calls).collect::<Vec<_>>().join("\n");
+                let notes = dry.notes.iter().map(|note| format!("note: {note}"));
+                let text = std::iter::once(dry.headline()).chain(calls).chain(notes).collect::<Vec<_>>().join("\n");
                 Ok(Report::new(json!({ "dry_run": dry }), text))
             }
             FlowRan::Done(done) => {
@@ -150,7 +150,12 @@ impl Run {
                     done.notes.iter().for_each(|note| ui.talk(&clip(&format!("note: {note}"), MAX_LINE)));
                     done.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
                     let calls = plural(done.steps.len(), "call");
-                    ui.talk(&format!("{} {}: {calls} in workspace {}", done.flow, done.status, done.workspace));
+                    let nested = usize::try_from(done.calls).unwrap_or(usize::MAX).saturating_sub(done.steps.len());
+                    let nested = match nested {
+                        0 => String::new(),
+                        more => format!(", and {} with the flows that it ran", plural(more, "more call")),
+                    };
+                    ui.talk(&format!("{} {}: {calls} in workspace {}{nested}", done.flow, done.status, done.workspace));
                 }
                 let result = || serde_json::to_string_pretty(&done.result).unwrap_or_default();
                 let text = match self.output {

@@ -84,7 +84,7 @@ impl Classify for FlowError {
                 names.fold(of_flow("rote run", flow), CommandLine::blank).into()
             }
             Self::OtherTemplate { form: Form::Script, .. } => "rote flow build <sources>".to_owned(),
-            Self::OtherName { kept, .. } => format!("rote flow remove {kept}"),
+            Self::OtherName { kept, .. } => of_flow("rote flow remove", kept).into(),
             Self::Tampered
             | Self::OtherTemplate { .. }
             | Self::NotAFlow { .. }
@@ -119,7 +119,7 @@ impl Classify for FlowError {
             Self::IsReleased { flow } => of_flow("rote flow remove", flow).plain("--force").into(),
             Self::Blessing { flow, .. } => of_flow("rote flow bless", flow).into(),
             Self::NotReleasable { flow, .. } => of_flow("rote flow info", flow).into(),
-            Self::ChangedMeanwhile { flow } => of_flow("rote flow release", flow).into(),
+            Self::ChangedMeanwhile { flow } => of_flow("rote flow info", flow).into(),
             Self::Index { .. } => "rote flow index --rebuild".to_owned(),
             Self::RepinBreaking { flow, .. } => {
                 of_flow("rote flow repin", flow).plain("--accept-breaking --yes").into()

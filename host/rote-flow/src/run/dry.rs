@@ -8,18 +8,21 @@ use std::fmt;
 use rote_gate::Preview;
 use rote_govern::Verdict;
 use rote_home::Home;
-use rote_plan::{Reference, Step, Values, evaluate};
+use rote_plan::{Plan, Reference, Step, Values, evaluate};
 use rote_types::{AdapterId, FlowName, ToolCall, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{RunContext, RunRequest};
-use crate::{FlowError, Flows, Package};
+use crate::{FlowError, Flows, Frontmatter, PinnedFlow};
 
 /// One call that a run would make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DryRunCall {
+    /// The pinned flow that makes it; the flow itself, when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowName>,
     /// The step.
     pub step: String,
     /// The adapter.
@@ -42,6 +45,9 @@ pub struct DryRunCall {
 
 impl fmt::Display for DryRunCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(flow) = &self.flow {
+            write!(f, "{flow}: ")?;
+        }
         write!(f, "{} {}/{} {} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
         match (self.known, self.needs.is_empty()) {
             (true, _) => Ok(()),
@@ -60,8 +66,25 @@ pub struct DryRun {
     pub version: String,
     /// The parameters, typed.
     pub parameters: Map<String, Value>,
-    /// The calls.
+    /// The calls: of a plan each step, of a program and of a pinned flow what it may call, however often.
     pub calls: Vec<DryRunCall>,
+    /// Whether these are all calls, each at most once: those of a plan without loops.
+    pub exact: bool,
+    /// What a person should know, such as a pinned flow that is not here.
+    pub notes: Vec<String>,
+}
+
+impl DryRun {
+    /// Says in one line what a run would do.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let (flow, count) = (&self.flow, self.calls.len());
+        let calls = if count == 1 { "call" } else { "calls" };
+        match self.exact {
+            true => format!("{flow} would make {count} {calls}"),
+            false => format!("{flow} may make these {count} {calls}, each any number of times"),
+        }
+    }
 }
 
 impl Flows {
@@ -80,24 +103,41 @@ impl Flows {
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
         let context = RunContext::plain(workspace, &package.frontmatter);
-        let calls = match package.plan() {
+        let mut calls = Vec::new();
+        match package.plan() {
             Some(plan) => {
-                let mut calls = Vec::with_capacity(plan.steps.len());
                 for step in &plan.steps {
                     calls.push(self.describe(&context, step, &parameters).await?);
                 }
-                calls
             }
-            None => self.declared(&package)?,
-        };
+            None => calls = self.declared(&package.frontmatter)?,
+        }
+        let mut notes = Vec::new();
+        for inner in self.pinned_flows(&package)? {
+            match &inner.known {
+                Some((frontmatter, plan)) => calls.extend(self.nested_calls(frontmatter, plan.as_ref())?),
+                None => notes.push(refused(&inner.shown)),
+            }
+        }
+        let exact = package.plan().is_some_and(|plan| plan.steps.iter().all(|step| step.for_each.is_none()));
         let frontmatter = package.frontmatter;
-        Ok(DryRun { flow: frontmatter.name, version: frontmatter.version, parameters, calls })
+        Ok(DryRun { flow: frontmatter.name, version: frontmatter.version, parameters, calls, exact, notes })
+    }
+
+    /// What a pinned flow may call; its parameters are known only when it runs.
+    fn nested_calls(&self, frontmatter: &Frontmatter, plan: Option<&Plan>) -> Result<Vec<DryRunCall>, FlowError> {
+        let mut calls = match plan {
+            Some(plan) => plan.steps.iter().map(|step| self.judge(step, None)).collect::<Result<_, _>>()?,
+            None => self.declared(frontmatter)?,
+        };
+        calls.iter_mut().for_each(|call| call.flow = Some(frontmatter.name.clone()));
+        Ok(calls)
     }
 
     /// The tools that a program declares. Which of them it calls, and how often, is known only when it runs.
-    fn declared(&self, package: &Package) -> Result<Vec<DryRunCall>, FlowError> {
+    fn declared(&self, frontmatter: &Frontmatter) -> Result<Vec<DryRunCall>, FlowError> {
         let mut calls = Vec::new();
-        for (adapter, pin) in &package.frontmatter.adapters {
+        for (adapter, pin) in &frontmatter.adapters {
             for tool in pin.tools.keys() {
                 let arguments = Value::Object(Map::new());
                 let call = ToolCall { adapter: adapter.clone(), tool: tool.clone(), arguments: arguments.clone() };
@@ -105,6 +145,7 @@ impl Flows {
                 let (step, needs) = ("declared".to_owned(), Vec::new());
                 let ToolCall { adapter, tool, .. } = call;
                 calls.push(DryRunCall {
+                    flow: None,
                     step,
                     adapter,
                     tool,
@@ -126,6 +167,28 @@ impl Flows {
         step: &Step,
         parameters: &Map<String, Value>,
     ) -> Result<DryRunCall, FlowError> {
+        let mut described = self.judge(step, Some(parameters))?;
+        if described.known {
+            let (adapter, tool) = (described.adapter.clone(), described.tool.clone());
+            let call = ToolCall { adapter, tool, arguments: described.arguments.clone() };
+            match self.parts.tools.preview(context, &call).await {
+                Ok(seen) => {
+                    described.verdict = described.verdict.max(seen.verdict);
+                    let decisive = seen
+                        .stages
+                        .iter()
+                        .find(|stage| stage.verdict == seen.verdict && seen.verdict != Verdict::Allow);
+                    described.reason = decisive.map_or(described.reason, |stage| stage.message.to_string());
+                    described.preview = Some(seen);
+                }
+                Err(error) => described.reason = error.to_string(),
+            }
+        }
+        Ok(described)
+    }
+
+    /// A step as a call with placeholders, and what the write guard says of its tool.
+    fn judge(&self, step: &Step, parameters: Option<&Map<String, Value>>) -> Result<DryRunCall, FlowError> {
         let mut holes = Holes { parameters, known: true };
         let arguments = match evaluate(&step.arguments, &mut holes) {
             Ok(arguments) => arguments.unwrap_or_else(|| Value::Object(Map::new())),
@@ -133,37 +196,28 @@ impl Flows {
                 return Err(FlowError::Usage { message: format!("parameter `{absent}` is needed by `{}`", step.id) });
             }
         };
-        let known = holes.known;
+        let known = holes.known && parameters.is_some();
         let adapter: AdapterId = step
             .adapter
             .parse()
             .map_err(|error: rote_types::IdError| FlowError::Malformed { what: "plan", message: error.to_string() })?;
-        let call = ToolCall { adapter: adapter.clone(), tool: step.tool.clone(), arguments: arguments.clone() };
-        let (mut verdict, mut reason) = self.parts.tools.verdict(&call)?;
-        let mut preview = None;
-        if known {
-            match self.parts.tools.preview(context, &call).await {
-                Ok(seen) => {
-                    verdict = verdict.max(seen.verdict);
-                    let decisive = seen
-                        .stages
-                        .iter()
-                        .find(|stage| stage.verdict == seen.verdict && seen.verdict != Verdict::Allow);
-                    reason = decisive.map_or(reason, |stage| stage.message.to_string());
-                    preview = Some(seen);
-                }
-                Err(error) => reason = error.to_string(),
-            }
-        }
+        let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
+        let (verdict, reason) = self.parts.tools.verdict(&call)?;
         let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();
-        let (step, tool) = (step.id.clone(), step.tool.clone());
-        Ok(DryRunCall { step, adapter, tool, arguments, known, needs, verdict, reason, preview })
+        let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
+        Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, preview })
     }
 }
 
-/// Parameters as they are; parts of responses as placeholders.
+/// Says why a pinned flow will not run.
+fn refused(flow: &PinnedFlow) -> String {
+    let problem = flow.problem.as_deref().unwrap_or_default();
+    format!("`{}` pins flow `{}` {}, and a run of it is refused: {problem}", flow.pinned_by, flow.name, flow.version)
+}
+
+/// Parameters as they are, where they are known; parts of responses as placeholders.
 struct Holes<'a> {
-    parameters: &'a Map<String, Value>,
+    parameters: Option<&'a Map<String, Value>>,
     known: bool,
 }
 
@@ -171,7 +225,10 @@ impl Values for Holes<'_> {
     type Error = String;
 
     fn parameter(&mut self, name: &str) -> Result<Option<Value>, String> {
-        Ok(self.parameters.get(name).cloned())
+        Ok(match self.parameters {
+            Some(parameters) => parameters.get(name).cloned(),
+            None => Some(Value::String(format!("<parameter {name}>"))),
+        })
     }
 
     fn reference(&mut self, reference: &Reference) -> Result<Value, String> {

@@ -4,14 +4,13 @@
 //! checks both again from the stamp and the pin that go with each call.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
 use rote_gate::{FlowStamp, Pin, Preview, ToolPermission};
 use rote_govern::{ToolFacts, Verdict, guard};
-use rote_runtime::{CallOutcome, LimitKind, Reserved, RunError, ToolHost};
+use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
 
@@ -62,14 +61,7 @@ impl Surface for AdapterTools {
 impl ToolSource for AdapterTools {
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost> {
         let tokens = Mutex::new(context.confirm.iter().cloned().collect());
-        Arc::new(LiveTools {
-            tools: self.clone(),
-            context,
-            tokens,
-            reserved: Mutex::default(),
-            writes: AtomicU32::new(0),
-            bytes: AtomicU64::new(0),
-        })
+        Arc::new(LiveTools { tools: self.clone(), context, tokens, reserved: Mutex::default() })
     }
 
     fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
@@ -159,8 +151,6 @@ struct LiveTools {
     context: RunContext,
     tokens: Mutex<VecDeque<String>>,
     reserved: Mutex<BTreeMap<ResponseId, (Checked, CallOptions)>>,
-    writes: AtomicU32,
-    bytes: AtomicU64,
 }
 
 impl LiveTools {
@@ -179,12 +169,8 @@ impl LiveTools {
 
     /// Counts the writes among calls that may be made, and gives them their tokens; all of them or none.
     fn spend(&self, calls: &mut [(Checked, CallOptions)]) -> Result<(), RunError> {
-        let (max, count) = (self.context.limits.writes, calls.iter().filter(|(call, _)| is_write(call)).count());
-        let count = u32::try_from(count).unwrap_or(u32::MAX);
-        let add = |written: u32| written.checked_add(count).filter(|sum| count == 0 || *sum <= max);
-        if self.writes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_err() {
-            return Err(over("writes", u64::from(max)));
-        }
+        let count = calls.iter().filter(|(call, _)| is_write(call)).count();
+        self.context.budget.spend_writes(u32::try_from(count).unwrap_or(u32::MAX))?;
         for (call, options) in calls {
             if self.needs_token(call) {
                 options.confirm = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
@@ -219,11 +205,6 @@ fn is_write(call: &Checked) -> bool {
     !call.tool().method.is_read()
 }
 
-/// The refusal of more of something than a run may have.
-fn over(what: &'static str, max: u64) -> RunError {
-    RunError::Limit { subject: "flow".to_owned(), limit: LimitKind::Count { what, max } }
-}
-
 #[async_trait]
 impl ToolHost for LiveTools {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
@@ -250,14 +231,11 @@ impl ToolHost for LiveTools {
             return Err(RunError::Host { message: format!("`{}` was not reserved", one.response) });
         };
         let place = Reservation { command: one.command, response: one.response };
-        let max = self.context.limits.response_bytes;
-        if self.bytes.load(Ordering::Relaxed) >= max {
-            return Err(over("bytes of responses", max));
-        }
+        self.context.budget.check_response()?;
         let caller = &self.tools.caller;
         match caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
             CallOutcome::Response(response) => {
-                self.bytes.fetch_add(response.bytes, Ordering::Relaxed);
+                self.context.budget.note_response(response.bytes);
                 Ok(response)
             }
             CallOutcome::Preview(_) => Err(RunError::Host { message: "a call was only previewed".to_owned() }),

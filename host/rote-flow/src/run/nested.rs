@@ -1,13 +1,30 @@
 //! Runs within runs: a composite flow starts flows that it pins by digest, each in a workspace of its own.
+//!
+//! Invariant: a nested run has no budget and no blessing of its own. It spends the budget of the run that a person
+//! started, and a blessing lifts its writes only when that run's flow was blessed together with this one.
 
 use std::sync::Arc;
 
-use rote_runtime::{NoObserver, RunError};
+use rote_govern::Blessing;
+use rote_runtime::{Budget, NoObserver, RunError, Used};
 use rote_types::{FlowName, WorkspaceName};
+use rote_workspace::{CommandKind, ResponseState, Workspace};
 use serde_json::Value;
 
+use super::tape::Recorded;
 use super::{Resume, RunContext, RunRequest};
-use crate::{FlowError, FlowReference, FlowStatus, Flows, ParameterInput};
+use crate::{FlowError, FlowReference, FlowStatus, Flows, Package, ParameterInput};
+
+/// Deepest nesting that is counted again; a deeper run was never started.
+const MAX_DEPTH: u32 = 8;
+
+/// What a nested run has from the one that started it.
+pub(crate) struct Inherited {
+    pub(super) depth: u32,
+    pub(super) budget: Arc<Budget>,
+    /// The blessing of the flow that a person started.
+    pub(super) blessing: Option<Arc<Blessing>>,
+}
 
 /// What a run needs to start others.
 pub(crate) struct Nested {
@@ -27,28 +44,38 @@ impl Nested {
     }
 
     fn try_begin(&self, name: &str, parameters: &Value) -> Result<String, FlowError> {
-        let reference = self.pinned(name)?;
+        let (reference, _) = self.pinned(name)?;
         let begun = self.flows.begin_new(&reference, &input(parameters)?)?;
+        self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
 
     /// Returns the flow of that name when the running flow pins it and it is still that one, and released.
-    fn pinned(&self, name: &str) -> Result<FlowReference, FlowError> {
-        let flow = self.context.frontmatter.name.clone();
-        let refused = |reason: String| FlowError::NestedFlow { flow: flow.clone(), name: name.to_owned(), reason };
-        let named: FlowName = name.parse().map_err(|_| refused("that is no flow's name".to_owned()))?;
-        let Some(pin) = self.context.frontmatter.flows.get(&named) else {
-            return Err(refused("its frontmatter does not pin it".to_owned()));
-        };
+    fn pinned(&self, name: &str) -> Result<(FlowReference, Package), FlowError> {
+        let named: FlowName = name.parse().map_err(|_| self.refused(name, "that is no flow's name".to_owned()))?;
+        if !self.context.frontmatter.flows.contains_key(&named) {
+            return Err(self.refused(name, "its frontmatter does not pin it".to_owned()));
+        }
         let reference = FlowReference::Name(named);
         let (_, package) = self.flows.load(&reference)?;
-        if package.digest() != pin.sha256 {
-            return Err(refused(format!("it pins version {} of another digest", pin.version)));
-        }
+        self.check_digest(name, &package)?;
         if package.frontmatter.status != FlowStatus::Released {
-            return Err(refused("it is not released".to_owned()));
+            return Err(self.refused(name, "it is not released".to_owned()));
         }
-        Ok(reference)
+        Ok((reference, package))
+    }
+
+    /// Holds a package that was read against the pin. Each reading is checked: the file may be replaced in between.
+    fn check_digest(&self, name: &str, package: &Package) -> Result<(), FlowError> {
+        match self.context.frontmatter.flows.get(&package.frontmatter.name) {
+            Some(pin) if pin.sha256 == package.digest() => Ok(()),
+            Some(pin) => Err(self.refused(name, format!("it pins version {} of another digest", pin.version))),
+            None => Err(self.refused(name, "its frontmatter does not pin it".to_owned())),
+        }
+    }
+
+    fn refused(&self, name: &str, reason: String) -> FlowError {
+        FlowError::NestedFlow { flow: self.context.frontmatter.name.clone(), name: name.to_owned(), reason }
     }
 
     /// Runs a flow whose workspace was made, or goes on with it there.
@@ -58,22 +85,102 @@ impl Nested {
     }
 
     async fn try_finish(&self, workspace: &str, name: &str, parameters: &Value) -> Result<Value, FlowError> {
-        let reference = self.pinned(name)?;
-        let workspace = WorkspaceName::try_from(workspace.to_owned())
-            .map_err(|error| FlowError::Usage { message: error.to_string() })?;
+        let (reference, _) = self.pinned(name)?;
+        let workspace = workspace_name(workspace)?;
         let request = RunRequest {
             flow: Some(reference.clone()),
             parameters: input(parameters)?,
             resume: Some(Resume::Workspace(workspace.clone())),
             retry: Vec::new(),
             confirm: self.context.confirm.clone(),
-            limits: self.context.limits,
+            limits: *self.context.budget.limits(),
             record: None,
         };
         let begun = self.flows.go_on(&workspace, Some(&reference), &request)?;
-        let report = self.flows.execute(&request, begun, Arc::new(NoObserver), self.depth + 1).await?;
+        self.check_digest(name, &begun.package)?;
+        let inherited = Inherited {
+            depth: self.depth + 1,
+            budget: Arc::clone(&self.context.budget),
+            blessing: self.blessing_of(&begun.package),
+        };
+        let report = self.flows.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
         Ok(report.result)
     }
+
+    /// The part of the blessing that is for a nested flow.
+    fn blessing_of(&self, package: &Package) -> Option<Arc<Blessing>> {
+        self.context.blessing.as_ref().map(|blessing| Arc::new(blessing.of_flow(package.digest())))
+    }
+
+    /// Counts what this run did in its workspace before it was stopped or killed: a run that goes on has what is
+    /// left. Its calls count when it makes them again.
+    pub(crate) fn note_earlier(&self) -> Result<(), FlowError> {
+        let used = self.used(&self.context.workspace)?;
+        self.context.budget.note(Used { calls: 0, ..used });
+        Ok(())
+    }
+
+    /// Counts what a nested run used that ended in an earlier part of this run.
+    pub(crate) fn skip(&self, workspace: &str, name: &str) -> Result<(), RunError> {
+        self.try_skip(workspace, name).map_err(|error| RunError::nested(&error))
+    }
+
+    fn try_skip(&self, workspace: &str, name: &str) -> Result<(), FlowError> {
+        // A run that was cleaned away, or whose flow is another one by now, cannot go on; what is left is counted.
+        let Ok(workspace) = Workspace::open(&self.flows.parts.home, &workspace_name(workspace)?) else {
+            return Ok(());
+        };
+        let Ok((_, package)) = self.pinned(name) else {
+            self.context.budget.note(self.used(&workspace)?);
+            return Ok(());
+        };
+        let context = RunContext {
+            blessing: self.blessing_of(&package),
+            frontmatter: Arc::new(package.frontmatter),
+            workspace: Arc::new(workspace),
+            ..self.context.clone()
+        };
+        let inner = Self::new(self.flows.clone(), context, self.depth + 1);
+        self.context.budget.note(inner.used(&inner.context.workspace)?);
+        let frames = Recorded::read(&inner.context.workspace)?.map(|recorded| recorded.frames).unwrap_or_default();
+        for (name, workspace) in frames.iter().filter_map(super::tape::Frame::nested) {
+            if inner.depth <= MAX_DEPTH {
+                self.context.budget.note(Used { calls: 1, ..Used::default() });
+                inner.try_skip(workspace, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the calls in a workspace used; the writes among them are taken off the blessing.
+    fn used(&self, workspace: &Workspace) -> Result<Used, FlowError> {
+        let mut used = Used::default();
+        for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
+            used.calls = used.calls.saturating_add(1);
+            let mut made = false;
+            for response in &command.response_ids {
+                let summary = workspace.summary(*response)?;
+                used.response_bytes = used.response_bytes.saturating_add(summary.bytes);
+                // What was refused before it was sent changed nothing.
+                made |= summary.status.is_some() || summary.state == ResponseState::InDoubt;
+            }
+            if !made || command.method.is_none_or(|method| method.is_read()) {
+                continue;
+            }
+            used.writes = used.writes.saturating_add(1);
+            if let (Some(blessing), Some(adapter), Some(tool)) =
+                (&self.context.blessing, &command.adapter, &command.tool)
+                && let Some(pin) = self.context.frontmatter.adapters.get(adapter)
+            {
+                blessing.take(adapter, tool, &pin.fingerprint, &command.arguments);
+            }
+        }
+        Ok(used)
+    }
+}
+
+fn workspace_name(text: &str) -> Result<WorkspaceName, FlowError> {
+    WorkspaceName::try_from(text.to_owned()).map_err(|error| FlowError::Usage { message: error.to_string() })
 }
 
 fn input(parameters: &Value) -> Result<ParameterInput, FlowError> {

@@ -216,6 +216,10 @@ impl ToolHost for Resumed {
         self.nested.begin(name, parameters)
     }
 
+    fn skip_flow(&self, workspace: &str, name: &str) -> Result<(), RunError> {
+        self.nested.skip(workspace, name)
+    }
+
     async fn finish_flow(&self, workspace: &str, name: &str, parameters: &Value) -> Result<Value, RunError> {
         self.nested.finish(workspace, name, parameters).await
     }

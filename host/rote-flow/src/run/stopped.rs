@@ -2,8 +2,9 @@
 
 use rote_gate::GateError;
 use rote_runtime::{FlowFailure, RunError};
-use rote_types::command;
+use rote_types::{ErrorKind, command};
 use rote_workspace::Workspace;
+use serde_json::Value;
 
 use super::Running;
 use crate::FlowError;
@@ -16,6 +17,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
             GateError::ConfirmationNeeded { token, .. } => Some(token.clone()),
             _ => None,
         },
+        RunError::Nested { kind: ErrorKind::ConfirmationNeeded, details: Some(details), .. } => nested_token(details),
         _ => None,
     };
     // A resumed run knows its flow and its parameters, so the command needs neither.
@@ -29,6 +31,15 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         source: Box::new(source),
         log: log.into_iter().map(|line| line.text).collect(),
     }
+}
+
+/// The token of a write that waits in a nested run: what goes on is the run that a person started.
+fn nested_token(details: &Value) -> Option<String> {
+    let mut cause = details;
+    while let Some(inner) = cause.get("cause") {
+        cause = inner;
+    }
+    cause.get("confirm_token")?.as_str().map(ToOwned::to_owned)
 }
 
 /// An error that the flow made itself, without a second word that it was the flow; that of a script with its places

@@ -64,6 +64,11 @@ impl Frame {
     pub(crate) fn response(&self) -> Option<u64> {
         self.answer.get("response").filter(|_| self.question.starts_with("tasks.wait-any "))?.as_u64()
     }
+
+    /// The nested flow that began here, and its workspace.
+    pub(super) fn nested(&self) -> Option<(&str, &str)> {
+        Some((self.question.strip_prefix("flows.begin ")?, self.answer.as_str()?))
+    }
 }
 
 /// A tape as it was read.

@@ -135,6 +135,7 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
     let flows = &fixture.flows;
     let bless = BlessRequest {
         flow: "report".parse().unwrap(),
+        shown: None,
         max_calls: None,
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,

@@ -24,7 +24,7 @@ impl output::Host for FlowState {
         if self.result.is_some() {
             return Ok(Err(to_wit(&invalid("", "the result was given before"))));
         }
-        let max = self.run.as_ref().map_or(0, |run| run.limits.result_bytes);
+        let max = self.run.as_ref().map_or(0, |run| run.budget.limits().result_bytes);
         match parse_result(&value, max) {
             Ok(value) => {
                 self.result = Some(value);

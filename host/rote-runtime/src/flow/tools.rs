@@ -131,11 +131,14 @@ impl FlowState {
     async fn run_nested(&mut self, name: &str, parameters: &str) -> Result<String, RunError> {
         let parameters: Value =
             serde_json::from_str(parameters).map_err(|error| invalid("/parameters", &format!("not JSON: {error}")))?;
+        // A run is a call too, so that runs of flows that call nothing are bounded as well.
+        self.run.as_ref().ok_or_else(not_running)?.budget.spend_calls(1)?;
         let begun: String =
             self.taped(&format!("flows.begin {name}"), |run: &Run| run.tools.begin_flow(name, &parameters))?;
         let run = self.run.as_ref().ok_or_else(not_running)?;
         let question = format!("flows.end {name}");
         if let Some(answer) = run.tape.next(&question)? {
+            run.tools.skip_flow(&begun, name)?;
             return Ok(answer.to_string());
         }
         let result = run.tools.finish_flow(&begun, name, &parameters).await?;

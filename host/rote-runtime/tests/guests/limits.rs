@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use crate::support::{Fixture, adapter, flow};
 use async_trait::async_trait;
 use rote_runtime::{
-    FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Runtime, ToolHost, World,
+    Budget, FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Runtime, ToolHost,
+    World,
 };
 use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::{CommandId, Workspace};
@@ -76,7 +77,7 @@ fn flow_run(fixture: &Fixture, tools: Arc<dyn ToolHost>, limits: RunLimits) -> F
         tools,
         workspace: Arc::new(workspace),
         flow: None,
-        limits,
+        budget: Arc::new(Budget::new(limits)),
         depth: 0,
         tape: Arc::new(NoTape),
         observer: Arc::new(NoObserver),

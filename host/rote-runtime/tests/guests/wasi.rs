@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{Fixture, flow_module, foreign_component, wider_component};
 use rote_runtime::{
-    FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape, ToolHost, World,
+    Budget, FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape, ToolHost, World,
 };
 use rote_types::{Classify, ErrorKind, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::Workspace;
@@ -109,7 +109,7 @@ async fn run_taped(tape: Arc<dyn Tape>, imports: &str, body: &str) -> Result<Flo
         tools: Arc::new(NoTools),
         workspace: Arc::new(workspace),
         flow: None,
-        limits,
+        budget: Arc::new(Budget::new(limits)),
         depth: 0,
         tape,
         observer: Arc::new(NoObserver),

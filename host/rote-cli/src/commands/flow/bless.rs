@@ -39,14 +39,14 @@ impl Bless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let app = context.app()?;
         let info = app.flow_info(&self.flow)?;
-        let writes: Vec<String> =
-            info.frontmatter.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
+        let writes = super::info::writes(&info);
         let question = format!("let `{}` write with {} without asking?", self.flow, writes.join(", "));
         if !writes.is_empty() {
             self.yes.agree(context, ui, &question, command("rote flow bless").argument(&self.flow))?;
         }
         let wish = Wish {
             flow: self.flow.clone(),
+            shown: Some(info.sha256),
             max_calls: self.max_calls,
             constraints: self.constrain,
             lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
@@ -59,7 +59,8 @@ impl Bless {
             .iter()
             .map(|one| {
                 let calls = one.max_calls.map_or_else(|| "any number".to_owned(), |max| max.to_string());
-                vec![format!("{}/{}", one.adapter, one.tool), calls, bounds(&one.args_constraints)]
+                let by = one.by.as_ref().map(|flow| format!(" (by flow {})", flow.name)).unwrap_or_default();
+                vec![format!("{}/{}{by}", one.adapter, one.tool), calls, bounds(&one.args_constraints)]
             })
             .collect();
         let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {}", second(at)));

@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::{FlowInfo, Form, Frontmatter};
+use rote_app::{FlowInfo, FlowWrite, Form, Frontmatter, PinnedFlow};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -26,8 +26,8 @@ impl Info {
 
 fn text(detail: &FlowInfo) -> String {
     let front = &detail.frontmatter;
-    let writes: Vec<String> =
-        front.write_permissions.iter().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();
+    let writes = writes(detail);
+    let runs: Vec<String> = detail.flows.iter().map(|flow| run(flow, front)).collect();
     let adapters: Vec<String> = front
         .adapters
         .iter()
@@ -41,6 +41,7 @@ fn text(detail: &FlowInfo) -> String {
         ("made as", made_as(detail)),
         ("takes", if detail.expected.is_empty() { "nothing".to_owned() } else { detail.expected.join(", ") }),
         ("adapters", adapters.join(", ")),
+        ("runs", if runs.is_empty() { "no other flow".to_owned() } else { runs.join(", ") }),
         ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
         ("made from", made_from(front)),
         (
@@ -57,6 +58,24 @@ fn text(detail: &FlowInfo) -> String {
         format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
     }));
     lines.join("\n")
+}
+
+/// What a flow may write, itself and by the flows that it runs.
+pub(super) fn writes(detail: &FlowInfo) -> Vec<String> {
+    let write = |one: &FlowWrite| {
+        let by = one.flow.as_ref().map(|flow| format!(" (by flow {flow})")).unwrap_or_default();
+        format!("{}/{}{by}", one.adapter, one.tool)
+    };
+    let unknown = detail.flows.iter().filter(|flow| flow.problem.is_some());
+    let unknown = unknown.map(|flow| format!("unknown (by flow {}, which cannot run here)", flow.name));
+    detail.writes.iter().map(write).chain(unknown).collect()
+}
+
+/// One flow below this one.
+fn run(flow: &PinnedFlow, front: &Frontmatter) -> String {
+    let by = if flow.pinned_by == front.name { String::new() } else { format!(" for {}", flow.pinned_by) };
+    let state = flow.problem.as_ref().map(|problem| format!(" ({problem})")).unwrap_or_default();
+    format!("{} {}{by}{state}", flow.name, flow.version)
 }
 
 /// What runs, and whether it can be read.
