@@ -10,12 +10,12 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use jiff::Timestamp;
-use rote_gate::{Environment, FlowStamp, Invocation, Pin};
+use rote_gate::{Environment, FlowStamp, Invocation, Pin, Redaction};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
     AdapterId, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
 };
-use rote_vault::Vault;
+use rote_vault::{Vault, VaultError};
 use rote_workspace::{
     CommandId, Dependency, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, SessionRecord, Workspace,
 };
@@ -229,8 +229,9 @@ impl Caller {
         options: &CallOptions,
     ) -> Result<Vec<Reservation>, AdapterError> {
         let at = self.parts.clock.now();
-        let new: Vec<NewCall> = calls.iter().map(|call| new_call(call, options, at)).collect();
-        let places = workspace.begin_calls(&new)?;
+        let redaction = self.parts.runtime.redaction();
+        let new: Result<Vec<NewCall>, _> = calls.iter().map(|call| new_call(call, options, at, redaction)).collect();
+        let places = workspace.begin_calls(&new?)?;
         Ok(places.into_iter().map(|(command, response)| Reservation { command, response }).collect())
     }
 
@@ -343,7 +344,10 @@ impl Caller {
                 endpoint: format!("adapter/{}", call.adapter.id()),
                 ..RequestRecord::default()
             },
-            outcome: RecordedOutcome::Failed { kind: error.kind().as_str().to_owned(), message: error.to_string() },
+            outcome: RecordedOutcome::Failed {
+                kind: error.kind().as_str().to_owned(),
+                message: self.parts.runtime.redaction().text(&error.to_string()),
+            },
             started,
             duration: Duration::try_from(elapsed).unwrap_or_default(),
         };
@@ -430,17 +434,23 @@ impl Caller {
     }
 }
 
-fn new_call(call: &Checked, options: &CallOptions, at: Timestamp) -> NewCall {
-    NewCall {
+/// What the log keeps of a call: its arguments without the values that the vault knows.
+fn new_call(
+    call: &Checked,
+    options: &CallOptions,
+    at: Timestamp,
+    redaction: &Redaction,
+) -> Result<NewCall, VaultError> {
+    Ok(NewCall {
         adapter: call.adapter.id().clone(),
         tool: call.tool.name.clone(),
         method: call.tool.method,
-        raw_arguments: call.raw_arguments.clone(),
-        arguments: call.arguments.clone(),
+        raw_arguments: redaction.mask(&call.raw_arguments)?,
+        arguments: redaction.mask(&call.arguments)?,
         uses: call.uses.clone(),
         flow: options.flow.as_ref().map(|flow| flow.name.clone()),
         at,
-    }
+    })
 }
 
 fn invocation(

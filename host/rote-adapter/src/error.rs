@@ -9,6 +9,7 @@ use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
 use rote_spec::SpecError;
 use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, command};
+use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
@@ -21,6 +22,9 @@ pub enum AdapterError {
     /// The file system or the home refused.
     #[error(transparent)]
     Home(#[from] HomeError),
+    /// The vault cannot be read, so what must not be recorded is not known.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
     /// The description could not be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -234,6 +238,7 @@ impl Classify for AdapterError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Home(source) => source.kind(),
+            Self::Vault(source) => source.kind(),
             Self::Spec(source) => source.kind(),
             Self::Generate { source, .. } => source.kind(),
             Self::Identity(source) => source.kind(),
@@ -260,6 +265,7 @@ impl Classify for AdapterError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Home(source) => source.hint(),
+            Self::Vault(source) => source.hint(),
             Self::Spec(source) => source.hint(),
             Self::Generate { source, .. } => source.hint(),
             Self::Identity(source) => source.hint(),

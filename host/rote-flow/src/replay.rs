@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use rote_home::Home;
 use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
 use rote_types::{Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, WorkspaceName, canonical_json};
-use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
+use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
 
 use crate::error::Stale;
@@ -149,8 +149,8 @@ impl RecordedTools {
                 RecordedOutcome::Http {
                     status: *status,
                     headers: Vec::new(),
+                    body: DecodedBody::read(&content_type, body),
                     content_type,
-                    body,
                     truncated: *truncated,
                 },
                 None,

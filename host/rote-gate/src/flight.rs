@@ -4,14 +4,16 @@
 //! while it runs, `cancelled` for a read and `in_doubt` for a write; everything that is written or returned has
 //! passed the redactor.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, header};
 use jiff::Timestamp;
+use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, FAILED, FINISHED, IN_DOUBT};
 use rote_govern::egress::{AllowedRange, Route, Target, match_url};
 use rote_types::{CallLimits, Classify, ResponseId, ResponseRef};
-use rote_workspace::{RecordedOutcome, Recording, RequestRecord};
+use rote_workspace::{DecodedBody, RecordedOutcome, Recording, RequestRecord};
 
 use crate::credential::{Credential, inject};
 use crate::egress::{Answer, Egress, SendFailure, Wire, authority};
@@ -19,7 +21,7 @@ use crate::error::RecordError;
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::{Ending, Entry};
-use crate::redact::Redactor;
+use crate::redaction::{self, text};
 use crate::request::Outgoing;
 use crate::{GateError, UpstreamFailure};
 
@@ -118,7 +120,7 @@ pub(crate) struct Flight<'g> {
     pub(crate) parts: &'g GateParts,
     pub(crate) invocation: &'g Invocation,
     pub(crate) entry: Entry,
-    pub(crate) redactor: Redactor,
+    pub(crate) redactor: Arc<Redactor>,
     pub(crate) request: RequestRecord,
     pub(crate) response: ResponseId,
     pub(crate) started: Timestamp,
@@ -137,12 +139,13 @@ impl Flight<'_> {
     }
 
     fn answered(&mut self, answer: Answer) -> Result<ResponseRef, GateError> {
-        let (status, location) = (answer.status, answer.location.map(|text| self.redactor.text(text)));
+        let (status, location) = (answer.status, answer.location.map(|location| text(&self.redactor, location)));
         let outcome = RecordedOutcome::Http {
             status,
-            headers: self.redactor.headers(answer.headers),
-            content_type: self.redactor.text(answer.content_type),
-            body: self.redactor.bytes(answer.body),
+            headers: redaction::headers(&self.redactor, answer.headers),
+            // Decoded first: what a character set or JSON hides is masked as it is recorded.
+            body: redaction::body(&self.redactor, DecodedBody::read(&answer.content_type, answer.body)),
+            content_type: text(&self.redactor, answer.content_type),
             truncated: false,
         };
         let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
@@ -202,7 +205,7 @@ impl Flight<'_> {
         };
         if refused {
             let mut denied = self.entry.clone();
-            denied.refuse(crate::stage::rule_of(&error), error.to_string());
+            denied.refuse(crate::stage::rule_of(&error), &error.to_string(), &self.redactor);
             if let Err(problem) = denied.note(self.parts, DENIED) {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }
@@ -223,9 +226,10 @@ impl Flight<'_> {
     }
 
     fn record_failure(&self, kind: &'static str, code: &str, message: &str) -> Result<(), RecordError> {
-        let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.to_owned() };
+        let message = text(&self.redactor, message.to_owned());
+        let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.clone() };
         let recorded = self.invocation.workspace.record(self.response, self.recording(outcome));
-        let ending = Ending { error: Some(message.to_owned()), duration: self.since.elapsed(), ..Ending::default() };
+        let ending = Ending { error: Some(message), duration: self.since.elapsed(), ..Ending::default() };
         let closed = self.entry.close(self.parts, kind, &ending);
         recorded?;
         match closed {
@@ -270,13 +274,13 @@ fn is_open(error: &GateError) -> bool {
 fn clean(failure: UpstreamFailure, redactor: &Redactor) -> UpstreamFailure {
     match failure {
         UpstreamFailure::Unreachable { host, message } => {
-            UpstreamFailure::Unreachable { host, message: redactor.text(message) }
+            UpstreamFailure::Unreachable { host, message: text(redactor, message) }
         }
         UpstreamFailure::Encoding { host, message } => {
-            UpstreamFailure::Encoding { host, message: redactor.text(message) }
+            UpstreamFailure::Encoding { host, message: text(redactor, message) }
         }
         UpstreamFailure::Protocol { host, message } => {
-            UpstreamFailure::Protocol { host, message: redactor.text(message) }
+            UpstreamFailure::Protocol { host, message: text(redactor, message) }
         }
         other => other,
     }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use rote_govern::Verdict;
 use rote_govern::audit::{DENIED, PREVIEWED};
+use rote_govern::{Redactor, Verdict};
 use rote_home::{Home, Journal};
 use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef, command};
 use rote_vault::Vault;
@@ -21,7 +21,7 @@ use crate::egress::Egress;
 use crate::flight::{Flight, Passage};
 use crate::invocation::{ClaimedRequest, Invocation};
 use crate::journal::{Entry, confirm_scope};
-use crate::redact::Redactor;
+use crate::redaction::{self, Redaction};
 use crate::request::Outgoing;
 use crate::stage::{Admission, Grant, rule_of};
 use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve};
@@ -52,6 +52,7 @@ pub struct GateParts {
 pub struct Gate {
     pub(crate) parts: GateParts,
     pub(crate) egress: Egress,
+    redaction: Arc<Redaction>,
 }
 
 impl fmt::Debug for Gate {
@@ -67,7 +68,14 @@ impl Gate {
     /// None today; the signature leaves room for parts that can fail.
     pub fn new(parts: GateParts) -> Result<Self, GateError> {
         let egress = Egress::new(parts.resolver.clone());
-        Ok(Self { parts, egress })
+        let redaction = Arc::new(Redaction::new(Arc::clone(&parts.vault), Arc::clone(&parts.env)));
+        Ok(Self { parts, egress, redaction })
+    }
+
+    /// Returns what masks the values that nobody may see.
+    #[must_use]
+    pub fn redaction(&self) -> &Arc<Redaction> {
+        &self.redaction
     }
 
     /// Passes one request of a call through all stages, sends it and records the answer.
@@ -79,8 +87,9 @@ impl Gate {
     /// See [`GateError`]: refusals before anything is sent, failures of the remote, and recorded answers
     /// with an error status or a redirect.
     pub async fn send(&self, invocation: &Invocation, claimed: ClaimedRequest) -> Result<ResponseRef, GateError> {
-        let response = self.number(invocation)?;
-        let mut admission = Admission::run(invocation, &claimed);
+        let redactor = self.redaction.of(&invocation.adapter)?;
+        let response = self.number(invocation, &redactor)?;
+        let mut admission = Admission::run(invocation, &claimed, redactor);
         let mut entry = Entry::new(&self.parts, &admission, response)?;
         let prepared = self.prepare(&mut admission, &claimed);
         if invocation.dry_run {
@@ -91,7 +100,7 @@ impl Gate {
             Err(refused) => {
                 let Refused { error, choice } = *refused;
                 if admission.stages.iter().all(|stage| stage.verdict != Verdict::Deny) {
-                    entry.refuse(rule_of(&error), error.to_string());
+                    entry.refuse(rule_of(&error), &error.to_string(), &admission.redactor);
                 }
                 return Err(self.refuse(&admission, &entry, &choice, error));
             }
@@ -114,7 +123,7 @@ impl Gate {
     }
 
     /// The number under which this request is recorded: the call's own for the first, a new one for others.
-    fn number(&self, invocation: &Invocation) -> Result<ResponseId, GateError> {
+    fn number(&self, invocation: &Invocation, redactor: &Redactor) -> Result<ResponseId, GateError> {
         if invocation.dry_run {
             return Ok(invocation.response);
         }
@@ -127,12 +136,13 @@ impl Gate {
             let what = format!("the number of requests of one call of `{}`", invocation.tool.name);
             return Err(GateError::Limit { what, limit: invocation.limits.sends.to_string() });
         }
+        let arguments = redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone());
         let (_, response) = invocation.workspace.begin_call(&NewCall {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
             method: invocation.tool.method,
-            raw_arguments: invocation.arguments.clone(),
-            arguments: invocation.arguments.clone(),
+            raw_arguments: arguments.clone(),
+            arguments,
             uses: Vec::new(),
             flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
             at: self.parts.clock.now(),
@@ -186,7 +196,7 @@ impl Gate {
         let minted = waiting.mint(&self.parts, &scope)?;
         let invocation = admission.invocation;
         let detail =
-            Confirmation { impact: admission.impact.clone(), refused, command: repeat(invocation, &minted.token) };
+            Confirmation { impact: admission.impact.clone(), refused, command: repeat(admission, &minted.token) };
         Err(GateError::ConfirmationNeeded {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
@@ -203,16 +213,12 @@ impl Gate {
         choice: &Choice,
         response: ResponseId,
     ) -> Flight<'g> {
-        let redactor = Redactor::new(&choice.credentials);
-        let mut request = request_record(admission, choice);
-        request.body = request.body.map(|body| redactor.bytes(body));
-        request.url = redactor.text(request.url);
         Flight {
             parts: &self.parts,
             invocation: admission.invocation,
             entry,
-            redactor,
-            request,
+            redactor: Arc::clone(&admission.redactor),
+            request: request_record(admission, choice),
             response,
             started: self.parts.clock.now(),
             since: Instant::now(),
@@ -232,7 +238,10 @@ impl Gate {
     fn unsent(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
         let recording = Recording {
             request: request_record(admission, choice),
-            outcome: RecordedOutcome::Failed { kind: error.kind().as_str().to_owned(), message: error.to_string() },
+            outcome: RecordedOutcome::Failed {
+                kind: error.kind().as_str().to_owned(),
+                message: redaction::text(&admission.redactor, error.to_string()),
+            },
             started: self.parts.clock.now(),
             duration: std::time::Duration::ZERO,
         };
@@ -264,6 +273,9 @@ impl Gate {
                 message: error.to_string().into(),
             });
         }
+        for stage in &mut stages {
+            stage.message = redaction::text(&admission.redactor, stage.message.to_string()).into();
+        }
         let record = request_record(admission, &choice);
         let preview = Preview {
             method: record.method,
@@ -290,8 +302,12 @@ struct Refused {
     choice: Choice,
 }
 
-/// The request as it is recorded and shown: every credential by its name.
+/// The request as it is recorded and shown: every credential by its name, and so is a value that was typed in.
 fn request_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
+    redaction::request(&admission.redactor, plain_record(admission, choice))
+}
+
+fn plain_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
     let invocation = admission.invocation;
     let endpoint = format!("adapter/{}", invocation.adapter.id);
     let Some(outgoing) = &admission.outgoing else {
@@ -345,7 +361,8 @@ fn body_preview(body: &[u8]) -> BodyPreview {
 
 /// The command that repeats a call with its token. References stay references: the log of the workspace knows
 /// then what the confirmed call was made from, as a flow made of it has to.
-fn repeat(invocation: &Invocation, token: &str) -> String {
+fn repeat(admission: &Admission<'_>, token: &str) -> String {
+    let invocation = admission.invocation;
     if let Some(flow) = &invocation.flow {
         return command("rote run").argument(&flow.name).plain("…").option("--confirm", token).into();
     }
@@ -353,6 +370,8 @@ fn repeat(invocation: &Invocation, token: &str) -> String {
         Some(written) => (written, true),
         None => (&invocation.arguments, false),
     };
+    let masked = admission.redactor.value(arguments);
+    let arguments = masked.as_ref().unwrap_or(arguments);
     let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
     let call = if templates { call.plain("-t") } else { call };
     call.option("-w", invocation.workspace.name()).option("--confirm", token).into()

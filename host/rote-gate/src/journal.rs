@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use rote_govern::audit::{
     CONFIRMATION_CONSUMED, CONFIRMATION_REQUESTED, Decision, EffectOutcome, EffectRecord, STARTED, is_guarded,
 };
-use rote_govern::{CONFIRM_LIFETIME, Verdict, args_digest, confirm_token, token_hash};
+use rote_govern::{CONFIRM_LIFETIME, Redactor, Verdict, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim};
 use rote_types::{EffectId, ResponseId, WorkspaceName};
 use serde_json::{Value, json};
@@ -50,6 +50,7 @@ impl Entry {
         let (rule, reason) = admission
             .decisive()
             .map_or_else(Default::default, |stage| (stage.rule.to_string(), stage.message.to_string()));
+        let mask = |text: String| crate::redaction::text(&admission.redactor, text);
         let url = admission.outgoing.as_ref().map_or_else(String::new, |outgoing| {
             let mut url = outgoing.target.url().clone();
             url.set_query(None);
@@ -60,10 +61,10 @@ impl Entry {
             adapter: invocation.adapter.id.clone(),
             tool: tool.name.clone(),
             method: tool.method,
-            url,
+            url: mask(url),
             decision,
             rule,
-            reason,
+            reason: mask(reason),
             risk_level: admission.guard.risk,
             impact: admission.impact.clone(),
             dry_run: invocation.dry_run,
@@ -79,10 +80,10 @@ impl Entry {
     }
 
     /// Changes what was decided, for a refusal that comes after the stages.
-    pub(crate) fn refuse(&mut self, rule: String, reason: String) {
+    pub(crate) fn refuse(&mut self, rule: String, reason: &str, redactor: &Redactor) {
         self.record.decision = Decision::Deny;
         self.record.rule = rule;
-        self.record.reason = reason;
+        self.record.reason = redactor.text(reason).into_owned();
     }
 
     fn event(&self, kind: &'static str) -> NewEvent {

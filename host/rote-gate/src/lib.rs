@@ -16,7 +16,7 @@ mod journal;
 mod method_override;
 mod preview;
 mod projection;
-mod redact;
+mod redaction;
 mod request;
 mod resolver;
 mod stage;
@@ -28,6 +28,7 @@ pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
+pub use redaction::Redaction;
 pub use resolver::{Environment, Resolve, ResolveError};
 pub use tool::{ToolError, ToolRun, run_build_tool};
 

@@ -5,10 +5,11 @@
 //! this version has no rules for are here by name and always pass.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rote_govern::egress::{Route, address_verdict};
 use rote_govern::reach::{bases, mapped};
-use rote_govern::{GuardDecision, Policy, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
+use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
 use rote_types::{Method, command};
 
 use crate::invocation::{ClaimedRequest, Invocation};
@@ -28,6 +29,8 @@ pub(crate) struct Admission<'i> {
     pub(crate) failure: Option<GateError>,
     /// What lowers the guard's `Confirm`.
     pub(crate) grant: Option<Grant>,
+    /// Masks what is written or shown of the call.
+    pub(crate) redactor: Arc<Redactor>,
 }
 
 /// What a person gave beforehand; it is used up with the start of the effect.
@@ -46,7 +49,7 @@ const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, 
 
 impl<'i> Admission<'i> {
     /// Runs every stage; a denial does not hide what the later ones say.
-    pub(crate) fn run(invocation: &'i Invocation, claimed: &'i ClaimedRequest) -> Self {
+    pub(crate) fn run(invocation: &'i Invocation, claimed: &'i ClaimedRequest, redactor: Arc<Redactor>) -> Self {
         let tool = &invocation.tool;
         let facts = ToolFacts {
             name: &tool.name,
@@ -60,16 +63,19 @@ impl<'i> Admission<'i> {
             // The hard floor denies; this is for the risk and the method's own verdict only.
             Err(_) => guard(&Policy::default(), &facts),
         };
+        let masked = redactor.value(&invocation.arguments);
+        let arguments = masked.as_ref().unwrap_or(&invocation.arguments);
         let mut admission = Self {
             invocation,
             claimed,
             route: None,
             outgoing: None,
             guard: decision,
-            impact: impact(tool.method, &tool.name, &tool.path, &invocation.arguments),
+            impact: impact(tool.method, &tool.name, &tool.path, arguments),
             stages: Vec::with_capacity(STAGES.len()),
             failure: None,
             grant: None,
+            redactor,
         };
         for stage in STAGES {
             let verdict = stage(&mut admission);

@@ -5,5 +5,6 @@ mod confirm;
 mod credential;
 mod egress;
 mod policy;
+mod redaction;
 mod support;
 mod upstream;

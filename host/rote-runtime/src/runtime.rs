@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use rote_gate::{Gate, Invocation};
+use rote_gate::{Gate, Invocation, Redaction};
 use rote_home::Home;
 use rote_types::{Clock, Entropy, QueryEngine, Sha256Digest};
 use serde_json::Value;
@@ -83,6 +83,12 @@ impl Runtime {
         digest: Sha256Digest,
     ) -> Result<Arc<Prepared>, LoadError> {
         self.sandbox.prepare_known(world, bytes, digest)
+    }
+
+    /// Returns what masks the values that nobody may see.
+    #[must_use]
+    pub fn redaction(&self) -> &Arc<Redaction> {
+        self.gate.redaction()
     }
 
     /// Calls the tool of `invocation` in a fresh instance. The response number in it is used up whatever the

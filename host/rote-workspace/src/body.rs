@@ -92,27 +92,54 @@ impl Body {
 }
 
 /// What the bytes of a body turned out to be.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Read {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decoded {
+    /// There were none.
     Empty,
+    /// A JSON text, less white space around it.
     Json(String),
-    Text { text: String, note: Option<String> },
+    /// A text in UTF-8, with why it is not JSON when it was declared as that.
+    Text {
+        /// The text.
+        text: String,
+        /// A note for people.
+        note: Option<String>,
+    },
+    /// Anything else.
     Binary(Vec<u8>),
 }
 
+/// A received body, read: whoever records it masks secrets in this, not in the bytes before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodedBody {
+    /// What it is.
+    pub content: Decoded,
+    /// How many bytes it had when it was received.
+    pub bytes: u64,
+}
+
+impl DecodedBody {
+    /// Reads bytes by their declared `Content-Type` (with parameters, or empty).
+    #[must_use]
+    pub fn read(content_type: &str, bytes: Vec<u8>) -> Self {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        Self { content: read(content_type, bytes), bytes: size }
+    }
+}
+
 /// Decides what `bytes` are, given the declared `Content-Type` (with parameters, or empty).
-pub(crate) fn read(content_type: &str, bytes: Vec<u8>) -> Read {
+pub(crate) fn read(content_type: &str, bytes: Vec<u8>) -> Decoded {
     if bytes.is_empty() {
-        return Read::Empty;
+        return Decoded::Empty;
     }
     let media_type = media_type(content_type);
     match declared(&media_type) {
         Declared::Json => read_json(content_type, bytes),
         Declared::Text => match decode(content_type, bytes) {
-            Ok((text, note)) => Read::Text { text, note },
-            Err(bytes) => Read::Binary(bytes),
+            Ok((text, note)) => Decoded::Text { text, note },
+            Err(bytes) => Decoded::Binary(bytes),
         },
-        Declared::Binary => Read::Binary(bytes),
+        Declared::Binary => Decoded::Binary(bytes),
         Declared::Unknown => sniff(bytes),
     }
 }
@@ -163,17 +190,17 @@ fn declared(media_type: &str) -> Declared {
     }
 }
 
-fn read_json(content_type: &str, bytes: Vec<u8>) -> Read {
+fn read_json(content_type: &str, bytes: Vec<u8>) -> Decoded {
     let (text, note) = match decode(content_type, bytes) {
         Ok(decoded) => decoded,
-        Err(bytes) => return Read::Binary(bytes),
+        Err(bytes) => return Decoded::Binary(bytes),
     };
     match json_text(text) {
-        Ok(text) => Read::Json(text),
+        Ok(text) => Decoded::Json(text),
         Err((text, error)) => {
             let broken = format!("{BROKEN_JSON}{error}");
             let note = note.map_or(broken.clone(), |note| format!("{broken}; {note}"));
-            Read::Text { text, note: Some(note) }
+            Decoded::Text { text, note: Some(note) }
         }
     }
 }
@@ -188,18 +215,18 @@ pub(crate) fn json_text(text: String) -> Result<String, (String, serde_json::Err
 }
 
 /// A body without a telling type: JSON if it looks and parses like a document, text if it is one, else bytes.
-fn sniff(bytes: Vec<u8>) -> Read {
+fn sniff(bytes: Vec<u8>) -> Decoded {
     let text = match String::from_utf8(bytes) {
         Ok(text) if !text.contains('\0') => text,
-        Ok(text) => return Read::Binary(text.into_bytes()),
-        Err(error) => return Read::Binary(error.into_bytes()),
+        Ok(text) => return Decoded::Binary(text.into_bytes()),
+        Err(error) => return Decoded::Binary(error.into_bytes()),
     };
     if !text.trim_start().starts_with(['{', '[']) {
-        return Read::Text { text, note: None };
+        return Decoded::Text { text, note: None };
     }
     match json_text(text) {
-        Ok(text) => Read::Json(text),
-        Err((text, _)) => Read::Text { text, note: None },
+        Ok(text) => Decoded::Json(text),
+        Err((text, _)) => Decoded::Text { text, note: None },
     }
 }
 
@@ -239,18 +266,18 @@ fn charset(content_type: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn json(text: &str) -> Read {
-        Read::Json(text.to_owned())
+    fn json(text: &str) -> Decoded {
+        Decoded::Json(text.to_owned())
     }
 
-    fn text(text: &str) -> Read {
-        Read::Text { text: text.to_owned(), note: None }
+    fn text(text: &str) -> Decoded {
+        Decoded::Text { text: text.to_owned(), note: None }
     }
 
     #[test]
     fn a_body_is_what_its_type_and_its_bytes_say() {
-        let rows: Vec<(&str, &[u8], Read)> = vec![
-            ("application/json", b"", Read::Empty),
+        let rows: Vec<(&str, &[u8], Decoded)> = vec![
+            ("application/json", b"", Decoded::Empty),
             (
                 "application/json",
                 b"{\"b\": 1.10, \"a\":10000000000000000000001}",
@@ -261,9 +288,9 @@ mod tests {
             ("text/plain", b"{}", text("{}")),
             ("", b"{}", json("{}")),
             ("", b"hello", text("hello")),
-            ("", b"a\0b", Read::Binary(b"a\0b".to_vec())),
-            ("image/png", b"{}", Read::Binary(b"{}".to_vec())),
-            ("application/octet-stream", b"abc", Read::Binary(b"abc".to_vec())),
+            ("", b"a\0b", Decoded::Binary(b"a\0b".to_vec())),
+            ("image/png", b"{}", Decoded::Binary(b"{}".to_vec())),
+            ("application/octet-stream", b"abc", Decoded::Binary(b"abc".to_vec())),
             ("application/vnd.custom", b"{\"a\":1}", json("{\"a\":1}")),
             ("application/json", b"\xef\xbb\xbf{}", json("{}")),
         ];
@@ -275,7 +302,7 @@ mod tests {
     #[test]
     fn broken_json_stays_text_with_a_note() {
         match read("application/json", b"{\"a\":".to_vec()) {
-            Read::Text { text, note } => {
+            Decoded::Text { text, note } => {
                 assert_eq!(text, "{\"a\":");
                 assert!(note.unwrap().starts_with("declared as JSON, but is not: EOF"));
             }
@@ -286,16 +313,16 @@ mod tests {
     #[test]
     fn character_sets_are_honoured() {
         let note = Some("decoded from windows-1252".to_owned());
-        let expected = Read::Text { text: "Größe".to_owned(), note };
+        let expected = Decoded::Text { text: "Größe".to_owned(), note };
         assert_eq!(read("text/plain; charset=ISO-8859-1", b"Gr\xf6\xdfe".to_vec()), expected);
         let note = Some("not UTF-8; read as windows-1252".to_owned());
-        assert_eq!(read("text/plain", b"Gr\xf6\xdfe".to_vec()), Read::Text { text: "Größe".to_owned(), note });
+        assert_eq!(read("text/plain", b"Gr\xf6\xdfe".to_vec()), Decoded::Text { text: "Größe".to_owned(), note });
         assert_eq!(read("application/json", b"\xff\xfe{\0}\0".to_vec()), json("{}"));
     }
 
     #[test]
     fn deep_json_is_checked_without_recursion() {
         let deep = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));
-        assert_eq!(read("application/json", deep.clone().into_bytes()), Read::Json(deep));
+        assert_eq!(read("application/json", deep.clone().into_bytes()), Decoded::Json(deep));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_types::ResponseId;
 
-use crate::body::json_text;
+use crate::body::{Decoded, DecodedBody, json_text};
 use crate::record::{NewCommand, insert_pending};
 use crate::store::allocate;
 use crate::{
@@ -42,7 +42,7 @@ impl Workspace {
             status: 200,
             headers: Vec::new(),
             content_type: "application/json".to_owned(),
-            body: body.into_bytes(),
+            body: DecodedBody { bytes: u64::try_from(body.len()).unwrap_or(u64::MAX), content: Decoded::Json(body) },
             truncated: false,
         };
         self.record(id, Recording { request, outcome, started: at, duration: Duration::ZERO })

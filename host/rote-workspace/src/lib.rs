@@ -30,7 +30,7 @@ mod variable;
 #[cfg(test)]
 mod tests;
 
-pub use body::{Body, BodyKind};
+pub use body::{Body, BodyKind, Decoded, DecodedBody};
 pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces};
 pub use condition::{Comparison, JsonType};
 pub use diff::{Change, ChangeKind, diff_values};

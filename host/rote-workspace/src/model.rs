@@ -10,7 +10,7 @@ use rote_types::{AdapterId, FlowName, Method, ResponseId, ResponseRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Body;
+use crate::{Body, DecodedBody};
 
 /// The sequence number of a command in the log of one workspace, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -142,8 +142,8 @@ pub enum RecordedOutcome {
         headers: Vec<(String, String)>,
         /// The `Content-Type` header as received, with parameters; empty when there was none.
         content_type: String,
-        /// The decoded (decompressed) body.
-        body: Vec<u8>,
+        /// The body, decompressed and read, secrets masked.
+        body: DecodedBody,
         /// The remote's own transfer was cut off at a bound; what is here is a prefix.
         truncated: bool,
     },

@@ -12,7 +12,7 @@ use rote_types::{ResponseId, sha256};
 use rusqlite::Connection;
 use serde::Deserialize;
 
-use crate::body::{self, Read, media_type};
+use crate::body::{Decoded, DecodedBody, media_type};
 use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens};
 use crate::store::{allocate, from_i64, to_i64, word};
 use crate::{
@@ -122,30 +122,35 @@ impl Workspace {
 
     /// Turns an outcome into what is stored; binary bodies go to `artifacts/`.
     fn keep(&self, outcome: RecordedOutcome) -> Result<Kept> {
-        let (status, headers, content_type, bytes, truncated) = match outcome {
+        let (status, headers, content_type, body, truncated) = match outcome {
             RecordedOutcome::Failed { kind, message } => return Ok(Kept::failed(kind, message)),
             RecordedOutcome::Http { status, headers, content_type, body, truncated } => {
                 (status, headers, content_type, body, truncated)
             }
         };
-        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-        let digest = sha256(&bytes);
-        let (body, note) = match body::read(&content_type, bytes) {
-            Read::Empty => (Body::Empty, None),
-            Read::Json(text) => (Body::Json(text), None),
-            Read::Text { text, note } => (Body::Text { text, note: note.clone() }, note),
-            Read::Binary(bytes) => {
+        let DecodedBody { content, bytes } = body;
+        let digest = match &content {
+            Decoded::Empty => sha256(b""),
+            Decoded::Json(text) | Decoded::Text { text, .. } => sha256(text.as_bytes()),
+            Decoded::Binary(bytes) => sha256(bytes),
+        };
+        let (body, note) = match content {
+            Decoded::Empty => (Body::Empty, None),
+            Decoded::Json(text) => (Body::Json(text), None),
+            Decoded::Text { text, note } => (Body::Text { text, note: note.clone() }, note),
+            Decoded::Binary(content) => {
+                let size = u64::try_from(content.len()).unwrap_or(u64::MAX);
                 let path = self.artifacts_dir().join(digest.hex());
                 // Named by content: a file of that name has these bytes, unless a crash cut it, hence the size.
                 if path.metadata().map_or(true, |known| known.len() != size) {
-                    write_atomic(&path, &bytes, FileMode::Private)?;
+                    write_atomic(&path, &content, FileMode::Private)?;
                 }
                 (Body::Binary { sha256: digest, bytes: size, path: artifact_path(&digest) }, None)
             }
         };
         let error = answer_error(status, &body);
         let sha256 = digest.hex();
-        Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes: size, sha256 })
+        Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes, sha256 })
     }
 
     /// Writes the outcome into the row and the command's status; returns how many rows were pending.

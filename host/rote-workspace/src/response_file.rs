@@ -11,7 +11,7 @@ use rote_home::{FileMode, read_capped, write_atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::body::{self, BodyKind, Read};
+use crate::body::{self, BodyKind, Decoded};
 use crate::{Body, RequestRecord, Result, WorkspaceError};
 
 /// Largest file that is read back: a body of 64 MiB, six times larger as an escaped string, and its request.
@@ -173,10 +173,10 @@ pub(crate) fn request_body(request: &mut RequestRecord) -> Result<Raw<'static>> 
     let content_type = request.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let content_type = content_type.map(|(_, value)| value.clone()).unwrap_or_default();
     match body::read(&content_type, request.body.take().unwrap_or_default()) {
-        Read::Empty => Raw::new("null".to_owned()),
-        Read::Json(text) => Raw::new(text),
-        Read::Text { text, .. } => Raw::new(serde_json::Value::String(text).to_string()),
-        Read::Binary(bytes) => {
+        Decoded::Empty => Raw::new("null".to_owned()),
+        Decoded::Json(text) => Raw::new(text),
+        Decoded::Text { text, .. } => Raw::new(serde_json::Value::String(text).to_string()),
+        Decoded::Binary(bytes) => {
             let sha256 = rote_types::sha256(&bytes).hex();
             Raw::new(serde_json::json!({"binary": {"sha256": sha256, "bytes": bytes.len()}}).to_string())
         }

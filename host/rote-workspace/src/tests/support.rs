@@ -14,7 +14,8 @@ use rote_types::{Method, QueryEngine, QueryError, QueryLimits, QueryOutput, Resp
 use serde_json::json;
 
 use crate::{
-    Body, NewCall, QueryRequest, QueryResult, QuerySource, RecordedOutcome, Recording, RequestRecord, Result, Workspace,
+    Body, DecodedBody, NewCall, QueryRequest, QueryResult, QuerySource, RecordedOutcome, Recording, RequestRecord,
+    Result, Workspace,
 };
 
 /// jaq, natively.
@@ -125,7 +126,7 @@ pub(super) fn http(status: u16, content_type: &str, body: &[u8]) -> Recording {
             status,
             headers: vec![("x-a".to_owned(), "1".to_owned())],
             content_type: content_type.to_owned(),
-            body: body.to_vec(),
+            body: DecodedBody::read(content_type, body.to_vec()),
             truncated: false,
         },
         started: at(1),

@@ -1,0 +1,285 @@
+//! Taking secret values out of what is recorded, shown or handed on, whatever way they are spelled.
+//!
+//! The text is brought to plain bytes, step by step, and the values are looked for after each step: as it stands;
+//! with percent, JSON, C and HTML escapes undone, again while that changes something; with base64 and hexadecimal
+//! stretches decoded at every alignment. A hit is led back to where it stands in the source, which is what a mask
+//! `<NAME>` replaces. No spelling is listed, so any character may be escaped, in any case and in any mixture.
+//!
+//! Invariants: pure; what has no hit is given back untouched; masked JSON is JSON; nothing here prints a value. Not
+//! found is what a server hides on purpose (reversed, encrypted, compressed in an archive, split over two values).
+
+mod entity;
+mod escape;
+mod json;
+mod pattern;
+mod run;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use secrecy::SecretString;
+use serde_json::Value;
+
+use escape::{Kinds, Plain};
+use pattern::Patterns;
+
+/// Most times that escapes are undone: JSON in JSON in a percent-encoded form field needs three.
+const UNESCAPES: u8 = 4;
+/// The same within a decoded base64 or hexadecimal stretch.
+const UNESCAPES_IN_RUN: u8 = 2;
+/// Texts up to this size are read in every order of escapes, larger ones with all kinds undone at once.
+const SMALL: usize = 16 << 10;
+/// How deep stretches are decoded: base64 (a `Basic` pair) in base64 (a request that is sent back) needs two.
+const RUNS: u8 = 2;
+
+/// A value that nobody may see.
+#[derive(Debug, Clone)]
+pub struct Secret {
+    /// What is shown in its place, in angle brackets.
+    pub name: String,
+    /// The value.
+    pub value: SecretString,
+}
+
+impl Secret {
+    /// Returns the value `value` of `name`.
+    pub fn new(name: impl Into<String>, value: impl Into<SecretString>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
+/// A secret that was found in a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundSecret {
+    /// The secret's name.
+    pub name: String,
+    /// Where it stands: a JSON pointer (RFC 6901), empty for the whole.
+    pub pointer: String,
+}
+
+/// Finds a set of values in any text and puts their names in their place.
+#[derive(Default)]
+pub struct Redactor {
+    patterns: Patterns,
+}
+
+impl fmt::Debug for Redactor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Redactor").field("secrets", &self.patterns.names()).finish()
+    }
+}
+
+/// What is left of the depth to which spellings are undone.
+#[derive(Clone, Copy)]
+struct Budget {
+    unescapes: u8,
+    runs: u8,
+}
+
+/// A secret at a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Hit {
+    range: Range<usize>,
+    /// Which secret, by its place among the names.
+    secret: usize,
+}
+
+impl Redactor {
+    /// Prepares the search. A value shorter than 4 bytes is no secret, and neither are `true`, `false` and `null`;
+    /// one shorter than 8 bytes is looked for as it is written, a longer one without regard to the case of its
+    /// ASCII letters. Of a value of the form `user:password` the password is secret on its own, if it has 8 bytes.
+    #[must_use]
+    pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        Self { patterns: Patterns::new(secrets) }
+    }
+
+    /// Whether there is nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.patterns.names().is_empty()
+    }
+
+    /// Masks secrets in a text.
+    #[must_use]
+    pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let mut hits = self.hits(text.as_bytes());
+        if hits.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        for hit in &mut hits {
+            // A value in UTF-16 may begin in the middle of what is a character here.
+            hit.range = text.floor_char_boundary(hit.range.start)..text.ceil_char_boundary(hit.range.end);
+        }
+        let mut masked = String::with_capacity(text.len());
+        let mut rest = 0;
+        for hit in merged(hits) {
+            masked.push_str(&text[rest..hit.range.start]);
+            masked.push_str(&self.mask(hit.secret));
+            rest = hit.range.end;
+        }
+        masked.push_str(&text[rest..]);
+        Cow::Owned(masked)
+    }
+
+    /// Masks secrets in a text that is JSON; what comes back is JSON too. A number that is a secret becomes a text.
+    #[must_use]
+    pub fn json<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let hits = self.hits(text.as_bytes());
+        if hits.is_empty() {
+            return Cow::Borrowed(text);
+        }
+        let masked = json::mask(self, text, &hits);
+        // What is left stands across the document's own signs: a value with `","` in it. The document goes then.
+        match self.hits(masked.as_bytes()).is_empty() {
+            true => Cow::Owned(masked),
+            false => Cow::Owned(Value::String(self.text(&masked).into_owned()).to_string()),
+        }
+    }
+
+    /// Masks secrets in bytes that are no text.
+    #[must_use]
+    pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
+        let hits = self.hits(&bytes);
+        if hits.is_empty() {
+            return bytes;
+        }
+        let mut masked = Vec::with_capacity(bytes.len());
+        let mut rest = 0;
+        for hit in hits {
+            masked.extend_from_slice(&bytes[rest..hit.range.start]);
+            masked.extend_from_slice(self.mask(hit.secret).as_bytes());
+            rest = hit.range.end;
+        }
+        masked.extend_from_slice(&bytes[rest..]);
+        masked
+    }
+
+    /// Masks secrets in a JSON value, keys included; `None` when there are none.
+    #[must_use]
+    pub fn value(&self, value: &Value) -> Option<Value> {
+        if self.is_empty() {
+            return None;
+        }
+        match self.json(&value.to_string()) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(masked) => Some(serde_json::from_str(&masked).unwrap_or(Value::String(masked))),
+        }
+    }
+
+    /// Returns the name of a secret that stands in `text`.
+    #[must_use]
+    pub fn name_in(&self, text: &str) -> Option<&str> {
+        let hits = self.hits(text.as_bytes());
+        hits.first().map(|hit| self.patterns.names()[hit.secret].as_str())
+    }
+
+    /// Returns a secret that stands in `value`, or the mask of one that stood there when it was recorded.
+    #[must_use]
+    pub fn find_in(&self, value: &Value) -> Option<FoundSecret> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut open = vec![(String::new(), value)];
+        while let Some((pointer, value)) = open.pop() {
+            let here = |name: &str| FoundSecret { name: name.to_owned(), pointer: pointer.clone() };
+            match value {
+                Value::String(text) => {
+                    if let Some(name) = self.name_in(text).or_else(|| self.masked_in(text)) {
+                        return Some(here(name));
+                    }
+                }
+                Value::Number(number) => {
+                    if let Some(name) = self.name_in(&number.to_string()) {
+                        return Some(here(name));
+                    }
+                }
+                Value::Array(items) => {
+                    let items = items.iter().enumerate();
+                    open.extend(items.map(|(index, item)| (format!("{pointer}/{index}"), item)));
+                }
+                Value::Object(members) => {
+                    for (key, item) in members {
+                        if let Some(name) = self.name_in(key) {
+                            return Some(here(name));
+                        }
+                        open.push((format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), item));
+                    }
+                }
+                Value::Null | Value::Bool(_) => {}
+            }
+        }
+        None
+    }
+
+    /// Returns the name whose mask stands in `text`.
+    fn masked_in(&self, text: &str) -> Option<&str> {
+        let mut names = self.patterns.names().iter().filter(|_| text.contains('<'));
+        names.find(|name| text.contains(&format!("<{name}>"))).map(String::as_str)
+    }
+
+    fn mask(&self, secret: usize) -> String {
+        format!("<{}>", self.patterns.names()[secret])
+    }
+
+    /// Everything to mask in `source`, in order and without overlaps.
+    fn hits(&self, source: &[u8]) -> Vec<Hit> {
+        let mut hits = Vec::new();
+        if !self.is_empty() {
+            self.scan(source, Budget { unescapes: UNESCAPES, runs: RUNS }, &|range| range, &mut hits);
+        }
+        merged(hits)
+    }
+
+    /// Looks for values in `bytes` and in what they decode to; `origin` leads back to the source.
+    fn scan(&self, bytes: &[u8], budget: Budget, origin: &dyn Fn(Range<usize>) -> Range<usize>, hits: &mut Vec<Hit>) {
+        let here = self.patterns.find(bytes);
+        hits.extend(here.into_iter().map(|hit| Hit { range: origin(hit.range), ..hit }));
+        if budget.unescapes > 0
+            && let Some(plain) = escape::unescape(bytes, Kinds::ALL, self.patterns.quotes())
+        {
+            let left = Budget { unescapes: budget.unescapes - 1, ..budget };
+            let deeper = |plain: &Plain, hits: &mut Vec<Hit>| {
+                self.scan(plain.bytes(), left, &|range| origin(plain.origin(range)), hits);
+            };
+            // A value with a sign of its own, escaped in one way within another, needs the ways one by one.
+            if self.patterns.signs() && bytes.len() <= SMALL {
+                let single = Kinds::SINGLE.into_iter();
+                let single = single.filter_map(|kind| escape::unescape(bytes, kind, self.patterns.quotes()));
+                single.for_each(|plain| deeper(&plain, hits));
+            }
+            // Escapes end a stretch of base64, so stretches are read where none are left.
+            return deeper(&plain, hits);
+        }
+        let Some(shortest) = self.patterns.shortest_run().filter(|_| budget.runs > 0) else { return };
+        let left = Budget { unescapes: UNESCAPES_IN_RUN, runs: budget.runs - 1 };
+        let large = run::each(bytes, shortest, &mut |decoded, place| {
+            self.scan(decoded, left, &|range| origin(place.origin(range, bytes)), hits);
+        });
+        if large {
+            let here = self.patterns.find_base64(bytes);
+            hits.extend(here.into_iter().map(|hit| Hit { range: origin(hit.range), ..hit }));
+        }
+    }
+}
+
+/// Sorts hits and joins those that overlap, under the name of the longer one.
+fn merged(mut hits: Vec<Hit>) -> Vec<Hit> {
+    hits.sort_by_key(|hit| (hit.range.start, usize::MAX - hit.range.end));
+    let mut all: Vec<Hit> = Vec::with_capacity(hits.len());
+    for hit in hits {
+        match all.last_mut() {
+            Some(last) if hit.range.start < last.range.end => {
+                if hit.range.len() > last.range.len() {
+                    last.secret = hit.secret;
+                }
+                last.range.end = last.range.end.max(hit.range.end);
+            }
+            _ => all.push(hit),
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests;

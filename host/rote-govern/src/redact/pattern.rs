@@ -1,0 +1,221 @@
+//! The byte strings that are looked for, in one automaton.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use memchr::memchr;
+use secrecy::ExposeSecret;
+use zeroize::Zeroizing;
+
+use super::escape::{Kinds, unescape};
+use super::{Hit, Secret, UNESCAPES};
+
+/// Shortest value that is looked for.
+const SHORTEST: usize = 4;
+/// Shortest value that is looked for without regard to case, and in decoded stretches: below it, chance would mask
+/// too much.
+const SHORTEST_ANY_CASE: usize = 8;
+/// Shortest fragment of base64 that is looked for; shorter ones stand in any text.
+const SHORTEST_BASE64: usize = 6;
+/// Most bytes of values for which a deterministic automaton is made: some 5 MB of states.
+const DETERMINISTIC: usize = 16 << 10;
+/// The alphabets of base64 (RFC 4648 §4 and §5).
+const ALPHABETS: [&[u8; 64]; 2] = [
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
+];
+
+/// One byte string.
+struct Pattern {
+    bytes: Zeroizing<Vec<u8>>,
+    secret: usize,
+    /// Its letters stand in the case in which they are written.
+    exact: bool,
+}
+
+/// Byte strings that are looked for at once.
+#[derive(Default)]
+struct Group {
+    patterns: Vec<Pattern>,
+    /// Made when the first text is searched. Its states are not wiped on drop, which is why it lives no longer than
+    /// the patterns.
+    automaton: OnceLock<AhoCorasick>,
+}
+
+/// All byte strings.
+#[derive(Default)]
+pub(super) struct Patterns {
+    names: Vec<String>,
+    narrow: Group,
+    /// Values in UTF-16, which only bytes with a NUL can hold.
+    wide: Group,
+    /// Values in base64, which is looked for as such only where there is too much of it to decode.
+    base64: Group,
+    shortest_run: Option<usize>,
+    quotes: bool,
+    blanks: bool,
+    signs: bool,
+}
+
+impl Patterns {
+    pub(super) fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
+        let mut names: Vec<String> = Vec::new();
+        let (mut narrow, mut wide, mut base64) = (Vec::new(), Vec::new(), Vec::new());
+        for Secret { name, value } in secrets {
+            let value = value.expose_secret();
+            if value.len() < SHORTEST || matches!(value, "true" | "false" | "null") {
+                continue;
+            }
+            let secret = names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            });
+            for text in std::iter::once(value).chain(password(value)) {
+                let exact = text.len() < SHORTEST_ANY_CASE;
+                let pattern = |bytes| Pattern { bytes, secret, exact };
+                narrow.extend(spellings(text).into_iter().map(pattern));
+                for unit in [u16::to_le_bytes, u16::to_be_bytes] {
+                    wide.push(pattern(Zeroizing::new(text.encode_utf16().flat_map(unit).collect())));
+                }
+                let group = if exact { &mut narrow } else { &mut base64 };
+                group.extend(fragments(text).map(|bytes| Pattern { bytes, secret, exact: true }));
+            }
+        }
+        let narrow = Group::new(narrow);
+        let shortest = narrow.patterns.iter().filter(|one| !one.exact).map(|one| one.bytes.len()).min();
+        // Four characters of base64 for three bytes; hexadecimal needs more.
+        let shortest_run = shortest.map(|bytes| (bytes * 4).div_ceil(3));
+        let has = |signs: &[u8]| narrow.patterns.iter().any(|one| one.bytes.iter().any(|byte| signs.contains(byte)));
+        let (quotes, blanks, signs) = (has(b"\""), has(b" "), has(b"%\\&"));
+        let (wide, base64) = (Group::new(wide), Group::new(base64));
+        Self { names, narrow, wide, base64, shortest_run, quotes, blanks, signs }
+    }
+
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Fewest characters of a stretch that can hold a value in base64; `None` when no value is long enough.
+    pub(super) fn shortest_run(&self) -> Option<usize> {
+        self.shortest_run
+    }
+
+    /// Whether a value has a quotation mark, so that undoing `\"` matters.
+    pub(super) fn quotes(&self) -> bool {
+        self.quotes
+    }
+
+    /// Whether a value has a sign that begins an escape.
+    pub(super) fn signs(&self) -> bool {
+        self.signs
+    }
+
+    /// Returns where values stand in `bytes`, exactly or in another case.
+    pub(super) fn find(&self, bytes: &[u8]) -> Vec<Hit> {
+        let mut hits = self.narrow.find(bytes);
+        if self.blanks && memchr(b'+', bytes).is_some() {
+            // A form writes `+` for a blank, and the rest of the value as it likes.
+            let blank: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
+            hits.extend(self.narrow.find(&blank));
+        }
+        if memchr(0, bytes).is_some() {
+            hits.extend(self.wide.find(bytes));
+        }
+        hits
+    }
+
+    /// Returns where values stand in base64 as they are written.
+    pub(super) fn find_base64(&self, bytes: &[u8]) -> Vec<Hit> {
+        self.base64.find(bytes)
+    }
+}
+
+impl Group {
+    fn new(mut patterns: Vec<Pattern>) -> Self {
+        // Of two equal ones the one that asks less is kept.
+        patterns.sort_by(|one, other| (&*one.bytes, one.exact).cmp(&(&*other.bytes, other.exact)));
+        patterns.dedup_by(|later, kept| *later.bytes == *kept.bytes);
+        Self { patterns, automaton: OnceLock::new() }
+    }
+
+    /// Returns where the strings stand; overlapping ones are joined.
+    fn find(&self, bytes: &[u8]) -> Vec<Hit> {
+        let mut hits: Vec<Hit> = Vec::new();
+        let automaton = self.automaton.get_or_init(|| automaton(&self.patterns));
+        if !automaton.is_match(bytes) {
+            return hits;
+        }
+        for found in automaton.find_overlapping_iter(bytes) {
+            let pattern = &self.patterns[found.pattern().as_usize()];
+            let range = found.start()..found.end();
+            if !pattern.exact || bytes[range.clone()] == **pattern.bytes {
+                join(&mut hits, Hit { range, secret: pattern.secret });
+            }
+        }
+        hits
+    }
+}
+
+/// Adds a hit; hits come in the order of their ends.
+fn join(hits: &mut Vec<Hit>, mut hit: Hit) {
+    while let Some(last) = hits.pop_if(|last| last.range.end > hit.range.start) {
+        let secret = if last.range.len() > hit.range.len() { last.secret } else { hit.secret };
+        hit = Hit { range: Range { start: last.range.start.min(hit.range.start), ..hit.range }, secret };
+    }
+    hits.push(hit);
+}
+
+fn automaton(patterns: &[Pattern]) -> AhoCorasick {
+    let bytes: usize = patterns.iter().map(|pattern| pattern.bytes.len()).sum();
+    // A deterministic automaton is several times as fast, and takes some 300 bytes for each byte of a value.
+    let kind = if bytes <= DETERMINISTIC { AhoCorasickKind::DFA } else { AhoCorasickKind::ContiguousNFA };
+    AhoCorasick::builder()
+        .match_kind(MatchKind::Standard)
+        .kind(Some(kind))
+        .ascii_case_insensitive(true)
+        .build(patterns.iter().map(|pattern| pattern.bytes.as_slice()))
+        .expect("values are bounded by the vault, far below the automaton's limit of 2^31 states")
+}
+
+/// The part of `user:password` that is secret on its own; not what follows the scheme of a URL.
+fn password(value: &str) -> Option<&str> {
+    let (user, password) = value.split_once(':')?;
+    (!user.is_empty() && password.len() >= SHORTEST_ANY_CASE && !password.starts_with("//")).then_some(password)
+}
+
+/// The forms of one value that decoding does not bring to one.
+fn spellings(value: &str) -> Vec<Zeroizing<Vec<u8>>> {
+    let mut all: Vec<Zeroizing<Vec<u8>>> = vec![Zeroizing::new(value.as_bytes().to_vec())];
+    // Where a value has a blank, `+` is read as one.
+    all.push(Zeroizing::new(value.replace('+', if value.contains(' ') { " " } else { "+" }).into_bytes()));
+    // A value that holds escapes itself is met with them undone as well.
+    let mut plain = Zeroizing::new(value.as_bytes().to_vec());
+    for _ in 0..UNESCAPES {
+        let Some(next) = unescape(&plain, Kinds::ALL, true) else { break };
+        plain = Zeroizing::new(next.bytes().to_vec());
+        all.push(plain.clone());
+    }
+    all.retain(|one| one.len() >= SHORTEST);
+    if value.len() < SHORTEST_ANY_CASE {
+        let hexadecimal = |digits: String| Zeroizing::new(digits.into_bytes());
+        all.push(hexadecimal(hex::encode(value)));
+        all.push(hexadecimal(hex::encode_upper(value)));
+    }
+    all
+}
+
+/// The stretches of base64 that hold `value`, less what its neighbours decide, in both alphabets.
+fn fragments(value: &str) -> impl Iterator<Item = Zeroizing<Vec<u8>>> {
+    let all = ALPHABETS.into_iter().flat_map(move |alphabet| (0..3).map(move |offset| (alphabet, offset)));
+    all.map(|(alphabet, offset)| fragment(alphabet, value.as_bytes(), offset))
+        .filter(|one| one.len() >= SHORTEST_BASE64)
+}
+
+/// The characters of base64 that `value` alone decides when it starts `offset` bytes into a group of three.
+fn fragment(alphabet: &[u8; 64], value: &[u8], offset: usize) -> Zeroizing<Vec<u8>> {
+    let bit = |at: usize| at.checked_sub(offset * 8).map_or(0, |at| (value[at / 8] >> (7 - at % 8)) & 1);
+    let sextet = |at: usize| (0..6).fold(0, |sextet, one| sextet << 1 | bit(at * 6 + one));
+    let (start, end) = ((offset * 8).div_ceil(6), (offset + value.len()) * 8 / 6);
+    Zeroizing::new((start..end).map(|at| alphabet[usize::from(sextet(at))]).collect())
+}
