@@ -5,11 +5,13 @@
 //! test sets, and everything is gone when the test ends. It knows no crate of rote: it drives the binary only.
 
 mod fake_api;
+mod fault_proxy;
 mod home;
 mod normalise;
 mod tls;
 
 pub use fake_api::{FakeApi, Received, Script};
+pub use fault_proxy::{Fault, FaultProxy, Harm, Place};
 pub use home::{Invocation, Run, TestHome};
 pub use normalise::Normaliser;
 pub use tls::{Authority, Identity};
