@@ -66,6 +66,7 @@ fn request() -> CallRequest {
         dry_run: false,
         save_as: None,
         templates: false,
+        timeout: None,
     }
 }
 

@@ -1,11 +1,12 @@
 //! Calls: one, several, described; arguments filled in from earlier answers.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
+use rote_types::{CallLimits, ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
 use rote_workspace::{Variable, has_template};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -38,6 +39,8 @@ pub struct CallRequest {
     pub save_as: Option<String>,
     /// Fill in `$var` and `@N{.path}`.
     pub templates: bool,
+    /// Longest time for the whole exchange; the default of [`CallLimits`] without it.
+    pub timeout: Option<Duration>,
 }
 
 /// Where one argument comes from.
@@ -81,6 +84,8 @@ pub struct BatchPlan {
     pub parallel: usize,
     /// Fill in `$var` and `@N{.path}`.
     pub templates: bool,
+    /// Longest time for each exchange; the default of [`CallLimits`] without it.
+    pub timeout: Option<Duration>,
 }
 
 /// What came of several calls.
@@ -147,6 +152,7 @@ impl App {
             confirm: request.confirm,
             dry_run: request.dry_run,
             literal: !request.templates,
+            limits: limits(request.timeout),
             ..CallOptions::default()
         };
         let outcome = self.caller().map_err(AppError::unsent)?.call(&workspace, &call, &options).await;
@@ -170,7 +176,7 @@ impl App {
     pub async fn batch(&self, adapter: &str, items: &[BatchItem], plan: BatchPlan) -> Result<Batched, AppError> {
         let adapter = self.adapter_id(adapter)?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
-        let options = CallOptions { literal: !plan.templates, ..CallOptions::default() };
+        let options = CallOptions { literal: !plan.templates, limits: limits(plan.timeout), ..CallOptions::default() };
         let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
         let results = results.map_err(call_error)?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
@@ -202,6 +208,11 @@ impl App {
         };
         given.into_iter().map(word).collect()
     }
+}
+
+fn limits(timeout: Option<Duration>) -> CallLimits {
+    let default = CallLimits::default();
+    timeout.map_or(default, |total| default.within(total))
 }
 
 /// Only a call that reached the gate can have been sent, and the gate says itself whether it was.

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_types::Interrupt;
+
 /// The surroundings of one process or one test. There is no default: each field is a decision of the edge.
 #[derive(Debug, Clone)]
 pub struct AppConfig {
@@ -19,4 +21,6 @@ pub struct AppConfig {
     pub keyring: bool,
     /// How many sandboxes fit into the process at once, 1 to 10,000; 128 when absent.
     pub instances: Option<u32>,
+    /// Stops runs of flows.
+    pub interrupt: Arc<dyn Interrupt>,
 }

@@ -137,6 +137,7 @@ impl App {
                 runtime,
                 clock: Arc::clone(self.clock()),
                 entropy: Arc::clone(self.entropy()),
+                interrupt: Arc::clone(&self.config().interrupt),
             }))
         })
     }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_app::{App, AppConfig, AppError};
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, Interrupt};
 use tokio::runtime::Runtime;
 
 use crate::commands::Global;
 use crate::environment::Environment;
 use crate::error::{Result, usage};
+use crate::interrupt::Signals;
 
 /// Threads of the executor: one call waits on the network, a batch on several; work is never CPU bound here.
 const WORKERS: usize = 2;
@@ -24,6 +25,7 @@ pub struct Context {
     home: Option<PathBuf>,
     workspace: Option<String>,
     verbose: u8,
+    signals: Signals,
     app: OnceCell<App>,
     executor: OnceCell<Runtime>,
 }
@@ -37,7 +39,8 @@ impl Context {
         let home = home.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".rote")));
         let workspace = global.workspace.clone().or_else(|| variable("ROTE_WORKSPACE"));
         let verbose = global.verbose;
-        Self { home, workspace, verbose, environment, app: OnceCell::new(), executor: OnceCell::new() }
+        let (signals, app, executor) = (Signals::new(), OnceCell::new(), OnceCell::new());
+        Self { home, workspace, verbose, environment, signals, app, executor }
     }
 
     /// Returns the application.
@@ -59,6 +62,7 @@ impl Context {
             environment: Arc::clone(&self.environment.variables),
             keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
             instances: self.instances()?,
+            interrupt: Arc::new(self.signals.clone()),
         };
         Ok(self.app.get_or_init(|| App::new(config)))
     }
@@ -71,14 +75,30 @@ impl Context {
         self.environment.get("ROTE_INSTANCES").map(read).transpose()
     }
 
-    /// Runs a future to its end.
+    /// Runs a future to its end, or until somebody asks the process to stop: it is dropped then, and what it had
+    /// under way is recorded as given up.
+    ///
+    /// # Errors
+    /// General when the system gives no threads, Interrupted.
+    pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
+        let stoppable = async {
+            tokio::select! {
+                output = future => Ok(output),
+                () = self.signals.requested() => Err(Signals::error()),
+            }
+        };
+        self.block_on_to_the_end(stoppable)?
+    }
+
+    /// Runs a future to its end; it hears itself when it has to stop.
     ///
     /// # Errors
     /// General when the system gives no threads.
-    pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
+    pub fn block_on_to_the_end<F: Future>(&self, future: F) -> Result<F::Output> {
         if self.executor.get().is_none() {
             let built = tokio::runtime::Builder::new_multi_thread().worker_threads(WORKERS).enable_all().build();
             let built = built.map_err(|error| crate::error::io("cannot start the executor", &error))?;
+            built.block_on(async { self.signals.listen() });
             let _first = self.executor.set(built);
         }
         let executor = self.executor.get().expect("it was set above");

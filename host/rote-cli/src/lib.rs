@@ -12,6 +12,7 @@ mod context;
 pub mod demo;
 pub mod environment;
 pub mod error;
+mod interrupt;
 pub mod render;
 pub mod rewrite;
 pub mod ui;

@@ -247,6 +247,7 @@ fn flows(home: &Home) -> Flows {
         tools: Arc::new(Nothing),
         clock,
         entropy,
+        interrupt: Arc::new(rote_types::NoInterrupt),
     })
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rote_home::{FileMode, Home, HomeError, Journal, create_private_dir, lock, read_capped, write_durable};
 use rote_plan::Plan;
 use rote_runtime::Runtime;
-use rote_types::{Classify, Clock, Entropy, FlowName, QueryEngine, Sha256Digest};
+use rote_types::{Classify, Clock, Entropy, FlowName, Interrupt, QueryEngine, Sha256Digest};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -47,6 +47,8 @@ pub struct FlowsParts {
     pub clock: Arc<dyn Clock>,
     /// Randomness, for the names of workspaces.
     pub entropy: Arc<dyn Entropy>,
+    /// Stops a run.
+    pub interrupt: Arc<dyn Interrupt>,
 }
 
 /// The flows of one home.

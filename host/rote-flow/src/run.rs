@@ -22,7 +22,7 @@ use async_trait::async_trait;
 use rote_gate::Preview;
 use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
-use rote_runtime::{Budget, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
+use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
     AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
@@ -272,7 +272,12 @@ impl Flows {
             tape: Arc::clone(&tape) as _,
             observer,
         };
-        let outcome = self.parts.runtime.run_flow(&prepared, run).await;
+        let work = self.parts.runtime.run_flow(&prepared, run);
+        // A nested run ends with the one that it belongs to.
+        let outcome = match depth {
+            0 => self.interruptible(work).await,
+            _ => work.await,
+        };
         let error = outcome.as_ref().err().map(|failure| &failure.error);
         self.journal_end(&frontmatter, &workspace, error)?;
         tape.end(error.map(|error| tools.failed(error)))?;
@@ -295,6 +300,19 @@ impl Flows {
         let (blessing, notes) = self.blessing_of_run(package)?;
         let budget = Arc::new(Budget::new(request.limits));
         Ok((Inherited { depth: 0, budget, blessing }, notes))
+    }
+
+    /// Gives work up when somebody asks for it. What was under way is recorded as calls that are dropped are.
+    async fn interruptible(
+        &self,
+        work: impl Future<Output = Result<FlowOutcome, FlowFailure>>,
+    ) -> Result<FlowOutcome, FlowFailure> {
+        tokio::select! {
+            outcome = work => outcome,
+            () = self.parts.interrupt.requested() => {
+                Err(FlowFailure { error: RunError::Interrupted, log: Vec::new() })
+            }
+        }
     }
 
     /// Reads, verifies and checks a flow; returns it with its parameters, typed.

@@ -302,6 +302,9 @@ pub enum RunError {
         /// The tool, with its adapter.
         tool: String,
     },
+    /// Somebody asked the process to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// The host failed.
     #[error("the host failed: {message}")]
     Host {
@@ -370,6 +373,7 @@ impl Classify for RunError {
             Self::Limit { .. } => ErrorKind::Limit,
             Self::InvalidInput { .. } => ErrorKind::Usage,
             Self::WrongWorld { .. } => ErrorKind::Conflict,
+            Self::Interrupted => ErrorKind::Interrupted,
             Self::Trapped { .. } | Self::Contract { .. } | Self::Cancelled { .. } | Self::Host { .. } => {
                 ErrorKind::General
             }

@@ -30,10 +30,12 @@ pub enum ErrorKind {
     Limit,
     /// The state on disk contradicts the request, or a strict check failed: exit 10.
     Conflict,
+    /// Somebody asked the process to stop (Ctrl-C, SIGTERM): exit 130, as a shell has it for SIGINT.
+    Interrupted,
 }
 
 impl ErrorKind {
-    /// Returns the process exit code, 1 to 10.
+    /// Returns the process exit code: 1 to 10, or 130.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -47,6 +49,7 @@ impl ErrorKind {
             Self::Upstream => 8,
             Self::Limit => 9,
             Self::Conflict => 10,
+            Self::Interrupted => 130,
         }
     }
 
@@ -64,6 +67,7 @@ impl ErrorKind {
             Self::Upstream => "upstream",
             Self::Limit => "limit",
             Self::Conflict => "conflict",
+            Self::Interrupted => "interrupted",
         }
     }
 }

@@ -25,7 +25,7 @@ pub use manifest::{
     AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,
     SpecType,
 };
-pub use ports::{Clock, Entropy, QueryEngine, QueryError, QueryOutput};
+pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
 pub use tool::{Method, SecurityAlternative, Tool, ToolHints};

@@ -27,6 +27,14 @@ pub struct CallLimits {
     pub log_bytes: usize,
 }
 
+impl CallLimits {
+    /// The same bounds with the whole exchange within `total`.
+    #[must_use]
+    pub fn within(self, total: Duration) -> Self {
+        Self { connect: self.connect.min(total), first_byte: total, total, ..self }
+    }
+}
+
 impl Default for CallLimits {
     fn default() -> Self {
         Self {

@@ -1,7 +1,11 @@
-//! What the pure layers need from outside, as traits: time, randomness and the query engine.
+//! What the pure layers need from outside, as traits: time, randomness, interruption and the query
+//! engine.
 //!
 //! A port exists only where a test replaces it (fixed clock, seeded entropy) or where the implementation
 //! lives above its user (the query engine is a sandboxed guest, run by `rote-runtime`).
+
+use std::future::Future;
+use std::pin::Pin;
 
 use jiff::Timestamp;
 
@@ -34,6 +38,25 @@ pub trait Entropy: Send + Sync + std::fmt::Debug {
 pub struct QueryOutput {
     /// One compact JSON text per output of the program, in order.
     pub values: Vec<String>,
+}
+
+/// What [`Interrupt::requested`] returns.
+pub type Requested<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// A wish from outside that work under way stops: Ctrl-C, SIGTERM.
+pub trait Interrupt: Send + Sync + std::fmt::Debug {
+    /// Is ready as soon as work has to stop; never, if nobody asks.
+    fn requested(&self) -> Requested<'_>;
+}
+
+/// Nobody ever asks.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoInterrupt;
+
+impl Interrupt for NoInterrupt {
+    fn requested(&self) -> Requested<'_> {
+        Box::pin(std::future::pending())
+    }
 }
 
 /// Why a query produced nothing.

@@ -84,8 +84,7 @@ pub enum Harm {
 
 impl Harm {
     /// All of them.
-    pub const ALL: [Self; 6] =
-        [Self::Close, Self::Reset, Self::Stall, Self::Corrupt, Self::Duplicate, Self::Trickle];
+    pub const ALL: [Self; 6] = [Self::Close, Self::Reset, Self::Stall, Self::Corrupt, Self::Duplicate, Self::Trickle];
 }
 
 /// One fault: it hits the `after`-th exchange from now on, counted from 0, and no other.

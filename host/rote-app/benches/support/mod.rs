@@ -27,6 +27,7 @@ pub(crate) fn app(folder: &Path, instances: Option<u32>) -> App {
         environment: Arc::new(BTreeMap::new()),
         keyring: false,
         instances,
+        interrupt: Arc::new(rote_types::NoInterrupt),
     })
 }
 

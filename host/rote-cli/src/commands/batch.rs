@@ -1,9 +1,11 @@
 //! `rote batch`.
 
+use std::time::Duration;
+
 use clap::Args;
 use rote_app::{BatchItem, BatchPlan, Batched};
 
-use crate::commands::call::{note_created, text_of};
+use crate::commands::call::{note_created, seconds, text_of};
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::table::table;
@@ -28,6 +30,9 @@ pub struct Batch {
     /// Fill in `$var` and `@N{.path}` in the arguments
     #[arg(short, long)]
     templates: bool,
+    /// Longest time for each exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
 }
 
 impl Batch {
@@ -37,7 +42,7 @@ impl Batch {
             let message = format!("the calls are not a list of tool calls: {error}");
             usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
         })?;
-        let plan = BatchPlan { parallel: usize::from(self.parallel), templates: self.templates };
+        let plan = BatchPlan { parallel: usize::from(self.parallel), templates: self.templates, timeout: self.timeout };
         run_batch(context, ui, &self.id, calls, plan)
     }
 }

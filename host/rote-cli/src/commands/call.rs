@@ -1,6 +1,7 @@
 //! `rote call`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use rote_app::{CallRequest, Called, Parameter};
@@ -58,6 +59,18 @@ pub(super) struct Options {
     /// Print the whole body
     #[arg(long)]
     body: bool,
+    /// Longest time for the whole exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(super) timeout: Option<Duration>,
+}
+
+/// Reads a number of seconds, with decimals or without.
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
+    const ALLOWED: std::ops::RangeInclusive<f64> = 0.05..=86_400.0;
+    match text.parse::<f64>() {
+        Ok(count) if ALLOWED.contains(&count) => Ok(Duration::from_secs_f64(count)),
+        _ => Err("it is not a number of seconds from 0.05 to 86400".to_owned()),
+    }
 }
 
 /// Single arguments with their names.
@@ -103,6 +116,7 @@ impl Options {
             dry_run: self.dry_run,
             save_as: self.save,
             templates: self.templates,
+            timeout: self.timeout,
         };
         let app = context.app()?;
         match context.block_on(app.call(request))?? {

@@ -66,7 +66,7 @@ impl Post {
         let verb = tool.strip_prefix(&format!("{}_", id.replace(['-', '.'], "_")));
         let wish = match verb {
             Some("probe") => return Ok(probe(context, id, &arguments)?),
-            Some("batch_call") => return Ok(batch(context, ui, id, &arguments, self.options.templates)?),
+            Some("batch_call") => return Ok(batch(context, ui, id, &arguments, &self.options)?),
             Some("call") => {
                 let tool = arguments.get("tool_name").and_then(Value::as_str);
                 let tool = tool.ok_or_else(|| usage("`tool_name` is missing", HINT))?.to_owned();
@@ -155,13 +155,17 @@ fn batch(
     ui: &mut Ui<'_>,
     id: &str,
     arguments: &Map<String, Value>,
-    templates: bool,
+    options: &Options,
 ) -> Result<Report> {
     let calls = arguments.get("calls").ok_or_else(|| usage("`calls` is missing", HINT))?;
     let calls = serde_json::from_value(calls.clone())
         .map_err(|error| usage(format!("`calls` is not a list of tool calls: {error}"), HINT))?;
     let parallel = arguments.get("parallel").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_PARALLEL.unsigned_abs());
-    let plan = BatchPlan { parallel: usize::try_from(parallel).unwrap_or(1), templates };
+    let plan = BatchPlan {
+        parallel: usize::try_from(parallel).unwrap_or(1),
+        templates: options.templates,
+        timeout: options.timeout,
+    };
     run_batch(context, ui, id, calls, plan)
 }
 

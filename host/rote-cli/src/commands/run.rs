@@ -9,6 +9,7 @@ use rote_app::{AppError, FlowRan, RunFlow};
 use rote_types::{ResponseId, RunLimits, command};
 use serde_json::{Value, json};
 
+use crate::commands::call::seconds;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::progress::{Place, Progress};
@@ -71,9 +72,9 @@ struct Budget {
     /// Most megabytes of memory of the flow [default: 256]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u16).range(1..=4_096))]
     max_memory: Option<u16>,
-    /// Longest run in seconds [default: 900]
-    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(1..=86_400))]
-    timeout: Option<u32>,
+    /// Longest run, 0.05 to 86,400 seconds [default: 900]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
 }
 
 impl Budget {
@@ -86,7 +87,7 @@ impl Budget {
             concurrency: self.max_concurrency.map_or(default.concurrency, usize::from),
             response_bytes: self.max_megabytes.map_or(default.response_bytes, megabytes),
             memory_bytes: self.max_memory.map_or(default.memory_bytes, |count| usize::from(count) << 20),
-            total: self.timeout.map_or(default.total, |seconds| Duration::from_secs(seconds.into())),
+            total: self.timeout.unwrap_or(default.total),
             ..default
         }
     }
@@ -131,7 +132,7 @@ impl Run {
         let shown = !ui.json && !self.quiet && !wish.dry_run;
         let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
         let progress = Progress::new(place);
-        let ran = context.block_on(app.run_flow(wish, Arc::clone(&progress) as _));
+        let ran = context.block_on_to_the_end(app.run_flow(wish, Arc::clone(&progress) as _));
         progress.finish();
         let ran = ran?.inspect_err(|error| {
             if !ui.json {

@@ -239,6 +239,7 @@ impl Fixture {
             engine: runtime.query_engine(),
             clock: Arc::clone(&clock),
             entropy,
+            interrupt: Arc::new(rote_types::NoInterrupt),
         });
         let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
         let shop = Shop::start();
