@@ -12,6 +12,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Normaliser;
+use crate::warm::Store;
 
 /// The signal that nobody can refuse (POSIX).
 const SIGKILL: i32 = 9;
@@ -33,6 +34,17 @@ impl TestHome {
         let root = TempDir::with_prefix("rote-test-").expect("a temporary directory can be made");
         std::fs::create_dir(root.path().join("work")).expect("the new directory is writable");
         Self { root, binary: binary.into() }
+    }
+
+    /// Makes a home that has the large guests compiled already.
+    ///
+    /// # Panics
+    /// When no temporary directory can be made.
+    #[must_use]
+    pub fn warm(binary: impl Into<PathBuf>) -> Self {
+        let home = Self::new(binary);
+        Store::beside(&home.binary).lend(&home.home());
+        home
     }
 
     /// Returns what `ROTE_HOME` is set to.
@@ -110,6 +122,13 @@ impl TestHome {
     #[must_use]
     pub fn transcript(&self, words: &[&str]) -> String {
         self.normaliser().apply(&self.rote(words).to_string())
+    }
+}
+
+impl Drop for TestHome {
+    fn drop(&mut self) {
+        // A home that was made cold has a key of its own, and nothing of it is kept.
+        Store::beside(&self.binary).keep(&self.home());
     }
 }
 
