@@ -4,20 +4,21 @@
 //! the gate saw it is recorded as failed, so that no number is left open.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use futures::StreamExt;
 use jiff::Timestamp;
-use rote_gate::{Environment, FlowStamp, Invocation, Pin, Redaction};
+use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
     AdapterId, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
 };
 use rote_vault::{Vault, VaultError};
 use rote_workspace::{
-    CommandId, Dependency, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, SessionRecord, Workspace,
+    CommandId, Dependency, LostAnswer, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState,
+    SessionRecord, Workspace,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -131,6 +132,14 @@ pub struct Reservation {
     pub command: CommandId,
     /// The number of the answer.
     pub response: ResponseId,
+}
+
+/// How a call ended that has no outcome yet.
+struct Ended<'e> {
+    started: Timestamp,
+    error: &'e AdapterError,
+    /// A request of it was handed to the gate.
+    reached_the_gate: bool,
 }
 
 /// Calls tools of installed adapters. Shared by reference between threads.
@@ -305,53 +314,61 @@ impl Caller {
         options: &CallOptions,
     ) -> Result<CallOutcome, AdapterError> {
         let started = self.parts.clock.now();
+        let mut reached_the_gate = false;
         let result = match self.prepare(&call.adapter) {
             Ok(prepared) => {
                 if place.is_some() {
                     self.bind_once(workspace, &call.adapter);
                 }
                 let invocation = Arc::new(invocation(workspace, call, place, options));
-                let failed = |cause| {
-                    AdapterError::Call(Box::new(CallFailure { response: place.map(|place| place.response), cause }))
-                };
-                self.parts.runtime.call_adapter(&prepared, invocation).await.map_err(failed)
+                let outcome = self.parts.runtime.call_adapter(&prepared, Arc::clone(&invocation)).await;
+                reached_the_gate = invocation.sends.load(Ordering::Relaxed) > 0;
+                outcome.map_err(|cause| self.failure(call, place, cause))
             }
             Err(error) => Err(error),
         };
         if let (Err(error), Some(place)) = (&result, place) {
-            self.close(workspace, call, place, started, error);
+            self.close(workspace, call, place, &Ended { started, error, reached_the_gate });
         }
         result
     }
 
-    /// Records a call as failed that ended before the gate recorded anything.
-    fn close(
-        &self,
-        workspace: &Workspace,
-        call: &Checked,
-        place: Reservation,
-        started: Timestamp,
-        error: &AdapterError,
-    ) {
+    /// The failure of a call; to a write in doubt it adds the command that would tell whether it happened.
+    fn failure(&self, call: &Checked, place: Option<Reservation>, mut cause: RunError) -> AdapterError {
+        if let RunError::Gate(error) = &mut cause
+            && let GateError::InDoubt { doubt, .. } = &mut **error
+        {
+            let (adapter, tool) = (call.adapter.id().clone(), call.tool.name.clone());
+            let write = ToolCall { adapter, tool, arguments: call.arguments.clone() };
+            doubt.look = self.parts.adapters.look(&write).unwrap_or_default();
+        }
+        AdapterError::Call(Box::new(CallFailure { response: place.map(|place| place.response), cause }))
+    }
+
+    /// Records a call that ended without a record: as failed when the gate saw nothing of it. When the gate did and
+    /// could not record what came of it, a write is in doubt.
+    fn close(&self, workspace: &Workspace, call: &Checked, place: Reservation, ended: &Ended<'_>) {
+        let Ended { started, error, reached_the_gate } = *ended;
         let open = workspace.summary(place.response).is_ok_and(|summary| summary.state == ResponseState::Pending);
         if !open {
             return;
         }
         let elapsed = self.parts.clock.now().duration_since(started);
-        let recording = Recording {
-            request: RequestRecord {
-                method: call.tool.method.as_str().to_owned(),
-                endpoint: format!("adapter/{}", call.adapter.id()),
-                ..RequestRecord::default()
-            },
-            outcome: RecordedOutcome::Failed {
-                kind: error.kind().as_str().to_owned(),
-                message: self.parts.runtime.redaction().text(&error.to_string()),
-            },
-            started,
-            duration: Duration::try_from(elapsed).unwrap_or_default(),
+        let duration = Duration::try_from(elapsed).unwrap_or_default();
+        let kind = error.kind().as_str().to_owned();
+        let message = self.parts.runtime.redaction().text(&error.to_string());
+        let request = RequestRecord {
+            method: call.tool.method.as_str().to_owned(),
+            endpoint: format!("adapter/{}", call.adapter.id()),
+            ..RequestRecord::default()
         };
-        if let Err(problem) = workspace.record(place.response, recording) {
+        let written = if reached_the_gate && !call.tool.method.is_read() {
+            workspace.leave_in_doubt(place.response, &LostAnswer { request, status: None, message, started, duration })
+        } else {
+            let outcome = RecordedOutcome::Failed { kind, message };
+            workspace.record(place.response, Recording { request, outcome, started, duration }).map(drop)
+        };
+        if let Err(problem) = written {
             tracing::warn!(response = %place.response, error = %problem, "the failure of a call was not recorded");
         }
     }

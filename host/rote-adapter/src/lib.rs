@@ -12,6 +12,7 @@ mod error;
 mod generate;
 mod index;
 mod install;
+mod look;
 mod opened;
 mod package;
 mod registry;

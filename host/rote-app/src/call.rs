@@ -7,7 +7,7 @@ use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
 use rote_types::{CallLimits, ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
-use rote_workspace::{Variable, has_template};
+use rote_workspace::{ResponseState, Variable, has_template};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -97,6 +97,8 @@ pub struct Batched {
     pub succeeded: usize,
     /// How many did not.
     pub failed: usize,
+    /// How many of those may have happened all the same.
+    pub in_doubt: usize,
     /// Each, in the order given.
     pub results: Vec<BatchLine>,
     /// The workspace that was made for them.
@@ -180,13 +182,17 @@ impl App {
         let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
         let results = results.map_err(call_error)?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
+        let mut in_doubt = 0;
         for line in results.iter_mut().filter(|line| line.status.is_none()) {
             if let Some(id) = line.response {
-                line.status = workspace.summary(id)?.status;
+                let summary = workspace.summary(id)?;
+                line.status = summary.status;
+                in_doubt += usize::from(summary.state == ResponseState::InDoubt);
             }
         }
         let succeeded = results.iter().filter(|one| one.success).count();
-        Ok(Batched { total: results.len(), succeeded, failed: results.len() - succeeded, results, created_workspace })
+        let (total, failed) = (results.len(), results.len() - succeeded);
+        Ok(Batched { total, succeeded, failed, in_doubt, results, created_workspace })
     }
 
     /// Keeps a whole body in a variable.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_flow::{
-    AdapterTools, Crystallized, DryRun, FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts, ParamSpec,
-    ParameterInput, Request, ResultSpec, Resume, RunReport, RunRequest,
+    AdapterTools, Crystallized, DryRun, FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts, LatestRun, ParamSpec,
+    ParameterInput, Request, ResultSpec, RunReport, RunRequest,
 };
 use rote_runtime::Observer;
 use rote_types::{ErrorKind, ResponseId, RunLimits};
+use rote_workspace::Settlement;
 
 use crate::error::name;
 use crate::{App, AppError};
@@ -43,10 +44,10 @@ pub struct RunFlow {
     pub dry_run: bool,
     /// Tokens that confirm single writes.
     pub confirm: Vec<String>,
-    /// The workspace of a run that was stopped, to go on with; `latest` for the last one.
+    /// The workspace of a run that was stopped, to go on with.
     pub resume: Option<String>,
-    /// Writes in doubt that may be made again.
-    pub retry: Vec<ResponseId>,
+    /// What a person says of writes of that run whose outcome is not known.
+    pub settle: Vec<(ResponseId, Settlement)>,
     /// Where to leave a recording.
     pub record: Option<PathBuf>,
     /// Bounds.
@@ -69,15 +70,11 @@ impl App {
     /// `FingerprintMismatch` before any call when an adapter is not the pinned one, Usage for parameters that do
     /// not fit, Denied for a file that is not intact, and whatever a call of it fails with.
     pub async fn run_flow(&self, wish: RunFlow, observer: Arc<dyn Observer>) -> Result<FlowRan, AppError> {
-        let resume = |text: &str| match text {
-            "latest" => Ok(Resume::Latest),
-            text => name(text).map(Resume::Workspace),
-        };
         let request = RunRequest {
             flow: wish.flow.as_deref().map(|flow| self.flow_reference(flow)).transpose()?,
             parameters: ParameterInput::Words(wish.parameters),
-            resume: wish.resume.as_deref().map(resume).transpose()?,
-            retry: wish.retry,
+            resume: wish.resume.as_deref().map(name).transpose()?,
+            settle: wish.settle,
             confirm: wish.confirm,
             limits: wish.limits,
             record: wish.record.map(|path| self.absolute(&path)),
@@ -87,6 +84,15 @@ impl App {
             true => Ok(FlowRan::Dry(Box::new(flows.dry_run(&request).await?))),
             false => Ok(FlowRan::Done(Box::new(flows.run(&request, observer).await?))),
         }
+    }
+
+    /// Returns the latest run that can go on, of this flow where one is named.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, with the reason.
+    pub fn latest_run(&self, flow: Option<&str>) -> Result<LatestRun, AppError> {
+        let flow = flow.map(|flow| self.flow_reference(flow)).transpose()?;
+        Ok(self.flows_of_home()?.latest_run(flow.as_ref())?)
     }
 
     /// Makes a flow from the workspace in use.

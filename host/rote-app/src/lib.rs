@@ -11,6 +11,7 @@ mod call;
 mod change;
 mod condition;
 mod config;
+mod doubts;
 mod error;
 mod flow;
 mod flow_author;
@@ -32,6 +33,7 @@ pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest,
 pub use change::Consent;
 pub use condition::Condition;
 pub use config::AppConfig;
+pub use doubts::Doubts;
 pub use error::AppError;
 pub use flow::{Crystallize, FlowRan, RunFlow};
 pub use flow_author::{Build, Language};
@@ -46,18 +48,18 @@ pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport};
 pub use rote_flow::{
     Blessed, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, FlowWrite, Form,
-    Frontmatter, PendingFlow, PinnedFlow, ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,
+    Frontmatter, LatestRun, PendingFlow, PinnedFlow, ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,
 };
 pub use rote_flow::{
     CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,
 };
 pub use rote_flow::{Drift, Finding, FlowHealth, FlowScore, LintReport, Repin, Repinned, Severity, Validated};
-pub use rote_gate::Preview;
+pub use rote_gate::{Doubt, Preview};
 pub use rote_govern::reach::{Destination, Standing};
 pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
 pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{TokenInfo, TokenSource};
 pub use rote_workspace::{
-    Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseSummary, Variable, WorkspaceStats,
-    WorkspaceSummary,
+    Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseState, ResponseSummary, Settlement,
+    Variable, WorkspaceStats, WorkspaceSummary,
 };

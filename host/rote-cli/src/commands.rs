@@ -12,6 +12,7 @@ mod completion;
 mod condition;
 mod demo;
 mod diff;
+mod doubts;
 mod explore;
 mod export;
 mod flow;
@@ -125,6 +126,7 @@ pub enum Command {
     Vars(vars::Vars),
     Inject(inject::Inject),
     Diff(diff::Diff),
+    Doubts(doubts::Doubts),
     #[command(subcommand)]
     Flow(flow::Flow),
     Run(run::Run),
@@ -166,6 +168,7 @@ impl Command {
             Self::Vars(command) => command.run(context),
             Self::Inject(command) => command.run(context),
             Self::Diff(command) => command.run(context),
+            Self::Doubts(command) => command.run(context),
             Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
             Self::Export(command) => command.run(context),

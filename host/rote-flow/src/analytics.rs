@@ -33,6 +33,10 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE runs (
     at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_by_flow ON runs (flow, id);"];
+/// The status of a run that did not end well.
+const STOPPED: &str = "stopped";
+/// The status of one that did not end well and left a write in doubt.
+const IN_DOUBT: &str = "in_doubt";
 /// Rows of one flow that its statistics look at, the last ones.
 const WINDOW: i64 = 1_000;
 
@@ -52,7 +56,7 @@ pub struct RunRow {
     pub workspace: String,
     /// The flow's version.
     pub version: String,
-    /// `completed`, `partial` or `stopped`.
+    /// `completed`, `partial`, `stopped`, or `in_doubt` for a run that stopped and left a write in doubt.
     pub status: String,
     /// Why it stopped.
     pub error: Option<String>,
@@ -75,6 +79,8 @@ pub struct FlowStats {
     pub completed: u64,
     /// Those of them that went on although a step failed.
     pub partial: u64,
+    /// Runs that stopped and left a write in doubt.
+    pub in_doubt: u64,
     /// Their share, 0 to 1.
     pub success_rate: f64,
     /// Median duration of completed runs in milliseconds.
@@ -120,6 +126,7 @@ impl Flows {
             return Ok(());
         }
         let end = result.as_ref().err().map(ToString::to_string);
+        let stopped = if workspace.doubts(1)?.is_empty() { STOPPED } else { IN_DOUBT };
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
@@ -134,7 +141,7 @@ impl Flows {
                     frontmatter.version,
                     running.digest.to_string(),
                     workspace.name().as_str(),
-                    result.as_ref().map_or("stopped", |report| report.status.as_str()),
+                    result.as_ref().map_or_else(|_| stopped, |report| report.status.as_str()),
                     end,
                     signed(duration_ms),
                     signed(calls as u64),
@@ -221,7 +228,7 @@ impl Flows {
         }
         let failed = |source| FlowError::Analytics { action: "read the runs", source };
         let connection = self.analytics()?;
-        let sql = "SELECT avg(status <> 'stopped'), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
+        let sql = "SELECT avg(status NOT IN ('stopped', 'in_doubt')), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
         let mut statement = connection.prepare(sql).map_err(failed)?;
         for flow in flows {
             let read = |row: &rusqlite::Row<'_>| {
@@ -272,7 +279,8 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         })
     })?;
     let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-    let completed: Vec<&Row> = rows.iter().filter(|row| row.row.status != "stopped").collect();
+    let completed: Vec<&Row> =
+        rows.iter().filter(|row| ![STOPPED, IN_DOUBT].contains(&row.row.status.as_str())).collect();
     let mut times: Vec<u64> = completed.iter().map(|row| row.row.duration_ms).collect();
     times.sort_unstable();
     let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -280,6 +288,7 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         flow: flow.to_owned(),
         runs: rows.len() as u64,
         completed: completed.len() as u64,
+        in_doubt: rows.iter().filter(|row| row.row.status == IN_DOUBT).count() as u64,
         partial: completed.iter().filter(|row| row.row.status == "partial").count() as u64,
         success_rate: share(completed.len(), rows.len()),
         p50_ms: percentile(&times, 50),

@@ -6,6 +6,7 @@ pub(crate) use classify::install;
 
 use std::path::{Path, PathBuf};
 
+use rote_gate::{Doubt, GateError};
 use rote_govern::BlessingError;
 use rote_home::HomeError;
 use rote_plan::PlanError;
@@ -200,7 +201,7 @@ pub enum FlowError {
         /// What the flow logged until then.
         log: Vec<String>,
     },
-    /// A resumed run has a write whose outcome nobody knows.
+    /// A write whose outcome nobody knows stands in the way.
     #[error(
         "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was sent and nobody knows what came of it: it may have happened"
     )]
@@ -214,15 +215,34 @@ pub enum FlowError {
         /// The tool.
         tool: String,
     },
+    /// A run cannot go on before a person says what came of a write of it.
+    #[error("{doubt}{}: say what came of it", others_text(*others))]
+    Unsettled {
+        /// The first one.
+        doubt: Box<Doubt>,
+        /// How many more there are.
+        others: usize,
+    },
+    /// Another process makes the run.
+    #[error("the run in workspace `{workspace}` is still going on in another process")]
+    StillRunning {
+        /// The workspace.
+        workspace: WorkspaceName,
+    },
     /// The workspace is not one of a run.
     #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
     NotARun {
         /// The workspace.
         workspace: WorkspaceName,
     },
-    /// No run is left open.
-    #[error("every run ended well: there is none to go on with")]
-    NothingToResume,
+    /// No run is left that could go on.
+    #[error("{}", nothing_text(flow.as_ref(), passed.as_deref()))]
+    NothingToResume {
+        /// The flow whose run was asked for.
+        flow: Option<FlowName>,
+        /// The newest run that did not end well, and why it cannot go on.
+        passed: Option<Box<(WorkspaceName, String)>>,
+    },
     /// The run that is to go on was another one.
     #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
     OtherRun {
@@ -464,6 +484,9 @@ pub enum FlowError {
     /// A file or the journal failed.
     #[error(transparent)]
     Home(#[from] HomeError),
+    /// What a person said of a write could not be written down.
+    #[error(transparent)]
+    Gate(Box<GateError>),
     /// The workspace failed.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
@@ -502,6 +525,20 @@ fn problems_text(problems: &[ParameterProblem]) -> String {
     problems.iter().map(|one| format!("parameter `{}` {}", one.name, one.problem)).collect::<Vec<_>>().join("; ")
 }
 
+/// How many more writes are in doubt.
+fn others_text(others: usize) -> String {
+    if others == 0 { String::new() } else { format!(", and {others} more") }
+}
+
+/// Why no run can go on.
+fn nothing_text(flow: Option<&FlowName>, passed: Option<&(WorkspaceName, String)>) -> String {
+    match (flow, passed) {
+        (_, Some((workspace, why))) => format!("no run can go on; the one in workspace `{workspace}` cannot: {why}"),
+        (Some(flow), None) => format!("every run of `{flow}` ended well: there is none to go on with"),
+        (None, None) => "every run ended well: there is none to go on with".to_owned(),
+    }
+}
+
 fn expected_text(expected: &[String]) -> String {
     if expected.is_empty() { "no parameters".to_owned() } else { expected.join(", ") }
 }
@@ -536,6 +573,12 @@ fn mismatch_text(drifts: &[Drift]) -> String {
         }
     }
     text
+}
+
+impl From<GateError> for FlowError {
+    fn from(error: GateError) -> Self {
+        Self::Gate(Box::new(error))
+    }
 }
 
 impl FlowError {

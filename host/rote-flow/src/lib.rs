@@ -66,7 +66,7 @@ pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExcha
 pub use release::Released;
 pub use repin::{Repin, Repinned};
 pub use run::{
-    AdapterTools, DryRun, DryRunCall, Resume, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
+    AdapterTools, DryRun, DryRunCall, LatestRun, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
 };
 pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{

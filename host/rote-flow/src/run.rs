@@ -2,10 +2,12 @@
 //!
 //! The order is fixed: the file's digest, the adapters, the parameters; only then a workspace is made and the
 //! component runs. A run that stopped or was killed can be resumed in its workspace: what it was told is told again,
-//! calls that were answered there are answered from the record, and no write is made twice.
+//! calls that were answered there are answered from the record, and no write is made twice: of one whose outcome is
+//! not known a person has to say what came of it.
 
 mod begin;
 mod dry;
+mod latest;
 mod live;
 mod nested;
 pub(crate) mod preflight;
@@ -26,11 +28,12 @@ use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer,
 use rote_types::{
     AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
-use rote_workspace::Workspace;
+use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use dry::{DryRun, DryRunCall};
+pub use latest::LatestRun;
 pub use live::AdapterTools;
 
 use crate::package::Content;
@@ -39,6 +42,9 @@ use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInpu
 use begin::Begun;
 use nested::{Inherited, Nested};
 
+/// Most writes in doubt that a report names.
+const MAX_NOTED: usize = 10;
+
 /// A wish to run a flow.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunRequest {
@@ -46,25 +52,16 @@ pub struct RunRequest {
     pub flow: Option<FlowReference>,
     /// Its parameters; a resumed run knows them when none are given.
     pub parameters: ParameterInput,
-    /// An earlier run to go on with.
-    pub resume: Option<Resume>,
-    /// Writes in doubt that a person allows to be made again.
-    pub retry: Vec<ResponseId>,
+    /// The workspace of an earlier run to go on with.
+    pub resume: Option<WorkspaceName>,
+    /// What a person says of writes of that run whose outcome is not known.
+    pub settle: Vec<(ResponseId, Settlement)>,
     /// Confirm tokens, used one by one for the calls that need one.
     pub confirm: Vec<String>,
     /// Bounds.
     pub limits: RunLimits,
     /// Where to leave a recording of the run.
     pub record: Option<PathBuf>,
-}
-
-/// Which run to go on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Resume {
-    /// The one of this workspace.
-    Workspace(WorkspaceName),
-    /// The last one that did not end well.
-    Latest,
 }
 
 /// One call of a run.
@@ -190,6 +187,11 @@ pub trait ToolSource: Send + Sync {
     /// The adapter or the vault cannot be read.
     fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError>;
 
+    /// Returns the command that reads what a write would have changed, where the adapter has one.
+    fn look(&self, _write: &ToolCall) -> Option<String> {
+        None
+    }
+
     /// Describes a call instead of making it; nothing is sent and no number is spent.
     ///
     /// # Errors
@@ -260,7 +262,10 @@ impl Flows {
         if request.resume.is_some() {
             nested.note_earlier()?;
         }
-        let tools = Arc::new(resume::Resumed::new(self.parts.tools.open(context), nested, done));
+        let tools = {
+            let (inner, redaction) = (self.parts.tools.open(context), Arc::clone(self.parts.runtime.redaction()));
+            Arc::new(resume::Resumed::new(inner, nested, Arc::clone(&workspace), redaction, done))
+        };
         let run = FlowRun {
             payload,
             parameters: Value::Object(parameters.clone()),
@@ -283,8 +288,9 @@ impl Flows {
         tape.end(error.map(|error| tools.failed(error)))?;
         let steps = tools.steps(&workspace)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let doubts = workspace.doubts(MAX_NOTED)?;
         let result = match outcome {
-            Ok(outcome) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
+            Ok(outcome) => Ok(noting(report(&frontmatter, &workspace, steps, outcome, duration_ms), &doubts)),
             Err(failure) => Err(stopped::stopped(&running, &workspace, failure)),
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;
@@ -292,7 +298,10 @@ impl Flows {
             RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path)?;
         }
         let Used { calls, writes, .. } = budget.used();
-        result.map(|report| RunReport { notes, calls, writes, ..report })
+        result.map(|mut report| {
+            report.notes.splice(0..0, notes);
+            RunReport { calls, writes, ..report }
+        })
     }
 
     /// What a run has that a person started, and what the person should know.
@@ -364,6 +373,16 @@ impl Flows {
         self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
+}
+
+/// A run that went on although a write of it is in doubt did not do everything.
+fn noting(report: RunReport, doubts: &[ResponseSummary]) -> RunReport {
+    let note = |one: &ResponseSummary| {
+        let tool = one.tool.as_deref().unwrap_or_default();
+        format!("`{}` (`{tool}`) is in doubt, it may have happened: rote doubts", one.id)
+    };
+    let status = if doubts.is_empty() { report.status } else { RunStatus::Partial };
+    RunReport { status, notes: doubts.iter().map(note).collect(), ..report }
 }
 
 fn report(

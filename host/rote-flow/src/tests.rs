@@ -1,6 +1,7 @@
 //! Flows from a real workspace: a loopback API, an installed adapter, calls through the gate, crystallize, run.
 
 mod crystallize;
+mod doubts;
 mod health;
 mod life;
 mod lint;

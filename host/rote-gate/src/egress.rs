@@ -16,6 +16,7 @@ use reqwest::redirect;
 use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict};
 use rote_types::CallLimits;
 
+use crate::departure::Departure;
 use crate::resolver::SystemResolver;
 use crate::{GateError, Resolve, UpstreamFailure};
 
@@ -59,6 +60,8 @@ pub(crate) struct Wire<'w> {
     pub(crate) target: &'w Target,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Option<Bytes>,
+    /// What is known of it from then on.
+    pub(crate) departure: &'w Departure,
 }
 
 /// Which connections may be shared.
@@ -111,7 +114,7 @@ impl Egress {
         let mut request = reqwest::Request::new(wire.method, wire.target.url().clone());
         *request.headers_mut() = wire.headers;
         let upload = wire.body.as_ref().map_or(0, |body| u64::try_from(body.len()).unwrap_or(u64::MAX));
-        *request.body_mut() = wire.body.map(reqwest::Body::from);
+        *request.body_mut() = Some(reqwest::Body::wrap(wire.departure.carry(wire.body)));
 
         let limit = limits.first_byte + Duration::from_secs(upload / SLOWEST_UPLOAD);
         let head = match tokio::time::timeout(limit, client.execute(request)).await {
@@ -120,6 +123,7 @@ impl Egress {
                 return Err(UpstreamFailure::Timeout { host: host.into(), stage: "first byte", limit }.into());
             }
         };
+        wire.departure.answered(head.status().as_u16());
         read_answer(head, host, limits).await
     }
 

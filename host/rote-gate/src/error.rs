@@ -15,6 +15,8 @@ use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
+use crate::Doubt;
+
 /// A call that the gate did not answer with a plain success.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -115,7 +117,7 @@ pub enum GateError {
         /// What is wrong with it, and where.
         problem: String,
     },
-    /// The remote could not be reached or broke the protocol; the failure is recorded.
+    /// The remote could not be reached, or a read was not answered; the failure is recorded.
     #[error("{failure}")]
     Upstream {
         /// The number under which it is recorded; `None` for a document that was fetched.
@@ -123,6 +125,14 @@ pub enum GateError {
         /// The adapter, for the hint.
         adapter: Option<AdapterId>,
         /// What happened.
+        failure: UpstreamFailure,
+    },
+    /// A write left and its answer is not here, so it may have happened; it is recorded as in doubt.
+    #[error("{doubt}: {failure}")]
+    InDoubt {
+        /// The write.
+        doubt: Box<Doubt>,
+        /// How its answer was lost.
         failure: UpstreamFailure,
     },
     /// A bound of the request was reached before anything was sent.
@@ -311,7 +321,7 @@ impl Classify for GateError {
             // RFC 9110 §15.5.2: the credential was missing or refused.
             Self::Http { response, .. } if response.status == 401 => ErrorKind::Auth,
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
-            Self::Upstream { failure, .. } => failure.kind(),
+            Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
             Self::ExecutedUnrecorded { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
@@ -332,6 +342,7 @@ impl Classify for GateError {
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(command("rote").argument(response.id).plain("'.'").into())
             }
+            Self::InDoubt { doubt, .. } => Some(doubt.ways()),
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
                 Some("check at the remote whether it happened before you repeat it".to_owned())
@@ -360,6 +371,9 @@ impl Classify for GateError {
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
             Self::Upstream { response, failure, .. } => {
                 Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))
+            }
+            Self::InDoubt { doubt, failure } => {
+                Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))

@@ -11,6 +11,7 @@ use rote_types::CallLimits;
 use serde_json::json;
 use url::{Host, Url};
 
+use crate::departure::Departure;
 use crate::egress::{Answer, Wire, authority};
 use crate::request::{ACCEPT_ENCODING, USER_AGENT};
 use crate::{Gate, GateError, UpstreamFailure};
@@ -43,7 +44,9 @@ impl Gate {
         for _ in 0..=MAX_HOPS {
             same_origin(target.url(), &typed)?;
             self.note_document(target.url())?;
-            let wire = Wire { method: Method::GET, target: &target, headers: headers(), body: None };
+            let departure = Departure::default();
+            let wire =
+                Wire { method: Method::GET, target: &target, headers: headers(), body: None, departure: &departure };
             let answer =
                 self.egress.exchange(wire, &allowed, limits).await.map_err(|failure| failure.into_error(None))?;
             match answer.status {

@@ -1,8 +1,8 @@
 //! A request under way: from the start in the journal to the outcome in journal and workspace.
 //!
-//! Invariants: whatever happens, one outcome is written: an answer, a failure, or, when the call is dropped
-//! while it runs, `cancelled` for a read and `in_doubt` for a write; everything that is written or returned has
-//! passed the redactor.
+//! Invariants: whatever happens, one outcome is written: an answer, a failure, or that the effect is in doubt, by
+//! the rule of `departure`, also when the call is dropped while it runs; everything that is written or returned
+//! has passed the redactor.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -13,9 +13,11 @@ use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, FAILED, FINISHED, IN_DOUBT};
 use rote_govern::egress::{AllowedRange, Route, Target, match_url};
 use rote_types::{CallLimits, Classify, ResponseId, ResponseRef};
-use rote_workspace::{DecodedBody, RecordedOutcome, Recording, RequestRecord};
+use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord};
 
 use crate::credential::{Credential, inject};
+use crate::departure::Departure;
+use crate::doubt::Doubt;
 use crate::egress::{Answer, Egress, SendFailure, Wire, authority};
 use crate::error::RecordError;
 use crate::gate::GateParts;
@@ -37,6 +39,9 @@ pub(crate) struct Passage<'p> {
     pub(crate) credentials: &'p [Credential],
     pub(crate) allowed: &'p [AllowedRange],
     pub(crate) limits: &'p CallLimits,
+    pub(crate) departure: &'p Departure,
+    /// It changes something, so it is sent once, whatever comes back.
+    pub(crate) writes: bool,
 }
 
 impl Passage<'_> {
@@ -68,13 +73,14 @@ impl Passage<'_> {
             target: &outgoing.target,
             headers: header_map(outgoing),
             body: outgoing.body.clone(),
+            departure: self.departure,
         };
         self.egress.exchange(wire, self.allowed, self.limits).await
     }
 
     fn next_hop(&self, answer: &Answer, outgoing: &Outgoing) -> Option<Outgoing> {
         let reads = matches!(outgoing.method, Method::GET | Method::HEAD);
-        if !reads || !is_redirect(answer.status) {
+        if self.writes || !reads || !is_redirect(answer.status) {
             return None;
         }
         let target = self.redirect_target(answer, &outgoing.target)?;
@@ -125,6 +131,7 @@ pub(crate) struct Flight<'g> {
     pub(crate) response: ResponseId,
     pub(crate) started: Timestamp,
     pub(crate) since: Instant,
+    pub(crate) departure: Departure,
     pub(crate) landed: bool,
 }
 
@@ -153,7 +160,14 @@ impl Flight<'_> {
         let stored = stored.map(|stored| (stored.reference(), stored.body.broken_json().map(str::to_owned)));
         match &stored {
             Ok((response, _)) => ending.bytes = Some(response.bytes),
-            Err(_) => ending.error = Some("the answer could not be recorded".to_owned()),
+            Err(_) => {
+                let problem = "the answer could not be recorded";
+                ending.error = Some(problem.to_owned());
+                // Best effort: where this is refused as well, the end of the process leaves it in doubt.
+                if self.entry.writes {
+                    self.invocation.workspace.leave_in_doubt(self.response, &self.lost(problem.to_owned())).ok();
+                }
+            }
         }
         let closed = self.entry.close(self.parts, FINISHED, &ending);
         let unrecorded =
@@ -188,6 +202,10 @@ impl Flight<'_> {
     }
 
     fn failed(&mut self, failure: SendFailure) -> GateError {
+        let failure = match failure {
+            SendFailure::Upstream(failure) if self.is_in_doubt() => return self.left_in_doubt(failure),
+            failure => failure,
+        };
         let refused = matches!(failure, SendFailure::Refused(_));
         let error = match failure.into_error(Some(self.response)) {
             GateError::Upstream { response, failure, .. } => {
@@ -210,31 +228,77 @@ impl Flight<'_> {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }
         }
-        // A write whose answer was lost on the way may have happened all the same.
-        let kind = if self.entry.writes && is_open(&error) { IN_DOUBT } else { FAILED };
-        match self.record_failure(kind, code, &error.to_string()) {
-            // Whether a write happened is not known, so its loss must not look like a plain failure.
-            Err(source) if self.entry.writes && !refused => {
-                GateError::ExecutedUnrecorded { response: self.response, status: None, source }
-            }
-            Err(source) => {
-                tracing::warn!(error = %source, "a failure could not be recorded");
-                error
-            }
-            Ok(()) => error,
+        if let Err(source) = self.record_failure(code, &error.to_string()) {
+            tracing::warn!(error = %source, "a failure could not be recorded");
         }
+        error
     }
 
-    fn record_failure(&self, kind: &'static str, code: &str, message: &str) -> Result<(), RecordError> {
+    /// The rule: it writes, bytes of it may have left, and its answer is not here.
+    fn is_in_doubt(&self) -> bool {
+        self.entry.writes && self.departure.has_left()
+    }
+
+    fn left_in_doubt(&self, failure: UpstreamFailure) -> GateError {
+        let failure = clean(failure, &self.redactor);
+        if let Err(source) = self.record_doubt(failure.to_string()) {
+            return GateError::ExecutedUnrecorded { response: self.response, status: self.departure.status(), source };
+        }
+        let record = &self.entry.record;
+        let doubt = Doubt {
+            workspace: record.workspace.clone(),
+            response: self.response,
+            adapter: Some(record.adapter.clone()),
+            tool: Some(record.tool.clone()),
+            method: self.request.method.clone(),
+            url: record.url.clone(),
+            left: Some(self.started),
+            status: self.departure.status(),
+            problem: Some(failure.to_string()),
+            flow: record.flow.clone(),
+            look: None,
+        };
+        GateError::InDoubt { doubt: Box::new(doubt), failure }
+    }
+
+    /// Writes that nobody knows whether it happened.
+    fn record_doubt(&self, message: String) -> Result<(), RecordError> {
+        let message = text(&self.redactor, message);
+        let closed = self.close(IN_DOUBT, &message);
+        self.invocation.workspace.leave_in_doubt(self.response, &self.lost(message))?;
+        closed
+    }
+
+    fn record_failure(&self, code: &str, message: &str) -> Result<(), RecordError> {
         let message = text(&self.redactor, message.to_owned());
         let outcome = RecordedOutcome::Failed { kind: code.to_owned(), message: message.clone() };
         let recorded = self.invocation.workspace.record(self.response, self.recording(outcome));
-        let ending = Ending { error: Some(message), duration: self.since.elapsed(), ..Ending::default() };
-        let closed = self.entry.close(self.parts, kind, &ending);
+        let closed = self.close(FAILED, &message);
         recorded?;
-        match closed {
+        closed
+    }
+
+    /// Writes an end without an answer into the journal.
+    fn close(&self, kind: &'static str, message: &str) -> Result<(), RecordError> {
+        let ending = Ending {
+            status: self.departure.status(),
+            error: Some(message.to_owned()),
+            duration: self.since.elapsed(),
+            ..Ending::default()
+        };
+        match self.entry.close(self.parts, kind, &ending) {
             Err(GateError::Home(error)) => Err(RecordError::Journal(error)),
             _ => Ok(()),
+        }
+    }
+
+    fn lost(&self, message: String) -> LostAnswer {
+        LostAnswer {
+            request: self.request.clone(),
+            status: self.departure.status(),
+            message,
+            started: self.started,
+            duration: self.since.elapsed(),
         }
     }
 
@@ -248,25 +312,13 @@ impl Drop for Flight<'_> {
         if self.landed {
             return;
         }
-        let (kind, message) = match self.entry.writes {
-            true => (IN_DOUBT, "the call was given up while it ran; whether it happened is not known"),
-            false => (FAILED, "the call was given up while it ran"),
+        let written = match self.is_in_doubt() {
+            true => self.record_doubt("the call was given up while it ran; it may have happened".to_owned()),
+            false => self.record_failure("cancelled", "the call was given up while it ran"),
         };
-        if let Err(error) = self.record_failure(kind, "cancelled", message) {
+        if let Err(error) = written {
             tracing::warn!(%error, "a cancelled call could not be recorded");
         }
-    }
-}
-
-/// Whether the remote may have acted although there is no answer.
-fn is_open(error: &GateError) -> bool {
-    let GateError::Upstream { failure, .. } = error else {
-        return false;
-    };
-    match failure {
-        UpstreamFailure::Timeout { stage, .. } => matches!(*stage, "first byte" | "total"),
-        UpstreamFailure::Protocol { .. } | UpstreamFailure::Cancelled { .. } => true,
-        _ => false,
     }
 }
 

@@ -17,6 +17,7 @@ use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord};
 
 use crate::credential::{self, Choice, Source};
+use crate::departure::Departure;
 use crate::egress::Egress;
 use crate::flight::{Flight, Passage};
 use crate::invocation::{ClaimedRequest, Invocation};
@@ -110,6 +111,7 @@ impl Gate {
             return Err(self.unsent(&admission, &entry, &choice, error));
         }
         let flight = self.take_off(&admission, entry, &choice, response);
+        let (departure, writes) = (flight.departure.clone(), flight.entry.writes);
         let passage = Passage {
             egress: &self.egress,
             route: admission.route.as_ref(),
@@ -117,6 +119,8 @@ impl Gate {
             credentials: &choice.credentials,
             allowed: invocation.policy.as_ref().as_ref().map_or(&[], |policy| policy.allowed_ranges()),
             limits: &invocation.limits,
+            departure: &departure,
+            writes,
         };
         let result = passage.run(outgoing).await;
         flight.land(result)
@@ -222,6 +226,7 @@ impl Gate {
             response,
             started: self.parts.clock.now(),
             since: Instant::now(),
+            departure: Departure::default(),
             landed: false,
         }
     }

@@ -6,6 +6,8 @@
 
 mod audit;
 mod credential;
+mod departure;
+mod doubt;
 mod egress;
 mod error;
 mod fetch;
@@ -23,6 +25,7 @@ mod stage;
 mod tool;
 
 pub use audit::RebuildReport;
+pub use doubt::{Doubt, settle};
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
 pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};

@@ -3,6 +3,7 @@
 mod audit;
 mod confirm;
 mod credential;
+mod doubts;
 mod egress;
 mod policy;
 mod redaction;

@@ -26,8 +26,10 @@ pub const FAILED: &str = "effect.failed";
 pub const CONFIRMATION_REQUESTED: &str = "approval.requested";
 /// A token was used up, for the start that follows.
 pub const CONFIRMATION_CONSUMED: &str = "approval.consumed";
-/// A write was given up while it ran; whether it happened is not known.
+/// A write left and its answer is lost; whether it happened is not known.
 pub const IN_DOUBT: &str = "effect.in_doubt";
+/// A person said what came of a write whose outcome was not known.
+pub const SETTLED: &str = "effect.settled";
 /// A description is about to be fetched.
 pub const DOCUMENT_REQUESTED: &str = "document.requested";
 
@@ -110,6 +112,24 @@ pub struct EffectOutcome {
     pub error: Option<String>,
     /// Duration in milliseconds.
     pub duration_ms: u64,
+}
+
+/// The body of the event that settles a write whose outcome was not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectSettled {
+    /// The adapter.
+    pub adapter: Option<AdapterId>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// The response number.
+    pub response: ResponseId,
+    /// What the person said: `done`, `skipped` or `retried`.
+    pub outcome: String,
+    /// Digest of the answer that the person gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Sha256Digest>,
 }
 
 /// A journal event, as far as a projection needs it.

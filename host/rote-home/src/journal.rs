@@ -5,6 +5,7 @@
 //! append at once. What the events mean is the business of `rote-gate` and `rote-govern`.
 
 mod chain;
+mod find;
 mod token;
 
 use std::path::PathBuf;

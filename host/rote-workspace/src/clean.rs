@@ -81,9 +81,10 @@ impl Workspace {
         Ok(u64::try_from(gone).unwrap_or(u64::MAX))
     }
 
-    /// Whether another process is in the middle of a call here.
-    fn is_busy(&self) -> Result<bool> {
-        Ok(self.open_states()?.contains(&ResponseState::Pending))
+    /// Whether it is still needed: another process is in the middle of a call here, or a write is in doubt.
+    fn is_needed(&self) -> Result<bool> {
+        let needed = |state: &ResponseState| matches!(state, ResponseState::Pending | ResponseState::InDoubt);
+        Ok(self.open_states()?.iter().any(needed))
     }
 
     /// Returns the states of the numbers without a recorded outcome.
@@ -105,7 +106,7 @@ pub fn list_workspaces(home: &Home) -> Result<Vec<WorkspaceSummary>> {
 }
 
 /// Removes the workspaces that `filter` selects and returns their names; with `dry_run` only names them. One in
-/// which a call is under way stays.
+/// which a call is under way stays, and so does one with a write in doubt, until a person has settled it.
 ///
 /// # Errors
 /// `BadFilter` when nothing is asked for, or a folder refused.
@@ -122,7 +123,7 @@ pub fn clean_workspaces(
     let mut removed = Vec::new();
     for name in names(home)? {
         let workspace = Workspace::open(home, &name)?;
-        if !selects(filter, &workspace.overall()?, now) || workspace.is_busy()? {
+        if !selects(filter, &workspace.overall()?, now) || workspace.is_needed()? {
             continue;
         }
         drop(workspace);

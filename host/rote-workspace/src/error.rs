@@ -51,6 +51,16 @@ pub enum WorkspaceError {
         /// `pending`, `in_doubt` or `lost`.
         state: &'static str,
     },
+    /// A person settles what is known, or was settled already.
+    #[error("response `{id}` of workspace `{workspace}` is not in doubt: it is `{state}`")]
+    NotInDoubt {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        id: ResponseId,
+        /// How it stands.
+        state: &'static str,
+    },
     /// An outcome was recorded twice for one number.
     #[error("response `{id}` is already recorded; responses are immutable")]
     AlreadyRecorded {
@@ -222,7 +232,7 @@ impl Classify for WorkspaceError {
             | Self::BadDocument { .. }
             | Self::BadCondition { .. }
             | Self::BadFilter { .. } => ErrorKind::Usage,
-            Self::Unfinished { .. } | Self::AlreadyRecorded { .. } => ErrorKind::Conflict,
+            Self::Unfinished { .. } | Self::NotInDoubt { .. } | Self::AlreadyRecorded { .. } => ErrorKind::Conflict,
             Self::Query { source } => source.kind(),
             Self::QueryOnError { .. } => ErrorKind::Upstream,
             Self::Database { source, .. } if is_busy(source) => ErrorKind::Conflict,
@@ -238,6 +248,8 @@ impl Classify for WorkspaceError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoWorkspace { name } => Some(command("rote init").argument(name).into()),
+            Self::Unfinished { state: "in_doubt", .. } => Some("rote doubts".to_owned()),
+            Self::NotInDoubt { workspace, .. } => Some(command("rote ls").option("--workspace", workspace).into()),
             Self::NoResponse { .. } | Self::Cleared { .. } | Self::Unfinished { .. } => Some("rote ls".to_owned()),
             Self::NoVariable { name, .. } => Some(command("rote set").assignment(name, "VALUE").into()),
             Self::Template { problems } => template_hint(problems),

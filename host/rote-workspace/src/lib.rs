@@ -9,6 +9,7 @@ mod body;
 mod clean;
 mod condition;
 mod diff;
+mod doubt;
 mod error;
 mod files;
 mod inject;
@@ -34,11 +35,12 @@ pub use body::{Body, BodyKind, Decoded, DecodedBody};
 pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces};
 pub use condition::{Comparison, JsonType};
 pub use diff::{Change, ChangeKind, diff_values};
+pub use doubt::{LostAnswer, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};
 pub use files::NamedFile;
 pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
-    RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, StoredResponse,
+    RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, Settled, StoredResponse,
 };
 pub use query::{QueryRequest, QueryResult, QuerySource};
 pub use query_log::{QueryRecord, WorkspaceStats};

@@ -40,6 +40,8 @@ pub enum CommandKind {
     Inject,
     /// Removed responses.
     Clear,
+    /// Settled a doubt.
+    Settle,
 }
 
 /// How a command ended.
@@ -180,7 +182,7 @@ pub enum ResponseState {
     Ok,
     /// Recorded, status 400 or above, or an MCP error envelope, or a failure without an answer.
     Error,
-    /// The process that allocated it for a write is gone without an outcome: the write may have happened.
+    /// A write without an outcome whose process is gone or whose answer is lost: it may have happened.
     InDoubt,
     /// The process that allocated it for a read is gone without an outcome.
     Lost,
@@ -203,6 +205,30 @@ impl ResponseState {
     }
 }
 
+/// How a person settled a write whose outcome was not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Settled {
+    /// It happened.
+    Done,
+    /// It did not happen and shall not.
+    Skipped,
+    /// It was allowed to be made again, under another number.
+    Retried,
+}
+
+impl Settled {
+    /// Returns the name as it stands in listings.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Skipped => "skipped",
+            Self::Retried => "retried",
+        }
+    }
+}
+
 /// One line of `rote ls`: what the database knows of a response, without reading its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ResponseSummary {
@@ -220,7 +246,16 @@ pub struct ResponseSummary {
     pub url: String,
     /// Its state now.
     pub state: ResponseState,
-    /// HTTP status; `None` before the answer and for failures without one.
+    /// The call changes something.
+    pub writes: bool,
+    /// How a person settled it, where its outcome was not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settled: Option<Settled>,
+    /// The response that holds the answer which the person gave, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<ResponseId>,
+    /// HTTP status; `None` before the answer and for failures without one. One in doubt has that of the head, where
+    /// a head came.
     pub status: Option<u16>,
     /// Media type without parameters.
     pub content_type: String,
@@ -238,6 +273,21 @@ pub struct ResponseSummary {
     pub response_tokens: Option<u64>,
     /// The flow that made the call.
     pub flow: Option<FlowName>,
+}
+
+impl ResponseSummary {
+    /// Whether nobody knows if it happened: a write in doubt; one that a server failed at (5xx) or redirected (3xx,
+    /// which after a write often means that it was done); one whose answer was cleared. A 4xx, 408 and 429 among
+    /// them, says that the server did not act (RFC 9110 §15.5, RFC 6585 §4).
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        let open = match self.state {
+            ResponseState::InDoubt | ResponseState::Cleared => true,
+            ResponseState::Ok | ResponseState::Error => matches!(self.status, Some(300..=399 | 500..)),
+            ResponseState::Pending | ResponseState::Lost => false,
+        };
+        open && self.writes && self.settled.is_none()
+    }
 }
 
 /// A recorded response with its body.

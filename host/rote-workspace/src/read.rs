@@ -13,7 +13,7 @@ use crate::{
 
 const SUMMARY: &str = "SELECT r.id, r.command, c.adapter, c.tool, r.method, r.url, r.state, r.owner, r.is_read, \
     r.is_error, r.status, r.content_type, r.bytes, r.started_at, r.duration_ms, r.error, r.request_tokens, \
-    r.response_tokens, c.flow FROM responses r JOIN commands c ON c.sequence = r.command";
+    r.response_tokens, c.flow, r.settled, r.answer FROM responses r JOIN commands c ON c.sequence = r.command";
 
 impl Workspace {
     /// Returns a recorded response with its body.
@@ -176,20 +176,21 @@ impl Workspace {
     }
 
     /// Removes responses, or all of them when `ids` is empty; the counter keeps counting. Returns how many.
-    /// Calls that are still under way stay.
+    /// Calls that are still under way stay, and so do writes in doubt, which a person has to settle first.
     ///
     /// # Errors
-    /// `NoResponse` for an unknown number, or the database or a file refused.
+    /// `NoResponse` for an unknown number, `Unfinished` for a named write in doubt, or the database or a file refused.
     pub fn clear(&self, ids: &[ResponseId], at: jiff::Timestamp) -> Result<u64> {
         let chosen = match ids.is_empty() {
             true => self.ls()?,
             false => ids.iter().map(|id| self.summary(*id)).collect::<Result<_>>()?,
         };
-        let chosen: Vec<ResponseId> = chosen
-            .into_iter()
-            .filter(|row| !matches!(row.state, ResponseState::Pending | ResponseState::Cleared))
-            .map(|row| row.id)
-            .collect();
+        if let Some(row) = chosen.iter().find(|row| !ids.is_empty() && row.state == ResponseState::InDoubt) {
+            return Err(WorkspaceError::Unfinished { id: row.id, state: row.state.as_str() });
+        }
+        let stays = [ResponseState::Pending, ResponseState::InDoubt, ResponseState::Cleared];
+        let chosen: Vec<ResponseId> =
+            chosen.into_iter().filter(|row| !stays.contains(&row.state)).map(|row| row.id).collect();
         let params = serde_json::json!({"ids": chosen.iter().map(ToString::to_string).collect::<Vec<_>>()});
         self.transact("clear the responses", |transaction| {
             for id in &chosen {
@@ -239,9 +240,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<ResponseSummary> {
         _ => ResponseState::InDoubt,
     };
     let error = match state {
-        ResponseState::InDoubt => {
-            Some("the process ended before the outcome was known; the write may have happened".to_owned())
-        }
+        ResponseState::InDoubt => Some(row.get::<_, Option<String>>(15)?.unwrap_or_else(|| {
+            "the process ended before the outcome was known; the write may have happened".to_owned()
+        })),
         ResponseState::Lost => Some("the process ended before the outcome was known".to_owned()),
         _ => row.get(15)?,
     };
@@ -254,6 +255,9 @@ fn summary(row: &Row<'_>) -> rusqlite::Result<ResponseSummary> {
         method: row.get(4)?,
         url: url.split('?').next().unwrap_or_default().to_owned(),
         state,
+        writes: !is_read,
+        settled: row.get::<_, Option<String>>(19)?.map(|word| from_word(19, word)).transpose()?,
+        answer: response_id(row.get(20)?),
         status: row.get(10)?,
         content_type: row.get(11)?,
         bytes: from_i64(row.get(12)?),

@@ -284,7 +284,7 @@ fn error_message(text: &str) -> Option<String> {
     POINTERS.iter().find_map(|pointer| value.pointer(pointer)?.as_str().map(str::to_owned))
 }
 
-fn milliseconds(duration: Duration) -> u64 {
+pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 

@@ -1,6 +1,7 @@
 //! A workspace end to end on a real folder: numbers, recording, queries, templates, conditions, cleaning.
 
 mod bench;
+mod doubts;
 mod queries;
 mod support;
 mod templates;

@@ -78,6 +78,9 @@ fn text_of_batch(done: &Batched) -> String {
     if rows.is_empty() {
         return "no calls were given".to_owned();
     }
-    let summary = format!("{} of {} succeeded", done.succeeded, done.total);
+    let mut summary = format!("{} of {} succeeded", done.succeeded, done.total);
+    if done.in_doubt > 0 {
+        summary.push_str(&format!(", {} may have happened: rote doubts", done.in_doubt));
+    }
     format!("{}\n{summary}", table(&["id", "tool", "status", "error"], &rows))
 }

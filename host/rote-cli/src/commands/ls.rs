@@ -1,7 +1,7 @@
 //! `rote ls`.
 
 use clap::Args;
-use rote_app::{Listing, WorkspaceSummary};
+use rote_app::{Listing, ResponseState, ResponseSummary, WorkspaceSummary};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -58,7 +58,7 @@ fn responses(listing: &Listing) -> String {
                 return vec![one.id.to_string(), "injected".to_owned(), String::new(), size(one.bytes), String::new()];
             };
             let source = format!("{adapter} {tool}");
-            let status = one.status.map_or_else(|| one.state.as_str().to_owned(), |status| status.to_string());
+            let status = status(one);
             let time = one.duration_ms.map(milliseconds).unwrap_or_default();
             vec![one.id.to_string(), source, status, size(one.bytes), time]
         })
@@ -69,6 +69,17 @@ fn responses(listing: &Listing) -> String {
         saved => format!(", {} tokens saved by {}", count(saved), queries(stats.queries)),
     };
     format!("{head}{saved}\n{}", table(&["id", "call", "status", "size", "time"], &rows))
+}
+
+/// How a call stands: its status where it was answered, and what a person said where that was asked for.
+fn status(one: &ResponseSummary) -> String {
+    let status = match (one.state, one.status) {
+        (ResponseState::Ok | ResponseState::Error, Some(status)) => status.to_string(),
+        (ResponseState::Error, None) if one.settled.is_some() => String::new(),
+        (state, _) => state.as_str().to_owned(),
+    };
+    let said = one.settled.map_or_else(String::new, |settled| settled.as_str().to_owned());
+    [status, said].into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 fn queries(number: u64) -> String {

@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rote_app::{AppError, FlowRan, RunFlow};
-use rote_types::{ResponseId, RunLimits, command};
+use rote_types::{RunLimits, command};
 use serde_json::{Value, json};
 
 use crate::commands::call::seconds;
+use crate::commands::doubts::Words;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::progress::{Place, Progress};
@@ -37,12 +38,10 @@ pub struct Run {
     /// The token that a refusal of a write gave, to confirm that one write
     #[arg(long, value_name = "TOKEN")]
     confirm: Vec<String>,
-    /// Go on with a run that stopped or was killed; calls that are done are not made again
+    /// Go on with a run that stopped or was killed, `latest` for the last one that can, of FLOW where it is given; calls
+    /// that are done are not made again
     #[arg(long, value_name = "WORKSPACE|latest")]
     resume: Option<String>,
-    /// A write in doubt that did not happen or may be made again, as `@3`
-    #[arg(long, value_name = "@N", requires = "resume")]
-    retry: Vec<ResponseId>,
     /// Leave a recording of the run, to replay with `rote flow test --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
@@ -51,6 +50,8 @@ pub struct Run {
     quiet: bool,
     #[command(flatten)]
     budget: Budget,
+    #[command(flatten)]
+    words: Words,
 }
 
 /// Bounds of one run.
@@ -118,17 +119,31 @@ impl Run {
                 ))
             }
         });
+        let settle = self.words.read(context)?;
+        if let (Some((id, _)), None) = (settle.first(), &self.resume) {
+            return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
+        }
+        let app = context.app()?;
+        let resume = match self.resume.as_deref() {
+            Some("latest") => {
+                let picked = app.latest_run(self.flow.as_deref())?;
+                if !ui.json {
+                    ui.talk(&format!("going on with the run of {} in workspace {}", picked.flow, picked.workspace));
+                }
+                Some(picked.workspace.to_string())
+            }
+            named => named.map(str::to_owned),
+        };
         let wish = RunFlow {
             flow: self.flow.clone(),
             parameters: parameters.collect::<Result<_>>()?,
             dry_run: self.dry_run,
             confirm: self.confirm,
-            resume: self.resume,
-            retry: self.retry,
+            resume,
+            settle,
             record: self.record,
             limits: self.budget.limits(),
         };
-        let app = context.app()?;
         let shown = !ui.json && !self.quiet && !wish.dry_run;
         let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
         let progress = Progress::new(place);

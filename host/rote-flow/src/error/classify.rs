@@ -14,7 +14,7 @@ impl Classify for FlowError {
             Self::NoFlow { .. }
             | Self::NoFile { .. }
             | Self::MissingAdapters { .. }
-            | Self::NothingToResume
+            | Self::NothingToResume { .. }
             | Self::NoSource { .. }
             | Self::NotPending { .. }
             | Self::NoTool { .. } => ErrorKind::NotFound,
@@ -35,6 +35,8 @@ impl Classify for FlowError {
             | Self::OtherName { .. }
             | Self::Malformed { .. }
             | Self::InDoubt { .. }
+            | Self::Unsettled { .. }
+            | Self::StillRunning { .. }
             | Self::NotARun { .. }
             | Self::Script { .. }
             | Self::NoHeader { .. }
@@ -60,6 +62,7 @@ impl Classify for FlowError {
             Self::Load(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
+            Self::Gate(error) => error.kind(),
             Self::Query(error) => error.kind(),
             Self::Adapter { kind, .. } => *kind,
         }
@@ -101,11 +104,13 @@ impl Classify for FlowError {
                 }
                 None => command("rote ls").option("--workspace", workspace).into(),
             },
-            Self::InDoubt { workspace, response, .. } => {
-                let resume = command("rote run").option("--resume", workspace).option("--retry", response);
-                resume.note("only if it did not happen").into()
+            Self::InDoubt { .. } => "rote doubts".to_owned(),
+            Self::Unsettled { doubt, .. } => doubt.ways(),
+            Self::StillRunning { workspace } => command("rote ls").option("--workspace", workspace).into(),
+            Self::NothingToResume { passed: Some(passed), .. } => {
+                command("rote run").option("--resume", &passed.0).into()
             }
-            Self::NotARun { .. } | Self::NothingToResume => "rote run <flow>".to_owned(),
+            Self::NotARun { .. } | Self::NothingToResume { .. } => "rote run <flow>".to_owned(),
             Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
                 "rote flow new <name> --lang ts|rust".to_owned()
             }
@@ -135,6 +140,7 @@ impl Classify for FlowError {
             }
             Self::Home(error) => return error.hint(),
             Self::Workspace(error) => return error.hint(),
+            Self::Gate(error) => return error.hint(),
             Self::Query(error) => return error.hint(),
             Self::Adapter { hint, .. } => return hint.clone(),
             _ => return None,
@@ -153,6 +159,7 @@ impl Classify for FlowError {
             Self::Stopped { flow, workspace, source, log, .. } => {
                 Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log }))
             }
+            Self::Unsettled { doubt, others } => Some(json!({ "doubt": doubt, "others": others })),
             Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
             Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),
             Self::NestedFlow { .. } => Some(json!({ "rule": "frontmatter.flows" })),
@@ -165,6 +172,7 @@ impl Classify for FlowError {
             Self::Load(error) => error.details(),
             Self::Home(error) => error.details(),
             Self::Workspace(error) => error.details(),
+            Self::Gate(error) => error.details(),
             _ => None,
         }
     }

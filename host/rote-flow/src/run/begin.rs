@@ -3,20 +3,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_gate::Doubt;
 use rote_home::HomeError;
-use rote_types::{FlowName, WorkspaceName};
-use rote_workspace::{Workspace, list_workspaces};
+use rote_types::{FlowName, ResponseId, ToolCall, WorkspaceName};
+use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde_json::{Map, Value};
 
+use super::RunRequest;
 use super::resume::{self, Done};
-use super::tape::{FileTape, Header, Recorded};
-use super::{Resume, RunRequest};
+use super::tape::{self, FileTape, Header, Recorded};
 use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
 const NAME_CHARS: usize = 30;
 /// What the names of workspaces of runs begin with.
-const PREFIX: &str = "run-";
+pub(super) const PREFIX: &str = "run-";
 
 /// Runs of a flow that are looked at for one that ended well.
 const MAX_LAST: usize = 20;
@@ -35,19 +36,23 @@ pub(crate) struct Begun {
 impl Flows {
     pub(super) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
         match (&request.resume, &request.flow) {
-            (Some(Resume::Workspace(name)), flow) => self.go_on(name, flow.as_ref(), request),
-            (Some(Resume::Latest), flow) => self.go_on(&self.latest(flow.as_ref())?, flow.as_ref(), request),
-            (None, Some(flow)) => self.begin_new(flow, &request.parameters),
+            (Some(name), flow) => self.go_on(name, flow.as_ref(), request),
+            (None, Some(flow)) => self.begin_new(flow, &request.parameters, None),
             (None, None) => Err(FlowError::Usage { message: "no flow was named".to_owned() }),
         }
     }
 
-    /// Begins a new run.
-    pub(crate) fn begin_new(&self, flow: &FlowReference, input: &ParameterInput) -> Result<Begun, FlowError> {
+    /// Begins a new run; `parent` is the workspace of the run that it is part of.
+    pub(crate) fn begin_new(
+        &self,
+        flow: &FlowReference,
+        input: &ParameterInput,
+        parent: Option<&WorkspaceName>,
+    ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
         let path = self.path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
-        let header = Header::new(&package, flow, &parameters);
+        let header = Header { parent: parent.cloned(), ..Header::new(&package, flow, &parameters) };
         let tape = Arc::new(FileTape::begin(&workspace, &header)?);
         Ok(Begun { package, path, parameters, workspace, tape, done: Done::default() })
     }
@@ -80,9 +85,37 @@ impl Flows {
         if parameters != header.parameters {
             return Err(other("it was begun with other parameters"));
         }
-        let (done, frames) = resume::done(&workspace, recorded, &request.retry)?;
-        let tape = Arc::new(FileTape::go_on(&workspace, &header, frames)?);
-        Ok(Begun { package, path, parameters, workspace, tape, done })
+        let lock = tape::lock(&workspace)?;
+        self.settle(&workspace, &request.settle)?;
+        let before = resume::before(&workspace, self.parts.runtime.redaction(), recorded)?;
+        self.refuse_open(&workspace, &before.open)?;
+        let repeated: Vec<_> = before.keyed.into_iter().map(|id| (id, Settlement::Retry)).collect();
+        self.settle(&workspace, &repeated)?;
+        let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
+        Ok(Begun { package, path, parameters, workspace, tape, done: before.done })
+    }
+
+    /// Writes down what a person says of writes whose outcome is not known: all of it, or nothing when one of them is
+    /// not in doubt.
+    fn settle(&self, workspace: &Workspace, settle: &[(ResponseId, Settlement)]) -> Result<(), FlowError> {
+        for (id, settlement) in settle {
+            workspace.settleable(*id, settlement)?;
+        }
+        for (id, settlement) in settle {
+            rote_gate::settle(&self.parts.journal, workspace, *id, settlement, self.parts.clock.now())?;
+        }
+        Ok(())
+    }
+
+    /// A run does not go on while nobody knows what came of a write of it.
+    fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
+        let Some(first) = open.first() else { return Ok(()) };
+        let mut doubt = Doubt::of(&self.parts.journal, workspace.name(), first)?;
+        let command = workspace.commands()?.into_iter().find(|command| command.sequence == first.command);
+        if let (Some(adapter), Some(tool), Some(command)) = (first.adapter.clone(), first.tool.clone(), command) {
+            doubt.look = self.parts.tools.look(&ToolCall { adapter, tool, arguments: command.arguments });
+        }
+        Err(FlowError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1 })
     }
 
     /// Makes the workspace of a run. Names sort by time.
@@ -121,23 +154,6 @@ impl Flows {
         }
         Ok(Map::new())
     }
-
-    /// The last run that did not end well, of this flow where one is named.
-    fn latest(&self, flow: Option<&FlowReference>) -> Result<WorkspaceName, FlowError> {
-        let digest = flow.map(|flow| self.load(flow).map(|(_, package)| package.digest())).transpose()?;
-        let mut summaries = list_workspaces(&self.parts.home)?;
-        summaries.retain(|summary| summary.name.as_str().starts_with(PREFIX));
-        summaries.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.name.cmp(&one.name)));
-        for summary in summaries {
-            let workspace = Workspace::open(&self.parts.home, &summary.name)?;
-            let Some(recorded) = Recorded::read(&workspace)? else { continue };
-            let same = digest.is_none_or(|digest| recorded.header.sha256 == digest);
-            if same && !recorded.is_complete() {
-                return Ok(summary.name);
-            }
-        }
-        Err(FlowError::NothingToResume)
-    }
 }
 
 impl Header {
@@ -152,6 +168,7 @@ impl Header {
                 FlowReference::Path(path) => path.to_string_lossy().into_owned(),
             },
             parameters: parameters.clone(),
+            parent: None,
         }
     }
 }

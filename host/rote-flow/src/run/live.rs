@@ -86,6 +86,11 @@ impl ToolSource for AdapterTools {
         }
     }
 
+    fn look(&self, write: &ToolCall) -> Option<String> {
+        // What cannot be found out must not hide what is known.
+        self.adapters.look(write).unwrap_or_default()
+    }
+
     async fn preview(&self, context: &RunContext, call: &ToolCall) -> Result<Preview, RunError> {
         if rote_workspace::has_template(&call.arguments) {
             let message = "its arguments look like a template, so it is only checked when it is made".to_owned();

@@ -3,16 +3,18 @@
 //! Invariant: a nested run has no budget and no blessing of its own. It spends the budget of the run that a person
 //! started, and a blessing lifts its writes only when that run's flow was blessed together with this one.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, WorkspaceName};
+use rote_types::{FlowName, WorkspaceName, canonical_json};
 use rote_workspace::{CommandKind, ResponseState, Workspace};
 use serde_json::Value;
 
 use super::tape::Recorded;
-use super::{Resume, RunContext, RunRequest};
+use super::{RunContext, RunRequest};
 use crate::{FlowError, FlowReference, FlowStatus, Flows, Package, ParameterInput};
 
 /// Deepest nesting that is counted again; a deeper run was never started.
@@ -31,11 +33,20 @@ pub(crate) struct Nested {
     flows: Flows,
     context: RunContext,
     depth: u32,
+    /// Flows that were begun and have a write in doubt, with their parameters.
+    in_doubt: Mutex<BTreeMap<Begun, WorkspaceName>>,
+}
+
+/// A nested flow as it is compared: its name and its canonical parameters.
+type Begun = (String, Vec<u8>);
+
+fn begun(name: &str, parameters: &Value) -> Begun {
+    (name.to_owned(), canonical_json(parameters).unwrap_or_default())
 }
 
 impl Nested {
     pub(crate) fn new(flows: Flows, context: RunContext, depth: u32) -> Self {
-        Self { flows, context, depth }
+        Self { flows, context, depth, in_doubt: Mutex::default() }
     }
 
     /// Makes the workspace of a nested run; nothing runs yet.
@@ -45,7 +56,10 @@ impl Nested {
 
     fn try_begin(&self, name: &str, parameters: &Value) -> Result<String, FlowError> {
         let (reference, _) = self.pinned(name)?;
-        let begun = self.flows.begin_new(&reference, &input(parameters)?)?;
+        if let Some(workspace) = self.in_doubt().get(&begun(name, parameters)) {
+            return Err(self.refused(name, format!("a write of its run in `{workspace}` is in doubt")));
+        }
+        let begun = self.flows.begin_new(&reference, &input(parameters)?, Some(self.context.workspace.name()))?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
@@ -81,7 +95,38 @@ impl Nested {
     /// Runs a flow whose workspace was made, or goes on with it there.
     pub(crate) async fn finish(&self, workspace: &str, name: &str, parameters: &Value) -> Result<Value, RunError> {
         let result = Box::pin(self.try_finish(workspace, name, parameters)).await;
-        result.map_err(|error| RunError::nested(&error))
+        result.map_err(|error| self.failed(workspace, begun(name, parameters), &error))
+    }
+
+    /// The failure of a nested run. What its flow left in doubt is settled in its own workspace; then the outer run
+    /// goes on, and must not begin the same anew before.
+    fn failed(&self, workspace: &str, begun: Begun, error: &FlowError) -> RunError {
+        let told = RunError::nested(error);
+        let doubt = match error {
+            FlowError::Unsettled { doubt, .. } => Some(Doubt::clone(doubt)),
+            // Its guest may have put words of its own around what it was told.
+            _ => self.doubt_in(workspace),
+        };
+        let Some(doubt) = doubt else { return told };
+        self.in_doubt().insert(begun, doubt.workspace.clone());
+        match told {
+            RunError::Nested { kind, message, details, .. } => {
+                let hint = Some(doubt.ways_within(self.context.workspace.name()));
+                RunError::Nested { kind, message, hint, details }
+            }
+            other => other,
+        }
+    }
+
+    /// The first write in doubt of a nested run.
+    fn doubt_in(&self, workspace: &str) -> Option<Doubt> {
+        let workspace = Workspace::open(&self.flows.parts.home, &workspace_name(workspace).ok()?).ok()?;
+        let known = workspace.doubts(1).ok()?.pop()?;
+        Doubt::of(&self.flows.parts.journal, workspace.name(), &known).ok()
+    }
+
+    fn in_doubt(&self) -> MutexGuard<'_, BTreeMap<Begun, WorkspaceName>> {
+        self.in_doubt.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn try_finish(&self, workspace: &str, name: &str, parameters: &Value) -> Result<Value, FlowError> {
@@ -90,8 +135,8 @@ impl Nested {
         let request = RunRequest {
             flow: Some(reference.clone()),
             parameters: input(parameters)?,
-            resume: Some(Resume::Workspace(workspace.clone())),
-            retry: Vec::new(),
+            resume: Some(workspace.clone()),
+            settle: Vec::new(),
             confirm: self.context.confirm.clone(),
             limits: *self.context.budget.limits(),
             record: None,
@@ -162,7 +207,8 @@ impl Nested {
                 let summary = workspace.summary(*response)?;
                 used.response_bytes = used.response_bytes.saturating_add(summary.bytes);
                 // What was refused before it was sent changed nothing.
-                made |= summary.status.is_some() || summary.state == ResponseState::InDoubt;
+                made |=
+                    summary.status.is_some() || summary.state == ResponseState::InDoubt || summary.settled.is_some();
             }
             if !made || command.method.is_none_or(|method| method.is_read()) {
                 continue;

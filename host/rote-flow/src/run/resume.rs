@@ -1,18 +1,19 @@
 //! Going on with a run: what it was told before is told again, what is open is made.
 //!
 //! A call with the same adapter, tool and arguments is the same step. A call that was answered is answered from the
-//! record, with its error if it was one; only the failure that stopped the run is made again. A write that was
-//! started and has no outcome stops a resumed run before it starts, since nobody knows whether it happened, unless
-//! it carries an idempotency key or a person says that it may be repeated.
+//! record, with its error if it was one; only the failure that stopped the run is made again. A write whose outcome
+//! nobody knows stops a resumed run before it starts, until a person says what came of it (`settle`), unless it
+//! carries an idempotency key. Within a run, too, a write in doubt is not made a second time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use rote_gate::{GateError, Redaction};
 use rote_runtime::{Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, ResponseId, ResponseRef, ToolCall, canonical_json};
-use rote_workspace::{CommandId, CommandKind, CommandRecord, ResponseState, Workspace};
-use serde_json::Value;
+use rote_types::{AdapterId, ErrorKind, ResponseId, ResponseRef, ToolCall, canonical_json};
+use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
+use serde_json::{Value, json};
 
 use super::StepReport;
 use super::nested::Nested;
@@ -28,77 +29,120 @@ type Key = (String, String, Vec<u8>);
 struct Past {
     command: CommandId,
     response: ResponseRef,
-    /// Why there is no answer.
-    failure: Option<String>,
+    end: End,
+}
+
+/// How a call of an earlier run ended.
+#[derive(Debug, Clone)]
+enum End {
+    /// With the answer that is recorded.
+    Answered,
+    /// Without an answer, for this reason.
+    Failed(String),
+    /// A person left it out.
+    Skipped,
 }
 
 /// What an earlier run did, by call.
 #[derive(Debug, Default)]
 pub(crate) struct Done(BTreeMap<Key, VecDeque<Past>>);
 
-fn key(call: &ToolCall) -> Key {
-    (call.adapter.to_string(), call.tool.clone(), canonical_json(&call.arguments).unwrap_or_default())
+/// Secrets are masked in what is recorded, so calls are compared as they are recorded: by what the vault knows now.
+fn key(redaction: &Redaction, call: &ToolCall) -> Result<Key, GateError> {
+    let arguments = redaction.mask(&call.arguments)?;
+    Ok((call.adapter.to_string(), call.tool.clone(), canonical_json(&arguments).unwrap_or_default()))
 }
 
-/// Reads what a run did in its workspace and which part of its tape holds for the next one.
-pub(crate) fn done(
-    workspace: &Workspace,
-    recorded: Recorded,
-    retry: &[ResponseId],
-) -> Result<(Done, Vec<Frame>), FlowError> {
-    let stopped_by = recorded.end.and_then(|ended| ended.response);
-    let mut frames = recorded.frames;
-    if let Some(stopped_by) = stopped_by {
-        // The guest is about to learn something else here, so what it did afterwards no longer holds.
-        let cut = frames.iter().position(|frame| frame.response() == Some(stopped_by));
-        frames.truncate(cut.unwrap_or(frames.len()));
-    }
-    let told: BTreeSet<u64> = frames.iter().filter_map(Frame::response).collect();
-    let mut done = Done::default();
+/// What an earlier run leaves to the next one.
+pub(crate) struct Before {
+    /// What it did.
+    pub(crate) done: Done,
+    /// Which part of its tape still holds.
+    pub(crate) frames: Vec<Frame>,
+    /// Writes whose outcome nobody knows.
+    pub(crate) open: Vec<ResponseSummary>,
+    /// Writes in doubt that may be repeated, since they carry an idempotency key.
+    pub(crate) keyed: Vec<ResponseId>,
+}
+
+/// Reads what a run did in its workspace.
+pub(crate) fn before(workspace: &Workspace, redaction: &Redaction, recorded: Recorded) -> Result<Before, FlowError> {
+    let stopped_by = recorded.end.and_then(|ended| ended.response).map(ResponseId);
+    let mut before = Before { done: Done::default(), frames: recorded.frames, open: Vec::new(), keyed: Vec::new() };
+    let mut calls = Vec::new();
+    let mut changed: BTreeSet<u64> = BTreeSet::new();
     for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
-        if let Some((key, past)) = past(workspace, command, stopped_by, &told, retry)? {
-            done.0.entry(key).or_default().push_back(past);
+        let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else { continue };
+        let call = ToolCall { adapter, tool, arguments: command.arguments };
+        // A call may have sent several requests; the first one's number is the call's.
+        let made = command.response_ids.iter().map(|id| workspace.summary(*id)).collect::<Result<Vec<_>, _>>()?;
+        let unknown = made.iter().find(|one| is_unknown(one, stopped_by)).cloned();
+        let Some(first) = made.into_iter().next() else { continue };
+        match unknown {
+            Some(one) if has_idempotency_key(&call.arguments) => {
+                before.keyed.push(one.id);
+                changed.insert(first.id.0);
+            }
+            Some(one) => before.open.push(one),
+            None => {
+                if matches!(first.settled, Some(Settled::Done | Settled::Retried)) {
+                    changed.insert(first.id.0);
+                }
+                calls.push((call, first));
+            }
         }
     }
-    Ok((done, frames))
+    // Where the guest is about to learn something else, what it did afterwards no longer holds.
+    let differs = |frame: &Frame| {
+        let response = frame.response();
+        response.is_some_and(|id| Some(ResponseId(id)) == stopped_by || (frame.is_failure() && changed.contains(&id)))
+    };
+    let cut = before.frames.iter().position(differs);
+    before.frames.truncate(cut.unwrap_or(before.frames.len()));
+    let told: BTreeSet<u64> = before.frames.iter().filter_map(Frame::response).collect();
+    for (call, made) in calls {
+        if let Some(past) = past(workspace, &made, stopped_by, &told)? {
+            before.done.0.entry(key(redaction, &call)?).or_default().push_back(past);
+        }
+    }
+    Ok(before)
 }
 
-/// What came of one command; `None` when it is to be made again.
+/// Whether a person has to say what came of a write before the run goes on. A server's failure (5xx) or redirect is
+/// asked about only where it stopped the run: elsewhere the flow was told of it and knew what to do.
+fn is_unknown(made: &ResponseSummary, stopped_by: Option<ResponseId>) -> bool {
+    let answered = matches!(made.state, ResponseState::Ok | ResponseState::Error);
+    made.is_open() && (!answered || stopped_by == Some(made.id))
+}
+
+/// What came of one call; `None` when it is to be made again.
 fn past(
     workspace: &Workspace,
-    command: CommandRecord,
-    stopped_by: Option<u64>,
+    made: &ResponseSummary,
+    stopped_by: Option<ResponseId>,
     told: &BTreeSet<u64>,
-    retry: &[ResponseId],
-) -> Result<Option<(Key, Past)>, FlowError> {
-    let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else {
-        return Ok(None);
+) -> Result<Option<Past>, FlowError> {
+    let holds = |response: ResponseId, end: End| -> Result<Option<Past>, FlowError> {
+        Ok(Some(Past { command: made.command, response: workspace.response(response)?.reference(), end }))
     };
-    let Some(response) = command.response_ids.first().copied() else {
-        return Ok(None);
-    };
-    let summary = workspace.summary(response)?;
-    let call = ToolCall { adapter, tool, arguments: command.arguments };
-    // A server that failed at a write may have done it all the same.
-    let broken = stopped_by == Some(response.0)
-        && summary.status.is_some_and(|status| status >= 500)
-        && command.method.is_some_and(|method| !method.is_read());
-    if summary.state == ResponseState::InDoubt || broken {
-        if retry.contains(&response) || has_idempotency_key(&call.arguments) {
-            return Ok(None);
+    match (made.settled, made.state) {
+        (Some(Settled::Retried), _) => Ok(None),
+        (Some(Settled::Done), _) => holds(made.answer.unwrap_or(made.id), End::Answered),
+        (Some(Settled::Skipped), _) => holds(made.id, End::Skipped),
+        (None, ResponseState::Ok | ResponseState::Error) => {
+            // The failure that stopped the run is made again, except a write that was done.
+            let done = made.writes && made.status.is_some_and(|status| status < 300);
+            if stopped_by == Some(made.id) && !done {
+                return Ok(None);
+            }
+            match made.error.clone().filter(|_| made.status.is_none()) {
+                None => holds(made.id, End::Answered),
+                // A failure without an answer that the guest never learned of is no fact that it relies on.
+                Some(why) if told.contains(&made.id.0) => holds(made.id, End::Failed(why)),
+                Some(_) => Ok(None),
+            }
         }
-        let (workspace, ToolCall { adapter, tool, .. }) = (workspace.name().clone(), call);
-        return Err(FlowError::InDoubt { workspace, response, adapter, tool });
-    }
-    match summary.state {
-        ResponseState::Ok | ResponseState::Error if stopped_by != Some(response.0) => {
-            let answer = workspace.response(response)?.reference();
-            let failure = summary.error.filter(|_| summary.status.is_none());
-            // A failure without an answer that the guest never learned of is no fact that it relies on.
-            let holds = failure.is_none() || told.contains(&response.0);
-            Ok(holds.then(|| (key(&call), Past { command: command.sequence, response: answer, failure })))
-        }
-        _ => Ok(None),
+        (None, _) => Ok(None),
     }
 }
 
@@ -110,10 +154,23 @@ fn has_idempotency_key(arguments: &Value) -> bool {
     })
 }
 
+/// What a flow is told of a call that a person left out.
+fn left_out(reserved: &Reserved) -> RunError {
+    let ToolCall { adapter, tool, .. } = &reserved.call;
+    let message = format!(
+        "`{}` (`{adapter}/{tool}`) was left out: a person said that it did not happen and shall not",
+        reserved.response
+    );
+    let details = Some(json!({ "rule": "settled.skipped" }));
+    RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details }
+}
+
 /// A tool host that first looks at what was done before, and remembers what it did.
 pub(crate) struct Resumed {
     inner: Arc<dyn ToolHost>,
     nested: Nested,
+    workspace: Arc<Workspace>,
+    redaction: Arc<Redaction>,
     state: Mutex<State>,
 }
 
@@ -122,14 +179,22 @@ struct State {
     done: Done,
     answered: BTreeMap<ResponseId, Past>,
     calls: BTreeMap<ResponseId, String>,
+    /// The numbers of the calls that were made, by call.
+    made: BTreeMap<Key, Vec<ResponseId>>,
     resumed: BTreeSet<ResponseId>,
     /// Texts of failed calls, to tell which of them stopped the run.
     failures: Vec<(ResponseId, String)>,
 }
 
 impl Resumed {
-    pub(crate) fn new(inner: Arc<dyn ToolHost>, nested: Nested, done: Done) -> Self {
-        Self { inner, nested, state: Mutex::new(State { done, ..State::default() }) }
+    pub(crate) fn new(
+        inner: Arc<dyn ToolHost>,
+        nested: Nested,
+        workspace: Arc<Workspace>,
+        redaction: Arc<Redaction>,
+        done: Done,
+    ) -> Self {
+        Self { inner, nested, workspace, redaction, state: Mutex::new(State { done, ..State::default() }) }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -165,27 +230,42 @@ impl Resumed {
         Ok(steps)
     }
 
+    /// A flow that tries again must not repeat a write of which nobody knows whether it happened.
+    fn refuse_repeated(&self, call: &ToolCall) -> Result<(), RunError> {
+        let made = self.state().made.get(&key(&self.redaction, call)?).cloned().unwrap_or_default();
+        for response in made {
+            if self.workspace.summary(response)?.state == ResponseState::InDoubt {
+                let (workspace, ToolCall { adapter, tool, .. }) = (self.workspace.name().clone(), call.clone());
+                return Err(RunError::nested(&FlowError::InDoubt { workspace, response, adapter, tool }));
+            }
+        }
+        Ok(())
+    }
+
     /// Takes the answer of an earlier run, if there is one.
-    fn take_done(&self, call: &ToolCall) -> Option<Reserved> {
+    fn take_done(&self, call: &ToolCall) -> Result<Option<Reserved>, RunError> {
+        let key = key(&self.redaction, call)?;
         let mut state = self.state();
-        let past = state.done.0.get_mut(&key(call))?.pop_front()?;
+        let Some(past) = state.done.0.get_mut(&key).and_then(VecDeque::pop_front) else { return Ok(None) };
         let (command, response) = (past.command, past.response.id);
         state.answered.insert(response, past);
         state.resumed.insert(response);
-        Some(Reserved { call: call.clone(), command, response })
+        Ok(Some(Reserved { call: call.clone(), command, response }))
     }
 }
 
 #[async_trait]
 impl ToolHost for Resumed {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
-        let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect();
+        let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect::<Result<_, _>>()?;
         let open: Vec<ToolCall> =
             calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
+        open.iter().try_for_each(|call| self.refuse_repeated(call))?;
         let mut fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? }.into_iter();
         let reserved: Vec<Reserved> = known.into_iter().filter_map(|known| known.or_else(|| fresh.next())).collect();
         let mut state = self.state();
         for one in &reserved {
+            state.made.entry(key(&self.redaction, &one.call)?).or_default().push(one.response);
             state.calls.insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
         }
         Ok(reserved)
@@ -195,7 +275,9 @@ impl ToolHost for Resumed {
         let response = reserved.response;
         let answered = self.state().answered.remove(&response);
         let outcome = match answered {
-            Some(past) => answered_or_failed(past.response, past.failure),
+            Some(Past { response, end: End::Answered, .. }) => answered_or_failed(response, None),
+            Some(Past { response, end: End::Failed(why), .. }) => answered_or_failed(response, Some(why)),
+            Some(Past { end: End::Skipped, .. }) => Err(left_out(&reserved)),
             None => self.inner.perform(reserved).await,
         };
         if let Err(error) = &outcome {

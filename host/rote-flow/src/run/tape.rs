@@ -6,10 +6,11 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use rote_home::{FileMode, HomeError, append_line, read_capped, write_atomic};
+use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, write_atomic};
 use rote_runtime::{RunError, Tape};
-use rote_types::{FlowName, Sha256Digest};
+use rote_types::{FlowName, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,6 +19,8 @@ use crate::FlowError;
 
 /// The file in the workspace's folder.
 const FILE: &str = "run.jsonl";
+/// The lock file beside it: held by the process that makes the run.
+const LOCK: &str = "run.lock";
 /// Version of the file.
 pub(super) const VERSION: u32 = 1;
 /// Most bytes of a tape.
@@ -35,6 +38,9 @@ pub(crate) struct Header {
     /// How the person named the flow.
     pub(crate) reference: String,
     pub(crate) parameters: Map<String, Value>,
+    /// The workspace of the run that this one is part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<WorkspaceName>,
 }
 
 /// One question of the guest and the host's answer.
@@ -60,6 +66,11 @@ pub(crate) struct Ended {
 const COMPLETED: &str = "completed";
 
 impl Frame {
+    /// Whether the guest was told that this call failed.
+    pub(crate) fn is_failure(&self) -> bool {
+        self.answer.get("ok") == Some(&Value::Bool(false))
+    }
+
     /// The response that the guest was given with this answer.
     pub(crate) fn response(&self) -> Option<u64> {
         self.answer.get("response").filter(|_| self.question.starts_with("tasks.wait-any "))?.as_u64()
@@ -123,6 +134,15 @@ impl Recorded {
 pub(crate) struct FileTape {
     path: PathBuf,
     state: Mutex<State>,
+    _lock: LockGuard,
+}
+
+/// Takes a run for this process: nobody else makes calls of it until the lock is dropped.
+pub(super) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
+    match rote_home::lock(&workspace.folder().join(LOCK), Duration::ZERO) {
+        Err(HomeError::Busy { .. }) => Err(FlowError::StillRunning { workspace: workspace.name().clone() }),
+        taken => Ok(taken?),
+    }
 }
 
 struct State {
@@ -135,11 +155,16 @@ struct State {
 impl FileTape {
     /// Begins the tape of a new run.
     pub(crate) fn begin(workspace: &Workspace, header: &Header) -> Result<Self, FlowError> {
-        Self::go_on(workspace, header, Vec::new())
+        Self::go_on(workspace, lock(workspace)?, header, Vec::new())
     }
 
     /// Goes on with a tape: `frames` are said again, whatever else the file holds is cut off.
-    pub(crate) fn go_on(workspace: &Workspace, header: &Header, frames: Vec<Frame>) -> Result<Self, FlowError> {
+    pub(crate) fn go_on(
+        workspace: &Workspace,
+        lock: LockGuard,
+        header: &Header,
+        frames: Vec<Frame>,
+    ) -> Result<Self, FlowError> {
         let path = file(workspace);
         let first = line(header)?;
         let mut text = first.clone() + "\n";
@@ -148,7 +173,8 @@ impl FileTape {
             text.push('\n');
         }
         write_atomic(&path, text.as_bytes(), FileMode::Private)?;
-        Ok(Self { path, state: Mutex::new(State { ahead: frames.into(), behind: vec![first] }) })
+        let state = Mutex::new(State { ahead: frames.into(), behind: vec![first] });
+        Ok(Self { path, state, _lock: lock })
     }
 
     /// Writes down how the run ended.

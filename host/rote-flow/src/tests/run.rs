@@ -6,7 +6,7 @@ use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::{FlowError, FlowReference, Package, Resume};
+use crate::{FlowError, FlowReference, Package};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -130,7 +130,7 @@ async fn a_write_that_needs_a_person_stops_the_run_and_is_resumed_without_repeat
     assert!(hint.starts_with(&format!("rote run --resume {workspace} --confirm ")), "{hint}");
     let mut request = fixture.run_request(&[]);
     request.flow = None;
-    request.resume = Some(Resume::Workspace(workspace.clone()));
+    request.resume = Some(workspace.clone());
     request.confirm = vec![token];
     let done = fixture.run(&request).await.unwrap();
     assert_eq!(fixture.shop.log()[sent + 1..], ["DELETE /orders/9"], "the first write is not repeated");

@@ -73,6 +73,8 @@ impl Entropy for Counting {
 pub(crate) struct Shop {
     pub(crate) url: String,
     pub(crate) log: Arc<Mutex<Vec<String>>>,
+    /// Bytes that the next write is answered with, before the connection is closed.
+    lost: Arc<Mutex<Option<Vec<u8>>>>,
 }
 
 impl Shop {
@@ -80,14 +82,25 @@ impl Shop {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let log = Arc::new(Mutex::new(Vec::new()));
-        let seen = Arc::clone(&log);
+        let lost: Arc<Mutex<Option<Vec<u8>>>> = Arc::default();
+        let (seen, losing) = (Arc::clone(&log), Arc::clone(&lost));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let seen = Arc::clone(&seen);
-                std::thread::spawn(move || serve(stream, &seen));
+                let (seen, losing) = (Arc::clone(&seen), Arc::clone(&losing));
+                std::thread::spawn(move || serve(stream, &seen, &losing));
             }
         });
-        Self { url, log }
+        Self { url, log, lost }
+    }
+
+    /// Answers the next write with these bytes and hangs up.
+    pub(crate) fn lose(&self, bytes: &[u8]) {
+        *self.lost.lock().unwrap() = Some(bytes.to_vec());
+    }
+
+    /// How many writes have arrived.
+    pub(crate) fn writes(&self) -> usize {
+        self.log().iter().filter(|line| !line.starts_with("GET ")).count()
     }
 
     pub(crate) fn log(&self) -> Vec<String> {
@@ -95,7 +108,7 @@ impl Shop {
     }
 }
 
-fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>) {
+fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>, lost: &Mutex<Option<Vec<u8>>>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let mut head = Vec::new();
@@ -117,6 +130,10 @@ fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>) {
         let (method, target) = (words.next().unwrap(), words.next().unwrap());
         let body = String::from_utf8(body).unwrap();
         log.lock().unwrap().push(format!("{method} {target} {body}").trim_end().to_owned());
+        if let Some(bytes) = Some(method).filter(|method| *method != "GET").and_then(|_| lost.lock().unwrap().take()) {
+            drop(stream.write_all(&bytes));
+            return;
+        }
         let (status, answer) = answer(method, target, &body);
         let text = if status == 204 { String::new() } else { answer.to_string() };
         let head =
@@ -313,7 +330,7 @@ impl Fixture {
                 words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             ),
             resume: None,
-            retry: Vec::new(),
+            settle: Vec::new(),
             confirm: Vec::new(),
             limits: RunLimits::default(),
             record: None,

@@ -198,21 +198,6 @@ async fn what_is_no_http_or_breaks_off_is_a_protocol_failure() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_recorded_as_cancelled_or_in_doubt() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    let surface = Surface::at(&base);
-    for (tool, method, kind) in [("get", "GET", "effect.failed"), ("post", "POST", "effect.in_doubt")] {
-        let world = World::new();
-        let call = world.call(&surface, tool, json!({}));
-        let sending = world.gate.send(&call, claim(method, "/things/7"));
-        assert!(tokio::time::timeout(Duration::from_millis(30), sending).await.is_err());
-        assert_eq!(world.kinds(), ["effect.started", kind]);
-        assert_eq!(world.recorded(&call).summary.state, ResponseState::Error);
-    }
-}
-
-#[tokio::test]
 async fn further_requests_of_one_call_get_numbers_of_their_own_up_to_the_bound() {
     let server = Server::start(|_| ok("text/plain", b"hi")).await;
     let world = World::new();
@@ -233,20 +218,4 @@ async fn an_answer_without_a_body_has_none_whatever_its_encoding_says() {
     let call = world.call(&Surface::at(&server.url()), "head", json!({}));
     let response = world.gate.send(&call, claim("HEAD", "/things/7")).await.unwrap();
     assert_eq!((response.status, response.bytes), (200, 0));
-}
-
-#[tokio::test]
-async fn a_write_without_an_answer_is_in_doubt_and_one_that_never_left_is_not() {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let base = format!("http://{}", listener.local_addr().unwrap());
-    let world = World::new();
-    let mut call = world.call(&Surface::at(&base), "post", json!({}));
-    call.limits.first_byte = Duration::from_millis(30);
-    assert!(world.gate.send(&call, claim("POST", "/things/7")).await.is_err());
-    assert_eq!(world.kinds(), ["effect.started", "effect.in_doubt"]);
-    drop(listener);
-    let world = World::new();
-    let call = world.call(&Surface::at(&base), "post", json!({}));
-    assert!(world.gate.send(&call, claim("POST", "/things/7")).await.is_err());
-    assert_eq!(world.kinds(), ["effect.started", "effect.failed"]);
 }

@@ -106,6 +106,7 @@ fn a_dead_writer_leaves_lost_reads_and_writes_in_doubt() {
     setup.workspace.with("kill the owner", |connection| connection.execute(sql, [])).unwrap();
     let state = |id| setup.workspace.summary(id).unwrap().state;
     assert_eq!((state(ids[0].1), state(ids[1].1)), (ResponseState::Lost, ResponseState::InDoubt));
-    assert_eq!(setup.workspace.clear(&[], at(2)).unwrap(), 2);
+    assert_eq!(setup.workspace.clear(&[], at(2)).unwrap(), 1, "a doubt stays");
+    assert!(matches!(setup.workspace.clear(&[ids[1].1], at(2)), Err(crate::WorkspaceError::Unfinished { .. })));
     assert_eq!(setup.workspace.begin_call(&call("list")).unwrap().1, ResponseId(3));
 }

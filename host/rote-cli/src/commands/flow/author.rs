@@ -136,7 +136,7 @@ impl Dev {
             dry_run: false,
             confirm: Vec::new(),
             resume: None,
-            retry: Vec::new(),
+            settle: Vec::new(),
             record: None,
             limits: RunLimits::default(),
         };

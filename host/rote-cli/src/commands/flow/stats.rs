@@ -59,7 +59,9 @@ impl Analytics {
 /// The share of runs that ended well, and how many of those only in part.
 fn success(one: &FlowStats) -> String {
     let share = format!("{:.0} %", one.success_rate * 100.0);
-    if one.partial == 0 { share } else { format!("{share}, {} partial", one.partial) }
+    let counted = [(one.partial, "partial"), (one.in_doubt, "in doubt")];
+    let counted = counted.into_iter().filter(|(count, _)| *count > 0);
+    counted.fold(share, |text, (count, word)| format!("{text}, {count} {word}"))
 }
 
 fn summary(all: &[FlowStats]) -> String {

@@ -1,0 +1,74 @@
+//! Writes whose outcome nobody knows: listed over all workspaces, and settled by a person.
+
+use rote_gate::Doubt;
+use rote_types::{ResponseId, ToolCall};
+use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
+use serde::Serialize;
+
+use crate::{App, AppError};
+
+/// Most writes in doubt that are looked at in one workspace.
+const MAX_OF_ONE: usize = 1_000;
+
+/// The writes in doubt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Doubts {
+    /// How many there are.
+    pub total: usize,
+    /// The newest ones, newest first.
+    pub doubts: Vec<Doubt>,
+}
+
+impl App {
+    /// Returns the writes in doubt of all workspaces, at most `limit` of them with all that is known.
+    ///
+    /// # Errors
+    /// General when the home cannot be read.
+    pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
+        let mut found: Vec<(Workspace, ResponseSummary)> = Vec::new();
+        for listed in list_workspaces(self.home()?)?.into_iter().filter(|listed| listed.unfinished > 0) {
+            for doubt in Workspace::open(self.home()?, &listed.name)?.doubts(MAX_OF_ONE)? {
+                found.push((Workspace::open(self.home()?, &listed.name)?, doubt));
+            }
+        }
+        found.sort_by(|(_, one), (_, other)| other.at.cmp(&one.at));
+        let total = found.len();
+        let shown = found.iter().take(limit).map(|(workspace, known)| self.describe(workspace, known));
+        Ok(Doubts { total, doubts: shown.collect::<Result<_, _>>()? })
+    }
+
+    /// Settles writes of the workspace in use with what a person says of them; returns how each stands then.
+    ///
+    /// # Errors
+    /// Conflict when one of them is not in doubt, `NotFound` when there is none of that number, Usage for an answer
+    /// that is not JSON; nothing is settled then.
+    pub fn settle(&self, settle: &[(ResponseId, Settlement)]) -> Result<Vec<ResponseSummary>, AppError> {
+        let (workspace, journal) = (self.workspace()?, self.journal()?);
+        for (id, settlement) in settle {
+            workspace.settleable(*id, settlement)?;
+        }
+        let one = |(id, settlement): &(ResponseId, Settlement)| {
+            Ok(rote_gate::settle(&journal, &workspace, *id, settlement, self.now())?)
+        };
+        settle.iter().map(one).collect()
+    }
+
+    /// Returns how a response of the workspace in use stands.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none of that number.
+    pub fn response_summary(&self, id: ResponseId) -> Result<ResponseSummary, AppError> {
+        Ok(self.workspace()?.summary(id)?)
+    }
+
+    fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {
+        let mut doubt = Doubt::of(&*self.journal()?, workspace.name(), known)?;
+        let command = workspace.commands()?.into_iter().find(|command| command.sequence == known.command);
+        if let (Some(adapter), Some(tool), Some(command)) = (known.adapter.clone(), known.tool.clone(), command) {
+            let write = ToolCall { adapter, tool, arguments: command.arguments };
+            // An adapter that is gone or damaged must not hide the doubt.
+            doubt.look = self.adapters_of_home()?.look(&write).unwrap_or_default();
+        }
+        Ok(doubt)
+    }
+}

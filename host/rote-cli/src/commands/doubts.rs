@@ -1,0 +1,133 @@
+//! `rote doubts`, and the words with which a person settles a doubt.
+
+use clap::{Args, Subcommand};
+use rote_app::{Doubts as Listed, Settlement};
+use rote_types::{ErrorKind, ResponseId, command};
+
+use crate::commands::call::text_of;
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::render::units::plural;
+use crate::ui::Report;
+
+/// List the writes of all workspaces that may have happened, with the commands that settle each
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+pub struct Doubts {
+    /// Most to show, the newest first
+    #[arg(short, long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    limit: u16,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Settle(Settle),
+}
+
+/// Say what came of writes in doubt of the workspace
+#[derive(Debug, Args)]
+struct Settle {
+    #[command(flatten)]
+    words: Words,
+}
+
+/// What a person says of writes whose outcome is not known.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Writes in doubt")]
+pub(super) struct Words {
+    /// It happened
+    #[arg(long, value_name = "@N")]
+    done: Vec<ResponseId>,
+    /// What it answered, for one `--done`: JSON, `@FILE`, or `-` for standard input [default: nothing]
+    #[arg(long, value_name = "JSON", requires = "done")]
+    answer: Option<String>,
+    /// It did not happen and shall not: the call has failed
+    #[arg(long, value_name = "@N")]
+    skip: Vec<ResponseId>,
+    /// It did not happen or may be made again, by the run that made it
+    #[arg(long, value_name = "@N")]
+    retry: Vec<ResponseId>,
+}
+
+impl Words {
+    /// Reads them; nothing is said twice of one write.
+    pub(super) fn read(self, context: &Context) -> Result<Vec<(ResponseId, Settlement)>> {
+        const HINT: &str = "say one of --done @N, --skip @N, --retry @N of each";
+        if self.answer.is_some() && self.done.len() != 1 {
+            return Err(usage("`--answer` is what one write answered, and several are `--done`", HINT));
+        }
+        let answer = self.answer.map(|text| text_of(context, &text)).transpose()?;
+        let done = self.done.into_iter().map(|id| (id, Settlement::Done { answer: answer.clone() }));
+        let skip = self.skip.into_iter().map(|id| (id, Settlement::Skip));
+        let retry = self.retry.into_iter().map(|id| (id, Settlement::Retry));
+        let said: Vec<_> = done.chain(skip).chain(retry).collect();
+        let twice = said.iter().enumerate().find(|(at, (id, _))| said[..*at].iter().any(|(other, _)| other == id));
+        match twice {
+            Some((_, (id, _))) => Err(usage(format!("two things are said of `{id}`"), HINT)),
+            None => Ok(said),
+        }
+    }
+}
+
+impl Doubts {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        match self.command {
+            Some(Command::Settle(settle)) => settle.run(context),
+            None => {
+                let listed = context.app()?.doubts(usize::from(self.limit))?;
+                let text = text_of_list(&listed);
+                Ok(Report::new(&listed, text))
+            }
+        }
+    }
+}
+
+fn text_of_list(listed: &Listed) -> String {
+    if listed.total == 0 {
+        return "no write is in doubt".to_owned();
+    }
+    let mut blocks = vec![format!("{} in doubt", plural(listed.total, "write"))];
+    for doubt in &listed.doubts {
+        let mut lines = vec![doubt.to_string()];
+        lines.extend(doubt.flow.iter().map(|flow| format!("  made by flow {flow}")));
+        lines.extend(doubt.problem.iter().map(|problem| format!("  {problem}")));
+        lines.extend(doubt.ways().lines().map(|way| format!("  {way}")));
+        blocks.push(lines.join("\n"));
+    }
+    if listed.doubts.len() < listed.total {
+        blocks.push(format!("… {} more; --limit {}", listed.total - listed.doubts.len(), listed.total.min(1_000)));
+    }
+    blocks.join("\n\n")
+}
+
+impl Settle {
+    fn run(self, context: &Context) -> Result<Report> {
+        let said = self.words.read(context)?;
+        if said.is_empty() {
+            return Err(usage("nothing is said of any write", "rote doubts settle --done @N, --skip @N or --retry @N"));
+        }
+        let app = context.app()?;
+        let again = said.iter().find(|(_, settlement)| *settlement == Settlement::Retry);
+        if let Some((id, _)) = again
+            && app.response_summary(*id)?.flow.is_none()
+        {
+            let message = format!("`{id}` was not made by a run, so nothing would make it again");
+            let error = rote_app::AppError::new(ErrorKind::Usage, message);
+            return Err(error.with_hint(command("rote doubts settle").option("--skip", id)).into());
+        }
+        let settled = app.settle(&said)?;
+        let workspace = app.locate()?.name;
+        let line = |one: &rote_app::ResponseSummary| {
+            let state = one.settled.map_or(one.state.as_str(), |settled| settled.as_str());
+            format!("{} of workspace {workspace}: {state}", one.id)
+        };
+        let text = settled.iter().map(line).collect::<Vec<_>>().join("\n");
+        let report = Report::new(&settled, text);
+        Ok(match settled.iter().any(|one| one.flow.is_some()) {
+            true => report.next(command("rote run").option("--resume", &workspace)),
+            false => report,
+        })
+    }
+}

@@ -1,0 +1,209 @@
+//! Runs whose writes lost their answers: nothing is sent twice, and a person says what came of it.
+
+use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
+use rote_workspace::{ResponseState, Settled, Settlement, Workspace};
+use serde_json::json;
+
+use super::support::Fixture;
+use crate::{FlowError, RunReport, RunRequest};
+
+/// A flow `report` of one parameter that creates an order and reads one.
+async fn ordering(fixture: &Fixture) {
+    fixture.set("item", json!("pen"));
+    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 3})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+}
+
+/// Every answer that is none, or not all of one.
+const LOST: &[&[u8]] = &[
+    b"",
+    b"HTTP/1.1 201 Cre",
+    b"HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{\"id\"",
+    b"junk\r\n\r\n",
+    b"HTTP/1.1 201 Created\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\njunk",
+];
+
+/// Runs the flow so that its write loses its answer; returns the workspace of the run.
+async fn stopped(fixture: &Fixture, bytes: &[u8]) -> WorkspaceName {
+    fixture.shop.lose(bytes);
+    let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
+    assert!(error.to_string().contains("may have happened"), "{error}");
+    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    workspace
+}
+
+fn going_on(fixture: &Fixture, workspace: &WorkspaceName, settle: &[(u64, Settlement)]) -> RunRequest {
+    let settle = settle.iter().map(|(id, settlement)| (ResponseId(*id), settlement.clone())).collect();
+    RunRequest { flow: None, resume: Some(workspace.clone()), settle, ..fixture.run_request(&[]) }
+}
+
+async fn go_on(
+    fixture: &Fixture,
+    workspace: &WorkspaceName,
+    settle: &[(u64, Settlement)],
+) -> Result<RunReport, FlowError> {
+    fixture.run(&going_on(fixture, workspace, settle)).await
+}
+
+#[tokio::test]
+async fn a_run_whose_write_lost_its_answer_asks_and_sends_nothing() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    for bytes in LOST {
+        let before = fixture.shop.writes();
+        let workspace = stopped(&fixture, bytes).await;
+        for _ in 0..2 {
+            let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+            assert!(matches!(&error, FlowError::Unsettled { others: 0, .. }), "{error}");
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+            let hint = error.hint().unwrap();
+            for way in ["--done @1", "--skip @1", "--retry @1"] {
+                assert!(hint.contains(&format!("rote run --resume {workspace} {way}")), "{hint}");
+            }
+        }
+        assert_eq!(fixture.shop.writes(), before + 1, "{}", String::from_utf8_lossy(bytes));
+    }
+    let stats = fixture.flows.stats(&"report".parse().unwrap()).unwrap();
+    assert_eq!((stats.in_doubt, stats.completed), (LOST.len() as u64, 0));
+}
+
+#[tokio::test]
+async fn a_write_that_happened_gives_the_answer_that_a_person_knows() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let before = fixture.shop.writes();
+    let answer = Settlement::Done { answer: Some("{\"created\":{\"item\":\"cup\"}}".to_owned()) };
+    let done = go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap();
+    assert_eq!((done.result, fixture.shop.writes()), (json!(30), before));
+    let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+    let row = opened.summary(ResponseId(1)).unwrap();
+    assert_eq!((row.state, row.settled, row.status), (ResponseState::Ok, Some(Settled::Done), Some(200)));
+    let again = go_on(&fixture, &workspace, &[]).await.unwrap();
+    assert_eq!((again.result, fixture.shop.writes()), (json!(30), before), "it stays settled");
+}
+
+#[tokio::test]
+async fn a_write_that_may_be_made_again_is_made_once_and_not_asked_about_again() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let before = fixture.shop.writes();
+    fixture.shop.lose(b"");
+    let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Stopped { .. }), "the second one is lost as well: {error}");
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    let FlowError::Unsettled { doubt, others: 0 } = &error else { panic!("{error}") };
+    assert!(doubt.response > ResponseId(1) && fixture.shop.writes() == before + 1, "{doubt}");
+    let done = go_on(&fixture, &workspace, &[(doubt.response.0, Settlement::Retry)]).await.unwrap();
+    assert_eq!((done.result, fixture.shop.writes()), (json!(30), before + 2));
+}
+
+#[tokio::test]
+async fn a_write_that_is_left_out_has_failed() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let before = fixture.shop.writes();
+    for settle in [&[(1, Settlement::Skip)][..], &[]] {
+        let error = go_on(&fixture, &workspace, settle).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        assert!(error.to_string().contains("`@1` (`shop/orders_create`) was left out"), "{error}");
+    }
+    assert_eq!(fixture.shop.writes(), before);
+    // What did not happen may still be made.
+    go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap();
+    assert_eq!(fixture.shop.writes(), before + 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_stopped_a_run_decides_whether_the_write_is_repeated() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let rows = [
+        // It was done, though what it says cannot be read.
+        ("201 Created", "content-type: application/json\r\n", None, 0),
+        ("303 See Other", "location: /orders/9\r\n", Some("asked"), 0),
+        ("409 Conflict", "", None, 1),
+        ("429 Too Many Requests", "", None, 1),
+        ("500 Oops", "", Some("asked"), 0),
+        ("504 Gateway Timeout", "", Some("asked"), 0),
+    ];
+    for (status, header, asked, again) in rows {
+        fixture.shop.lose(format!("HTTP/1.1 {status}\r\n{header}content-length: 4\r\n\r\n{{\"a\"").as_bytes());
+        let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
+        let FlowError::Stopped { workspace, .. } = error else { panic!("{status}: {error}") };
+        let before = fixture.shop.writes();
+        let ended = go_on(&fixture, &workspace, &[]).await;
+        match asked {
+            Some(_) => {
+                assert!(matches!(ended, Err(FlowError::Unsettled { .. })), "{status}: {ended:?}");
+                let answer = Settlement::Done { answer: None };
+                go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap();
+                go_on(&fixture, &workspace, &[]).await.unwrap();
+            }
+            None => drop(ended.unwrap()),
+        }
+        assert_eq!(fixture.shop.writes(), before + again, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn a_write_whose_answer_was_cleared_is_not_made_again() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap().workspace;
+    Workspace::open(&fixture.home, &workspace).unwrap().clear(&[], "2026-03-01T00:00:00Z".parse().unwrap()).unwrap();
+    let before = fixture.shop.writes();
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Unsettled { .. }), "{error}");
+    let answer = Settlement::Done { answer: Some("{}".to_owned()) };
+    assert_eq!(go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap().result, json!(30));
+    assert_eq!(fixture.shop.writes(), before);
+}
+
+#[tokio::test]
+async fn what_is_not_in_doubt_is_not_settled_and_nothing_goes_on() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let before = fixture.shop.writes();
+    let both = [(1, Settlement::Skip), (7, Settlement::Skip)];
+    assert_eq!(go_on(&fixture, &workspace, &both).await.unwrap_err().kind(), ErrorKind::NotFound);
+    let row = Workspace::open(&fixture.home, &workspace).unwrap().summary(ResponseId(1)).unwrap();
+    assert_eq!(row.state, ResponseState::InDoubt, "all or nothing");
+    let wrong = [(1, Settlement::Done { answer: Some("{".to_owned()) })];
+    assert_eq!(go_on(&fixture, &workspace, &wrong).await.unwrap_err().kind(), ErrorKind::Usage);
+    assert_eq!(fixture.shop.writes(), before);
+}
+
+#[tokio::test]
+async fn two_processes_do_not_make_the_same_run() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+    let held = rote_home::lock(&opened.folder().join("run.lock"), std::time::Duration::ZERO).unwrap();
+    let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
+    assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert!(error.to_string().contains("is still going on in another process"), "{error}");
+    drop(held);
+    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, workspace);
+}
+
+#[tokio::test]
+async fn the_latest_run_is_one_that_can_go_on_and_of_the_flow_that_is_named() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    assert!(matches!(fixture.flows.latest_run(None), Err(FlowError::NothingToResume { passed: None, .. })));
+    let first = stopped(&fixture, b"").await;
+    let report = crate::FlowReference::parse("report").unwrap();
+    assert_eq!(fixture.flows.latest_run(Some(&report)).unwrap().workspace, first);
+    fixture.flows.remove(&"report".parse().unwrap(), true).unwrap();
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert!(error.to_string().contains("there is no flow `report`"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
+}

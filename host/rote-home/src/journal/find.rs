@@ -1,0 +1,18 @@
+//! Finding the event that began an effect, from the number under which a workspace keeps it.
+
+use rote_types::{ResponseId, WorkspaceName};
+
+use super::{Event, Journal, signed};
+use crate::HomeError;
+
+impl Journal {
+    /// Returns the newest `effect.started` of a response, if there is one: what has none never left.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn started(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
+        let tail = "WHERE kind = 'effect.started' AND json_extract(body_json, '$.workspace') = ?1 \
+                    AND json_extract(body_json, '$.response') = ?2 ORDER BY seq DESC LIMIT 1";
+        Ok(self.select(tail, (workspace.as_str(), signed(response.0)))?.pop())
+    }
+}

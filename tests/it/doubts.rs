@@ -1,0 +1,345 @@
+//! Writes whose answer is lost: what each command says of them, and what a person says.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use expect_test::{Expect, expect};
+use rote_testkit::{FakeApi, Received, Script, TestHome};
+use serde_json::json;
+
+use crate::home;
+
+/// Orders of owners: listed, made, cancelled.
+fn document() -> String {
+    let ok = json!({ "200": { "description": "ok" } });
+    let item = json!({ "type": "object", "required": ["item"], "properties": { "item": { "type": "string" } } });
+    let body = json!({ "required": true, "content": { "application/json": { "schema": item } } });
+    let parameter =
+        |name: &str| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } });
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Shop", "version": "1" },
+        "paths": {
+            "/{owner}/orders": {
+                "parameters": [parameter("owner")],
+                "get": { "operationId": "list", "responses": ok },
+                "post": { "operationId": "create", "requestBody": body, "responses": ok },
+            },
+            "/ping": { "post": { "operationId": "ping", "responses": ok } },
+        },
+    });
+    document.to_string()
+}
+
+/// A home with the adapter `shop`, whose server loses the answers of writes while the flag is up.
+fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
+    let losing = Arc::new(AtomicBool::new(true));
+    let flag = Arc::clone(&losing);
+    let api = FakeApi::start(move |request: &Received| match request.method == "POST" && flag.load(SeqCst) {
+        true if request.target == "/ping" => {
+            Script::Raw(b"HTTP/1.1 201 Created\r\ncontent-length: 9\r\n\r\n{".to_vec())
+        }
+        true => Script::Close,
+        false => Script::Json(200, json!({ "n": 1 })),
+    });
+    let home = home();
+    home.file("shop.json", document());
+    let run = home.rote(&["adapter", "new", "shop", "shop.json", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    (home, api, losing)
+}
+
+fn check(home: &TestHome, commands: &[&[&str]], expected: &Expect) {
+    let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
+    expected.assert_eq(&(transcripts.join("\n") + "\n"));
+}
+
+fn writes(api: &FakeApi) -> usize {
+    api.received().iter().filter(|one| one.method == "POST").count()
+}
+
+#[test]
+fn a_lost_answer_is_told_listed_and_settled() {
+    let (home, api, _losing) = shop();
+    let commands: [&[&str]; 12] = [
+        &["call", "shop", "create", "-p", "owner=ann lee", "-p", "item=pen"],
+        &["call", "shop", "ping"],
+        &["ls"],
+        &["@1", "."],
+        &["clear", "@1"],
+        &["doubts"],
+        &["doubts", "settle", "--done", "@1", "--answer", r#"{"id": 7}"#],
+        &["doubts", "settle", "--skip", "@2"],
+        &["doubts", "settle", "--skip", "@2"],
+        &["doubts"],
+        &["ls"],
+        &["@1", ".id"],
+    ];
+    check(
+        &home,
+        &commands,
+        &expect![[r#"
+        $ rote call shop create -p 'owner=ann lee' -p item=pen
+        --- stderr
+        error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+
+        hint: rote call shop list '{"owner":"ann lee"}' # tells whether it happened
+        rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
+        rote doubts settle --workspace w --skip @1 # it did not happen and shall not
+        --- exit 8
+        $ rote call shop ping
+        --- stderr
+        error: `POST http://127.0.0.1:[PORT]/ping` (`shop/ping`, `@2` of workspace `w`) left at [TIME], was answered 201 and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: end of file before message length reached
+
+        hint: rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
+        rote doubts settle --workspace w --skip @2 # it did not happen and shall not
+        --- exit 8
+        $ rote ls
+        workspace w: 2 responses
+        ID  CALL         STATUS    SIZE  TIME
+        @1  shop create  in_doubt  0 B   [DURATION]
+        @2  shop ping    in_doubt  0 B   [DURATION]
+        $ rote @1 .
+        --- stderr
+        error: response `@1` has no recorded outcome (`in_doubt`)
+
+        hint: rote doubts
+        --- exit 10
+        $ rote clear @1
+        --- stderr
+        error: response `@1` has no recorded outcome (`in_doubt`)
+
+        hint: rote doubts
+        --- exit 10
+        $ rote doubts
+        2 writes in doubt
+
+        `POST http://127.0.0.1:[PORT]/ping` (`shop/ping`, `@2` of workspace `w`) left at [TIME], was answered 201 and may have happened
+          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: end of file before message length reached
+          rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
+          rote doubts settle --workspace w --skip @2 # it did not happen and shall not
+
+        `POST http://127.0.0.1:[PORT]/ann%20lee/orders` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
+          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+          rote call shop list '{"owner":"ann lee"}' # tells whether it happened
+          rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
+          rote doubts settle --workspace w --skip @1 # it did not happen and shall not
+        $ rote doubts settle --done @1 --answer '{"id": 7}'
+        @1 of workspace w: done
+        $ rote doubts settle --skip @2
+        @2 of workspace w: skipped
+        $ rote doubts settle --skip @2
+        --- stderr
+        error: response `@2` of workspace `w` is not in doubt: it is `skipped`
+
+        hint: rote ls --workspace w
+        --- exit 10
+        $ rote doubts
+        no write is in doubt
+        $ rote ls
+        workspace w: 2 responses
+        ID  CALL         STATUS    SIZE  TIME
+        @1  shop create  200 done  9 B   [DURATION]
+        @2  shop ping    skipped   91 B  [DURATION]
+        $ rote @1 .id
+        7
+    "#]],
+    );
+    assert_eq!(writes(&api), 2);
+    let kinds: Vec<String> =
+        home.data(&["audit", "tail"]).as_array().unwrap().iter().map(|one| one["kind"].to_string()).collect();
+    assert_eq!(kinds.iter().filter(|kind| kind.contains("effect.settled")).count(), 2, "{kinds:?}");
+}
+
+#[test]
+fn a_batch_and_a_message_say_what_may_have_happened() {
+    let (home, api, _losing) = shop();
+    let calls = r#"[{"tool_name":"list","arguments":{"owner":"a"}},{"tool_name":"create","arguments":{"owner":"a","item":"x"}}]"#;
+    let message = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ping","arguments":{}}}"#;
+    let run = home.rote(&["batch", "shop", calls]);
+    assert!(run.code == 1 && run.stdout.contains("1 of 2 succeeded, 1 may have happened: rote doubts"), "{run}");
+    let run = home.rote(&["POST", "adapter/shop", message]);
+    assert!(run.code == 8 && run.stdout.contains("was answered 201 and may have happened"), "{run}");
+    let listed = home.data(&["doubts"]);
+    assert_eq!((listed["total"].as_u64(), listed["doubts"][0]["status"].as_u64()), (Some(2), Some(201)), "{listed}");
+    assert_eq!(home.data(&["doubts", "--limit", "1"])["doubts"].as_array().map(Vec::len), Some(1));
+    assert_eq!(writes(&api), 2);
+}
+
+#[test]
+fn words_that_settle_nothing_are_refused() {
+    let (home, _api, _losing) = shop();
+    assert_eq!(home.rote(&["call", "shop", "ping"]).code, 8);
+    let commands: [&[&str]; 7] = [
+        &["doubts", "settle"],
+        &["doubts", "settle", "--done", "@1", "--skip", "@1"],
+        &["doubts", "settle", "--skip", "@1", "--answer", "{}"],
+        &["doubts", "settle", "--done", "@1", "--answer", "{"],
+        &["doubts", "settle", "--retry", "@1"],
+        &["doubts", "settle", "--done", "@9"],
+        &["run", "x", "--done", "@1"],
+    ];
+    check(
+        &home,
+        &commands,
+        &expect![[r#"
+        $ rote doubts settle
+        --- stderr
+        error: nothing is said of any write
+
+        hint: rote doubts settle --done @N, --skip @N or --retry @N
+        --- exit 2
+        $ rote doubts settle --done @1 --skip @1
+        --- stderr
+        error: two things are said of `@1`
+
+        hint: say one of --done @N, --skip @N, --retry @N of each
+        --- exit 2
+        $ rote doubts settle --skip @1 --answer '{}'
+        --- stderr
+        error: the following required arguments were not provided:
+          --done <@N>
+
+        Usage: rote doubts settle --done <@N> --skip <@N> --answer <JSON>
+
+        For more information, try '--help'.
+        --- exit 2
+        $ rote doubts settle --done @1 --answer '{'
+        --- stderr
+        error: the document is neither JSON nor YAML: EOF while parsing an object at line 1 column 1
+        --- exit 2
+        $ rote doubts settle --retry @1
+        --- stderr
+        error: `@1` was not made by a run, so nothing would make it again
+
+        hint: rote doubts settle --skip @1
+        --- exit 2
+        $ rote doubts settle --done @9
+        --- stderr
+        error: workspace `w` has no response `@9` (there is only `@1`)
+
+        hint: rote ls
+        --- exit 3
+        $ rote run x --done @1
+        --- stderr
+        error: `@1` is settled for a run that goes on
+
+        hint: rote run --resume WORKSPACE …
+        --- exit 2
+    "#]],
+    );
+    assert_eq!(home.data(&["doubts"])["total"], 1);
+}
+
+/// A plan of one write, as the flow `order`.
+fn order(home: &TestHome, losing: &AtomicBool) {
+    losing.store(false, SeqCst);
+    let calls: [&[&str]; 4] = [
+        &["set", "item=first"],
+        &["call", "shop", "create", "-t", "-p", "owner=ann", "-p", "item=$item"],
+        &["flow", "template", "create", "--workspace", "w", "--name", "order"],
+        &["run", "order", "item=warm"],
+    ];
+    for words in calls {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{words:?}: {run}");
+    }
+    losing.store(true, SeqCst);
+}
+
+#[test]
+fn a_run_asks_and_goes_on_as_it_is_told() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    let before = writes(&api);
+    let run = home.rote(&["run", "order", "item=cup"]);
+    assert!(run.code == 8 && run.stderr.contains("and may have happened"), "{run}");
+    let commands: [&[&str]; 3] = [
+        &["run", "--resume", "latest"],
+        &["doubts"],
+        &["run", "--resume", "latest", "order", "--done", "@1", "--answer", r#"{"n": 2}"#],
+    ];
+    check(
+        &home,
+        &commands,
+        &expect![[r#"
+        $ rote run --resume latest
+        --- stderr
+        going on with the run of order in workspace run-order-[RUN]
+        error: `POST http://127.0.0.1:[PORT]/ann/orders` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
+
+        hint: rote call shop list '{"owner":"ann"}' # tells whether it happened
+        rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
+        rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
+        rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
+        --- exit 10
+        $ rote doubts
+        1 write in doubt
+
+        `POST http://127.0.0.1:[PORT]/ann/orders` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
+          made by flow order
+          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+          rote call shop list '{"owner":"ann"}' # tells whether it happened
+          rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
+          rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
+          rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
+        $ rote run --resume latest order --done @1 --answer '{"n": 2}'
+        s1  shop/create  @1 200  8 B
+        --- stderr
+        going on with the run of order in workspace run-order-[RUN]
+        done     @1  shop/create  200  [DURATION]
+        order completed: 1 call in workspace run-order-[RUN]
+    "#]],
+    );
+    assert_eq!(writes(&api), before + 1);
+    let run = home.rote(&["run", "order", "item=hat"]);
+    assert_eq!(run.code, 8, "{run}");
+    losing.store(false, SeqCst);
+    let run = home.rote(&["run", "--resume", "latest", "--retry", "@1"]);
+    assert_eq!((run.code, writes(&api)), (0, before + 3), "{run}");
+}
+
+/// Runs `order` twice at most, since it catches the first failure.
+const OUTER: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: outer
+ * description: Orders, and tries again.
+ * flows: [order]
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+
+export default async function main(): Promise<unknown> {
+  const rote = await Rote.workspace("outer");
+  try {
+    return await rote.flows.run("order", { item: "nested" });
+  } catch {
+    return await rote.flows.run("order", { item: "nested" });
+  }
+}
+"#;
+
+#[test]
+fn a_nested_run_is_settled_in_its_own_workspace() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    assert_eq!(home.rote(&["flow", "release", "order", "--force"]).code, 0);
+    home.file("outer.ts", OUTER);
+    let run = home.rote(&["flow", "build", "outer.ts"]);
+    assert_eq!(run.code, 0, "{run}");
+    let before = writes(&api);
+    let run = home.rote(&["run", "outer"]);
+    assert!(run.code != 0 && run.stderr.contains("is in doubt"), "{run}");
+    assert_eq!(writes(&api), before + 1, "a flow that tries again does not write again");
+    let run = home.rote(&["run", "--resume", "latest"]);
+    assert!(run.code != 0 && run.stderr.contains("of outer in workspace run-outer-"), "{run}");
+    assert_eq!(writes(&api), before + 1);
+    let doubt = home.data(&["doubts"])["doubts"][0].clone();
+    let workspace = doubt["workspace"].as_str().unwrap().to_owned();
+    assert!(workspace.starts_with("run-order-"), "{doubt}");
+    let run = home.rote(&["doubts", "settle", "-w", &workspace, "--done", "@1", "--answer", r#"{"n": 5}"#]);
+    assert_eq!(run.code, 0, "{run}");
+    let run = home.rote(&["run", "--resume", "latest", "--output", "json"]);
+    assert_eq!((run.code, writes(&api)), (0, before + 1), "{run}");
+}
