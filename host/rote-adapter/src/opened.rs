@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rote_gate::PolicyState;
-use rote_govern::{Policy, PolicyError, fingerprint, tool_digest};
+use rote_govern::{Policy, PolicyError, fingerprint, tool_digest, trust_root};
 use rote_home::{HomeError, read_capped};
-use rote_types::{AdapterId, Manifest, Tool};
+use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -77,6 +77,12 @@ impl Adapter {
     #[must_use]
     pub fn policy(&self) -> &Arc<PolicyState> {
         &self.policy
+    }
+
+    /// Returns what a person's word about this adapter rests on.
+    #[must_use]
+    pub fn trust(&self) -> TrustRoot {
+        trust_root(&self.manifest, Result::as_ref(&self.policy).ok())
     }
 
     /// Returns the package's directory.

@@ -20,7 +20,7 @@ use rote_gate::{Gate, GateParts, Preview};
 use rote_govern::Verdict;
 use rote_home::{Home, Journal};
 use rote_runtime::{RunError, Runtime, RuntimeParts, ToolHost};
-use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, ToolCall};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, ToolCall, TrustRoot};
 use rote_vault::{KeySource, Vault};
 use serde_json::Value;
 
@@ -199,6 +199,10 @@ impl Surface for Nothing {
     }
 
     fn tool(&self, _adapter: &AdapterId, _tool: &str) -> Result<Option<Tool>, FlowError> {
+        Ok(None)
+    }
+
+    fn trust(&self, _adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError> {
         Ok(None)
     }
 }

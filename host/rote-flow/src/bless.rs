@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
 use rote_home::{Durability, FileMode, NewEvent, host_key, read_capped, remove_file, write_durable};
-use rote_types::{FlowName, Sha256Digest};
+use rote_types::{AdapterId, FlowName, Sha256Digest, TrustRoot};
 use serde::Serialize;
 use serde_json::json;
 
@@ -53,18 +53,22 @@ impl Flows {
     /// [`FlowError::ChangedMeanwhile`] when another file was shown, a constraint for a tool that the flow does not
     /// write with, or the files.
     pub fn bless(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
-        let (_, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
+        let (path, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
         if request.shown.is_some_and(|shown| shown != package.digest()) {
             return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
         }
+        // What is blessed is what is installed, so that has to be what the flow was made for.
+        self.check_adapters(&package, &path)?;
         let now = self.parts.clock.now();
         let expires_at = request.lifetime.map(|lifetime| after(now, lifetime)).transpose()?;
         let tools = self.blessed_tools(&package, request)?;
+        let trust = self.trust_of(&request.flow, &tools)?;
         let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
         let permissions = Permissions {
             version: rote_govern::BLESSING_VERSION,
             flow: request.flow.clone(),
             source_sha256: package.digest(),
+            trust,
             tools,
             blessed_by: request.by.clone(),
             blessed_at: now,
@@ -128,10 +132,27 @@ impl Flows {
         }
     }
 
+    /// What the adapters of blessed tools are now.
+    fn trust_of(&self, flow: &FlowName, tools: &[BlessedTool]) -> Result<BTreeMap<AdapterId, TrustRoot>, FlowError> {
+        let mut trust = BTreeMap::new();
+        for tool in tools {
+            let missing =
+                || FlowError::MissingAdapters { flow: flow.clone(), missing: vec![tool.adapter.clone()], origin: None };
+            let root = self.parts.surface.trust(&tool.adapter)?.ok_or_else(missing)?;
+            trust.insert(tool.adapter.clone(), root);
+        }
+        Ok(trust)
+    }
+
     /// The blessing that holds for a run, or why the one on disk does not.
     pub(crate) fn blessing_of_run(&self, package: &Package) -> Result<(Option<Arc<Blessing>>, Vec<String>), FlowError> {
         match self.blessing(package) {
-            Ok(blessing) => Ok((blessing.map(Arc::new), Vec::new())),
+            Ok(None) => Ok((None, Vec::new())),
+            Ok(Some(blessing)) => {
+                // It goes along: the gate refuses what changed, names it, and lets the rest through.
+                let change = self.blessed_change(&package.frontmatter.name, &blessing)?;
+                Ok((Some(Arc::new(blessing)), change.iter().map(ToString::to_string).collect()))
+            }
             // A blessing that does not count is no reason not to run: its writes ask for tokens again.
             Err(error @ FlowError::Blessing { .. }) => Ok((None, vec![error.to_string()])),
             Err(error) => Err(error),
@@ -151,6 +172,18 @@ impl Flows {
         verified.and_then(Blessing::new).map(Some).map_err(|source| self.void(flow, source))
     }
 
+    /// Says which adapter of a blessing is not what it was; its writes are not blessed any more.
+    pub(crate) fn blessed_change(&self, flow: &FlowName, blessing: &Blessing) -> Result<Option<FlowError>, FlowError> {
+        for adapter in blessing.adapters() {
+            let trust = self.parts.surface.trust(adapter)?;
+            if let Some(change) = trust.and_then(|now| blessing.change(adapter, &now)) {
+                let adapter = adapter.clone();
+                return Ok(Some(self.void(flow, rote_govern::BlessingError::Adapter { adapter, change })));
+            }
+        }
+        Ok(None)
+    }
+
     fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
         FlowError::Blessing { flow: flow.clone(), source }
     }
@@ -159,13 +192,12 @@ impl Flows {
 /// What one flow of a blessing may write with, itself or as a pinned one.
 fn blessed(frontmatter: &Frontmatter, by: Option<&BlessedFlow>, request: &BlessRequest) -> Vec<BlessedTool> {
     let tool = |permission: &crate::WritePermission| {
-        let pin = frontmatter.adapters.get(&permission.adapter)?;
+        frontmatter.adapters.get(&permission.adapter)?;
         let key = format!("{}/{}", permission.adapter, permission.tool);
         Some(BlessedTool {
             adapter: permission.adapter.clone(),
             tool: permission.tool.clone(),
             by: by.cloned(),
-            fingerprint: pin.fingerprint.clone(),
             max_calls: request.max_calls,
             args_constraints: request.constraints.get(&key).cloned().unwrap_or_default(),
         })

@@ -4,6 +4,7 @@ mod classify;
 
 pub(crate) use classify::install;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rote_gate::{Doubt, GateError};
@@ -17,7 +18,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::Form;
-use crate::surface::ToolChange;
+use crate::surface::{Elsewhere, ToolChange};
 
 /// Where every flow comes from.
 const MAKE_A_FLOW: &str = "rote flow template create --workspace <workspace> --name <name>";
@@ -31,6 +32,9 @@ pub struct Drift {
     pub expected: Fingerprint,
     /// The installed surface.
     pub installed: Fingerprint,
+    /// Where the flow's requests would go, when that is not where they went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// What became of each tool that the flow uses.
     pub tools: Vec<ToolChange>,
 }
@@ -563,6 +567,23 @@ fn mismatch_text(drifts: &[Drift]) -> String {
         let mut name = drift.adapter.to_string();
         if let Some(first) = name.get_mut(0..1) {
             first.make_ascii_uppercase();
+        }
+        if let Some(Elsewhere { expected, installed }) = &drift.elsewhere {
+            let list = |origins: &BTreeSet<String>| match origins.len() {
+                0 => "nowhere".to_owned(),
+                _ => origins.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
+            };
+            text.push_str(&format!(
+                "⚠️ {name} adapter goes elsewhere.\n  Made against: {}\n  Goes to now: {}",
+                list(expected),
+                list(installed)
+            ));
+        }
+        if drift.expected == drift.installed {
+            continue;
+        }
+        if drift.elsewhere.is_some() {
+            text.push('\n');
         }
         text.push_str(&format!(
             "⚠️ {name} adapter fingerprint mismatch.\n  Expected: {}\n  Installed: {}\n  Re-export this flow to update fingerprints.",

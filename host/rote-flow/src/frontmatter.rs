@@ -3,7 +3,7 @@
 //! Carried as RFC 8785 canonical JSON in the custom section `rote:frontmatter`. Every key is known: an unknown one
 //! is refused, because it may be a restriction that this version would not honour. Later versions raise `schema`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rote_types::{
@@ -141,6 +141,10 @@ pub struct AdapterPin {
     /// Where its document came from, to install it elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
+    /// The origins (`https://host:port`) that its requests went to. Empty in flows that were made before this was
+    /// pinned: they go wherever the adapter goes.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub goes_to: BTreeSet<String>,
 }
 
 /// One tool as it was when the flow was made.

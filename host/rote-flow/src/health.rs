@@ -28,7 +28,7 @@ pub struct HealthProblem {
 pub struct AdapterHealth {
     /// The adapter.
     pub adapter: AdapterId,
-    /// `pinned`, `compatible`, `breaking` or `missing`.
+    /// `pinned`, `elsewhere`, `compatible`, `breaking` or `missing`.
     pub state: &'static str,
     /// Its credentials as `{"slot", "present", "source"}`; never a value.
     pub credentials: Vec<Value>,
@@ -120,6 +120,7 @@ impl Flows {
                 (false, _) => "missing",
                 (true, None) => "pinned",
                 (true, Some(drift)) if breaking(drift) => "breaking",
+                (true, Some(drift)) if drift.elsewhere.is_some() => "elsewhere",
                 (true, Some(_)) => "compatible",
             };
             if let Some(problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
@@ -185,17 +186,20 @@ impl Flows {
     }
 
     fn blessing_state(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<String, FlowError> {
-        match self.blessing(package) {
-            Ok(None) => Ok("none".to_owned()),
-            Ok(Some(_)) => Ok("valid".to_owned()),
-            Err(error @ FlowError::Blessing { .. }) => {
+        let void = match self.blessing(package) {
+            Ok(None) => return Ok("none".to_owned()),
+            Ok(Some(blessing)) => self.blessed_change(&package.frontmatter.name, &blessing)?,
+            Err(error) => Some(error),
+        };
+        match void {
+            None => Ok("valid".to_owned()),
+            Some(error) => {
                 let fix = error.hint().unwrap_or_default();
                 let FlowError::Blessing { source, .. } = &error else { return Err(error) };
                 let state = source.to_string();
                 problems.push(HealthProblem { what: error.to_string(), fix });
                 Ok(state)
             }
-            Err(error) => Err(error),
         }
     }
 }
@@ -203,6 +207,10 @@ impl Flows {
 fn adapter_problem(flow: &FlowName, adapter: &AdapterId, state: &str, origin: Option<&str>) -> Option<HealthProblem> {
     let (what, fix) = match state {
         "missing" => (format!("adapter `{adapter}` is not installed"), install(adapter, origin)),
+        "elsewhere" => {
+            let what = format!("adapter `{adapter}` goes elsewhere than where the flow was made");
+            (what, command("rote flow repin").argument(flow).into())
+        }
         "compatible" => {
             let what = format!("adapter `{adapter}` changed; all that the flow sends still fits");
             (what, command("rote flow repin").argument(flow).into())

@@ -73,6 +73,6 @@ pub use search::{
     Callability, CallableState, Endpoint, EndpointState, Explanation, FlowDocument, FlowIndex, IndexReport,
     ParameterLine, Question, Ranked, Ranking, Scope, SearchHit, SearchRequest, SearchResults, Stamp, Unreadable,
 };
-pub use surface::{Surface, ToolChange};
+pub use surface::{Elsewhere, Surface, ToolChange};
 pub use testing::{ReplayReport, ReplayRequest};
 pub use validate::{FRONTMATTER_SCHEMA, FormatCheck, Validated};

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::error::Drift;
-use crate::surface::drift;
+use crate::surface::{drift, goes_to};
 use crate::usage::Usage;
 use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Flows, Frontmatter, Package, ToolPin};
 
@@ -55,7 +55,7 @@ impl Flows {
         let mut changed = Vec::new();
         for (adapter, pin) in &package.frontmatter.adapters {
             let installed = self.parts.surface.manifest(adapter)?;
-            changed.extend(installed.filter(|one| one.fingerprint != pin.fingerprint).map(|one| (adapter, pin, one)));
+            changed.extend(installed.map(|one| (adapter, pin, one)));
         }
         if changed.is_empty() {
             return Ok(Vec::new());
@@ -132,7 +132,7 @@ impl Flows {
         let adapters: Vec<_> = repin
             .drifts
             .iter()
-            .map(|one| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed}))
+            .map(|one| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed, "elsewhere": one.elsewhere}))
             .collect();
         let body = json!({
             "flow": name,
@@ -178,6 +178,7 @@ impl Flows {
             tools: std::collections::BTreeMap::new(),
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
+            goes_to: goes_to(&*self.parts.surface, adapter, manifest, old.tools.keys())?,
         };
         let mut slots = BTreeSet::new();
         for name in old.tools.keys() {

@@ -7,7 +7,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use rote_types::{AdapterId, Manifest, Tool};
+use rote_govern::reach;
+use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -28,6 +29,12 @@ pub trait Surface: Send + Sync {
     /// # Errors
     /// The adapter cannot be read.
     fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError>;
+
+    /// Returns what a person's word about an installed adapter rests on, `None` when it is not installed.
+    ///
+    /// # Errors
+    /// The adapter cannot be read.
+    fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError>;
 }
 
 /// What became of one pinned tool.
@@ -48,7 +55,48 @@ impl fmt::Display for ToolChange {
     }
 }
 
-/// Compares a pin with what is installed; `None` when the fingerprint is the pinned one.
+/// Where a flow was made to send its requests, and where they would go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Elsewhere {
+    /// The pinned origins.
+    pub expected: BTreeSet<String>,
+    /// The origins of the same tools as installed.
+    pub installed: BTreeSet<String>,
+}
+
+/// The origins that the pinned tools of an adapter go to as it is installed.
+pub(crate) fn goes_to<'t>(
+    surface: &dyn Surface,
+    adapter: &AdapterId,
+    installed: &Manifest,
+    tools: impl IntoIterator<Item = &'t String>,
+) -> Result<BTreeSet<String>, FlowError> {
+    let mut origins = BTreeSet::new();
+    for name in tools {
+        if let Some(tool) = surface.tool(adapter, name)? {
+            origins.extend(reach::origins(installed, &tool));
+        }
+    }
+    Ok(origins)
+}
+
+/// Says when a pinned tool goes to an origin that is not pinned. A flow that was made before origins were pinned
+/// goes wherever its adapter goes.
+fn elsewhere(
+    surface: &dyn Surface,
+    adapter: &AdapterId,
+    pin: &AdapterPin,
+    installed: &Manifest,
+) -> Result<Option<Elsewhere>, FlowError> {
+    if pin.goes_to.is_empty() {
+        return Ok(None);
+    }
+    let now = goes_to(surface, adapter, installed, pin.tools.keys())?;
+    let differs = !now.is_subset(&pin.goes_to);
+    Ok(differs.then(|| Elsewhere { expected: pin.goes_to.clone(), installed: now }))
+}
+
+/// Compares a pin with what is installed; `None` when surface and origins are the pinned ones.
 pub(crate) fn drift(
     surface: &dyn Surface,
     adapter: &AdapterId,
@@ -56,7 +104,8 @@ pub(crate) fn drift(
     installed: &Manifest,
     usage: &Usage<'_>,
 ) -> Result<Option<Drift>, FlowError> {
-    if installed.fingerprint == pin.fingerprint {
+    let elsewhere = elsewhere(surface, adapter, pin, installed)?;
+    if installed.fingerprint == pin.fingerprint && elsewhere.is_none() {
         return Ok(None);
     }
     let mut tools = Vec::with_capacity(pin.tools.len());
@@ -70,7 +119,7 @@ pub(crate) fn drift(
         tools.push(change);
     }
     let (expected, installed) = (pin.fingerprint.clone(), installed.fingerprint.clone());
-    Ok(Some(Drift { adapter: adapter.clone(), expected, installed, tools }))
+    Ok(Some(Drift { adapter: adapter.clone(), expected, installed, elsewhere, tools }))
 }
 
 /// Judges a changed tool by what the flow sends.

@@ -21,7 +21,7 @@ use crate::departure::Departure;
 use crate::egress::Egress;
 use crate::flight::{Flight, Passage};
 use crate::invocation::{ClaimedRequest, Invocation};
-use crate::journal::{Entry, confirm_scope};
+use crate::journal::{Entry, Word};
 use crate::redaction::{self, Redaction};
 use crate::request::Outgoing;
 use crate::stage::{Admission, Grant, rule_of};
@@ -187,17 +187,17 @@ impl Gate {
         if admission.guard.verdict != Verdict::Confirm || blessed(admission) {
             return entry.start(&self.parts);
         }
-        let scope = confirm_scope(admission.invocation);
+        let word = Word::new(admission.invocation);
         let refused = match &admission.invocation.confirm {
-            None => None,
-            Some(token) => match entry.start_confirmed(&self.parts, &scope, token)? {
+            None => void_blessing(admission.invocation),
+            Some(token) => match entry.start_confirmed(&self.parts, &word, token)? {
                 None => return Ok(()),
                 refused => refused,
             },
         };
         let mut waiting = entry.clone();
         waiting.record.decision = rote_govern::audit::Decision::Confirm;
-        let minted = waiting.mint(&self.parts, &scope)?;
+        let minted = waiting.mint(&self.parts, &word)?;
         let invocation = admission.invocation;
         let detail =
             Confirmation { impact: admission.impact.clone(), refused, command: repeat(admission, &minted.token) };
@@ -346,7 +346,14 @@ fn blessed(admission: &Admission<'_>) -> bool {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
     let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
     admission.grant == Some(Grant::Blessing)
-        && blessing.is_some_and(|one| one.take(&adapter.id, tool, &adapter.fingerprint, &invocation.arguments))
+        && blessing.is_some_and(|one| one.take(&adapter.id, tool, &invocation.trust(), &invocation.arguments))
+}
+
+/// Why the flow's blessing does not lift the confirmation, when it is the adapter that changed.
+fn void_blessing(invocation: &Invocation) -> Option<String> {
+    let blessing = invocation.flow.as_ref()?.blessing.as_ref()?;
+    let change = blessing.change(&invocation.adapter.id, &invocation.trust())?;
+    Some(format!("the flow's blessing no longer counts: {change}"))
 }
 
 fn host_header(outgoing: &Outgoing) -> String {

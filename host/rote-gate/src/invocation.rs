@@ -3,11 +3,12 @@
 //! Invariants: everything in [`Invocation`] comes from the host (disk, command line, journal) and is
 //! trusted; everything in [`ClaimedRequest`] comes from the guest and is not.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
 
-use rote_govern::{Blessing, Policy, PolicyError};
-use rote_types::{AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest};
+use rote_govern::{Blessing, Policy, PolicyError, trust_root};
+use rote_types::{AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest, TrustRoot};
 use rote_workspace::{CommandId, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub struct Pin {
     pub fingerprint: Fingerprint,
     /// The called tool.
     pub tool_digest: ToolDigest,
+    /// The origins that its requests may have; any, when empty.
+    pub goes_to: BTreeSet<String>,
 }
 
 /// One tool that a flow may write with.
@@ -81,6 +84,13 @@ pub struct Invocation {
     pub preview: OnceLock<Preview>,
     /// How many requests this call has sent; starts at 0.
     pub sends: AtomicU32,
+}
+
+impl Invocation {
+    /// What a person's word about the adapter rests on.
+    pub(crate) fn trust(&self) -> TrustRoot {
+        trust_root(&self.adapter, self.policy.as_ref().as_ref().ok())
+    }
 }
 
 /// A request as a guest claims it. Nothing in it has been checked.

@@ -11,7 +11,7 @@ use rote_govern::audit::{
 };
 use rote_govern::{CONFIRM_LIFETIME, Redactor, Verdict, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim};
-use rote_types::{EffectId, ResponseId, WorkspaceName};
+use rote_types::{ConfirmScope, EffectId, ResponseId, TrustRoot};
 use serde_json::{Value, json};
 
 use crate::gate::GateParts;
@@ -118,15 +118,15 @@ impl Entry {
     pub(crate) fn start_confirmed(
         &self,
         parts: &GateParts,
-        scope: &WorkspaceName,
+        word: &Word,
         token: &str,
     ) -> Result<Option<String>, GateError> {
         let Some(hash) = token_hash(token) else {
             return Ok(Some("the confirm token is not 16 lower-case hex digits".to_owned()));
         };
-        let claim = TokenClaim { hash, binding: self.binding(scope) };
+        let claim = TokenClaim { hash, binding: self.binding(word) };
         let used = json!({
-            "adapter": self.record.adapter, "tool": self.record.tool, "token_hash": hash, "workspace": scope,
+            "adapter": self.record.adapter, "tool": self.record.tool, "token_hash": hash, "scope": word.scope,
         });
         let used = NewEvent { kind: CONFIRMATION_CONSUMED, effect: Some(self.effect.clone()), body: used };
         let append = || -> Result<(Option<String>, Vec<Event>), GateError> {
@@ -142,7 +142,7 @@ impl Entry {
     }
 
     /// Mints a token for exactly this call and writes that it is wanted. Only its hash is kept.
-    pub(crate) fn mint(&self, parts: &GateParts, scope: &WorkspaceName) -> Result<Minted, GateError> {
+    pub(crate) fn mint(&self, parts: &GateParts, word: &Word) -> Result<Minted, GateError> {
         let mut random = [0; 8];
         parts.entropy.fill(&mut random);
         let token = confirm_token(random);
@@ -151,7 +151,7 @@ impl Entry {
         let expires_at = created_at
             .checked_add(CONFIRM_LIFETIME)
             .map_err(|error| GateError::Setup { what: "the clock", message: error.to_string() })?;
-        parts.journal.put_token(&NewToken { hash, binding: self.binding(scope), created_at, expires_at })?;
+        parts.journal.put_token(&NewToken { hash, binding: self.binding(word), created_at, expires_at })?;
         self.note(parts, CONFIRMATION_REQUESTED)?;
         self.project_tokens(parts);
         Ok(Minted { token, expires: expires_at })
@@ -164,13 +164,13 @@ impl Entry {
         }
     }
 
-    fn binding(&self, scope: &WorkspaceName) -> TokenBinding {
+    fn binding(&self, word: &Word) -> TokenBinding {
         TokenBinding {
             adapter: self.record.adapter.clone(),
-            fingerprint: self.record.fingerprint.clone(),
+            trust: word.trust.clone(),
             tool: self.record.tool.clone(),
             arguments: self.record.args_digest,
-            workspace: scope.clone(),
+            scope: word.scope.clone(),
         }
     }
 
@@ -201,11 +201,21 @@ pub(crate) struct Ending {
     pub(crate) duration: Duration,
 }
 
-/// The workspace that a token is bound to. A flow runs in a new workspace each time, so its tokens are bound
-/// to the flow instead.
-pub(crate) fn confirm_scope(invocation: &Invocation) -> WorkspaceName {
-    let flow = invocation.flow.as_ref().and_then(|flow| format!("flow.{}", flow.name).parse().ok());
-    flow.unwrap_or_else(|| invocation.workspace.name().clone())
+/// What a confirm token rests on beyond the call itself.
+pub(crate) struct Word {
+    trust: TrustRoot,
+    scope: ConfirmScope,
+}
+
+impl Word {
+    /// A flow runs in a new workspace each time, so its tokens count in the flow instead.
+    pub(crate) fn new(invocation: &Invocation) -> Self {
+        let scope = match &invocation.flow {
+            Some(flow) => ConfirmScope::Flow(flow.name.clone()),
+            None => ConfirmScope::Workspace(invocation.workspace.name().clone()),
+        };
+        Self { trust: invocation.trust(), scope }
+    }
 }
 
 fn body(value: &impl serde::Serialize) -> Value {

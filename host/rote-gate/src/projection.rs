@@ -68,7 +68,7 @@ pub(crate) fn write_nonces(
                 "adapter": token.binding.adapter,
                 "tool": token.binding.tool,
                 "args_digest": token.binding.arguments,
-                "workspace": token.binding.workspace,
+                "scope": token.binding.scope,
                 "created_at": token.created_at,
                 "expires_at": token.expires_at,
                 "consumed_at": token.consumed_at,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use rote_govern::egress::{Route, address_verdict};
-use rote_govern::reach::{bases, mapped};
+use rote_govern::reach::{bases, mapped, origin};
 use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
 use rote_types::{Method, command};
 
@@ -195,6 +195,12 @@ fn fingerprint(admission: &mut Admission<'_>) -> StageVerdict {
         let error = mismatch(&subject, &pin.tool_digest.0, &digest.0);
         return admission.deny(STAGE, "fingerprint.tool".into(), error);
     }
+    let target = admission.outgoing.as_ref().map(|outgoing| origin(outgoing.target.url().as_str()));
+    if let Some(now) = target.filter(|now| !pin.goes_to.is_empty() && !pin.goes_to.contains(now)) {
+        let pinned: Vec<&str> = pin.goes_to.iter().map(String::as_str).collect();
+        let error = mismatch("where its requests go", &pinned.join("` or `"), &now);
+        return admission.deny(STAGE, "fingerprint.origin".into(), error);
+    }
     pass(STAGE, "adapter and tool are the pinned ones")
 }
 
@@ -300,7 +306,7 @@ fn grant(admission: &mut Admission<'_>) -> StageVerdict {
 fn is_blessed(invocation: &Invocation) -> bool {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
     let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
-    blessing.is_some_and(|one| one.permits(&adapter.id, tool, &adapter.fingerprint, &invocation.arguments))
+    blessing.is_some_and(|one| one.permits(&adapter.id, tool, &invocation.trust(), &invocation.arguments))
 }
 
 /// The rule behind an error of the first stage.

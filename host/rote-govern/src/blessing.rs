@@ -3,7 +3,8 @@
 //! `flows/<name>.permissions.json` names the flow's file by digest and the tools, each with optional bounds on
 //! arguments and on the number of calls. The signature is HMAC-SHA-256 over the canonical JSON of everything else.
 //!
-//! Invariants: a changed byte in the flow or in the file voids the blessing; a blessing lifts a `Confirm` and
+//! Invariants: a changed byte in the flow or in the file voids the blessing, and so does an adapter that is not what
+//! it was, goes elsewhere, uses another credential or has other policies; a blessing lifts a `Confirm` and
 //! never a `Deny`; what a constraint cannot judge does not satisfy it.
 
 use std::collections::BTreeMap;
@@ -12,13 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::{GlobBuilder, GlobMatcher};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
-use rote_types::{AdapterId, Fingerprint, FlowName, Sha256Digest, canonical_json};
+use rote_types::{AdapterId, FlowName, Sha256Digest, TrustChange, TrustRoot, canonical_json};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Sha256;
 
 /// Version of the file.
-pub const BLESSING_VERSION: u32 = 1;
+pub const BLESSING_VERSION: u32 = 2;
+/// The oldest version that still counts.
+const OLDEST: u64 = 2;
 /// The only algorithm of the signature.
 const ALGORITHM: &str = "HMAC-SHA-256";
 /// Most tools of one blessing.
@@ -28,12 +31,14 @@ const MAX_TOOLS: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Permissions {
-    /// Version of this shape: 1.
+    /// Version of this shape: 2.
     pub version: u32,
     /// The flow.
     pub flow: FlowName,
     /// Digest of its whole file.
     pub source_sha256: Sha256Digest,
+    /// What each adapter was when it was blessed.
+    pub trust: BTreeMap<AdapterId, TrustRoot>,
     /// What it may write with.
     pub tools: Vec<BlessedTool>,
     /// Who blessed it.
@@ -60,8 +65,6 @@ pub struct BlessedTool {
     /// The flow that writes with it, when it is not the blessed flow but one that this one runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<BlessedFlow>,
-    /// The adapter's surface when it was blessed.
-    pub fingerprint: Fingerprint,
     /// Most calls of this tool in one run, those of nested runs included; unbounded, when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_calls: Option<u32>,
@@ -108,6 +111,20 @@ pub enum BlessingError {
         /// What is wrong.
         message: String,
     },
+    /// It was written before a blessing said where adapters go, with which credentials and under which policies.
+    #[error("the blessing is of an older kind (version {version}) and no longer counts")]
+    Outdated {
+        /// Its version.
+        version: u64,
+    },
+    /// An adapter is not what it was.
+    #[error("adapter `{adapter}` is not what it was when the flow was blessed: {change}")]
+    Adapter {
+        /// The adapter.
+        adapter: AdapterId,
+        /// What differs.
+        change: TrustChange,
+    },
     /// The signature is not this host's, or something was changed.
     #[error("the signature of the permissions file does not match: it was changed, or signed on another machine")]
     Signature,
@@ -153,7 +170,11 @@ impl Permissions {
         now: Timestamp,
     ) -> Result<Self, BlessingError> {
         let malformed = |message: String| BlessingError::Malformed { message };
-        let read: Self = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        let whole: Value = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
+        if let Some(version @ 0..OLDEST) = whole["version"].as_u64() {
+            return Err(BlessingError::Outdated { version });
+        }
+        let read = Self::deserialize(whole).map_err(|error| malformed(error.to_string()))?;
         if read.version != BLESSING_VERSION || read.alg != ALGORITHM {
             return Err(malformed(format!("version {} with {}", read.version, read.alg)));
         }
@@ -178,7 +199,7 @@ impl Permissions {
         let unsigned = Self { mac: String::new(), ..self.clone() };
         let text = canonical_json(&unsigned).map_err(|error| malformed(error.to_string()))?;
         let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|error| malformed(error.to_string()))?;
-        mac.update(b"rote:blessing:v1:");
+        mac.update(b"rote:blessing:v2:");
         mac.update(&text);
         Ok(mac)
     }
@@ -260,16 +281,16 @@ impl Blessing {
 
     /// Whether the blessing covers this call now; nothing is counted.
     #[must_use]
-    pub fn permits(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> bool {
-        self.find(adapter, tool, fingerprint, arguments).is_some_and(|index| {
+    pub fn permits(&self, adapter: &AdapterId, tool: &str, trust: &TrustRoot, arguments: &Value) -> bool {
+        self.find(adapter, tool, trust, arguments).is_some_and(|index| {
             let used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
             self.is_left(index, used.get(&(adapter.clone(), tool.to_owned())).copied().unwrap_or(0))
         })
     }
 
     /// Counts a covered call; false when it is not covered (any more).
-    pub fn take(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> bool {
-        let Some(index) = self.find(adapter, tool, fingerprint, arguments) else {
+    pub fn take(&self, adapter: &AdapterId, tool: &str, trust: &TrustRoot, arguments: &Value) -> bool {
+        let Some(index) = self.find(adapter, tool, trust, arguments) else {
             return false;
         };
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
@@ -279,16 +300,36 @@ impl Blessing {
         left
     }
 
+    /// Counts a call that was made earlier in the run, whatever the adapter is by now.
+    pub fn spend(&self, adapter: &AdapterId, tool: &str, arguments: &Value) {
+        if let Some(trust) = self.permissions.trust.get(adapter) {
+            let _covered = self.take(adapter, tool, trust, arguments);
+        }
+    }
+
+    /// What of an adapter is not as it was when the flow was blessed.
+    #[must_use]
+    pub fn change(&self, adapter: &AdapterId, trust: &TrustRoot) -> Option<TrustChange> {
+        self.permissions.trust.get(adapter)?.change(trust)
+    }
+
+    /// The adapters that it is about.
+    pub fn adapters(&self) -> impl Iterator<Item = &AdapterId> {
+        self.permissions.trust.keys()
+    }
+
     fn is_left(&self, index: usize, used: u32) -> bool {
         self.permissions.tools[index].max_calls.is_none_or(|max| used < max)
     }
 
-    fn find(&self, adapter: &AdapterId, tool: &str, fingerprint: &Fingerprint, arguments: &Value) -> Option<usize> {
+    fn find(&self, adapter: &AdapterId, tool: &str, trust: &TrustRoot, arguments: &Value) -> Option<usize> {
+        if self.permissions.trust.get(adapter) != Some(trust) {
+            return None;
+        }
         self.permissions.tools.iter().enumerate().position(|(index, one)| {
             one.by.as_ref().map(|by| by.sha256) == self.flow
                 && one.adapter == *adapter
                 && one.tool == tool
-                && one.fingerprint == *fingerprint
                 && one.args_constraints.iter().all(|(name, constraint)| {
                     let glob = self.globs.get(&(index, name.clone()));
                     arguments.get(name).is_some_and(|value| constraint.holds(value, glob))
@@ -319,8 +360,14 @@ mod tests {
         rote_types::sha256(text.as_bytes())
     }
 
-    fn fingerprint() -> Fingerprint {
-        Fingerprint("mcp_39UEoxu3DX9zayEgtzXN8HtJxnxy".to_owned())
+    fn trust() -> TrustRoot {
+        TrustRoot {
+            fingerprint: rote_types::Fingerprint("mcp_39UEoxu3DX9zayEgtzXN8HtJxnxy".to_owned()),
+            base_url: Some("https://shop.example".to_owned()),
+            servers: digest("servers"),
+            credentials: digest("credentials"),
+            policies: digest("policies"),
+        }
     }
 
     fn signed() -> Permissions {
@@ -329,11 +376,11 @@ mod tests {
             version: 0,
             flow: "close".parse().unwrap(),
             source_sha256: digest("flow"),
+            trust: BTreeMap::from([("shop".parse().unwrap(), trust())]),
             tools: vec![BlessedTool {
                 adapter: "shop".parse().unwrap(),
                 tool: "orders_cancel".to_owned(),
                 by: None,
-                fingerprint: fingerprint(),
                 max_calls: Some(2),
                 args_constraints: BTreeMap::from([
                     ("id".to_owned(), constraint(json!({"minimum": 1, "maximum": 9}))),
@@ -381,17 +428,49 @@ mod tests {
     }
 
     #[test]
+    fn an_adapter_that_is_not_what_it_was_is_not_blessed() {
+        type Change = fn(&mut TrustRoot);
+        let changes: [Change; 5] = [
+            |root| root.fingerprint.0.push('y'),
+            |root| root.base_url = Some("https://evil.example".to_owned()),
+            |root| root.servers = digest(""),
+            |root| root.credentials = digest(""),
+            |root| root.policies = digest(""),
+        ];
+        let (blessing, shop): (_, AdapterId) = (Blessing::new(signed()).unwrap(), "shop".parse().unwrap());
+        let arguments = json!({"id": 3, "owner": "acme-1"});
+        for change in changes {
+            let mut now = trust();
+            change(&mut now);
+            assert!(!blessing.permits(&shop, "orders_cancel", &now, &arguments));
+            assert!(!blessing.take(&shop, "orders_cancel", &now, &arguments));
+            assert!(blessing.change(&shop, &now).is_some());
+        }
+        assert!(blessing.permits(&shop, "orders_cancel", &trust(), &arguments));
+        assert_eq!(blessing.change(&shop, &trust()), None);
+    }
+
+    #[test]
+    fn a_blessing_that_did_not_say_where_adapters_go_no_longer_counts() {
+        let mut old = serde_json::to_value(signed()).unwrap();
+        old["version"] = json!(1);
+        old.as_object_mut().unwrap().remove("trust");
+        let error = verify(old.to_string().as_bytes(), KEY, "close", "flow", 99).unwrap_err();
+        assert_eq!(error, BlessingError::Outdated { version: 1 });
+    }
+
+    #[test]
     fn constraints_and_counts_bound_it() {
         let blessing = Blessing::new(signed()).unwrap();
         let shop: AdapterId = "shop".parse().unwrap();
-        let permits = |arguments: Value| blessing.permits(&shop, "orders_cancel", &fingerprint(), &arguments);
+        let permits = |arguments: Value| blessing.permits(&shop, "orders_cancel", &trust(), &arguments);
         assert!(permits(json!({"id": 3, "owner": "acme-1"})));
         assert!(!permits(json!({"id": 10, "owner": "acme-1"})));
         assert!(!permits(json!({"id": "3", "owner": "acme-1"})));
         assert!(!permits(json!({"id": 3, "owner": "evil"})));
         assert!(!permits(json!({"id": 3})));
-        assert!(!blessing.permits(&shop, "orders_create", &fingerprint(), &json!({"id": 3, "owner": "acme-1"})));
-        let take = || blessing.take(&shop, "orders_cancel", &fingerprint(), &json!({"id": 3, "owner": "acme-1"}));
+        assert!(!blessing.permits(&shop, "orders_create", &trust(), &json!({"id": 3, "owner": "acme-1"})));
+        let take = || blessing.take(&shop, "orders_cancel", &trust(), &json!({"id": 3, "owner": "acme-1"}));
         assert_eq!([take(), take(), take()], [true, true, false]);
         assert!(!permits(json!({"id": 3, "owner": "acme-1"})));
     }
@@ -415,10 +494,10 @@ mod tests {
         let (inner, other) = (outer.of_flow(digest("inner")), outer.of_flow(digest("other")));
         let shop: AdapterId = "shop".parse().unwrap();
         let (wide, narrow) = (json!({"id": 100}), json!({"id": 3, "owner": "acme-1"}));
-        let permits = |one: &Blessing, arguments| one.permits(&shop, "orders_cancel", &fingerprint(), arguments);
+        let permits = |one: &Blessing, arguments| one.permits(&shop, "orders_cancel", &trust(), arguments);
         assert!(permits(&inner, &wide) && !permits(&outer, &wide) && permits(&outer, &narrow));
         assert!(!permits(&other, &wide) && !permits(&inner.of_flow(digest("other")), &narrow));
-        let take = |one: &Blessing| one.take(&shop, "orders_cancel", &fingerprint(), &narrow);
+        let take = |one: &Blessing| one.take(&shop, "orders_cancel", &trust(), &narrow);
         assert!(take(&outer) && take(&inner) && !take(&outer) && !take(&inner.of_flow(digest("inner"))));
         assert!(!permits(&inner, &wide));
     }
@@ -427,7 +506,7 @@ mod tests {
     fn a_glob_stays_within_a_segment_unless_it_says_so() {
         let shop: AdapterId = "shop".parse().unwrap();
         let matches = |glob: &str, text: &str| {
-            with_glob(glob).unwrap().permits(&shop, "orders_cancel", &fingerprint(), &json!({"owner": text}))
+            with_glob(glob).unwrap().permits(&shop, "orders_cancel", &trust(), &json!({"owner": text}))
         };
         assert!(matches("tmp-*", "tmp-1") && matches("tmp-?", "tmp-1") && matches("tmp-[0-9]", "tmp-1"));
         assert!(matches("a/*/c", "a/b/c") && matches(r"a\[b", "a[b"));

@@ -12,10 +12,12 @@ mod identity;
 mod policy;
 pub mod reach;
 mod redact;
+mod trust;
 
 pub use blessing::{BLESSING_VERSION, BlessedFlow, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
-pub use confirm::{Binding, CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
+pub use confirm::{CONFIRM_LIFETIME, args_digest, confirm_token, token_hash};
 pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
 pub use identity::{IdentityError, fingerprint, tool_digest};
 pub use policy::{List, Policy, PolicyError};
 pub use redact::{FoundSecret, Redactor, Secret};
+pub use trust::trust_root;

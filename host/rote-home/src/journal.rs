@@ -21,7 +21,7 @@ pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
 use crate::{Creation, Home, HomeError, open_database};
 
-const MIGRATIONS: [&str; 1] = [include_str!("journal/schema.sql")];
+const MIGRATIONS: [&str; 2] = [include_str!("journal/schema.sql"), include_str!("journal/tokens.sql")];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";
 

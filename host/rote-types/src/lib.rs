@@ -14,6 +14,7 @@ mod ports;
 mod response;
 mod text;
 mod tool;
+mod trust;
 
 pub use canonical::{CanonicalError, canonical_json};
 pub use command::{CommandLine, command, quoted};
@@ -29,3 +30,4 @@ pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError,
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
 pub use tool::{Method, SecurityAlternative, Tool, ToolHints};
+pub use trust::{ConfirmScope, TrustChange, TrustRoot};

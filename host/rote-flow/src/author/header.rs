@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::frontmatter::SCHEMA;
+use crate::surface::goes_to;
 use crate::{
     AdapterPin, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Flows, Form,
     Frontmatter, OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
@@ -203,6 +204,7 @@ impl Flows {
                 adapter: id.clone(),
                 expected: expected.clone(),
                 installed: manifest.fingerprint,
+                elsewhere: None,
                 tools: Vec::new(),
             };
             return Err(FlowError::FingerprintMismatch { flow: header.name.clone(), drifts: vec![drift] });
@@ -224,7 +226,8 @@ impl Flows {
         }
         let server = format!("{} {}", manifest.server.name, manifest.server.version);
         let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
-        Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin }, slots))
+        let goes_to = goes_to(&*self.parts.surface, id, &manifest, tools.keys())?;
+        Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin, goes_to }, slots))
     }
 
     fn pin_flow(&self, name: &FlowName) -> Result<(FlowName, FlowPin), FlowError> {

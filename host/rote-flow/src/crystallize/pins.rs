@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rote_govern::audit::{Decision, EffectRecord, STARTED};
-use rote_govern::tool_digest;
+use rote_govern::{reach, tool_digest};
 use rote_home::Journal;
 use rote_types::{AdapterId, Manifest, Method, ResponseId, Tool};
 use rote_workspace::Workspace;
@@ -60,14 +60,20 @@ impl Pins {
                     });
                 }
             }
-            pins.pin(call, &manifest, &tool)?;
+            pins.pin(call, &manifest, &tool, recorded)?;
         }
         pins.credentials = credentials.into_iter().collect();
         pins.write_permissions = strictest(writes);
         Ok(pins)
     }
 
-    fn pin(&mut self, call: &RecordedCall, manifest: &Manifest, tool: &Tool) -> Result<(), FlowError> {
+    fn pin(
+        &mut self,
+        call: &RecordedCall,
+        manifest: &Manifest,
+        tool: &Tool,
+        recorded: Option<&EffectRecord>,
+    ) -> Result<(), FlowError> {
         let digest = match manifest.tool_digests.get(&tool.name) {
             Some(digest) => digest.clone(),
             None => tool_digest(tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?,
@@ -77,7 +83,9 @@ impl Pins {
             tools: BTreeMap::new(),
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
+            goes_to: BTreeSet::new(),
         });
+        pin.goes_to.extend(origins(manifest, tool, recorded));
         pin.tools.insert(tool.name.clone(), ToolPin { digest, method: tool.method, path: tool.path.clone() });
         Ok(())
     }
@@ -99,6 +107,15 @@ fn installed(
             Err(changed(format!("the contract of `{}` is another one; record the workspace again", call.tool)))
         }
         _ => Ok((manifest, tool)),
+    }
+}
+
+/// The origins of a recorded call: where it went, and where else the tool may go when that is one of its places.
+fn origins(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) -> BTreeSet<String> {
+    let now = reach::origins(manifest, tool);
+    match recorded.map(|record| reach::origin(&record.url)) {
+        Some(went) if !went.is_empty() && !now.contains(&went) => BTreeSet::from([went]),
+        _ => now,
     }
 }
 

@@ -11,7 +11,7 @@ use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked
 use rote_gate::{FlowStamp, Pin, Preview, ToolPermission};
 use rote_govern::{ToolFacts, Verdict, guard};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall};
+use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall, TrustRoot};
 use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
@@ -54,6 +54,10 @@ impl Surface for AdapterTools {
             Err(AdapterError::UnknownTool { .. }) => Ok(None),
             Err(error) => Err(FlowError::adapter(adapter, &error)),
         }
+    }
+
+    fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError> {
+        Ok(self.open_adapter(adapter)?.map(|adapter| adapter.trust()))
     }
 }
 
@@ -137,7 +141,11 @@ fn options(
     let permission =
         |one: &crate::WritePermission| ToolPermission { adapter: one.adapter.clone(), tool: one.tool.clone() };
     Ok(CallOptions {
-        pin: Some(Pin { fingerprint: adapter.fingerprint.clone(), tool_digest: tool.digest.clone() }),
+        pin: Some(Pin {
+            fingerprint: adapter.fingerprint.clone(),
+            tool_digest: tool.digest.clone(),
+            goes_to: adapter.goes_to.clone(),
+        }),
         flow: Some(FlowStamp {
             name: flow.clone(),
             version: frontmatter.version.clone(),
@@ -189,7 +197,7 @@ impl LiveTools {
         let manifest = checked.adapter().manifest();
         let tool = checked.tool();
         let blessed = self.context.blessing.as_ref().is_some_and(|blessing| {
-            blessing.permits(&manifest.id, &tool.name, &manifest.fingerprint, checked.arguments())
+            blessing.permits(&manifest.id, &tool.name, &checked.adapter().trust(), checked.arguments())
         });
         let policy = checked.adapter().policy();
         let verdict = policy.as_ref().as_ref().map(|policy| guard(policy, &facts(manifest, tool)).verdict);

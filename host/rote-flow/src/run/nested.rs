@@ -216,9 +216,8 @@ impl Nested {
             used.writes = used.writes.saturating_add(1);
             if let (Some(blessing), Some(adapter), Some(tool)) =
                 (&self.context.blessing, &command.adapter, &command.tool)
-                && let Some(pin) = self.context.frontmatter.adapters.get(adapter)
             {
-                blessing.take(adapter, tool, &pin.fingerprint, &command.arguments);
+                blessing.spend(adapter, tool, &command.arguments);
             }
         }
         Ok(used)

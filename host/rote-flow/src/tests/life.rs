@@ -7,7 +7,7 @@ use rote_home::{FileMode, read_capped, write_durable};
 use rote_types::{Classify, ErrorKind};
 use serde_json::json;
 
-use super::support::{Fixture, id};
+use super::support::{Fixture, Shop, id};
 use crate::{BlessRequest, FlowError, FlowReference, ReplayRequest, RunRecording};
 
 /// A flow `report` that creates an order and cancels another one, which the guard wants confirmed.
@@ -51,6 +51,67 @@ async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
     assert!(fixture.flows.unbless(&"report".parse().unwrap()).unwrap());
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+}
+
+#[tokio::test]
+async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change() {
+    let fixture = Fixture::new();
+    cancelling(&fixture).await;
+    fixture.flows.bless(&blessing()).unwrap();
+    let policy = fixture.home.adapter_policy_file(&id());
+    let text = read_capped(&policy, 1 << 20).unwrap();
+    fixture.adapters.allow_cidr(&id(), "10.0.0.0/8", None, "test").unwrap();
+    let sent = fixture.shop.log().len();
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+    assert!(
+        error.to_string().contains("blessing no longer counts: the adapter's policies.json was changed"),
+        "{error}"
+    );
+    let health = fixture.flows.health(&FlowReference::parse("report").unwrap()).unwrap();
+    assert!(health.blessing.contains("policies.json was changed"), "{}", health.blessing);
+    write_durable(&policy, &text, FileMode::Private).unwrap();
+    fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
+
+    // Elsewhere is another server that would take the call.
+    let other = Shop::start();
+    fixture.adapters.set_base_url(&id(), &other.url).unwrap();
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::FingerprintMismatch, "{error}");
+    let says = error.to_string();
+    assert!(says.contains(&fixture.shop.url) && says.contains(&other.url), "{says}");
+    assert_eq!(error.hint().unwrap(), "rote flow repin report");
+    assert_eq!(other.log(), [""; 0]);
+    assert_eq!(fixture.shop.log().len(), sent + 3, "the POST before the refusal, and one whole run");
+
+    let shown = fixture.flows.repin_preview(&"report".parse().unwrap()).unwrap();
+    assert!(!shown.breaking && shown.voids_blessing, "{shown:?}");
+    fixture.flows.repin(&shown, false).unwrap();
+    let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+    assert_eq!(other.log(), [r#"POST /orders {"item":"pen"}"#], "the delete waits for a person");
+    fixture.flows.bless(&blessing()).unwrap();
+    fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
+    assert_eq!(other.log().last().unwrap(), "DELETE /orders/9");
+}
+
+#[tokio::test]
+async fn a_flow_of_before_goes_wherever_its_adapter_goes() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 2})).await);
+    fixture.crystallize(&[]).await.unwrap();
+    let reference = FlowReference::parse("report").unwrap();
+    let (path, package) = fixture.flows.load(&reference).unwrap();
+    let mut old = package.frontmatter.clone();
+    let pin = old.adapters.get_mut(&id()).unwrap();
+    assert_eq!(pin.goes_to, std::collections::BTreeSet::from([fixture.shop.url.clone()]));
+    pin.goes_to.clear();
+    let written = package.with_frontmatter(old).unwrap();
+    write_durable(&path, written.bytes(), FileMode::Private).unwrap();
+    let other = Shop::start();
+    fixture.adapters.set_base_url(&id(), &other.url).unwrap();
+    fixture.run(&fixture.run_request(&[])).await.unwrap();
+    assert_eq!(other.log(), ["GET /orders/2"]);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! The published JSON Schema of the frontmatter: what it takes is what the code reads, field by field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rote_types::{Fingerprint, Method, ToolDigest, sha256};
@@ -21,6 +21,7 @@ fn full() -> Frontmatter {
         tools: BTreeMap::from([("orders_list".to_owned(), tool)]),
         server: "Shop 1.0".to_owned(),
         origin: Some("https://shop.example/openapi.json".to_owned()),
+        goes_to: BTreeSet::from(["https://shop.example".to_owned()]),
     };
     let shop = || "shop".parse().unwrap();
     Frontmatter {

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use crate::GateError;
-use rote_types::{Classify, ErrorKind};
+use crate::{FlowStamp, GateError, Invocation, ToolPermission};
+use rote_types::{AuthKind, Classify, ErrorKind, ServerDecision};
 use rote_workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::tests::support::{Server, Surface, World, claim};
+use crate::tests::support::{SECRET, Server, Surface, World, claim};
 
 async fn refusal(
     world: &World,
@@ -120,4 +120,66 @@ async fn of_many_that_present_a_token_at_once_exactly_one_goes() {
     let results = futures::future::join_all(sends).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert_eq!(server.requests.lock().unwrap().len(), 1);
+}
+
+/// A change that a person, or somebody who got at the command line, makes after a token was minted.
+type Change = fn(&mut Surface, &Server);
+
+#[tokio::test]
+async fn a_token_does_not_outlive_what_it_was_given_for() {
+    let changes: [(&str, Change); 4] = [
+        ("base URL was", |surface, moved| surface.manifest_mut(|manifest| manifest.base_url = Some(moved.url()))),
+        ("kept or mapped", |surface, moved| {
+            surface.manifest_mut(|manifest| drop(manifest.servers.insert(moved.url(), ServerDecision::Keep)));
+        }),
+        ("credential", |surface, _| {
+            surface.manifest_mut(|manifest| {
+                manifest.auth.schemes.get_mut("key").unwrap().token_env = "OTHER_TOKEN".to_owned();
+            });
+        }),
+        ("policies.json", |surface, _| {
+            surface.policy = surface.policy.replace(r#""version":1"#, r#""version":1,"safe_list":["put"]"#);
+        }),
+    ];
+    for (says, change) in changes {
+        let (world, server, moved) = (World::new(), Server::json("{}").await, Server::json("{}").await);
+        let mut surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
+        world.set_token("API_TOKEN", SECRET);
+        let (token, _) = refusal(&world, &surface, json!({"id": 7}), None).await;
+        change(&mut surface, &moved);
+        let (_, refused) = refusal(&world, &surface, json!({"id": 7}), Some(token)).await;
+        let refused = refused.unwrap();
+        assert!(refused.contains(says), "{says}: {refused}");
+        assert_eq!((server.seen(), moved.seen()), (0, 0), "{says}");
+    }
+}
+
+#[tokio::test]
+async fn a_workspace_cannot_borrow_the_scope_of_a_flow_and_long_flows_can_be_confirmed() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url());
+    let stamp = |name: &str| FlowStamp {
+        name: name.parse().unwrap(),
+        version: "0.1.0".to_owned(),
+        write_permissions: vec![ToolPermission { adapter: "things".parse().unwrap(), tool: "delete".to_owned() }],
+        blessing: None,
+    };
+    let send = async |mut call: Invocation, flow: Option<FlowStamp>, token: Option<String>| {
+        (call.flow, call.confirm) = (flow, token);
+        match world.gate.send(&call, claim("DELETE", "/things/7")).await {
+            Err(GateError::ConfirmationNeeded { token, .. }) => Err(token),
+            other => Ok(drop(other.unwrap())),
+        }
+    };
+    let now = "2026-03-01T12:00:00Z".parse().unwrap();
+    let borrowed = Arc::new(Workspace::create(&world.home, &"flow.inner".parse().unwrap(), now).unwrap());
+    let as_person = || world.call_in(&borrowed, &surface, "delete", json!({}));
+    let token = send(as_person(), None, None).await.unwrap_err();
+    assert!(send(world.call(&surface, "delete", json!({})), Some(stamp("inner")), Some(token)).await.is_err());
+    assert_eq!(server.seen(), 0);
+    for name in ["inner".to_owned(), "f".repeat(64)] {
+        let token = send(world.call(&surface, "delete", json!({})), Some(stamp(&name)), None).await.unwrap_err();
+        send(as_person(), Some(stamp(&name)), Some(token)).await.unwrap();
+    }
+    assert_eq!(server.requests.lock().unwrap().len(), 2);
 }

@@ -1,5 +1,6 @@
 //! What is decided before anything is sent, and what a dry run says of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::{FlowStamp, GateError, Pin, ToolPermission};
@@ -44,11 +45,14 @@ async fn what_is_installed_must_be_what_was_pinned() {
     let right = Pin {
         fingerprint: surface.manifest.fingerprint.clone(),
         tool_digest: surface.manifest.tool_digests["get"].clone(),
+        goes_to: BTreeSet::from([server.url()]),
     };
     let pins = [
         (right.clone(), true),
         (Pin { fingerprint: Fingerprint("mcp_other".into()), ..right.clone() }, false),
-        (Pin { tool_digest: ToolDigest("other".into()), ..right }, false),
+        (Pin { tool_digest: ToolDigest("other".into()), ..right.clone() }, false),
+        (Pin { goes_to: BTreeSet::from(["http://127.0.0.1:1".to_owned()]), ..right.clone() }, false),
+        (Pin { goes_to: BTreeSet::new(), ..right }, true),
     ];
     for (pin, good) in pins {
         let mut call = world.call(&surface, "get", json!({}));
@@ -59,7 +63,7 @@ async fn what_is_installed_must_be_what_was_pinned() {
             false => assert_eq!(result.unwrap_err().kind(), ErrorKind::FingerprintMismatch),
         }
     }
-    assert_eq!(server.requests.lock().unwrap().len(), 1);
+    assert_eq!(server.requests.lock().unwrap().len(), 2);
 }
 
 #[tokio::test]

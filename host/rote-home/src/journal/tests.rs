@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use rote_types::{Fingerprint, sha256};
+use rote_types::{ConfirmScope, Fingerprint, TrustRoot, sha256};
 use serde_json::json;
 
 use super::*;
@@ -170,10 +170,16 @@ fn an_effect_without_outcome_is_in_doubt() {
 fn binding() -> TokenBinding {
     TokenBinding {
         adapter: "shop".parse().unwrap(),
-        fingerprint: Fingerprint("mcp_x".to_owned()),
+        trust: TrustRoot {
+            fingerprint: Fingerprint("mcp_x".to_owned()),
+            base_url: Some("https://shop.example".to_owned()),
+            servers: sha256(b"servers"),
+            credentials: sha256(b"credentials"),
+            policies: sha256(b"policies"),
+        },
         tool: "orders/delete".to_owned(),
         arguments: sha256(b"{}"),
-        workspace: "w".parse().unwrap(),
+        scope: ConfirmScope::Workspace("w".parse().unwrap()),
     }
 }
 
@@ -213,12 +219,16 @@ fn a_token_admits_one_of_a_hundred_threads() {
 #[test]
 fn a_token_is_good_for_its_own_call_only() {
     type Change = fn(&mut TokenBinding);
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 9] = [
         ("adapter", |binding| binding.adapter = "other".parse().unwrap()),
-        ("fingerprint", |binding| binding.fingerprint = Fingerprint("mcp_y".to_owned())),
+        ("fingerprint was `mcp_x`", |binding| binding.trust.fingerprint = Fingerprint("mcp_y".to_owned())),
+        ("base URL was `https://shop.example`", |binding| binding.trust.base_url = None),
+        ("servers", |binding| binding.trust.servers = sha256(b"")),
+        ("credential", |binding| binding.trust.credentials = sha256(b"")),
+        ("policies.json", |binding| binding.trust.policies = sha256(b"")),
         ("tool", |binding| binding.tool.push('s')),
         ("arguments", |binding| binding.arguments = sha256(b"{\"id\":1}")),
-        ("workspace", |binding| binding.workspace = "v".parse().unwrap()),
+        ("workspace or flow", |binding| binding.scope = ConfirmScope::Flow("w".parse().unwrap())),
     ];
     let (_dir, home) = home();
     let journal = Journal::open(&home).unwrap();
@@ -227,7 +237,7 @@ fn a_token_is_good_for_its_own_call_only() {
         let mut claim = claim("t");
         change(&mut claim.binding);
         let refusal = journal.append_consuming(at(1), &claim, &[]).unwrap().unwrap_err();
-        assert_eq!(refusal, TokenRefusal::Mismatch { field: expected });
+        assert!(refusal.to_string().contains(expected), "{expected}: {refusal}");
     }
     // A wrong attempt does not use the token up.
     assert!(journal.append_consuming(at(1), &claim("t"), &[]).unwrap().is_ok());

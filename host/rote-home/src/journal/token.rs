@@ -3,7 +3,7 @@
 //! The token itself is never stored, only its SHA-256, so reading the database grants nothing.
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, Fingerprint, Sha256Digest, WorkspaceName};
+use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
 
 /// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
@@ -14,14 +14,14 @@ const KEEP_EXPIRED_US: i64 = 3_600_000_000;
 pub struct TokenBinding {
     /// The adapter.
     pub adapter: AdapterId,
-    /// Its surface when the token was made.
-    pub fingerprint: Fingerprint,
+    /// What the adapter was when the token was made.
+    pub trust: TrustRoot,
     /// The tool.
     pub tool: String,
     /// SHA-256 of the canonical arguments.
     pub arguments: Sha256Digest,
-    /// The workspace.
-    pub workspace: WorkspaceName,
+    /// The workspace, or the flow.
+    pub scope: ConfirmScope,
 }
 
 /// A token to store.
@@ -83,8 +83,14 @@ pub enum TokenRefusal {
     /// It was made for another call.
     #[error("the confirm token was made for another {field}")]
     Mismatch {
-        /// What differs: `adapter`, `fingerprint`, `tool`, `arguments` or `workspace`.
+        /// What differs: `adapter`, `tool`, `arguments` or `workspace or flow`.
         field: &'static str,
+    },
+    /// The adapter is not what it was when the token was made.
+    #[error("the confirm token no longer counts: {change}")]
+    Changed {
+        /// What differs.
+        change: TrustChange,
     },
 }
 
@@ -100,10 +106,10 @@ pub(super) fn put(connection: &Connection, token: &NewToken) -> Result<(), rusql
         .execute((
             token.hash.hex(),
             binding.adapter.as_str(),
-            binding.fingerprint.as_str(),
+            trust_json(&binding.trust),
             &binding.tool,
             binding.arguments.hex(),
-            binding.workspace.as_str(),
+            binding.scope.to_string(),
             created,
             token.expires_at.as_microsecond(),
         ))
@@ -143,16 +149,19 @@ fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -
         "adapter"
     } else if made_for.tool != wanted.tool {
         "tool"
-    } else if made_for.fingerprint != wanted.fingerprint {
-        "fingerprint"
     } else if made_for.arguments != wanted.arguments {
         "arguments"
-    } else if made_for.workspace != wanted.workspace {
-        "workspace"
+    } else if made_for.scope != wanted.scope {
+        "workspace or flow"
     } else {
-        return Ok(());
+        let change = made_for.trust.change(&wanted.trust);
+        return change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }));
     };
     Err(TokenRefusal::Mismatch { field })
+}
+
+fn trust_json(trust: &TrustRoot) -> String {
+    serde_json::to_string(trust).expect("a trust root is text under text keys")
 }
 
 /// The tokens of an adapter that have not expired, oldest first.
@@ -174,19 +183,13 @@ fn from_row(row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
     let time = |column: usize| row.get::<_, i64>(column).map(|us| Timestamp::from_microsecond(us).ok());
     let consumed: Option<i64> = row.get(8)?;
     let (hash, arguments) = (super::chain::digest_from_hex(&text(0)?), super::chain::digest_from_hex(&text(4)?));
-    let (adapter, workspace) = (text(1)?.parse().ok(), text(5)?.parse().ok());
-    let (fingerprint, tool) = (Fingerprint(text(2)?), text(3)?);
+    let (adapter, scope) = (text(1)?.parse().ok(), text(5)?.parse().ok());
+    let (trust, tool) = (serde_json::from_str(&text(2)?).ok(), text(3)?);
     let (created_at, expires_at) = (time(6)?, time(7)?);
     Ok((|| {
         Some(PendingToken {
             hash: hash?,
-            binding: TokenBinding {
-                adapter: adapter?,
-                fingerprint,
-                tool,
-                arguments: arguments?,
-                workspace: workspace?,
-            },
+            binding: TokenBinding { adapter: adapter?, trust: trust?, tool, arguments: arguments?, scope: scope? },
             created_at: created_at?,
             expires_at: expires_at?,
             consumed_at: consumed.map(|us| Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH)),

@@ -98,11 +98,14 @@ fn bless(stage: &mut Stage) -> Result<()> {
     let says = ["github/issues/create 1 any", "github/issues/create-comment 1 any", "next:"];
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
     stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s2 github/issues/create"])?;
-    // A server that is away stops a run, too; the list is asked for again, and only now the issue is created.
+    // An adapter that goes elsewhere stops the flow before anything is sent. Typing the address granted it, so the
+    // policies are others than those that the flow was blessed under.
     stage.step("rote adapter set github base_url http://127.0.0.1:1", 0, &["http://127.0.0.1"])?;
-    let stopped = stage.step(RUN, 8, &["cannot reach `127.0.0.1:1`…", "hint:"])?;
+    stage.step(RUN, 7, &["Made against: URL", "Goes to now: http://127.0.0.1:1", "hint: rote flow repin report"])?;
     stage.step("rote adapter set github base_url URL", 0, &["URL"])?;
-    stage.hint(&stopped, 0, &["report completed: 3 calls"])?;
+    stage.step(RUN, 5, &["policies.json was changed since"])?;
+    stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
+    stage.step("rote run --resume latest", 0, &["report completed: 3 calls"])?;
     stage.step("rote run --resume latest", 3, &["error:"])?;
     Ok(())
 }

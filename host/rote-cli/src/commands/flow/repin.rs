@@ -1,5 +1,7 @@
 //! `rote flow repin`.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use rote_app::{AppError, Repin as Shown};
 use rote_types::{ErrorKind, command};
@@ -63,7 +65,14 @@ impl Repin {
 fn changes(shown: &Shown) -> String {
     let mut lines = Vec::new();
     for drift in &shown.drifts {
-        lines.push(format!("  {}: {} is now {}", drift.adapter, drift.expected, drift.installed));
+        if drift.expected != drift.installed {
+            lines.push(format!("  {}: {} is now {}", drift.adapter, drift.expected, drift.installed));
+        }
+        if let Some(places) = &drift.elsewhere {
+            let list = |all: &BTreeSet<String>| all.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+            let (was, now) = (list(&places.expected), list(&places.installed));
+            lines.push(format!("  {}: goes to {now}, was made against {was}", drift.adapter));
+        }
         lines.extend(drift.tools.iter().map(|tool| format!("    {tool}")));
     }
     lines.join("\n")
