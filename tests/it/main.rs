@@ -26,6 +26,7 @@ mod policy_plane;
 mod query;
 mod reference;
 mod tls;
+mod trust;
 mod wasi;
 
 use rote_cli::demo::{DOCUMENT, TrackerServer};

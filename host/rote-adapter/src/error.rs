@@ -72,6 +72,12 @@ pub enum AdapterError {
         /// What does not fit.
         problem: String,
     },
+    /// The manifest is not as a command of rote's left it.
+    #[error("manifest.json of adapter `{id}` was changed outside of rote, or sealed on another machine")]
+    Edited {
+        /// The adapter.
+        id: AdapterId,
+    },
     /// The manifest or a tool does not have the identity that it claims.
     #[error("adapter `{id}` was changed after its installation: {subject} is `{actual}`, recorded is `{recorded}`")]
     Changed {
@@ -250,7 +256,7 @@ impl Classify for AdapterError {
             Self::BatchItem { source, .. } => source.kind(),
             Self::NotInstalled { .. } | Self::UnknownTool { .. } | Self::NoDescription { .. } => ErrorKind::NotFound,
             Self::Exists { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
-            Self::Changed { .. } => ErrorKind::FingerprintMismatch,
+            Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
             | Self::BaseUrl { .. }
             | Self::ServerWord { .. }
@@ -277,7 +283,7 @@ impl Classify for AdapterError {
             Self::BatchItem { source, .. } => source.hint(),
             Self::NotInstalled { .. } => Some("rote adapter list".to_owned()),
             Self::Exists { id } => Some(install_again(id, "replaces it")),
-            Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Index { id, .. } => {
+            Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } | Self::Index { id, .. } => {
                 Some(install_again(id, "installs it again"))
             }
             Self::UnknownTool { id, tool, .. } => Some(command("rote probe").argument(id).argument(tool).into()),

@@ -6,12 +6,13 @@ use std::path::Path;
 use jiff::Timestamp;
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination, Standing};
-use rote_govern::{Policy, fingerprint, tool_digest};
-use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
+use rote_govern::{Policy, fingerprint, seal, tool_digest};
+use rote_home::{FileMode, Home, Staged, create_private_dir, write_atomic};
 use rote_request::Operation;
 use rote_spec::{Api, SpecLimits};
 use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Tool, command, sha256};
 
+use crate::inherit::Inherited;
 use crate::package::{self, ToolsFile, pretty};
 use crate::registry::base::{BaseUrl, grant};
 use crate::registry::servers::{self, ServerWord};
@@ -47,6 +48,13 @@ pub struct InstallOptions {
     pub dry_run: bool,
 }
 
+/// Where and when a package is installed, and the key that seals it.
+pub(crate) struct Site<'s> {
+    pub(crate) home: &'s Home,
+    pub(crate) key: [u8; 32],
+    pub(crate) now: Timestamp,
+}
+
 /// A package in memory, with all that the report needs.
 struct Package {
     manifest: Manifest,
@@ -62,14 +70,13 @@ struct Package {
 
 /// Reads `document`, makes the package and, unless it is a dry run, installs it.
 pub(crate) fn install(
-    home: &Home,
+    site: &Site<'_>,
     id: &AdapterId,
     document: &Document,
     mut loader: Loader,
     options: &InstallOptions,
-    now: Timestamp,
 ) -> Result<InstallReport, AdapterError> {
-    let installed = home.adapter_dir(id).symlink_metadata().is_ok();
+    let installed = site.home.adapter_dir(id).symlink_metadata().is_ok();
     if installed && !options.replace && !options.dry_run {
         return Err(AdapterError::Exists { id: id.clone() });
     }
@@ -78,10 +85,12 @@ pub(crate) fn install(
     if let Some(credential) = &options.credential {
         credential.apply(&mut api);
     }
-    let mut package = Package::new(id, document, api, options, now)?;
+    let mut package = Package::new(id, document, api, options, site.now)?;
     package.report.replaced = installed;
+    let inherited = Inherited::read(site, &package.manifest, &package.policy);
+    package.report.policies_set_aside = inherited.as_ref().is_ok_and(|one| one.aside.is_some());
     if !options.dry_run {
-        package.write(home, document, loader, options)?;
+        package.write(site, document, loader, options)?;
     }
     Ok(package.report)
 }
@@ -127,6 +136,8 @@ impl Package {
             sensitivity_tier: sensitivity.tier,
             component: ComponentInfo { bytes: component.len() as u64, sha256: sha256(&component) },
             created_at: now,
+            policies: None,
+            seal: None,
         };
         let mut policy = Policy::default();
         let typed = base.as_ref().filter(|_| options.base_url.is_some());
@@ -146,6 +157,7 @@ impl Package {
             documents: api.documents,
             granted: granted.iter().map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0))).collect(),
             replaced: false,
+            policies_set_aside: false,
             dry_run: options.dry_run,
             next: next_steps(&manifest, &listed),
         };
@@ -156,16 +168,17 @@ impl Package {
 
     fn write(
         &self,
-        home: &Home,
+        site: &Site<'_>,
         document: &Document,
         loader: Loader,
         options: &InstallOptions,
     ) -> Result<(), AdapterError> {
         let id = &self.manifest.id;
-        let destination = home.adapter_dir(id);
-        let _guard = super::registry::lock_package(home, id)?;
+        let destination = site.home.adapter_dir(id);
+        let _guard = super::registry::lock_package(site.home, id)?;
         // Leftovers of killed installations, of this adapter or another, go with the next one.
-        rote_home::sweep_staging(&home.adapters_dir())?;
+        rote_home::sweep_staging(&site.home.adapters_dir())?;
+        let inherited = Inherited::read(site, &self.manifest, &self.policy)?;
         let staged = Staged::new(&destination)?;
         let root = staged.path();
         let put = |name: &str, bytes: &[u8]| write_atomic(&root.join(name), bytes, FileMode::Private);
@@ -179,8 +192,17 @@ impl Package {
         put(package::SPEC, &bundle(document, loader)?)?;
         put(package::CAPABILITIES, &pretty(&self.capabilities))?;
         put(package::SENSITIVITY, &pretty(&self.sensitivity))?;
-        put(package::POLICIES, &self.policy_bytes(&destination)?)?;
-        put(package::MANIFEST, &pretty(&self.manifest))?;
+        put(package::POLICIES, &inherited.policies)?;
+        if let Some(told) = &inherited.told {
+            put(package::POLICIES_TOLD, told.to_json().as_bytes())?;
+        }
+        if let Some(aside) = &inherited.aside {
+            put(package::POLICIES_ASIDE, aside)?;
+        }
+        let mut manifest = self.manifest.clone();
+        manifest.policies = inherited.told.as_ref().map(Policy::digest);
+        seal(&mut manifest, &site.key);
+        put(package::MANIFEST, &pretty(&manifest))?;
         if options.replace {
             keep_logs(&destination, root)?;
             Ok(staged.commit()?)
@@ -190,22 +212,6 @@ impl Package {
                 other => other.into(),
             })
         }
-    }
-
-    /// The policy file: a person's marks survive a new installation; a grant of the typed base URL is added.
-    fn policy_bytes(&self, destination: &Path) -> Result<Vec<u8>, AdapterError> {
-        let path = destination.join(package::POLICIES);
-        let kept = match read_capped(&path, package::MAX_POLICY_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.is_not_found() => return Ok(self.policy.to_json().into_bytes()),
-            Err(error) => return Err(error.into()),
-        };
-        if self.policy.allowed_ranges().is_empty() {
-            return Ok(kept);
-        }
-        let mut policy = Policy::parse(&kept, &path.display().to_string())?;
-        self.policy.allowed_ranges().iter().for_each(|range| policy.allow(range.clone()));
-        Ok(policy.to_json().into_bytes())
     }
 }
 

@@ -11,6 +11,7 @@ mod credential;
 mod error;
 mod generate;
 mod index;
+mod inherit;
 mod install;
 mod look;
 mod opened;

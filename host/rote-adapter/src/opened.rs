@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rote_gate::PolicyState;
-use rote_govern::{Policy, PolicyError, fingerprint, tool_digest, trust_root};
-use rote_home::{HomeError, read_capped};
-use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
+use rote_govern::{Policy, PolicyError, fingerprint, is_sealed, tool_digest, trust_root};
+use rote_home::{HomeError, read_capped, read_trusted};
+use rote_types::{AdapterId, Classify, Manifest, Tool, TrustRoot};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -39,10 +39,13 @@ struct Loaded {
 
 impl Adapter {
     /// Opens the package in `dir`.
-    pub(crate) fn open(dir: &Path, id: &AdapterId) -> Result<Self, AdapterError> {
+    pub(crate) fn open(dir: &Path, id: &AdapterId, key: &[u8; 32]) -> Result<Self, AdapterError> {
         // Before reading: should a file change meanwhile, the next look notices.
         let stamps = stamps(dir);
         let manifest = read_manifest(dir, id)?;
+        if !is_sealed(&manifest, key) {
+            return Err(AdapterError::Edited { id: id.clone() });
+        }
         verify(&manifest)?;
         let damaged =
             |file: &str, problem: String| AdapterError::Damaged { id: id.clone(), file: dir.join(file), problem };
@@ -65,6 +68,11 @@ impl Adapter {
     /// Whether manifest and policy on disk are still the ones that were read.
     pub(crate) fn is_current(&self) -> bool {
         stamps(&self.dir) == self.stamps && self.stamps.iter().all(Option::is_some)
+    }
+
+    /// Whether the policy is one that the journal has not told of.
+    pub(crate) fn has_new_policy(&self) -> bool {
+        Result::as_ref(&self.policy).is_ok_and(|policy| self.manifest.policies != Some(policy.digest()))
     }
 
     /// Returns the manifest.
@@ -231,8 +239,19 @@ fn verify(manifest: &Manifest) -> Result<(), AdapterError> {
 fn read_policy(dir: &Path) -> PolicyState {
     let file = dir.join(package::POLICIES);
     let path = file.display().to_string();
-    match read_capped(&file, package::MAX_POLICY_BYTES) {
+    match read_trusted(&file, package::MAX_POLICY_BYTES) {
         Ok(bytes) => Policy::parse(&bytes, &path),
-        Err(error) => Err(PolicyError { path, line: 0, column: 0, problem: reason(&error) }),
+        Err(error @ HomeError::Untrusted { .. }) => Err(untrusted(path, error)),
+        Err(error) => Err(PolicyError { path, line: 0, column: 0, problem: reason(&error), fix: None }),
     }
+}
+
+/// A policy that somebody else may have written, with the command that takes it back.
+fn untrusted(path: String, error: HomeError) -> PolicyError {
+    let fix = error.hint();
+    let problem = match error {
+        HomeError::Untrusted { problem, .. } => problem,
+        other => other.to_string(),
+    };
+    PolicyError { path, line: 0, column: 0, problem, fix }
 }

@@ -18,6 +18,10 @@ pub(crate) const SPEC: &str = "spec.json";
 pub(crate) const CAPABILITIES: &str = "capabilities.json";
 pub(crate) const SENSITIVITY: &str = "sensitivity.json";
 pub(crate) const POLICIES: &str = "config/policies.json";
+/// The policies that the journal has told of, to say what an edit newly allows.
+pub(crate) const POLICIES_TOLD: &str = "config/.policies.told.json";
+/// The policies of the API that was installed before under the same name.
+pub(crate) const POLICIES_ASIDE: &str = "config/policies.replaced.json";
 pub(crate) const SESSIONS: &str = "runtime/sessions";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const INDEX: &str = "index";
@@ -104,6 +108,8 @@ pub(crate) struct Stamp {
     inode: u64,
     bytes: u64,
     modified: (i64, i64),
+    // A change of mode or owner is one, too.
+    changed: (i64, i64),
 }
 
 impl Stamp {
@@ -112,7 +118,8 @@ impl Stamp {
         use std::os::unix::fs::MetadataExt;
         let metadata = path.metadata().ok()?;
         let modified = (metadata.mtime(), metadata.mtime_nsec());
-        Some(Self { inode: metadata.ino(), bytes: metadata.len(), modified })
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Some(Self { inode: metadata.ino(), bytes: metadata.len(), modified, changed })
     }
 }
 

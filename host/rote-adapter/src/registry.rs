@@ -4,11 +4,12 @@
 //! replaced in one step. An opened adapter is kept until its manifest or its policy changes on disk.
 
 pub(crate) mod base;
+mod sealed;
 pub(crate) mod servers;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
@@ -16,15 +17,17 @@ use rote_gate::Gate;
 use rote_govern::Policy;
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination};
-use rote_home::{FileMode, Home, LockGuard, discard_dir, read_capped, write_durable};
-use rote_types::{AdapterId, Clock, Manifest, SensitivityTier, Tool};
+use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
+use rote_types::{AdapterId, Clock, Entropy, SensitivityTier, Tool};
 use serde::Serialize;
 
-use crate::opened::{Adapter, read_manifest};
+use crate::install::Site;
+use crate::opened::Adapter;
 use crate::package::{self, nearest};
 use crate::source::{Document, Loader, SpecLocation, read_source};
 use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, index, install};
 use base::{BaseUrl, grant, parse_range};
+use sealed::Origin;
 use servers::ServerWord;
 
 /// How long a change waits for another change of the same package.
@@ -70,14 +73,18 @@ pub struct Hit {
 pub struct Adapters {
     home: Home,
     clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
     opened: Mutex<HashMap<AdapterId, Arc<Adapter>>>,
+    key: OnceLock<[u8; 32]>,
+    notes: Mutex<Vec<String>>,
 }
 
 impl Adapters {
     /// Looks at the adapters of `home`. Nothing is read yet.
     #[must_use]
-    pub fn new(home: &Home, clock: Arc<dyn Clock>) -> Self {
-        Self { home: home.clone(), clock, opened: Mutex::new(HashMap::new()) }
+    pub fn new(home: &Home, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        let (opened, notes) = (Mutex::default(), Mutex::default());
+        Self { home: home.clone(), clock, entropy, opened, key: OnceLock::new(), notes }
     }
 
     /// Installs the description that a person named by path or URL.
@@ -116,7 +123,8 @@ impl Adapters {
         loader: Loader,
         options: &InstallOptions,
     ) -> Result<InstallReport, AdapterError> {
-        install::install(&self.home, id, document, loader, options, self.clock.now())
+        let site = Site { home: &self.home, key: self.key()?, now: self.clock.now() };
+        install::install(&site, id, document, loader, options)
     }
 
     /// Returns the installed adapters by name, and the packages that cannot be read.
@@ -126,7 +134,7 @@ impl Adapters {
     pub fn list(&self) -> Result<(Vec<AdapterEntry>, Vec<AdapterProblem>), AdapterError> {
         let (mut entries, mut problems) = (Vec::new(), Vec::new());
         for id in self.ids()? {
-            match read_manifest(&self.home.adapter_dir(&id), &id) {
+            match self.manifest(&id) {
                 Ok(manifest) => entries.push(AdapterEntry {
                     line: AdapterLine::of(&manifest),
                     token_env: manifest.auth.token_env.clone(),
@@ -162,7 +170,8 @@ impl Adapters {
     /// Opens an adapter: its manifest has the fingerprint that it claims; its policy is read, or why it cannot be.
     ///
     /// # Errors
-    /// [`AdapterError::NotInstalled`], [`AdapterError::Damaged`] or [`AdapterError::Changed`].
+    /// [`AdapterError::NotInstalled`], [`AdapterError::Damaged`], [`AdapterError::Edited`] or
+    /// [`AdapterError::Changed`]; [`AdapterError::Home`] when the journal cannot tell of a changed policy.
     pub fn open(&self, id: &AdapterId) -> Result<Arc<Adapter>, AdapterError> {
         let known = self.opened().get(id).cloned();
         if let Some(adapter) = known.filter(|adapter| adapter.is_current()) {
@@ -174,7 +183,13 @@ impl Adapters {
             let nearest = nearest(id.as_str(), names.iter().map(AdapterId::as_str));
             return Err(AdapterError::NotInstalled { id: id.clone(), nearest });
         }
-        let adapter = Arc::new(Adapter::open(&dir, id)?);
+        let key = self.key()?;
+        let mut adapter = Adapter::open(&dir, id, &key)?;
+        if adapter.has_new_policy() {
+            self.notice_policy(id)?;
+            adapter = Adapter::open(&dir, id, &key)?;
+        }
+        let adapter = Arc::new(adapter);
         self.opened().insert(id.clone(), Arc::clone(&adapter));
         Ok(adapter)
     }
@@ -342,15 +357,6 @@ impl Adapters {
         }
     }
 
-    /// Changes the manifest. The caller holds the package's lock.
-    fn edit_manifest(&self, id: &AdapterId, edit: impl FnOnce(&mut Manifest)) -> Result<Manifest, AdapterError> {
-        let dir = self.home.adapter_dir(id);
-        let mut manifest = read_manifest(&dir, id)?;
-        edit(&mut manifest);
-        write_durable(&dir.join(package::MANIFEST), &package::pretty(&manifest), FileMode::Private)?;
-        Ok(manifest)
-    }
-
     /// Grants what typing a URL grants. The caller holds the package's lock.
     fn grant(&self, id: &AdapterId, typed: &BaseUrl) -> Result<(), AdapterError> {
         match grant(typed) {
@@ -362,10 +368,11 @@ impl Adapters {
     /// Changes the policy file. The caller holds the package's lock.
     fn edit_policy(&self, id: &AdapterId, edit: impl FnOnce(&mut Policy)) -> Result<(), AdapterError> {
         let path = self.policy_file(id);
-        let bytes = read_capped(&path, package::MAX_POLICY_BYTES)?;
+        let bytes = read_trusted(&path, package::MAX_POLICY_BYTES)?;
         let mut policy = Policy::parse(&bytes, &path.display().to_string())?;
         edit(&mut policy);
-        Ok(write_durable(&path, policy.to_json().as_bytes(), FileMode::Private)?)
+        write_durable(&path, policy.to_json().as_bytes(), FileMode::Private)?;
+        self.tell_policy(id, Origin::Command)
     }
 }
 

@@ -114,6 +114,8 @@ pub struct InstallReport {
     pub granted: Vec<String>,
     /// An adapter of that name was replaced.
     pub replaced: bool,
+    /// It was another API: its policies do not hold for this one, and stand in `config/policies.replaced.json`.
+    pub policies_set_aside: bool,
     /// Nothing was written.
     pub dry_run: bool,
     /// Commands that make sense now.

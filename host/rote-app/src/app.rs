@@ -84,6 +84,12 @@ impl App {
         }
     }
 
+    /// Returns what a person has to be told once, beside the outcome of a use case.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        self.adapters.built().map(|adapters| adapters.take_notes()).unwrap_or_default()
+    }
+
     pub(crate) fn config(&self) -> &AppConfig {
         &self.config
     }
@@ -159,7 +165,7 @@ impl App {
     }
 
     pub(crate) fn adapters_of_home(&self) -> Result<Arc<Adapters>, AppError> {
-        self.adapters.get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock))))
+        self.adapters.get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock), Arc::clone(&self.entropy))))
     }
 
     pub(crate) fn caller(&self) -> Result<Arc<Caller>, AppError> {

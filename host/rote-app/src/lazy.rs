@@ -12,6 +12,11 @@ impl<T> Lazy<T> {
         Self(Mutex::new(None))
     }
 
+    /// Returns the value when it is built.
+    pub(crate) fn built(&self) -> Option<Arc<T>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Returns the value, building it first when there is none. `build` must not ask for the same part.
     pub(crate) fn get<E>(&self, build: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
         let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -32,7 +37,9 @@ mod tests {
     fn a_part_is_built_once_and_only_when_asked_for() {
         let part = Lazy::new();
         assert!(part.get(|| Err::<u8, _>("no")).is_err());
+        assert!(part.built().is_none());
         let first = part.get(|| Ok::<_, ()>(7)).unwrap();
+        assert_eq!(part.built().as_deref(), Some(&7));
         let second = part.get(|| Err::<u8, _>("not called")).unwrap();
         assert!(Arc::ptr_eq(&first, &second));
     }

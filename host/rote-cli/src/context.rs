@@ -75,6 +75,11 @@ impl Context {
         self.environment.get("ROTE_INSTANCES").map(read).transpose()
     }
 
+    /// Returns what a person has to be told once, beside what the command says.
+    pub(crate) fn notes(&self) -> Vec<String> {
+        self.app.get().map(App::take_notes).unwrap_or_default()
+    }
+
     /// Runs a future to its end, or until somebody asks the process to stop: it is dropped then, and what it had
     /// under way is recorded as given up.
     ///

@@ -52,7 +52,9 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
     }
     let outcome = parse(words).and_then(|cli| {
         let context = Context::new(environment, &cli.global);
-        let report = cli.command.run(&context, &mut ui)?;
+        let ran = cli.command.run(&context, &mut ui);
+        context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
+        let report = ran?;
         ui.show(&report)?;
         Ok(report.exit)
     });

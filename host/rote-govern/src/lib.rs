@@ -12,6 +12,7 @@ mod identity;
 mod policy;
 pub mod reach;
 mod redact;
+mod seal;
 mod trust;
 
 pub use blessing::{BLESSING_VERSION, BlessedFlow, BlessedTool, Blessing, BlessingError, Constraint, Permissions};
@@ -20,4 +21,5 @@ pub use guard::{GuardDecision, Risk, Rule, ToolFacts, Verdict, guard, impact};
 pub use identity::{IdentityError, fingerprint, tool_digest};
 pub use policy::{List, Policy, PolicyError};
 pub use redact::{FoundSecret, Redactor, Secret};
+pub use seal::{is_sealed, seal};
 pub use trust::trust_root;

@@ -4,12 +4,14 @@
 //! problem; globs are compiled once; `deny` beats everything, and between `confirm` and `safe` the more
 //! specific entry wins, `confirm` on a tie. Looking a tool up allocates nothing.
 
+mod widening;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use ipnet::IpNet;
-use rote_types::{Classify, ErrorKind};
+use rote_types::{Classify, ErrorKind, Sha256Digest, sha256};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::egress::AllowedRange;
@@ -35,6 +37,8 @@ pub struct PolicyError {
     pub column: usize,
     /// What is wrong.
     pub problem: String,
+    /// The command that mends it, when it is not the content that is wrong.
+    pub fix: Option<String>,
 }
 
 /// Where in the file a problem is; nothing when the file could not be read at all.
@@ -52,6 +56,9 @@ impl Classify for PolicyError {
     }
 
     fn hint(&self) -> Option<String> {
+        if let Some(fix) = &self.fix {
+            return Some(format!("{fix}; until then every call of this adapter is denied"));
+        }
         let (line, path) = (self.line, &self.path);
         let what = if line == 0 { path.clone() } else { format!("line {line} of {path}") };
         Some(format!("repair {what}; until then every call of this adapter is denied"))
@@ -114,6 +121,7 @@ impl Policy {
             line: error.line(),
             column: error.column(),
             problem: without_position(&error),
+            fix: None,
         })?;
         let build = |list: List, entries: Vec<Entry>| {
             Matcher::build(entries).map_err(|problem| PolicyError {
@@ -121,6 +129,7 @@ impl Policy {
                 line: line_of(bytes, list.key()),
                 column: 1,
                 problem: format!("{}: {problem}", list.key()),
+                fix: None,
             })
         };
         Ok(Self {
@@ -144,6 +153,12 @@ impl Policy {
         let mut text = serde_json::to_string_pretty(&file).expect("a policy has string keys and finite numbers only");
         text.push('\n');
         text
+    }
+
+    /// Returns the digest of what the policy says, however it is written.
+    #[must_use]
+    pub fn digest(&self) -> Sha256Digest {
+        sha256(self.to_json().as_bytes())
     }
 
     /// Returns the addresses outside the public internet that a person has allowed for this adapter.
@@ -390,8 +405,13 @@ mod tests {
 
     #[test]
     fn an_error_names_the_line_only_where_there_is_one() {
-        let error =
-            |line, column| PolicyError { path: "p.json".to_owned(), line, column, problem: "is bad".to_owned() };
+        let error = |line, column| PolicyError {
+            path: "p.json".to_owned(),
+            line,
+            column,
+            problem: "is bad".to_owned(),
+            fix: None,
+        };
         assert_eq!(error(3, 7).to_string(), "policy `p.json` line 3, column 7: is bad");
         assert_eq!(error(3, 0).to_string(), "policy `p.json` line 3: is bad");
         assert_eq!(error(0, 0).to_string(), "policy `p.json`: is bad");

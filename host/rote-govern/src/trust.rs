@@ -32,7 +32,7 @@ pub fn trust_root(manifest: &Manifest, policy: Option<&Policy>) -> TrustRoot {
         base_url: manifest.base_url.clone(),
         servers: digest(&(manifest.base_url_typed, &manifest.servers)),
         credentials: digest(&slots),
-        policies: policy.map_or_else(|| sha256(b""), |policy| sha256(policy.to_json().as_bytes())),
+        policies: policy.map_or_else(|| sha256(b""), Policy::digest),
     }
 }
 

@@ -63,6 +63,16 @@ pub enum HomeError {
         /// Its permission bits.
         mode: u32,
     },
+    /// A file that grants something, and that somebody else may have written.
+    #[error("`{}` {problem}", path.display())]
+    Untrusted {
+        /// The file.
+        path: PathBuf,
+        /// Why it is not believed, as a verb with its object.
+        problem: String,
+        /// The command that mends it.
+        hint: String,
+    },
     /// Another process holds the lock.
     #[error("`{}` is locked by another rote process (waited {} ms)", path.display(), waited.as_millis())]
     Busy {
@@ -140,7 +150,9 @@ impl Classify for HomeError {
         match self {
             Self::NotFound { .. } => ErrorKind::NotFound,
             Self::TooLarge { .. } => ErrorKind::Limit,
-            Self::Symlink { .. } | Self::Outside { .. } | Self::Insecure { .. } => ErrorKind::Denied,
+            Self::Symlink { .. } | Self::Outside { .. } | Self::Insecure { .. } | Self::Untrusted { .. } => {
+                ErrorKind::Denied
+            }
             Self::Exists { .. } | Self::Busy { .. } | Self::Corrupt { .. } | Self::NewerDatabase { .. } => {
                 ErrorKind::Conflict
             }
@@ -153,6 +165,7 @@ impl Classify for HomeError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Insecure { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::Untrusted { hint, .. } => Some(hint.clone()),
             Self::Symlink { path } => Some(format!("replace the link by a file: rm {}", path.display())),
             Self::Outside { path, .. } => Some(format!("rm {}", path.display())),
             Self::Busy { .. } => Some("run the command again when the other rote process has ended".to_owned()),

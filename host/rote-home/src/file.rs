@@ -5,9 +5,11 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
+
+use rustix::fs::OFlags;
 
 use crate::HomeError;
 use crate::lock::flock_within;
@@ -42,7 +44,11 @@ impl FileMode {
 /// [`HomeError::NotFound`], [`HomeError::TooLarge`], or [`HomeError::Io`]; each names the path.
 pub fn read_capped(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
     let fail = |source| HomeError::io("read", path, source);
-    let file = File::open(path).map_err(fail)?;
+    read_open(File::open(path).map_err(fail)?, path, max_bytes)
+}
+
+fn read_open(file: File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
+    let fail = |source| HomeError::io("read", path, source);
     let expected = file.metadata().map_err(fail)?.len();
     let too_large = || HomeError::TooLarge { path: path.to_owned(), max_bytes };
     if expected > max_bytes {
@@ -55,6 +61,38 @@ pub fn read_capped(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
         Ok(length) if length <= max_bytes => Ok(bytes),
         _ => Err(too_large()),
     }
+}
+
+/// Reads a file that people edit and that grants something, of at most `max_bytes`.
+///
+/// # Errors
+/// [`HomeError::Untrusted`] for a symlink, for what is not a file, for one that others may write, and for one of
+/// another user; as [`read_capped`] otherwise.
+pub fn read_trusted(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
+    let untrusted = |problem: String, hint: String| HomeError::Untrusted { path: path.to_owned(), problem, hint };
+    let shown = path.display();
+    // Not through a link, and without waiting for the other end of a pipe.
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
+    let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);
+    let file = match opened {
+        Err(_) if path.is_symlink() => {
+            return Err(untrusted("is a symlink".to_owned(), format!("replace the link by a file: rm {shown}")));
+        }
+        opened => opened.map_err(|source| HomeError::io("read", path, source))?,
+    };
+    let metadata = file.metadata().map_err(|source| HomeError::io("read", path, source))?;
+    let mode = metadata.mode() & 0o777;
+    if !metadata.is_file() {
+        return Err(untrusted("is not a file".to_owned(), format!("rm {shown}")));
+    }
+    if mode & 0o022 != 0 {
+        return Err(untrusted(format!("may be written by others (mode {mode:03o})"), format!("chmod 600 {shown}")));
+    }
+    let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
+    if owner != user {
+        return Err(untrusted(format!("belongs to user {owner} and not to {user}"), format!("chown {user} {shown}")));
+    }
+    read_open(file, path, max_bytes)
 }
 
 /// Replaces the content of `path` in one step. Survives a kill of the process, not a power cut.

@@ -1,7 +1,7 @@
 //! Keys of this machine: 32 random bytes per purpose, made once, 0600.
 
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rote_types::Entropy;
@@ -17,13 +17,21 @@ const KEY_TIMEOUT: Duration = Duration::from_secs(10);
 /// [`HomeError::Insecure`] when others can read the file, [`HomeError::Corrupt`] when it has not 32 bytes,
 /// [`HomeError::Invalid`] for a name with anything but lower-case letters and `-`.
 pub fn host_key(home: &Home, name: &str, entropy: &dyn Entropy) -> Result<[u8; 32], HomeError> {
-    if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c == '-') {
-        return Err(HomeError::Invalid {
-            what: format!("key name `{name}`"),
-            reason: "use lower-case letters and `-`",
-        });
-    }
-    let path = home.secrets_dir().join(format!(".{name}.key"));
+    host_key_after(home, name, entropy, |_| Ok(()))
+}
+
+/// As [`host_key`]; a new key is kept only when `first` has done its work with it. Whatever stops in between, the
+/// next one begins again with another key.
+///
+/// # Errors
+/// As [`host_key`], and those of `first`.
+pub fn host_key_after<E: From<HomeError>>(
+    home: &Home,
+    name: &str,
+    entropy: &dyn Entropy,
+    first: impl FnOnce(&[u8; 32]) -> Result<(), E>,
+) -> Result<[u8; 32], E> {
+    let path = key_file(home, name)?;
     if let Some(key) = read_key(&path)? {
         return Ok(key);
     }
@@ -33,8 +41,25 @@ pub fn host_key(home: &Home, name: &str, entropy: &dyn Entropy) -> Result<[u8; 3
     }
     let mut key = [0_u8; 32];
     entropy.fill(&mut key);
+    first(&key)?;
     write_durable(&path, &key, FileMode::Private)?;
     Ok(key)
+}
+
+/// Returns the key `secrets/.<name>.key`, `None` when there is none yet.
+///
+/// # Errors
+/// As [`host_key`].
+pub fn existing_host_key(home: &Home, name: &str) -> Result<Option<[u8; 32]>, HomeError> {
+    read_key(&key_file(home, name)?)
+}
+
+fn key_file(home: &Home, name: &str) -> Result<PathBuf, HomeError> {
+    if name.is_empty() || !name.chars().all(|c| c.is_ascii_lowercase() || c == '-') {
+        let what = format!("key name `{name}`");
+        return Err(HomeError::Invalid { what, reason: "use lower-case letters and `-`" });
+    }
+    Ok(home.secrets_dir().join(format!(".{name}.key")))
 }
 
 /// Reads a key file, or `None` when there is none.

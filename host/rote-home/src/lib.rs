@@ -15,12 +15,14 @@ mod staged;
 
 pub use database::{Creation, open_database};
 pub use error::{HomeError, storage_hint};
-pub use file::{FileMode, append_line, create_private_dir, read_capped, remove_file, write_atomic, write_durable};
+pub use file::{
+    FileMode, append_line, create_private_dir, read_capped, read_trusted, remove_file, write_atomic, write_durable,
+};
 pub use journal::{
     Durability, Event, Journal, NewEvent, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal, VerifyReport,
     genesis,
 };
-pub use key::host_key;
+pub use key::{existing_host_key, host_key, host_key_after};
 pub use layout::Home;
 pub use lock::{LockGuard, lock};
 pub use staged::{Staged, discard_dir, remove_dir, sweep_staging};

@@ -183,4 +183,10 @@ pub struct Manifest {
     pub component: ComponentInfo,
     /// When it was installed.
     pub created_at: Timestamp,
+    /// Digest of the policies that the journal has said to allow what they allow; none has been seen, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policies: Option<Sha256Digest>,
+    /// HMAC-SHA-256 over everything else under a key of this machine, 64 hex digits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
 }

@@ -148,8 +148,13 @@ fn caller(home: &Home) -> Caller {
         })
         .unwrap(),
     );
-    let runtime = Arc::new(Runtime::new(RuntimeParts { home: home.clone(), gate, entropy, clock: Arc::clone(&clock) }));
-    let adapters = Arc::new(Adapters::new(home, Arc::clone(&clock)));
+    let runtime = Arc::new(Runtime::new(RuntimeParts {
+        home: home.clone(),
+        gate,
+        entropy: Arc::clone(&entropy),
+        clock: Arc::clone(&clock),
+    }));
+    let adapters = Arc::new(Adapters::new(home, Arc::clone(&clock), entropy));
     Caller::new(CallerParts { adapters, queries: runtime.query_engine(), runtime, vault, env, clock })
 }
 

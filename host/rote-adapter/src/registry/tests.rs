@@ -41,6 +41,15 @@ impl Clock for Fixed {
     }
 }
 
+#[derive(Debug)]
+struct Seven;
+
+impl Entropy for Seven {
+    fn fill(&self, buffer: &mut [u8]) {
+        buffer.fill(7);
+    }
+}
+
 struct Fixture {
     _dir: tempfile::TempDir,
     adapters: Adapters,
@@ -50,7 +59,16 @@ impl Fixture {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path().join("home")).unwrap();
-        Self { _dir: dir, adapters: Adapters::new(&home, Arc::new(Fixed)) }
+        Self { _dir: dir, adapters: Adapters::new(&home, Arc::new(Fixed), Arc::new(Seven)) }
+    }
+
+    /// What another process sees.
+    fn again(&self) -> Adapters {
+        Adapters::new(self.adapters.home(), Arc::new(Fixed), Arc::new(Seven))
+    }
+
+    fn events(&self) -> Vec<rote_home::Event> {
+        rote_home::Journal::open(self.adapters.home()).unwrap().read(1, 100).unwrap()
     }
 
     fn installed() -> Self {
@@ -69,7 +87,7 @@ impl Fixture {
     }
 
     fn text(&self, name: &str) -> String {
-        String::from_utf8(read_capped(&self.file(name), 1 << 24).unwrap()).unwrap()
+        String::from_utf8(rote_home::read_capped(&self.file(name), 1 << 24).unwrap()).unwrap()
     }
 
     fn rewrite(&self, name: &str, from: &str, to: &str) {
@@ -109,7 +127,7 @@ fn a_package_has_the_files_that_the_layout_lists() {
         ]
     );
     assert_eq!(names(&fixture.file("runtime")), ["sessions"]);
-    assert_eq!(names(&fixture.file("config")), ["policies.json"]);
+    assert_eq!(names(&fixture.file("config")), [".policies.told.json", "policies.json"]);
     assert!(names(&fixture.file("index")).contains(&"offsets.json".to_owned()));
     assert_eq!(fixture.text("spec.json"), SHOP);
 }
@@ -205,16 +223,20 @@ fn every_edit_of_an_installed_package_is_noticed() {
     let cases = [
         ("manifest.json", "\"version\": \"2.0\"", "\"version\": \"2.1\""),
         ("manifest.json", "\"spec_type\": \"openapi31\"", "\"spec_type\": \"openapi3\""),
+        ("manifest.json", "https://shop.example/v2", "https://evil.example/v2"),
+        ("manifest.json", "\"seal\": \"", "\"seal\": \"00"),
     ];
     for (file, from, to) in cases {
         fixture.rewrite(file, from, to);
         let error = fixture.adapters.open(&id("shop")).unwrap_err();
-        assert!(matches!(error, AdapterError::Changed { .. }), "{from}: {error}");
+        assert!(matches!(error, AdapterError::Edited { .. }), "{from}: {error}");
+        assert_eq!(fixture.adapters.list().unwrap().1.len(), 1, "a listing says so too");
+        assert!(fixture.adapters.set_base_url(&id("shop"), "https://x.example").is_err(), "no command mends it");
         fixture.rewrite(file, to, from);
         fixture.adapters.open(&id("shop")).unwrap();
     }
     fixture.rewrite("tools.json", "/orders/{id}", "/admins/{id}");
-    let fresh = Adapters::new(fixture.adapters.home(), Arc::new(Fixed));
+    let fresh = fixture.again();
     let adapter = fresh.open(&id("shop")).unwrap();
     assert!(matches!(adapter.tool("orders/cancel").unwrap_err(), AdapterError::Changed { .. }));
     assert!(adapter.tool("orders/list").is_ok(), "the others are as they were");
@@ -349,4 +371,128 @@ fn racing_installations_make_one_adapter() {
     });
     assert_eq!(made, 1);
     fixture.adapters.open(&id("shop")).unwrap().all_tools().unwrap();
+}
+
+/// Takes the seal off a manifest, as a rote of before wrote it.
+fn unseal(fixture: &Fixture) {
+    let mut manifest: serde_json::Value = serde_json::from_str(&fixture.text("manifest.json")).unwrap();
+    for later in ["seal", "policies", "base_url_typed"] {
+        manifest.as_object_mut().unwrap().remove(later);
+    }
+    write_durable(&fixture.file("manifest.json"), manifest.to_string().as_bytes(), FileMode::Private).unwrap();
+}
+
+#[test]
+fn a_manifest_without_its_seal_is_refused_and_those_of_before_are_taken_over_once() {
+    let fixture = Fixture::installed();
+    unseal(&fixture);
+    let error = fixture.again().open(&id("shop")).unwrap_err();
+    assert!(matches!(error, AdapterError::Edited { .. }), "taking a seal off gets no new one: {error}");
+
+    // A home of before has no key.
+    rote_home::remove_file(&fixture.adapters.home().secrets_dir().join(".adapter.key")).unwrap();
+    let adapters = fixture.again();
+    let adapter = adapters.open(&id("shop")).unwrap();
+    assert!(adapter.manifest().base_url_typed, "nobody knows who named the base URL");
+    assert!(adapters.take_notes()[0].contains("taken over and sealed as they are: shop"));
+    assert!(fixture.events().iter().any(|event| event.kind == "adapter.sealed"));
+    let adapters = fixture.again();
+    adapters.open(&id("shop")).unwrap();
+    assert_eq!(adapters.take_notes(), [""; 0], "said once");
+}
+
+#[test]
+fn a_policy_file_that_others_could_have_written_denies() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let fixture = Fixture::installed();
+    let file = fixture.file("config/policies.json");
+    let problem = || {
+        let adapter = fixture.adapters.open(&id("shop")).unwrap();
+        let error = Result::as_ref(adapter.policy()).unwrap_err().clone();
+        (error.problem.clone(), rote_types::Classify::hint(&error).unwrap())
+    };
+    for mode in [0o666, 0o620, 0o602] {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        let (what, hint) = problem();
+        assert!(what.contains(&format!("mode {mode:03o}")), "{what}");
+        assert!(hint.starts_with(&format!("chmod 600 {}", file.display())), "{hint}");
+        let error = fixture.adapters.allow_cidr(&id("shop"), "10.0.0.0/8", None, "x").unwrap_err();
+        assert!(matches!(error, AdapterError::Home(_)), "{error}");
+    }
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let elsewhere = fixture.file("elsewhere.json");
+    std::fs::copy(&file, &elsewhere).unwrap();
+    rote_home::remove_file(&file).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    assert_eq!(problem().0, "is a symlink");
+    rote_home::remove_file(&file).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    assert_eq!(problem().0, "is not a file");
+}
+
+#[test]
+fn what_an_edited_policy_newly_allows_is_in_the_journal_and_said_once() {
+    let fixture = Fixture::installed();
+    fixture.adapters.open(&id("shop")).unwrap();
+    assert_eq!(fixture.adapters.take_notes(), [""; 0], "what was just installed allows nothing new");
+    fixture.rewrite("config/policies.json", "\"safe_list\": []", "\"safe_list\": [\"orders/cancel\"]");
+    let trust = || fixture.adapters.open(&id("shop")).unwrap().trust();
+    let adapters = fixture.again();
+    adapters.open(&id("shop")).unwrap();
+    assert_eq!(
+        adapters.take_notes(),
+        ["policies.json of adapter `shop` was changed; it newly allows safe_list `orders/cancel`"]
+    );
+    let told = |events: &[rote_home::Event]| events.iter().filter(|event| event.kind == "policy.changed").count();
+    let events = fixture.events();
+    let event = events.last().unwrap();
+    assert_eq!((event.kind.as_str(), &event.body["by"]), ("policy.changed", &serde_json::json!("file")));
+    assert_eq!(event.body["allows"], serde_json::json!(["safe_list `orders/cancel`"]));
+    let before = trust();
+    assert_eq!((told(&fixture.events()), fixture.again().take_notes().len()), (1, 0), "once");
+
+    // What the file is compared with cannot be edited along with it.
+    let wide = fixture.text("config/policies.json").replace("\"safe_list\": [", "\"safe_list\": [\"orders/create\",");
+    for name in ["config/policies.json", "config/.policies.told.json"] {
+        write_durable(&fixture.file(name), wide.as_bytes(), FileMode::Private).unwrap();
+    }
+    assert_ne!(before, trust(), "and what was confirmed or blessed before is void");
+    assert_eq!(told(&fixture.events()), 2);
+    fixture.adapters.allow_cidr(&id("shop"), "10.0.0.0/8", None, "x").unwrap();
+    let events = fixture.events();
+    assert_eq!(events.last().unwrap().body["by"], "command");
+    assert_eq!(events.last().unwrap().body["allows"], serde_json::json!(["egress to 10.0.0.0/8"]));
+    trust();
+    assert_eq!(told(&fixture.events()), 3, "a command is told of once, by itself");
+}
+
+#[test]
+fn another_api_under_the_same_name_inherits_no_grant() {
+    let fixture = Fixture::installed();
+    fixture.rewrite("config/policies.json", "\"safe_list\": []", "\"safe_list\": [\"*\"]");
+    fixture.adapters.allow_cidr(&id("shop"), "10.0.0.0/8", None, "x").unwrap();
+    let replace = |text: &str| {
+        let options = InstallOptions { replace: true, ..InstallOptions::default() };
+        fixture.install("shop", text, &options).unwrap()
+    };
+    let newer =
+        SHOP.replace("\"version\": \"2.0\"", "\"version\": \"2.1\"").replace("\"maximum\": 100", "\"maximum\": 50");
+    assert!(!replace(&newer).policies_set_aside, "the same API, newer");
+    assert!(fixture.text("config/policies.json").contains("\"*\""));
+    for other in [
+        newer.replace("\"Shop\"", "\"Bank\""),
+        newer.replace("https://shop.example", "https://bank.example").replace("\"maximum\": 50", "\"maximum\": 25"),
+    ] {
+        let kept = fixture.text("config/policies.json");
+        assert!(replace(&other).policies_set_aside);
+        let policy = fixture.text("config/policies.json");
+        assert!(!policy.contains("\"*\"") && !policy.contains("10.0.0.0"), "{policy}");
+        assert_eq!(fixture.text("config/policies.replaced.json"), kept);
+        replace(&newer);
+        write_durable(&fixture.file("config/policies.json"), kept.as_bytes(), FileMode::Private).unwrap();
+        fixture.adapters.open(&id("shop")).unwrap();
+    }
+    // A manifest that somebody edited says nothing of which API it was.
+    fixture.rewrite("manifest.json", "\"name\": \"Shop\"", "\"name\": \"Bank\"");
+    assert!(replace(&newer.replace("\"Shop\"", "\"Bank\"")).policies_set_aside);
 }

@@ -237,7 +237,7 @@ impl Fixture {
             entropy: Arc::clone(&entropy),
             clock: Arc::clone(&clock),
         }));
-        let adapters = Arc::new(Adapters::new(&home, Arc::clone(&clock)));
+        let adapters = Arc::new(Adapters::new(&home, Arc::clone(&clock), Arc::clone(&entropy)));
         let caller = Arc::new(Caller::new(CallerParts {
             adapters: Arc::clone(&adapters),
             runtime: Arc::clone(&runtime),

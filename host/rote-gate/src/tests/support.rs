@@ -351,6 +351,8 @@ impl Surface {
             sensitivity_tier: SensitivityTier::Low,
             component: ComponentInfo { bytes: 0, sha256: sha256(b"") },
             created_at: "2026-01-01T00:00:00Z".parse().unwrap(),
+            policies: None,
+            seal: None,
         };
         let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
         Self { manifest: Arc::new(manifest), tools, policy: policy.to_owned() }

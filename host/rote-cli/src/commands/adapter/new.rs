@@ -134,6 +134,9 @@ fn text(made: &InstallReport) -> String {
     rows.extend([("credential", auth_line(&made.auth)), ("allowed", made.granted.join(", "))]);
     let title = format!("{verb} {}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str());
     let mut lines = vec![title, facts(&rows)];
+    if made.policies_set_aside {
+        lines.push("  set aside: policies of another API, now in config/policies.replaced.json".to_owned());
+    }
     let skipped = made.skipped.iter().map(|one| format!("{}: {} ({})", one.name, one.reason, one.pointer));
     lines.extend(findings("skipped", &skipped.collect::<Vec<_>>()));
     let repaired = made.repaired.iter().map(|one| format!("{}: {}", one.tool, one.notes.join("; ")));

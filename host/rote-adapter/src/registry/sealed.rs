@@ -1,0 +1,162 @@
+//! What of a package only rote writes: the manifest, sealed with a key of this machine, and in it the policies that
+//! the journal has told of.
+//!
+//! Invariants: a manifest that is not as a command left it is refused; the content of a policy is used only after the
+//! journal says what it newly allows. Packages of before are sealed once, when the key is made; a manifest that loses
+//! its seal later does not get another one.
+
+use std::sync::PoisonError;
+
+use rote_govern::{Policy, is_sealed, seal};
+use rote_home::{
+    Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, read_capped, read_trusted,
+    write_durable,
+};
+use rote_types::{AdapterId, Manifest};
+use serde_json::{Value, json};
+
+use super::{Adapters, lock_package};
+use crate::opened::read_manifest;
+use crate::{AdapterError, package};
+
+/// Purpose of the host key that seals manifests.
+const KEY: &str = "adapter";
+
+/// Most entries of a policy that a note names.
+const MAX_NAMED: usize = 5;
+
+/// How the content of a policy file came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// A person edited the file.
+    File,
+    /// A command of rote's changed it.
+    Command,
+}
+
+impl Adapters {
+    /// Returns what has to be said once beside the outcome of a command, and forgets it.
+    #[must_use]
+    pub fn take_notes(&self) -> Vec<String> {
+        std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn note(&self, text: String) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text);
+    }
+
+    /// The key that seals manifests. When it is made, what is installed already is taken over.
+    pub(super) fn key(&self) -> Result<[u8; 32], AdapterError> {
+        if let Some(key) = self.key.get() {
+            return Ok(*key);
+        }
+        let key = match existing_host_key(&self.home, KEY)? {
+            Some(key) => key,
+            None => {
+                // Opened first: the journal may need a key as well, and keys are made one at a time.
+                let journal = Journal::open(&self.home)?;
+                host_key_after(&self.home, KEY, &*self.entropy, |key| self.take_over(&journal, key))?
+            }
+        };
+        Ok(*self.key.get_or_init(|| key))
+    }
+
+    /// Seals the packages of before, as they are.
+    fn take_over(&self, journal: &Journal, key: &[u8; 32]) -> Result<(), AdapterError> {
+        let mut manifests = Vec::new();
+        for id in self.ids()? {
+            // One that cannot be read is refused whatever its seal is.
+            if let Ok(mut manifest) = read_manifest(&self.home.adapter_dir(&id), &id) {
+                // Nobody knows any more who named the base URL, so servers of operations wait for a decision.
+                manifest.base_url_typed |= manifest.seal.is_none() && manifest.base_url.is_some();
+                manifests.push(manifest);
+            }
+        }
+        if manifests.is_empty() {
+            return Ok(());
+        }
+        let ids: Vec<&str> = manifests.iter().map(|manifest| manifest.id.as_str()).collect();
+        self.tell(journal, "adapter.sealed", json!({ "adapters": ids }))?;
+        self.note(format!("adapters of an older rote were taken over and sealed as they are: {}", ids.join(", ")));
+        manifests.into_iter().try_for_each(|manifest| self.write_manifest(manifest, key).map(drop))
+    }
+
+    /// Reads a manifest that is as a command left it.
+    pub(super) fn manifest(&self, id: &AdapterId) -> Result<Manifest, AdapterError> {
+        let manifest = read_manifest(&self.home.adapter_dir(id), id)?;
+        match is_sealed(&manifest, &self.key()?) {
+            true => Ok(manifest),
+            false => Err(AdapterError::Edited { id: id.clone() }),
+        }
+    }
+
+    /// Changes the manifest. The caller holds the package's lock.
+    pub(super) fn edit_manifest(
+        &self,
+        id: &AdapterId,
+        edit: impl FnOnce(&mut Manifest),
+    ) -> Result<Manifest, AdapterError> {
+        let mut manifest = self.manifest(id)?;
+        edit(&mut manifest);
+        self.write_manifest(manifest, &self.key()?)
+    }
+
+    fn write_manifest(&self, mut manifest: Manifest, key: &[u8; 32]) -> Result<Manifest, AdapterError> {
+        seal(&mut manifest, key);
+        let path = self.home.adapter_dir(&manifest.id).join(package::MANIFEST);
+        write_durable(&path, &package::pretty(&manifest), FileMode::Private)?;
+        Ok(manifest)
+    }
+
+    /// Has the journal tell of a policy that was edited since it told of one last.
+    pub(super) fn notice_policy(&self, id: &AdapterId) -> Result<(), AdapterError> {
+        let _guard = lock_package(&self.home, id)?;
+        self.tell_policy(id, Origin::File)
+    }
+
+    /// As [`Adapters::notice_policy`]; the caller holds the package's lock.
+    pub(super) fn tell_policy(&self, id: &AdapterId, origin: Origin) -> Result<(), AdapterError> {
+        let manifest = self.manifest(id)?;
+        let path = self.policy_file(id);
+        let policy = Policy::parse(&read_trusted(&path, package::MAX_POLICY_BYTES)?, &path.display().to_string())?;
+        let digest = policy.digest();
+        if manifest.policies == Some(digest) {
+            return Ok(());
+        }
+        let allows = policy.allows_beyond(&self.told_policy(&manifest));
+        let by = if origin == Origin::File { "file" } else { "command" };
+        let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "by": by });
+        self.tell(&Journal::open(&self.home)?, "policy.changed", body)?;
+        write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
+        self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
+        if origin == Origin::File {
+            self.note(format!("policies.json of adapter `{id}` was changed; it newly allows {}", named(&allows)));
+        }
+        Ok(())
+    }
+
+    /// The policy that the journal told of last; one that allows nothing when that is not known for sure.
+    fn told_policy(&self, manifest: &Manifest) -> Policy {
+        let path = self.told_file(&manifest.id);
+        let bytes = read_capped(&path, package::MAX_POLICY_BYTES).unwrap_or_default();
+        let told = Policy::parse(&bytes, &path.display().to_string()).ok();
+        told.filter(|told| manifest.policies == Some(told.digest())).unwrap_or_default()
+    }
+
+    fn told_file(&self, id: &AdapterId) -> std::path::PathBuf {
+        self.home.adapter_dir(id).join(package::POLICIES_TOLD)
+    }
+
+    fn tell(&self, journal: &Journal, kind: &'static str, body: Value) -> Result<(), AdapterError> {
+        journal.append(self.clock.now(), Durability::Disk, &[NewEvent { kind, effect: None, body }])?;
+        Ok(())
+    }
+}
+
+fn named(allows: &[String]) -> String {
+    match allows.len() {
+        0 => "nothing".to_owned(),
+        count if count <= MAX_NAMED => allows.join(", "),
+        count => format!("{} and {} more", allows[..MAX_NAMED].join(", "), count - MAX_NAMED),
+    }
+}

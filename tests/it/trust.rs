@@ -1,0 +1,121 @@
+//! What a person's word rests on: it ends when the adapter goes elsewhere or is changed behind rote's back.
+
+use std::io::Write;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rote_testkit::{FakeApi, Script, TestHome};
+use serde_json::json;
+
+use crate::home;
+
+const THINGS: &str = r#"{"openapi": "3.1.0", "info": {"title": "Things", "version": "1"},
+    "paths": {"/things/{id}": {
+        "parameters": [{"name": "id", "in": "path", "required": true, "schema": {"type": "integer"}}],
+        "get": {"operationId": "get"}, "delete": {"operationId": "drop"}}}}"#;
+
+/// A home with the adapter at one of two servers, both of which would take every call.
+fn things() -> (TestHome, FakeApi, FakeApi) {
+    let start = || FakeApi::start(|_| Script::Json(200, json!({"ok": true})));
+    let (home, old, new) = (home(), start(), start());
+    home.file("things.json", THINGS);
+    let made = home.rote(&["adapter", "new", "things", "things.json", "--base-url", &old.url()]);
+    assert_eq!(made.code, 0, "{made}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    (home, old, new)
+}
+
+/// Edits a file as a person would, not through rote.
+fn write(path: &Path, text: &str) {
+    std::fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+}
+
+fn policies(home: &TestHome) -> PathBuf {
+    home.home().join("adapters/things/config/policies.json")
+}
+
+#[test]
+fn a_confirm_token_is_not_good_for_another_server() {
+    let (home, old, new) = things();
+    let refused = home.rote(&["call", "things", "drop", "-p", "id=1", "--json"]);
+    assert_eq!(refused.code, 5, "{refused}");
+    let envelope: serde_json::Value = serde_json::from_str(&refused.stdout).unwrap();
+    let token = envelope["error"]["details"]["confirm_token"].as_str().unwrap().to_owned();
+    assert_eq!(home.rote(&["adapter", "set", "things", "base_url", &new.url(), "--yes"]).code, 0);
+    let again = home.rote(&["call", "things", "drop", "-p", "id=1", "--confirm", &token]);
+    assert_eq!(again.code, 5, "{again}");
+    let says = format!("the adapter's base URL was `{}` and is `{}`", old.url(), new.url());
+    assert!(again.stderr.contains(&says), "{again}");
+    assert_eq!((old.received().len(), new.received().len()), (0, 0));
+}
+
+#[test]
+fn a_flow_stops_when_its_adapter_goes_elsewhere_until_it_is_repinned() {
+    let (home, old, new) = things();
+    assert_eq!(home.rote(&["call", "things", "get", "-p", "id=1"]).code, 0);
+    assert_eq!(home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "look"]).code, 0);
+    assert_eq!(home.rote(&["run", "look"]).code, 0);
+    assert_eq!(home.rote(&["adapter", "set", "things", "base_url", &new.url(), "--yes"]).code, 0);
+    let stopped = home.rote(&["run", "look"]);
+    assert_eq!(stopped.code, 7, "{stopped}");
+    for says in [&old.url(), &new.url(), "hint: rote flow repin look"] {
+        assert!(stopped.stderr.contains(says), "{says}: {stopped}");
+    }
+    assert_eq!((old.received().len(), new.received().len()), (2, 0));
+    let repinned = home.rote(&["flow", "repin", "look", "--yes"]);
+    assert!(repinned.stdout.contains(&format!("goes to {}, was made against {}", new.url(), old.url())), "{repinned}");
+    assert_eq!(home.rote(&["run", "look"]).code, 0);
+    assert_eq!((old.received().len(), new.received().len()), (2, 1));
+}
+
+#[test]
+fn an_edited_manifest_is_refused_by_name() {
+    let (home, old, new) = things();
+    let manifest = home.home().join("adapters/things/manifest.json");
+    let text = home.read("adapters/things/manifest.json");
+    write(&manifest, &text.replace(&old.url(), &new.url()));
+    let refused = home.rote(&["call", "things", "get", "-p", "id=1"]);
+    assert_eq!(refused.code, 7, "{refused}");
+    assert!(refused.stderr.contains("manifest.json of adapter `things` was changed outside of rote"), "{refused}");
+    assert!(refused.stderr.contains("hint: rote adapter new things"), "{refused}");
+    assert_eq!(new.received().len(), 0);
+    let made = home.rote(&["adapter", "new", "things", "things.json", "--base-url", &old.url(), "--yes"]);
+    assert_eq!(made.code, 0, "{made}");
+    assert_eq!(home.rote(&["call", "things", "get", "-p", "id=1"]).code, 0);
+}
+
+#[test]
+fn a_policy_file_is_believed_only_when_nobody_else_could_have_written_it() {
+    let (home, old, _) = things();
+    let file = policies(&home);
+    let denied = |says: &str, hint: &str| {
+        let run = home.rote(&["call", "things", "get", "-p", "id=1"]);
+        assert_eq!(run.code, 6, "{run}");
+        assert!(run.stderr.contains(says) && run.stderr.contains(hint), "{run}");
+    };
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+    denied("may be written by others (mode 666)", &format!("hint: chmod 600 {}", file.display()));
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    let elsewhere = home.home().join("elsewhere.json");
+    std::fs::copy(&file, &elsewhere).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    denied("is a symlink", "rm ");
+    assert_eq!(old.received().len(), 0);
+}
+
+#[test]
+fn what_an_edit_of_the_policies_newly_allows_is_said_once_and_journaled() {
+    let (home, old, _) = things();
+    let file = policies(&home);
+    let text = home.read("adapters/things/config/policies.json");
+    write(&file, &text.replace("\"safe_list\": []", "\"safe_list\": [\"drop\"]"));
+    let call = || home.rote(&["call", "things", "drop", "-p", "id=1"]);
+    let note = "note: policies.json of adapter `things` was changed; it newly allows safe_list `drop`";
+    let (first, second) = (call(), call());
+    assert!(first.code == 0 && first.stderr.contains(note), "{first}");
+    assert!(second.code == 0 && !second.stderr.contains("note:"), "{second}");
+    assert_eq!(old.received().len(), 2);
+    let events = home.rote(&["audit", "tail", "-n", "50", "--json"]).stdout;
+    assert_eq!(events.matches("policy.changed").count(), 1, "{events}");
+}
