@@ -23,6 +23,10 @@ mod killed_runs;
 mod nested;
 mod pasted;
 mod policy_plane;
+#[cfg(target_os = "linux")]
+mod printed;
+#[cfg(target_os = "linux")]
+mod private;
 mod query;
 mod reference;
 mod tls;

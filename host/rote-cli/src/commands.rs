@@ -143,6 +143,12 @@ pub enum Command {
 }
 
 impl Command {
+    /// Whether the command may send a request.
+    pub fn sends(&self) -> bool {
+        let installs = matches!(self, Self::Adapter(command) if command.fetches());
+        installs || matches!(self, Self::Call(_) | Self::Batch(_) | Self::Post(_) | Self::Run(_))
+    }
+
     /// Runs the command.
     ///
     /// # Errors

@@ -2,11 +2,12 @@
 
 use std::cell::OnceCell;
 use std::future::Future;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_app::{App, AppConfig, AppError};
-use rote_types::{ErrorKind, Interrupt};
+use rote_types::{ErrorKind, Interrupt, clean};
 use tokio::runtime::Runtime;
 
 use crate::commands::Global;
@@ -126,8 +127,23 @@ impl Context {
         let Some(filter) = asked.or(counted) else { return };
         let subscriber = tracing_subscriber::fmt()
             .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-            .with_writer(std::io::stderr)
-            .with_ansi(self.environment.stderr_terminal);
+            .with_writer(|| CleanLog(std::io::stderr()))
+            .with_ansi(false);
         let _already = subscriber.try_init();
+    }
+}
+
+/// A log whose lines name what others wrote: it is talk, and cleaned like all talk.
+struct CleanLog(std::io::Stderr);
+
+impl Write for CleanLog {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // One event comes in one piece.
+        self.0.write_all(clean(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
     }
 }

@@ -33,8 +33,11 @@ pub enum Input {
     Bytes(Vec<u8>),
 }
 
+/// The variables that choose which authorities TLS trusts; the TLS library reads them.
+pub const TRUST: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+
 /// Every variable that rote itself reads, with its meaning; credentials are read by the names in manifests.
-pub const VARIABLES: [(&str, &str); 7] = [
+pub const VARIABLES: [(&str, &str); 9] = [
     ("ROTE_HOME", "where everything is kept; default ~/.rote"),
     ("ROTE_WORKSPACE", "the workspace, when -w is not given"),
     ("ROTE_OUTPUT_MODE", "`structured` is the same as --json"),
@@ -42,6 +45,8 @@ pub const VARIABLES: [(&str, &str); 7] = [
     ("ROTE_KEY_SOURCE", "`keyring` keeps the vault's key in the system's keyring; default a file"),
     ("ROTE_INSTANCES", "how many sandboxes fit at once, 1 to 10,000; default 128"),
     ("NO_COLOR", "any value turns colour off"),
+    (TRUST[0], "a file of authorities to trust in place of the system's; a note says so"),
+    (TRUST[1], "the same, as a folder"),
 ];
 
 impl Environment {

@@ -81,9 +81,10 @@ fn first_line(text: &str) -> String {
 }
 
 fn app_text(error: &AppError) -> String {
-    let mut text = format!("error: {}\n", error.message);
+    // Further lines are set in, so that no message looks like a hint of ours.
+    let mut text = format!("error: {}\n", error.message.replace('\n', "\n  "));
     for cause in &error.causes {
-        let _infallible = writeln!(text, "  caused by: {cause}");
+        let _infallible = writeln!(text, "  caused by: {}", cause.replace('\n', "\n    "));
     }
     if let Some(hint) = &error.hint {
         let _infallible = writeln!(text, "\nhint: {hint}");

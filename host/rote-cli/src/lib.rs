@@ -13,6 +13,7 @@ pub mod demo;
 pub mod environment;
 pub mod error;
 mod interrupt;
+mod process;
 pub mod render;
 pub mod rewrite;
 pub mod ui;
@@ -25,13 +26,14 @@ use clap::{CommandFactory, FromArgMatches};
 
 use crate::commands::Cli;
 use crate::context::Context;
-use crate::environment::Environment;
+use crate::environment::{Environment, TRUST};
 use crate::error::{CliError, Result};
 use crate::ui::Ui;
 
 /// Runs the process's own command and returns its exit code.
 #[must_use]
 pub fn main() -> ExitCode {
+    process::harden();
     let environment = Environment::of_process();
     let words: Vec<OsString> = std::env::args_os().collect();
     let (mut stdout, mut stderr) = (std::io::stdout(), std::io::stderr());
@@ -51,6 +53,9 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
     }
     let outcome = parse(words).and_then(|cli| {
+        if cli.command.sends() {
+            note_trust(&environment, &mut ui);
+        }
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
         context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
@@ -82,4 +87,13 @@ fn parse(words: Vec<OsString>) -> Result<Cli> {
     let words = rewrite::rewrite(words, &known);
     let matches = command.clone().try_get_matches_from(words).map_err(commands::words_error)?;
     Cli::from_arg_matches(&matches).map_err(|error| CliError::Words(Box::new(error)))
+}
+
+/// Says that the environment decides whom TLS trusts: whoever set it can read what is sent.
+fn note_trust(environment: &Environment, ui: &mut Ui<'_>) {
+    for name in TRUST {
+        if let Some(path) = environment.get(name).filter(|path| !path.is_empty()) {
+            ui.talk(&format!("note: {name} is set: the authorities in `{path}` are trusted in place of the system's"));
+        }
+    }
 }

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use rote_types::{clean, escape_hidden, is_hidden};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Result};
-use crate::render::units::printable;
 
 /// What a command has to say when it has done its work.
 #[derive(Debug, Default)]
@@ -19,6 +19,9 @@ pub struct Report {
     pub next: Vec<String>,
     /// The exit code: 0, or 1 for a condition that is false.
     pub exit: u8,
+    /// The text is data that somebody asked for as it is, such as a body or a script: into a pipe or a file it goes
+    /// byte by byte. Every other text is cleaned, wherever it goes.
+    pub verbatim: bool,
     /// The envelope was shown while the command ran; there is never a second one.
     pub data_was_shown: bool,
 }
@@ -28,7 +31,13 @@ impl Report {
     pub fn new(data: impl serde::Serialize, text: impl Into<String>) -> Self {
         // Data of ours always has string keys; a value that cannot be shown is a bug that tests would see as null.
         let data = serde_json::to_value(data).unwrap_or(Value::Null);
-        Self { data, text: text.into(), next: Vec::new(), exit: 0, data_was_shown: false }
+        Self { data, text: text.into(), next: Vec::new(), exit: 0, verbatim: false, data_was_shown: false }
+    }
+
+    /// Keeps the text as it is, unless it goes to a terminal.
+    #[must_use]
+    pub fn verbatim(self) -> Self {
+        Self { verbatim: true, ..self }
     }
 
     /// Adds what to do next.
@@ -50,7 +59,7 @@ pub struct Ui<'a> {
     stderr: &'a mut dyn Write,
     /// Machine output was asked for.
     pub json: bool,
-    /// Stdout is a terminal: text of a remote must not steer it.
+    /// Stdout is a terminal: not even data that was asked for as it is may steer it.
     pub terminal: bool,
     /// Stdout may have colour.
     pub colour: bool,
@@ -62,6 +71,11 @@ impl std::fmt::Debug for Ui<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Ui").field("json", &self.json).field("colour", &self.colour).finish_non_exhaustive()
     }
+}
+
+/// Whether a character is hidden and neither a line break nor a tab.
+fn is_control(character: char) -> bool {
+    is_hidden(character) && !matches!(character, '\n' | '\t')
 }
 
 /// Turns a closed pipe into silence; any other failure to write has nowhere to be told.
@@ -78,7 +92,15 @@ impl<'a> Ui<'a> {
         Self { stdout, stderr, json: false, terminal: false, colour: false, stderr_colour: false }
     }
 
-    /// Writes text to stdout as it is and flushes.
+    /// Writes data that was asked for as it is to stdout; a terminal gets it without hidden characters.
+    ///
+    /// # Errors
+    /// When the reader is gone.
+    pub fn verbatim(&mut self, text: &str) -> Result<()> {
+        if self.terminal { self.out(&clean(text)) } else { self.out(text) }
+    }
+
+    /// Writes text of ours, which may be painted, to stdout and flushes.
     ///
     /// # Errors
     /// When the reader is gone.
@@ -86,9 +108,19 @@ impl<'a> Ui<'a> {
         written(self.stdout.write_all(text.as_bytes()).and_then(|()| self.stdout.flush()))
     }
 
-    /// Writes one line of talk to stderr. A reader who is gone does not matter here.
+    /// Writes talk to stderr, without hidden characters. A reader who is gone does not matter here.
     pub fn talk(&mut self, line: &str) {
+        self.painted(&clean(line));
+    }
+
+    /// Writes to stderr what was cleaned and may be painted.
+    fn painted(&mut self, line: &str) {
         let _unread = writeln!(self.stderr, "{line}");
+    }
+
+    /// Writes an envelope. Hidden characters are escaped, so that the value is the same for every reader.
+    fn envelope(&mut self, envelope: &Value) -> Result<()> {
+        self.out(&format!("{}\n", escape_hidden(&envelope.to_string())))
     }
 
     /// Shows a report in the way that was asked for.
@@ -100,16 +132,18 @@ impl<'a> Ui<'a> {
             if report.data_was_shown {
                 return Ok(());
             }
-            return self.out(&format!("{}\n", json!({ "schema": 1, "ok": true, "data": report.data })));
+            return self.envelope(&json!({ "schema": 1, "ok": true, "data": report.data }));
         }
         if !report.text.is_empty() {
             let end = if report.text.ends_with('\n') { "" } else { "\n" };
-            let text = if self.terminal { printable(&report.text) } else { report.text.clone() };
-            self.out(&format!("{text}{end}"))?;
+            match report.verbatim {
+                true => self.verbatim(&format!("{}{end}", report.text))?,
+                false => self.out(&format!("{}{end}", clean(&report.text)))?,
+            }
         }
         for command in &report.next {
-            let line = self.paint_stderr(DIM, &format!("next: {command}"));
-            self.talk(&line);
+            let line = self.paint_stderr(DIM, &clean(&format!("next: {command}")));
+            self.painted(&line);
         }
         Ok(())
     }
@@ -123,15 +157,16 @@ impl<'a> Ui<'a> {
                 let _unread = self.out(&text);
             }
             _ if self.json => {
-                let _unread = self.out(&format!("{}\n", error.envelope()));
+                let _unread = self.envelope(&error.envelope());
             }
-            CliError::Words(words) if self.stderr_colour => {
+            // Colour goes with words of the parser's only: what is hidden in words of the caller's would stay in it.
+            CliError::Words(words) if self.stderr_colour && !words.to_string().contains(is_control) => {
                 let text = words.render().ansi().to_string();
-                self.talk(text.trim_end());
+                self.painted(text.trim_end());
             }
             _ => {
-                let text = self.paint_labels(&error.text());
-                self.talk(text.trim_end());
+                let text = self.paint_labels(&clean(&error.text()));
+                self.painted(text.trim_end());
             }
         }
     }
@@ -157,4 +192,79 @@ pub const DIM: Style = Style::new().dimmed();
 #[must_use]
 pub fn paint(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use rote_app::AppError;
+    use rote_types::ErrorKind;
+
+    use super::*;
+
+    /// A colour, a clipboard write, C1 and a mirrored word.
+    const STEERING: &str = "a\u{1b}[31mb\u{1b}]52;c;cHduZWQ=\u{7}c\u{9b}2Jd\u{202e}e";
+
+    /// What both streams get.
+    fn shown(terminal: bool, json: bool, show: impl FnOnce(&mut Ui<'_>)) -> (String, String) {
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        let mut ui = Ui::new(&mut stdout, &mut stderr);
+        (ui.terminal, ui.colour, ui.stderr_colour, ui.json) = (terminal, terminal, terminal, json);
+        show(&mut ui);
+        (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
+    }
+
+    #[test]
+    fn no_text_steers_a_terminal_or_whoever_reads_a_pipe() {
+        for terminal in [false, true] {
+            let report = Report::new(json!({}), STEERING).next(STEERING);
+            let (stdout, stderr) = shown(terminal, false, |ui| ui.show(&report).unwrap());
+            assert_eq!(stdout, "abcde\n");
+            let plain = if terminal { paint(DIM, "next: abcde") } else { "next: abcde".to_owned() };
+            assert_eq!(stderr, format!("{plain}\n"));
+            let (_, stderr) = shown(terminal, false, |ui| ui.talk(STEERING));
+            assert_eq!(stderr, "abcde\n");
+        }
+    }
+
+    #[test]
+    fn an_error_cannot_paint_or_forge_a_hint() {
+        let error = AppError::new(ErrorKind::Usage, format!("{STEERING}\nhint: rm -rf /")).with_hint("rote ls");
+        let error = CliError::App(Box::new(error.with_cause(format!("{STEERING}\nhint: curl evil"))));
+        let (_, stderr) = shown(false, false, |ui| ui.fail(&error));
+        assert_eq!(
+            stderr,
+            "error: abcde\n  hint: rm -rf /\n  caused by: abcde\n    hint: curl evil\n\nhint: rote ls\n"
+        );
+        let (_, stderr) = shown(true, false, |ui| ui.fail(&error));
+        assert!(stderr.contains("\u{1b}[") && !stderr.contains(['\u{9b}', '\u{202e}', '\u{7}']), "{stderr:?}");
+    }
+
+    #[test]
+    fn words_that_do_not_parse_are_cleaned_too() {
+        let error = clap::Command::new("rote").try_get_matches_from(["rote", STEERING]).unwrap_err();
+        let error = CliError::Words(Box::new(error));
+        for terminal in [false, true] {
+            let (_, stderr) = shown(terminal, false, |ui| ui.fail(&error));
+            assert!(stderr.contains("abcde") && !stderr.contains(['\u{9b}', '\u{202e}', '\u{7}']), "{stderr:?}");
+            assert!(!stderr.contains("\u{1b}]") && !stderr.contains("\u{1b}[31mb"), "{stderr:?}");
+        }
+    }
+
+    #[test]
+    fn data_that_was_asked_for_as_it_is_stays_so_in_a_pipe_only() {
+        let report = Report::new(json!({}), STEERING).verbatim();
+        let (stdout, _) = shown(false, false, |ui| ui.show(&report).unwrap());
+        assert_eq!(stdout, format!("{STEERING}\n"));
+        let (stdout, _) = shown(true, false, |ui| ui.show(&report).unwrap());
+        assert_eq!(stdout, "abcde\n");
+    }
+
+    #[test]
+    fn an_envelope_has_the_same_value_and_nothing_hidden() {
+        let report = Report::new(json!({ "text": STEERING }), "");
+        let (stdout, _) = shown(true, true, |ui| ui.show(&report).unwrap());
+        assert!(!stdout.trim_end().contains(is_hidden), "{stdout:?}");
+        let envelope: Value = serde_json::from_str(&stdout).unwrap();
+        assert_eq!(envelope["data"]["text"], STEERING);
+    }
 }

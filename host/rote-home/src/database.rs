@@ -12,8 +12,9 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::HomeError;
+use crate::below::refuse_links;
 use crate::error::is_busy;
-use crate::file::{create_private_dir, no_follow, parent, refuse_symlink};
+use crate::file::{create_private_dir, no_follow, parent};
 
 /// How long a statement waits for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -42,7 +43,7 @@ pub enum Creation {
 /// [`HomeError::NewerDatabase`] when a later rote wrote it, [`HomeError::Symlink`] when `path` is a link,
 /// [`HomeError::Database`] otherwise.
 pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
-    refuse_symlink(path)?;
+    refuse_links(path)?;
     create_private_dir(parent(path))?;
     // SQLite would create it with the umask's mode; its -wal and -shm files take over the mode of this one.
     OpenOptions::new()

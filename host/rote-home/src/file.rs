@@ -7,11 +7,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::fs::OFlags;
+use rustix::fs::{Mode, OFlags};
 
 use crate::HomeError;
+use crate::below::{is_below, refuse_linked_dir, refuse_links};
 use crate::lock::flock_within;
 
 /// Prefix of temporary files; leftovers of killed processes are swept by it.
@@ -25,17 +27,27 @@ const APPEND_TIMEOUT: Duration = Duration::from_secs(10);
 pub enum FileMode {
     /// The owner: 0600.
     Private,
-    /// Everybody who can enter the directory: 0644.
+    /// Everybody who can enter the directory, 0644, less what the caller's umask takes. Below a home it is 0600.
     Shared,
 }
 
 impl FileMode {
-    pub(crate) fn bits(self) -> u32 {
+    fn bits(self, path: &Path) -> u32 {
         match self {
-            Self::Private => 0o600,
-            Self::Shared => 0o644,
+            Self::Shared if !is_below(path) => 0o644 & !CALLERS_UMASK.get().map_or(0, Mode::bits),
+            _ => 0o600,
         }
     }
+}
+
+/// The umask that the process was started with, once [`keep_private`] has replaced it.
+static CALLERS_UMASK: OnceLock<Mode> = OnceLock::new();
+
+/// Sets the umask of this process to 077, so that also files of libraries (indexes, databases) are the owner's alone.
+/// A [`FileMode::Shared`] file still gets the mode that the caller's own umask leaves. To be called at the start.
+pub fn keep_private() {
+    let before = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    let _first = CALLERS_UMASK.set(before);
 }
 
 /// Reads a file of at most `max_bytes`.
@@ -117,18 +129,22 @@ pub fn write_durable(path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), Ho
 
 /// Replaces `path` by what `fill` writes; nothing changes when it fails.
 fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), HomeError> {
-    refuse_symlink(path)?;
+    refuse_links(path)?;
     let dir = parent(path);
     create_private_dir(dir)?;
     let fail = |source: io::Error| HomeError::io("write", path, source);
     let mut temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
-        .permissions(std::fs::Permissions::from_mode(mode.bits()))
+        .permissions(std::fs::Permissions::from_mode(mode.bits(path)))
         .tempfile_in(dir)
         .map_err(fail)?;
     // Held until the rename, so that a sweep can tell a file in use from a leftover.
     rustix::fs::flock(temporary.as_file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)
         .map_err(|source| fail(source.into()))?;
+    if mode == FileMode::Shared {
+        // The umask took more than its caller asked for.
+        temporary.as_file().set_permissions(std::fs::Permissions::from_mode(mode.bits(path))).map_err(fail)?;
+    }
     fill(temporary.as_file_mut()).map_err(fail)?;
     temporary.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
@@ -143,14 +159,14 @@ pub fn append_line(path: &Path, line: &str, mode: FileMode) -> Result<(), HomeEr
     if line.contains('\n') {
         return Err(HomeError::Invalid { what: "a line".to_owned(), reason: "it holds a line break" });
     }
-    refuse_symlink(path)?;
+    refuse_links(path)?;
     create_private_dir(parent(path))?;
     let fail = |source: io::Error| HomeError::io("append to", path, source);
     let mut file = OpenOptions::new()
         .read(true)
         .append(true)
         .create(true)
-        .mode(mode.bits())
+        .mode(mode.bits(path))
         .custom_flags(no_follow())
         .open(path)
         .map_err(fail)?;
@@ -181,8 +197,9 @@ fn last_byte(file: &mut File) -> io::Result<u8> {
 /// Creates a directory and its missing parents with mode 0700; one that is there stays as it is.
 ///
 /// # Errors
-/// [`HomeError::Io`].
+/// [`HomeError::Symlink`] below a home, [`HomeError::Io`].
 pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
+    refuse_linked_dir(path)?;
     if path.is_dir() {
         return Ok(());
     }
@@ -196,8 +213,9 @@ pub fn create_private_dir(path: &Path) -> Result<(), HomeError> {
 /// Removes a file; one that is not there counts as removed.
 ///
 /// # Errors
-/// [`HomeError::Io`].
+/// [`HomeError::Symlink`] when a directory of the home on the way is a link, [`HomeError::Io`].
 pub fn remove_file(path: &Path) -> Result<(), HomeError> {
+    refuse_linked_dir(parent(path))?;
     match std::fs::remove_file(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::io("remove", path, source)),
         _ => Ok(()),
@@ -209,14 +227,6 @@ pub(crate) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(dir) if !dir.as_os_str().is_empty() => dir,
         _ => Path::new("."),
-    }
-}
-
-/// Refuses a path whose last part is a symlink.
-pub(crate) fn refuse_symlink(path: &Path) -> Result<(), HomeError> {
-    match path.symlink_metadata() {
-        Ok(metadata) if metadata.file_type().is_symlink() => Err(HomeError::Symlink { path: path.to_owned() }),
-        _ => Ok(()),
     }
 }
 

@@ -1,9 +1,10 @@
 //! The only crate that knows paths below the home: layout, atomic writes, modes, locks, SQLite, the journal.
 //!
 //! Invariants: a reader sees the old content of a file or the new one, never a part; every file that the home
-//! holds is written through this crate; a write never follows a symlink; what a person alone may read is 0600
+//! holds is written through this crate; a write never follows a symlink, at the end of its path or in the home's part of it; what a person alone may read is 0600
 //! below a root of 0700. It knows nothing of what the files mean, except for the journal's own rows.
 
+mod below;
 mod database;
 mod error;
 mod file;
@@ -16,7 +17,8 @@ mod staged;
 pub use database::{Creation, open_database};
 pub use error::{HomeError, storage_hint};
 pub use file::{
-    FileMode, append_line, create_private_dir, read_capped, read_trusted, remove_file, write_atomic, write_durable,
+    FileMode, append_line, create_private_dir, keep_private, read_capped, read_trusted, remove_file, write_atomic,
+    write_durable,
 };
 pub use journal::{
     Durability, Event, Journal, NewEvent, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal, VerifyReport,

@@ -9,7 +9,8 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::HomeError;
-use crate::file::{create_private_dir, no_follow, parent, refuse_symlink};
+use crate::below::refuse_links;
+use crate::file::{create_private_dir, no_follow, parent};
 
 /// Longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_millis(20);
@@ -25,7 +26,7 @@ pub struct LockGuard {
 /// # Errors
 /// [`HomeError::Busy`] when somebody else kept it (a retry helps), [`HomeError::Io`] when the file cannot be opened.
 pub fn lock(path: &Path, timeout: Duration) -> Result<LockGuard, HomeError> {
-    refuse_symlink(path)?;
+    refuse_links(path)?;
     create_private_dir(parent(path))?;
     let file = OpenOptions::new()
         .read(true)

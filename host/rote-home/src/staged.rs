@@ -13,7 +13,8 @@ use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 use rustix::io::Errno;
 
 use crate::HomeError;
-use crate::file::{TEMPORARY_PREFIX, create_private_dir, parent, refuse_symlink, sync_dir};
+use crate::below::{refuse_linked_dir, refuse_links};
+use crate::file::{TEMPORARY_PREFIX, create_private_dir, parent, sync_dir};
 
 const STAGING_PREFIX: &str = ".staging-";
 
@@ -40,7 +41,7 @@ impl Staged {
     /// # Errors
     /// [`HomeError::Symlink`] when `destination` is a link, [`HomeError::Io`] when nothing can be created beside it.
     pub fn new(destination: &Path) -> Result<Self, HomeError> {
-        refuse_symlink(destination)?;
+        refuse_links(destination)?;
         let dir = parent(destination);
         create_private_dir(dir)?;
         for _ in 0..NAME_ATTEMPTS {
@@ -88,7 +89,7 @@ impl Staged {
 
     /// Swaps old and new in one step; the old one is then at the staging path and goes with the drop.
     fn exchange(&self) -> Result<(), HomeError> {
-        refuse_symlink(&self.destination)?;
+        refuse_links(&self.destination)?;
         rename(&self.path, &self.destination, RenameFlags::EXCHANGE).map_err(|source| self.failure(source))
     }
 
@@ -145,9 +146,10 @@ fn sync_tree(dir: &Path, depth: u32) -> Result<(), HomeError> {
 /// Removes a directory and all below it; one that is not there counts as removed.
 ///
 /// # Errors
-/// [`HomeError::Io`].
+/// [`HomeError::Symlink`] when a directory of the home on the way is a link, [`HomeError::Io`].
 #[expect(clippy::disallowed_methods, reason = "the one place that removes trees")]
 pub fn remove_dir(path: &Path) -> Result<(), HomeError> {
+    refuse_linked_dir(parent(path))?;
     match std::fs::remove_dir_all(path) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => Err(HomeError::io("remove", path, source)),
         _ => Ok(()),
@@ -178,6 +180,7 @@ pub fn discard_dir(path: &Path) -> Result<(), HomeError> {
 /// # Errors
 /// [`HomeError::Io`] when `dir` cannot be listed or a leftover cannot be removed.
 pub fn sweep_staging(dir: &Path) -> Result<usize, HomeError> {
+    refuse_linked_dir(dir)?;
     let fail = |source| HomeError::io("list", dir, source);
     let mut swept = 0;
     for entry in dir.read_dir().map_err(fail)? {

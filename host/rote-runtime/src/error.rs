@@ -139,6 +139,9 @@ impl Classify for LoadError {
             | Self::MissingExport { world, .. }
             | Self::WrongType { world, .. } => *world,
             Self::Digest { .. } => return Some("rote adapter list".to_owned()),
+            Self::TooLarge { .. } | Self::TooComplex { .. } | Self::CompileTime { .. } => {
+                return Some("build it with optimization (cargo build --release), or with less in it".to_owned());
+            }
             _ => return None,
         };
         Some(match world {

@@ -1,11 +1,12 @@
 //! Bounds on what is handed to the compiler, counted before it runs.
 //!
 //! Compiling cannot be interrupted in process, and its cost grows with the number and the size of functions:
-//! so both are bounded here, and [`crate::Sandbox`] bounds the waiting. What is not bounded: the memory of
-//! code generation for one function of the permitted size, and the processor time that an abandoned
-//! compilation still takes. A deployment that compiles hostile components does so in a process of its own.
+//! so both are bounded here, and [`crate::Sandbox`] bounds the waiting. Register allocation costs most, in time and
+//! memory, and grows with the locals that are alive over the code of a function: so their product is bounded, for
+//! one function and for all. What is not bounded: the processor time that an abandoned compilation still takes. A
+//! deployment that compiles hostile components does so in a process of its own.
 
-use wasmparser::{Parser, Payload};
+use wasmparser::{FunctionBody, Parser, Payload};
 
 use crate::LoadError;
 use crate::limiter::{INSTANCES, MEMORIES, TABLES};
@@ -17,12 +18,18 @@ pub(crate) const COMPONENT_BYTES: usize = 64 << 20;
 const FUNCTION_BYTES: u64 = 1 << 20;
 /// Most bytes of code in all.
 const CODE_BYTES: u64 = 32 << 20;
+/// Most of (locals × bytes) of one function: 200 times what the largest function of our own guests has, and twice what
+/// an unoptimised build makes of 2,000 locals in 60 KB.
+const FUNCTION_WEIGHT: u64 = 256 << 20;
+/// Most of (locals × bytes) over all functions: 50 times what the query guest has.
+const CODE_WEIGHT: u64 = 1 << 30;
 
 /// Counts of everything that has a bound.
 #[derive(Default)]
 struct Counts {
     functions: u64,
     code_bytes: u64,
+    weight: u64,
     types: u64,
     modules: u64,
     instances: u64,
@@ -57,6 +64,9 @@ impl Counts {
                 let range = body.range();
                 let bytes = range.end - range.start;
                 at_most("bytes in one function", bytes, FUNCTION_BYTES)?;
+                let weight = locals(body)?.saturating_mul(bytes);
+                at_most("locals times bytes of one function", weight, FUNCTION_WEIGHT)?;
+                self.weight = self.weight.saturating_add(weight);
                 self.functions += 1;
                 self.code_bytes += bytes;
             }
@@ -84,6 +94,7 @@ impl Counts {
     fn check(&self) -> Result<(), LoadError> {
         at_most("functions", self.functions, 50_000)?;
         at_most("bytes of code", self.code_bytes, CODE_BYTES)?;
+        at_most("locals times bytes of all functions", self.weight, CODE_WEIGHT)?;
         at_most("types", self.types, 20_000)?;
         at_most("modules", self.modules, 64)?;
         // Synthetic instances (bags of exports) count too; only real ones cost memory at run time.
@@ -93,6 +104,13 @@ impl Counts {
         at_most("element segments", self.table_entries, 20_000)?;
         at_most("declarations", self.declarations, 400_000)
     }
+}
+
+/// How many locals a function declares.
+fn locals(body: &FunctionBody<'_>) -> Result<u64, LoadError> {
+    let groups = body.get_locals_reader().map_err(malformed)?;
+    let counts = groups.into_iter().map(|group| group.map(|(count, _)| u64::from(count)).map_err(malformed));
+    counts.sum()
 }
 
 fn at_most(what: &'static str, count: u64, max: u64) -> Result<(), LoadError> {

@@ -96,9 +96,24 @@ impl QueryEngine for SandboxedJq {
         if input.len() > limits.memory_bytes {
             return Err(limit(program, format!("memory limit of {} bytes reached", limits.memory_bytes)));
         }
+        if let Some(word) = module_word(program) {
+            let message = format!("`{word}` is not offered: a program is one text and reads its input only");
+            return Err(QueryError::Syntax { program: clean_line(program, SHOWN), message });
+        }
         let values = self.evaluate(program, input, limits)?;
         Ok(QueryOutput { values })
     }
+}
+
+/// The directive that would load a module. jq has them at the head of a program only, after comments and before any
+/// definition.
+fn module_word(program: &str) -> Option<&'static str> {
+    let mut rest = program.trim_start();
+    while rest.starts_with('#') {
+        rest = rest.split_once('\n').map_or("", |(_, rest)| rest).trim_start();
+    }
+    let word = rest.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | ':'))).next()?;
+    ["import", "include", "module"].into_iter().find(|directive| *directive == word)
 }
 
 fn limit(program: &str, limit: String) -> QueryError {

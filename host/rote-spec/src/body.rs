@@ -1,8 +1,9 @@
 //! Request bodies: which media type is sent, which arguments it is made of, and how its bytes are made.
 //!
 //! A body is flattened into arguments only where that is unambiguous: an object with known properties, no
-//! variants, no open extras and no clash with a parameter. Else one argument holds all of it. Invariant: an
-//! operation that takes a body in the source takes one here, whatever could not be read of it.
+//! variants, no open extras, no clash with a parameter and no field name that is unseen or looks like an option.
+//! Else one argument holds all of it. Invariant: an operation that takes a body in the source takes one here,
+//! whatever could not be read of it.
 
 use rote_request::{Body, BodyArguments, BodyField, MediaKind, REQUEST_BODY_ARGUMENT};
 use serde_json::{Map, Value, json};
@@ -10,6 +11,7 @@ use serde_json::{Map, Value, json};
 use crate::documents::Node;
 use crate::form;
 use crate::media::{self, Class};
+use crate::names::is_plain_argument;
 use crate::notices::Notes;
 use crate::parameters::{Declarations, Declared};
 use crate::reader::Reader;
@@ -230,7 +232,8 @@ fn fields(schema: &Map<String, Value>, taken: &Map<String, Value>) -> Option<Vec
         Some(_) => true,
     };
     let clashes = properties.keys().any(|name| taken.contains_key(name) || name == REQUEST_BODY_ARGUMENT);
-    (is_object && !has_variants && !is_open && !clashes).then(|| properties.keys().cloned().collect())
+    let odd = properties.keys().any(|name| !is_plain_argument(name));
+    (is_object && !has_variants && !is_open && !clashes && !odd).then(|| properties.keys().cloned().collect())
 }
 
 fn flatten(plan: &BodyPlan<'_>, mut schema: Map<String, Value>, arguments: &mut Arguments) {

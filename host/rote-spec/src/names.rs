@@ -1,12 +1,13 @@
 //! Tool names: the operation id where it can be one, else a stable rule over method, path and tag.
 //!
-//! Invariants: at most 64 of `A-Z a-z 0-9 . _ / -`; no two alike; a name depends on its own operation only,
+//! Invariants: at most 64 of `A-Z a-z 0-9 . _ / -`; none looks like an option or like a path that leads anywhere; no
+//! two alike; a name depends on its own operation only,
 //! and where several claim the same one the winner is chosen by path and method, never by position, and the
 //! others carry a digest of their method and path. So the order of a document and its growth rename nothing.
 
 use std::collections::HashMap;
 
-use rote_types::sha256;
+use rote_types::{clean_line, is_hidden, sha256};
 
 use crate::prose::slug;
 
@@ -72,13 +73,51 @@ pub(crate) fn assign(claims: &[Claim]) -> Vec<String> {
     names
 }
 
+/// Whether an operation id is a word that no shell, parser or file system takes for something else: it begins with a
+/// letter, a digit or `_`, and has neither empty segments nor `.` and `..`.
+fn is_plain(id: &str) -> bool {
+    id.len() <= MOST_CHARS
+        && id.chars().all(allowed)
+        && id.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && id.split('/').all(is_thing)
+}
+
+fn is_thing(segment: &str) -> bool {
+    !matches!(segment, "" | "." | "..")
+}
+
+/// Most characters of an argument's name.
+const MOST_ARGUMENT_CHARS: usize = 128;
+
+/// Whether a parameter or a body field may have its own name as an argument: one that is seen as it is, and that no
+/// command takes for an option.
+pub(crate) fn is_plain_argument(name: &str) -> bool {
+    let length = name.chars().count();
+    (1..=MOST_ARGUMENT_CHARS).contains(&length) && !name.starts_with('-') && !name.contains(is_hidden)
+}
+
+/// The argument of a parameter: its own name, or one made from it. What is sent keeps the parameter's own name.
+pub(crate) fn argument(name: &str) -> String {
+    if is_plain_argument(name) {
+        return name.to_owned();
+    }
+    let shown = clean_line(name, usize::MAX);
+    let shown: String = shown.trim_start_matches(['-', ' ']).chars().take(MOST_CHARS).collect();
+    let digest = sha256(name.as_bytes()).hex();
+    match shown.is_empty() {
+        true => format!("parameter-{}", &digest[..SUFFIX_DIGITS]),
+        false => format!("{shown}-{}", &digest[..SUFFIX_DIGITS]),
+    }
+}
+
 fn allowed(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '/' | '-')
 }
 
-/// An operation id made to fit: foreign characters become `_`, and what is too long ends in a digest.
+/// An operation id made to fit: foreign characters become `_`, what looks like an option or a path loses its head,
+/// and what is too long ends in a digest.
 fn sanitised(id: &str) -> String {
-    if id.len() <= MOST_CHARS && id.chars().all(allowed) {
+    if is_plain(id) {
         return id.to_owned();
     }
     let mut name = String::new();
@@ -89,7 +128,9 @@ fn sanitised(id: &str) -> String {
             name.push('_');
         }
     }
-    let name = name.trim_end_matches('_');
+    let segments = name.split('/').map(|segment| segment.trim_end_matches('_')).filter(|segment| is_thing(segment));
+    let name = segments.collect::<Vec<_>>().join("/");
+    let name = name.trim_start_matches(['-', '.', '/']);
     if name.is_empty() { suffixed("operation", id) } else { fitted(name, id) }
 }
 
@@ -155,6 +196,8 @@ pub(crate) fn toolset(tag: Option<&str>, path: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn claim(id: Option<&str>, method: &str, path: &str) -> Claim {
@@ -176,6 +219,50 @@ mod tests {
         assert!(long.len() == 64 && long.starts_with("aaa") && long.as_bytes()[55] == b'-', "{long}");
         assert_ne!(natural(&format!("{}b", "a".repeat(70))), long);
         assert!(natural("äöü").starts_with("operation-"));
+    }
+
+    #[test]
+    fn no_name_looks_like_an_option_or_a_path() {
+        let natural = |id: &str| claim(Some(id), "GET", "/").natural();
+        assert_eq!(natural("--help"), "help");
+        assert_eq!(natural("-w"), "w");
+        assert!(natural("-").starts_with("operation-"));
+        assert!(natural("..").starts_with("operation-"));
+        assert_eq!(natural("../../../tmp/pwn"), "tmp/pwn");
+        assert_eq!(natural("/etc//passwd/"), "etc/passwd");
+        assert_eq!(natural("a/./b/../c"), "a/b/c");
+        assert_eq!(natural("a\u{1b}[2Jb\u{202e}c"), "a_2Jb_c");
+        assert_eq!(natural(".hidden"), "hidden");
+        assert!(natural(&format!("--{}", "x".repeat(300))).len() <= MOST_CHARS);
+        assert_eq!(natural("_entities"), "_entities");
+    }
+
+    #[test]
+    fn arguments_are_seen_as_they_are() {
+        for plain in ["filter[name]", "X-Request-Id", "größe", "$select", "a b"] {
+            assert_eq!(argument(plain), plain);
+        }
+        for odd in ["", "-", "--confirm", "a\u{202e}b", "\u{1b}]0;x\u{7}", "a\nb", &"x".repeat(300)] {
+            let made = argument(odd);
+            assert!(is_plain_argument(&made), "{odd:?} became {made:?}");
+            assert_eq!(argument(odd), made);
+        }
+        assert_ne!(argument("--x"), argument("-x"));
+    }
+
+    proptest! {
+        #[test]
+        fn every_name_is_plain(id in any::<String>(), method in "GET|PUT", path in any::<String>()) {
+            let one = claim(Some(&id), &method, &path);
+            prop_assert!(is_plain(&one.natural()), "{}", one.natural());
+            prop_assert!(is_plain_argument(&argument(&id)));
+        }
+
+        #[test]
+        fn names_of_paths_are_plain(path in "[-./{}a-z?#~ ]{0,80}") {
+            prop_assert!(is_plain(&claim(None, "GET", &path).natural()));
+            prop_assert!(is_plain(&claim(Some(&path), "GET", &path).natural()));
+        }
     }
 
     #[test]

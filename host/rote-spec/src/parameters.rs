@@ -9,6 +9,7 @@ use rote_request::{Encoding, Location, Parameter, Style};
 use serde_json::Value;
 
 use crate::documents::Node;
+use crate::names;
 use crate::notices::Notes;
 use crate::reader::Reader;
 use crate::template::Template;
@@ -257,8 +258,8 @@ fn name_arguments(planned: &mut [Planned<'_>]) {
         (Location::Cookie, "cookie"),
     ] {
         for one in planned.iter_mut().filter(|one| one.parameter.location == location) {
-            let mut argument = one.parameter.argument.clone();
-            if argument.is_empty() || argument == rote_request::REQUEST_BODY_ARGUMENT || taken.contains(&argument) {
+            let mut argument = names::argument(&one.parameter.argument);
+            if argument == rote_request::REQUEST_BODY_ARGUMENT || taken.contains(&argument) {
                 argument = format!("{argument}_{word}");
             }
             while taken.contains(&argument) {

@@ -25,6 +25,11 @@ pub enum Adapter {
 }
 
 impl Adapter {
+    /// Whether the command may fetch a description.
+    pub(super) fn fetches(&self) -> bool {
+        matches!(self, Self::New(_))
+    }
+
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::New(command) => command.run(context),

@@ -34,7 +34,7 @@ impl Bind {
         let app = context.app()?;
         let code = app.bind(&self.adapter, self.lang.into(), &self.tools)?;
         let Some(out) = self.out else {
-            return Ok(Report::new(json!({ "adapter": self.adapter, "code": code }), code));
+            return Ok(Report::new(json!({ "adapter": self.adapter, "code": code }), code).verbatim());
         };
         app.write_source(&out, &code)?;
         let data = json!({ "adapter": self.adapter, "path": out, "bytes": code.len() });

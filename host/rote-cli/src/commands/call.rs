@@ -127,14 +127,15 @@ impl Options {
             }
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());
-                let mut text = response::block(&done.view);
-                if self.body {
-                    text = super::query::body_text(&app.body(done.view.response.id)?);
-                }
+                let mut text = match self.body {
+                    true => super::query::body_text(&app.body(done.view.response.id)?),
+                    false => response::block(&done.view),
+                };
                 if let Some(variable) = &done.saved {
                     text.push_str(&format!("\nsaved as ${}", variable.name));
                 }
-                Ok(Report::new(&done, text))
+                let report = Report::new(&done, text);
+                Ok(if self.body { report.verbatim() } else { report })
             }
         }
     }

@@ -20,6 +20,6 @@ impl Completion {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "rote", &mut script);
         let script = String::from_utf8_lossy(&script).into_owned();
-        Ok(Report::new(json!({ "shell": self.shell.to_string(), "script": script }), script))
+        Ok(Report::new(json!({ "shell": self.shell.to_string(), "script": script }), script).verbatim())
     }
 }

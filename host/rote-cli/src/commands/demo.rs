@@ -32,7 +32,7 @@ impl Demo {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self.only {
             None => tour(ui),
-            Some(Only::Spec) => Ok(Report::new(json!({ "document": DOCUMENT }), DOCUMENT)),
+            Some(Only::Spec) => Ok(Report::new(json!({ "document": DOCUMENT }), DOCUMENT).verbatim()),
             Some(Only::Serve { port }) => serve(context, ui, port),
         }
     }

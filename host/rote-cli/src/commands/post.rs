@@ -7,6 +7,7 @@
 
 use clap::Args;
 use rote_app::BatchPlan;
+use rote_types::escape_hidden;
 use serde_json::{Map, Value, json};
 
 use crate::commands::batch::{MAX_PARALLEL, run_batch};
@@ -133,7 +134,7 @@ fn reply(request: &Value, outcome: Result<Report, Failure>) -> Report {
             (error.exit_code(), json!({ "jsonrpc": "2.0", "id": request, "error": problem }))
         }
     };
-    Report { exit, ..Report::new(&message, message.to_string()) }
+    Report { exit, ..Report::new(&message, escape_hidden(&message.to_string())).verbatim() }
 }
 
 /// Takes the tool's name and its arguments out of a `tools/call` request.

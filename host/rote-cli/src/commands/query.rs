@@ -78,7 +78,7 @@ impl Query {
                     Some(name) => format!("saved as ${name}"),
                     None => response::values_text(&result.values, self.raw),
                 };
-                Ok(Report::new(data, text))
+                Ok(Report::new(data, text).verbatim())
             }
             (None, None, _) => Err(usage("no response was named", "rote @1 '.'")),
         }
@@ -88,7 +88,7 @@ impl Query {
 fn body(context: &Context, id: ResponseId) -> Result<Report> {
     let body = context.app()?.body(id)?;
     let text = body_text(&body);
-    Ok(Report::new(&body, text))
+    Ok(Report::new(&body, text).verbatim())
 }
 
 /// Returns a whole body; for bytes, where they are.

@@ -181,7 +181,7 @@ impl Run {
                     Form::Json => done.result.to_string(),
                     Form::Human => result(),
                 };
-                Ok(Report::new(&done, text))
+                Ok(Report::new(&done, text).verbatim())
             }
         }
     }

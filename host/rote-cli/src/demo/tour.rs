@@ -180,7 +180,7 @@ impl Stage<'_, '_> {
         found
     }
 
-    fn finish(self) -> Result<Report> {
+    fn finish(mut self) -> Result<Report> {
         let total = self.claims.len();
         let held = self.claims.iter().filter(|claim| claim.holds).count();
         let claims: Vec<Value> =
@@ -188,7 +188,8 @@ impl Stage<'_, '_> {
         let data = json!({ "claims": claims, "held": held, "total": total });
         let style = if held == total { GOOD.bold() } else { BAD };
         let verdict = self.painted(style, &format!("{held} of {total} claims hold"));
-        let report = Report { exit: u8::from(held != total), ..Report::new(data, format!("\n{verdict}")) };
+        self.say(&format!("\n{verdict}"))?;
+        let report = Report { exit: u8::from(held != total), ..Report::new(data, "") };
         Ok(report.next("rote demo serve --port 8741, and the walkthrough in README.md"))
     }
 }

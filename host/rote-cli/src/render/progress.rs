@@ -20,6 +20,8 @@ use tree::Tree;
 
 /// Most steps that are watched at once; further ones run unshown.
 const MAX_OPEN: usize = 1_000;
+/// Most characters of one line.
+const MAX_TEXT: usize = 300;
 /// Most characters of what is said of a failure.
 const MAX_ERROR: usize = 100;
 
@@ -108,14 +110,14 @@ impl Progress {
 }
 
 impl Watched {
-    fn start(&mut self, key: &str, text: String, parent: Option<String>) {
+    fn start(&mut self, key: &str, text: &str, parent: Option<String>) {
         if self.open.len() >= MAX_OPEN || self.open.contains_key(key) {
             return;
         }
         if let Some(parent) = parent.as_ref().and_then(|parent| self.open.get_mut(parent)) {
             parent.calls += 1;
         }
-        let step = Open { text, parent, since: Instant::now(), calls: 0 };
+        let step = Open { text: clip(text, MAX_TEXT), parent, since: Instant::now(), calls: 0 };
         self.show.start(key, &step);
         self.open.insert(key.to_owned(), step);
     }
@@ -123,7 +125,7 @@ impl Watched {
     fn end(&mut self, key: &str, end: End, text: &str) {
         self.running.retain(|running| running != key);
         if let Some(step) = self.open.remove(key) {
-            self.show.end(key, &step, end, text);
+            self.show.end(key, &step, end, &clip(text, MAX_TEXT));
         }
     }
 
@@ -139,7 +141,7 @@ impl Observer for Progress {
         let Some(mut watched) = self.watched() else { return };
         let tool = format!("{}/{}", call.adapter, call.tool);
         let parent = watched.parent(&tool);
-        watched.start(&response.to_string(), format!("{response}  {tool}"), parent);
+        watched.start(&response.to_string(), &format!("{response}  {tool}"), parent);
     }
 
     fn call_ended(&self, response: ResponseId, call: &ToolCall, outcome: Result<&ResponseRef, &RunError>) {
@@ -159,11 +161,11 @@ impl Observer for Progress {
             StepState::Done => watched.end(label, End::Done, label),
             StepState::Failed => watched.end(label, End::Failed, label),
             StepState::Skipped => {
-                watched.start(label, label.to_owned(), None);
+                watched.start(label, label, None);
                 watched.end(label, End::Skipped, label);
             }
             _ => {
-                watched.start(label, label.to_owned(), None);
+                watched.start(label, label, None);
                 watched.running.push(label.to_owned());
             }
         }

@@ -2,6 +2,8 @@
 
 use comfy_table::{ContentArrangement, Table, TableStyle};
 
+use rote_types::clean_line;
+
 use crate::render::units::clip;
 
 /// Widest cell, in characters.
@@ -31,7 +33,10 @@ pub fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 pub fn facts(rows: &[(&str, String)]) -> String {
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
     let shown = rows.iter().filter(|(_, value)| !value.is_empty());
-    shown.map(|(name, value)| format!("  {name:width$}  {value}")).collect::<Vec<_>>().join("\n")
+    shown
+        .map(|(name, value)| format!("  {name:width$}  {}", clean_line(value, usize::MAX)))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
-//! Numbers as a person reads them.
+//! Numbers and text as a person reads them.
+
+use rote_types::clean_line;
 
 /// Returns a size with at most three significant digits: `812 B`, `12.4 KB`, `3.1 MB` (powers of 1000).
 #[must_use]
@@ -59,23 +61,16 @@ pub fn second(at: impl std::fmt::Display) -> String {
     text.split_once('.').map_or_else(|| text.clone(), |(whole, _)| format!("{whole}Z"))
 }
 
-/// Cuts text to `most` characters, with an ellipsis in place of the rest, and makes it one line without
-/// control characters, so that a remote cannot write to the terminal.
+/// Returns text as one printable line of at most `most` characters, with an ellipsis in place of the rest.
 #[must_use]
 pub fn clip(text: &str, most: usize) -> String {
-    let line = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let mut clipped: String = line.clone().take(most).collect();
-    if line.count() > most {
-        clipped.pop();
-        clipped.push('…');
+    let mut line = clean_line(text, usize::MAX);
+    if let Some((end, _)) = line.char_indices().nth(most) {
+        line.truncate(end);
+        line.pop();
+        line.push('…');
     }
-    clipped
-}
-
-/// Removes control characters other than line breaks and tabs: text of a remote that goes to a terminal.
-#[must_use]
-pub fn printable(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    line
 }
 
 #[cfg(test)]
@@ -103,8 +98,7 @@ mod tests {
 
     #[test]
     fn foreign_text_cannot_reach_the_terminal() {
-        assert_eq!(clip("a\u{1b}[2Jb\nc", 20), "a [2Jb c");
+        assert_eq!(clip("a\u{1b}[2Jb\nc\u{202e}", 20), "ab c");
         assert_eq!(clip("abcdef", 4), "abc…");
-        assert_eq!(printable("a\u{1b}[31m\tb\n"), "a[31m\tb\n");
     }
 }

@@ -103,6 +103,29 @@ fn a_program_sees_no_environment_no_further_input_and_no_time() {
 }
 
 #[test]
+fn a_program_that_asks_for_a_module_is_refused_before_it_runs() {
+    let engine = engine();
+    for program in [
+        "import \"/x\" as $x; $x",
+        "import \"a\" as a; a::f",
+        "include \"a\"; .",
+        " # a comment\n#another\n\timport\"/x\" as $x; $x",
+        "module {}; import \"/x\" as $x; $x",
+    ] {
+        let result = engine.run(program, b"{}", &limits());
+        assert!(
+            matches!(&result, Err(QueryError::Syntax { message, .. }) if message.contains("not offered")),
+            "{result:?}"
+        );
+    }
+    for program in
+        [".import", "{import: 1, include: 2} | .import", "\"import \\\"x\\\" as $x;\"", "# import \"x\" as $x;\n1"]
+    {
+        assert!(engine.run(program, b"{\"import\": 1}", &limits()).is_ok(), "{program}");
+    }
+}
+
+#[test]
 fn deep_input_does_not_crash_the_host() {
     let engine = engine();
     let input = format!("{}{}", "[".repeat(200_000), "]".repeat(200_000));

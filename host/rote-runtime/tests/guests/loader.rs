@@ -176,6 +176,23 @@ fn too_many_of_anything_is_refused_before_it_is_compiled() {
 }
 
 #[test]
+fn functions_that_cost_too_much_to_compile_are_refused_unseen() {
+    // Under the bound on the bytes of a function, with more locals than a register allocator ends with.
+    let updates = "(local.set 10 (i64.add (local.get 12) (local.get 399)))".repeat(100_000);
+    let locals = "i64 ".repeat(400);
+    let body = format!("(local {locals}) {updates}");
+    let large = component(
+        "rote:query/query",
+        &format!(
+            r#"(module {PRELUDE} (func (export "run") (param i32 i32 i32 i32 i64) (result i32) {body} unreachable))"#
+        ),
+    );
+    let started = std::time::Instant::now();
+    refused(World::Query, &large, ErrorKind::Limit, "locals times bytes of one function");
+    assert!(started.elapsed() < std::time::Duration::from_secs(10), "it was not refused unseen");
+}
+
+#[test]
 fn nested_components_are_bounded_in_depth() {
     let mut text = "(component".to_owned();
     text.push_str(&" (component".repeat(60));

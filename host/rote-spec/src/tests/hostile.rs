@@ -27,6 +27,17 @@ fn a_document_of_100_mb_is_refused_by_its_size() {
 }
 
 #[test]
+fn a_flood_of_small_values_is_refused_before_it_is_built() {
+    let most = SpecLimits::default().nodes;
+    let json = format!("[{}0]", "{},".repeat(most));
+    let yaml = "- a: b\n".repeat(most / 2);
+    for text in [json, yaml] {
+        let error = outcome(text.as_bytes()).unwrap_err();
+        assert!(matches!(error, SpecError::Limit { .. }), "{error}");
+    }
+}
+
+#[test]
 fn schemas_that_contain_themselves_in_every_way_end() {
     for schema in [
         json!({"$ref": "#/components/schemas/S"}),

@@ -107,7 +107,7 @@ impl Dev {
         loop {
             let before = newest(&watched, 0);
             match self.build_and_run(context) {
-                Ok(text) => ui.out(&format!("{text}\n"))?,
+                Ok(text) => ui.verbatim(&format!("{text}\n"))?,
                 Err(error) if self.once => return Err(error),
                 Err(error) => ui.fail(&error),
             }

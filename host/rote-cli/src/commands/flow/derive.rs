@@ -104,7 +104,7 @@ impl Decompile {
         let app = context.app()?;
         let text = app.decompile(&self.flow)?;
         match self.output {
-            None => Ok(Report::new(json!({ "flow": self.flow, "text": text }), text)),
+            None => Ok(Report::new(json!({ "flow": self.flow, "text": text }), text).verbatim()),
             Some(path) => {
                 app.write_source(&path, &text)?;
                 Ok(Report::new(json!({ "flow": self.flow, "path": path }), format!("wrote {}", path.display())))

@@ -39,7 +39,7 @@ impl Get {
         let mut data = json!({ "name": self.name, "source": source, "characters": characters });
         if self.reveal {
             data["value"] = json!(value.expose_secret());
-            return Ok(Report::new(data, value.expose_secret()));
+            return Ok(Report::new(data, value.expose_secret()).verbatim());
         }
         let text = format!("{} is in the {}: {characters} characters; --reveal shows them", self.name, source.as_str());
         Ok(Report::new(data, text))

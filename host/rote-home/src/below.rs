@@ -1,0 +1,98 @@
+//! Below a home nothing is written through a symlink, whatever directory it stands in.
+//!
+//! Every function of this crate that creates, writes, locks or removes asks [`refuse_links`] or [`refuse_linked_dir`] first, and the lints of
+//! `clippy.toml` keep other crates from doing it themselves, so that no directory can be forgotten. Which paths are
+//! below a home is known from the homes that this process has opened. A path of the caller's own, such as that of an
+//! export, may lead through links.
+//!
+//! The check looks at names and is not one step with what follows it: a program of the same user that swaps a
+//! directory in between can still redirect a write. It could write there itself.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock};
+
+use crate::HomeError;
+
+/// The homes of this process, as absolute paths.
+static ROOTS: RwLock<BTreeSet<PathBuf>> = RwLock::new(BTreeSet::new());
+
+/// Makes everything below `root` subject to the checks.
+pub(crate) fn guard(root: &Path) {
+    ROOTS.write().unwrap_or_else(PoisonError::into_inner).insert(root.to_owned());
+}
+
+/// Whether a path is below a home of this process.
+pub(crate) fn is_below(path: &Path) -> bool {
+    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
+    path.ancestors().any(|part| roots.contains(part))
+}
+
+/// Refuses a file or directory of its own name that is a symlink, and below a home also one that stands behind a
+/// symlink.
+pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {
+    if path.is_symlink() {
+        return Err(HomeError::Symlink { path: path.to_owned() });
+    }
+    refuse_linked_dir(path)
+}
+
+/// Refuses a directory below a home when it, or one that it stands in, is a symlink.
+pub(crate) fn refuse_linked_dir(dir: &Path) -> Result<(), HomeError> {
+    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
+    let Some(root) = dir.ancestors().find(|part| roots.contains(*part)) else { return Ok(()) };
+    match dir.ancestors().take_while(|part| *part != root).find(|part| part.is_symlink()) {
+        Some(link) => Err(HomeError::Symlink { path: link.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+    use crate::{
+        Creation, FileMode, Home, Staged, append_line, create_private_dir, discard_dir, lock, open_database,
+        remove_dir, remove_file, sweep_staging, write_atomic, write_durable,
+    };
+
+    #[test]
+    fn no_function_writes_or_removes_through_a_link_below_a_home() {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::open(folder.path().join("home")).unwrap();
+        let kept = outside.path().join("kept/file");
+        write_atomic(&kept, b"x", FileMode::Private).unwrap();
+        symlink(outside.path(), home.root().join("lib")).unwrap();
+        let below = home.root().join("lib/deep");
+        let refused: [(&str, Result<(), HomeError>); 11] = [
+            ("directory", create_private_dir(&below)),
+            ("write", write_atomic(&below.join("x"), b"", FileMode::Private)),
+            ("durable", write_durable(&below.join("x"), b"", FileMode::Private)),
+            ("append", append_line(&below.join("x"), "", FileMode::Private)),
+            ("lock", lock(&below.join("x"), std::time::Duration::ZERO).map(drop)),
+            ("database", open_database(&below.join("x"), &[], Creation::Synced).map(drop)),
+            ("stage", Staged::new(&below).map(drop)),
+            ("remove", remove_file(&home.root().join("lib/kept/file"))),
+            ("remove tree", remove_dir(&home.root().join("lib/kept"))),
+            ("discard", discard_dir(&home.root().join("lib/kept"))),
+            ("sweep", sweep_staging(&home.root().join("lib")).map(drop)),
+        ];
+        for (what, result) in refused {
+            assert!(matches!(&result, Err(HomeError::Symlink { path }) if path.ends_with("lib")), "{what}: {result:?}");
+        }
+        assert!(kept.is_file());
+        assert_eq!(outside.path().read_dir().unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_home_behind_a_link_and_paths_of_the_callers_own_are_free() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("real")).unwrap();
+        symlink(folder.path().join("real"), folder.path().join("link")).unwrap();
+        let home = Home::open(folder.path().join("link/home")).unwrap();
+        assert!(create_private_dir(&home.root().join("lib/deep")).is_ok());
+        assert!(write_atomic(&folder.path().join("link/export"), b"", FileMode::Shared).is_ok());
+    }
+}

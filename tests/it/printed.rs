@@ -1,0 +1,115 @@
+//! What others wrote never steers a terminal: neither an error, nor a listing, nor data, nor an envelope.
+
+#![expect(unsafe_code, reason = "a pseudo-terminal comes from the C library")]
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::process::Stdio;
+
+use rote_testkit::{FakeApi, Invocation, Script, TestHome};
+use rote_types::is_hidden;
+use serde_json::json;
+
+use crate::home;
+
+/// A clipboard write, a colour, C1, a mirrored word, a zero-width space: each of them in text of a remote.
+const STEERING: &str = "a\u{1b}]52;c;cHduZWQ=\u{7}b\u{1b}[31mc\u{9b}2Jd\u{202e}e\u{200b}f";
+
+/// Runs a command whose streams are all one terminal, and returns what the terminal got.
+fn on_terminal(run: &Invocation) -> String {
+    let (mut master, mut slave) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: both descriptors are writable; the rest may be null.
+    let opened = unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), std::ptr::null()) };
+    assert_eq!(opened, 0);
+    // SAFETY: the two descriptors were opened above, for us alone.
+    let (mut master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+    let stream = || Stdio::from(slave.try_clone().unwrap());
+    let mut child = run.command().stdin(Stdio::null()).stdout(stream()).stderr(stream()).spawn().unwrap();
+    drop(slave);
+    let mut bytes = Vec::new();
+    // The last reader finds the terminal hung up (EIO) once the child is gone.
+    let _hung_up = master.read_to_end(&mut bytes);
+    child.wait().unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+/// A home with an adapter whose description and answers hold what steers.
+fn hostile() -> (TestHome, FakeApi) {
+    let api = FakeApi::start(|_| Script::Json(200, json!({ "text": STEERING })));
+    let home = home();
+    let parameter = json!({ "name": format!("x{STEERING}"), "in": "query", "schema": { "type": "integer" },
+        "description": STEERING });
+    let document = json!({ "openapi": "3.0.3", "info": { "title": STEERING, "version": STEERING },
+        "servers": [{ "url": api.url() }],
+        "paths": { "/x": { "get": { "operationId": "read", "summary": STEERING, "tags": [STEERING],
+            "parameters": [parameter], "responses": { "200": { "description": STEERING } } } } } });
+    home.file("api.json", document.to_string());
+    let run = home.rote(&["adapter", "new", "api", "api.json", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let run = home.rote(&["call", "api", "read"]);
+    assert_eq!(run.code, 0, "{run}");
+    (home, api)
+}
+
+/// What is hidden in printed text; line breaks, and colours of ours where the text went to a terminal, are not.
+fn hidden(text: &str) -> Vec<char> {
+    let colour = |rest: &str| rest.strip_prefix('[')?.find(|c: char| !c.is_ascii_digit() && c != ';');
+    let plain: String = text
+        .split('\u{1b}')
+        .enumerate()
+        .map(|(place, rest)| match colour(rest) {
+            Some(end) if place > 0 && rest[1 + end..].starts_with('m') => rest[2 + end..].to_owned(),
+            _ if place > 0 => format!("\u{1b}{rest}"),
+            _ => rest.to_owned(),
+        })
+        .collect();
+    plain.chars().filter(|c| is_hidden(*c) && !matches!(c, '\n' | '\r' | '\t')).collect()
+}
+
+const COMMANDS: &[&[&str]] = &[
+    &["adapter", "info", "api"],
+    &["adapter", "list"],
+    &["probe", "api", "read"],
+    &["call", "api", "read", "-p", "y=1"],
+    &["call", "api", "read", "-p", "x=1"],
+    &["call", "api", "read", "--dry-run"],
+    &["-vv", "call", "api", "read"],
+    &["ls"],
+    &["@1"],
+    &["@1", ".nope.nope"],
+    &["@1", STEERING],
+    &["@1", "--as", STEERING],
+    &["no\u{9b}2Jcommand"],
+    &["flow", "template", "create", "--name", "f"],
+    &["flow", "info", "f"],
+    &["run", "f", "--dry-run"],
+    &["run", "f"],
+    &["run", STEERING],
+];
+
+#[test]
+fn nothing_printed_steers_a_pipe_or_a_terminal() {
+    let (home, _api) = hostile();
+    for words in COMMANDS {
+        let run = home.rote(words);
+        assert!(hidden(&run.stderr).is_empty(), "{words:?}\n{}", run.stderr);
+        let data = matches!(run.words.as_slice(), [verb, ..] if verb == "run");
+        assert!(data || hidden(&run.stdout).is_empty(), "{words:?}\n{:?}", run.stdout);
+        let run = home.rote(&[*words, &["--json"]].concat());
+        assert!(hidden(&run.stdout).is_empty(), "{words:?}\n{}", run.stdout);
+        let shown = on_terminal(&home.invocation(words));
+        assert!(hidden(&shown).is_empty(), "{words:?}\n{shown:?}");
+    }
+}
+
+#[test]
+fn a_body_is_data_in_a_pipe_and_text_on_a_terminal() {
+    let (home, _api) = hostile();
+    let words = ["@1", ".text", "-r"];
+    assert_eq!(home.rote(&words).stdout, format!("{STEERING}\n"));
+    assert_eq!(on_terminal(&home.invocation(&words)).trim_end(), "abcdef");
+    assert_eq!(home.data(&words)["values"][0], STEERING);
+}
