@@ -8,6 +8,7 @@ mod rank;
 
 use std::path::Path;
 
+use rote_home::refuse_linked_dir;
 use rote_types::{AdapterId, Method, Tool};
 use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
@@ -181,6 +182,8 @@ pub(crate) fn search(id: &AdapterId, dir: &Path, intent: &str, limit: usize) -> 
 
 fn search_segment(dir: &Path, intent: &str, limit: usize) -> Result<Vec<Found>, TantivyError> {
     let fields = Fields::new();
+    // A reader writes too: its lock file.
+    refuse_linked_dir(dir).map_err(|error| TantivyError::SystemError(error.to_string()))?;
     let index = Index::open(MmapDirectory::open(dir)?)?;
     if index.schema() != fields.schema {
         return Err(TantivyError::SchemaError("the index was made by another version of rote".to_owned()));

@@ -1,7 +1,8 @@
 //! Below a home nothing is written through a symlink, whatever directory it stands in.
 //!
 //! Every function of this crate that creates, writes, locks or removes asks [`refuse_links`] or [`refuse_linked_dir`] first, and the lints of
-//! `clippy.toml` keep other crates from doing it themselves, so that no directory can be forgotten. Which paths are
+//! `clippy.toml` keep other crates from writing themselves, so that no directory can be forgotten. Tantivy alone writes
+//! files of its own; its callers ask too. Which paths are
 //! below a home is known from the homes that this process has opened. A path of the caller's own, such as that of an
 //! export, may lead through links.
 //!
@@ -37,8 +38,12 @@ pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {
     refuse_linked_dir(path)
 }
 
-/// Refuses a directory below a home when it, or one that it stands in, is a symlink.
-pub(crate) fn refuse_linked_dir(dir: &Path) -> Result<(), HomeError> {
+/// Refuses a directory below a home when it, or one that it stands in, is a symlink. To be asked before a library
+/// that writes files of its own is given the directory.
+///
+/// # Errors
+/// [`HomeError::Symlink`] with the link.
+pub fn refuse_linked_dir(dir: &Path) -> Result<(), HomeError> {
     let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
     let Some(root) = dir.ancestors().find(|part| roots.contains(*part)) else { return Ok(()) };
     match dir.ancestors().take_while(|part| *part != root).find(|part| part.is_symlink()) {

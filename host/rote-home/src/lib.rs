@@ -14,6 +14,7 @@ mod layout;
 mod lock;
 mod staged;
 
+pub use below::refuse_linked_dir;
 pub use database::{Creation, open_database};
 pub use error::{HomeError, storage_hint};
 pub use file::{

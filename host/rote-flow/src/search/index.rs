@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use rote_home::{Home, Staged};
+use rote_home::{Home, Staged, refuse_linked_dir};
 use rote_types::FlowName;
 use tantivy::collector::TopDocs;
 use tantivy::directory::MmapDirectory;
@@ -262,6 +262,8 @@ impl FlowIndex {
     }
 
     fn open(&self, fields: &Fields) -> Result<Index, TantivyError> {
+        // A reader writes too: its lock file.
+        refuse_linked_dir(&self.dir).map_err(|error| TantivyError::SystemError(error.to_string()))?;
         let index = Index::open(MmapDirectory::open(&self.dir)?)?;
         if index.schema() == fields.schema {
             Ok(index)
