@@ -2,9 +2,10 @@
 
 use std::process::Command;
 
-use rote_testkit::{Run, TestHome};
+use rote_testkit::{FakeApi, Run, Script, TestHome};
+use serde_json::{Value, json};
 
-use crate::tracker;
+use crate::{home, tracker};
 
 /// What a remote could answer so that a person who pastes the next command runs another one.
 const INJECTED: &str = "x'; touch pwned; echo '";
@@ -43,9 +44,47 @@ fn arguments_of_a_refused_write_stay_one_word_of_the_hint() {
     let run = home.rote(&["call", "tracker", "deleteProject", "-p", &format!("project={project}")]);
     assert_eq!(run.code, 5, "{run}");
     let pasted = paste(&home, printed(&run, "hint: "));
-    let arguments: serde_json::Value = serde_json::from_str(&pasted[3]).unwrap();
+    let arguments: Value = serde_json::from_str(&pasted[3]).unwrap();
     assert_eq!(arguments["project"], project);
     assert!(!run.stderr.contains('\u{202e}'), "{run}");
+}
+
+#[test]
+fn names_of_a_description_are_neither_options_nor_paths() {
+    let ids = ["--help", "-w", "-", "..", "../../../tmp/pwn", "/etc/passwd", "", "a\u{1b}[2Jb", &"x".repeat(300)];
+    let api = FakeApi::start(|_| Script::Json(200, json!({})));
+    let paths: serde_json::Map<String, Value> = ids
+        .iter()
+        .enumerate()
+        .map(|(place, id)| {
+            let parameters = json!([{ "name": "--confirm", "in": "query", "schema": { "type": "string" } }]);
+            let delete =
+                json!({ "operationId": id, "parameters": parameters, "responses": { "200": { "description": "" } } });
+            (format!("/p{place}"), json!({ "delete": delete }))
+        })
+        .collect();
+    let home = home();
+    let document = json!({ "openapi": "3.0.3", "info": { "title": "t", "version": "1" }, "paths": paths });
+    home.file("api.json", document.to_string());
+    let run = home.rote(&["adapter", "new", "names", "api.json", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    let tools = home.data(&["adapter", "info", "names"])["tools"].clone();
+    let names: Vec<&str> = tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names.len(), ids.len(), "{names:?}");
+    for name in names {
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
+        assert!(plain && name.starts_with(|c: char| c.is_ascii_alphanumeric()) && name.len() <= 64, "{name}");
+        assert!(!name.split('/').any(|part| matches!(part, "" | "." | "..")), "{name}");
+        // The command of a refusal is complete: pasted, it makes the call, and the parameter keeps its name on the wire.
+        let run = home.rote(&["call", "names", name, "-p", "confirm-a2d03be7=x"]);
+        assert_eq!(run.code, 5, "{run}");
+        let words = paste(&home, printed(&run, "hint: "));
+        let run = home.rote(&words.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let sent = api.received();
+    assert_eq!(sent.len(), ids.len());
+    assert!(sent.iter().all(|request| request.target.ends_with("?--confirm=x")), "{sent:?}");
 }
 
 /// One place quotes: a literal that begins like a command and has a hole would be a second one.

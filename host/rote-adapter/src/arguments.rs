@@ -1,7 +1,9 @@
 //! Arguments against a tool's input schema, before a response number is spent on them.
 //!
-//! Only what was supplied is checked, each argument against its own subschema. A subschema that is no valid JSON
-//! Schema checks nothing: the description is to blame then, and the server still decides.
+//! Only what was supplied is checked, each argument against its own subschema. A pattern that this engine cannot read
+//! is left out and the rest of the subschema still holds; a subschema that is not valid even so checks nothing: the
+//! description is to blame then, and the server still decides. A pattern whose matching reaches the engine's limit
+//! refuses the argument.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -101,8 +103,30 @@ impl Validators {
     }
 }
 
-/// Compiles one argument's schema; references lead into the definitions of the whole one.
+/// Compiles one argument's schema, without its patterns where one of them is not readable.
 fn compile(root: &Value, schema: &Value) -> Option<Validator> {
+    build(root, schema).or_else(|| build(&without_patterns(root, true), &without_patterns(schema, true)))
+}
+
+/// A schema without regular expressions. The members of `properties` and its like are names, not keywords.
+fn without_patterns(schema: &Value, keywords: bool) -> Value {
+    const NAMES: [&str; 6] =
+        ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "components"];
+    match schema {
+        Value::Object(members) => {
+            let kept = members
+                .iter()
+                .filter(|(name, _)| !keywords || !matches!(name.as_str(), "pattern" | "patternProperties"));
+            let named = |name: &str| keywords && NAMES.contains(&name);
+            kept.map(|(name, member)| (name.clone(), without_patterns(member, !named(name)))).collect()
+        }
+        Value::Array(items) => items.iter().map(|item| without_patterns(item, keywords)).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Builds a validator; references lead into the definitions of the whole schema.
+fn build(root: &Value, schema: &Value) -> Option<Validator> {
     let mut document = json!({ "allOf": [schema] });
     for definitions in ["$defs", "definitions", "components"] {
         if let Some(value) = root.get(definitions) {
@@ -323,6 +347,23 @@ mod tests {
         ];
         for arguments in good {
             assert_eq!(problems(&issue(), arguments.clone()), Vec::<String>::new(), "{arguments}");
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_cannot_decide_does_not_pass() {
+        let broken = tool(json!({"properties": {
+            "name": {"type": "string", "pattern": "((", "maxLength": 3},
+            "pattern": {"properties": {"pattern": {"type": "string", "pattern": "(("}}, "additionalProperties": false}
+        }}));
+        assert!(problems(&broken, json!({"name": "abc", "pattern": {"pattern": "x"}})).is_empty());
+        assert_eq!(problems(&broken, json!({"name": "abcd"})).len(), 1, "the rest of the schema holds");
+        assert_eq!(problems(&broken, json!({"name": 7})).len(), 1);
+        assert_eq!(problems(&broken, json!({"pattern": {"pattern": 7}})).len(), 1);
+        for pattern in ["^(?=(a+)+$)(?:(a+)+)+\\1b$", "^(?:(?=a)(a|aa|a*))*b$"] {
+            let costly = tool(json!({"properties": {"name": {"type": "string", "pattern": pattern}}}));
+            let found = problems(&costly, json!({"name": "a".repeat(5_000)}));
+            assert_eq!(found.len(), 1, "{pattern}");
         }
     }
 
