@@ -10,6 +10,7 @@ mod call;
 mod conformance;
 mod crash;
 mod demo;
+mod disk;
 mod doubts;
 mod flow;
 mod flow_file;

@@ -262,6 +262,7 @@ impl Flows {
         if request.resume.is_some() {
             nested.note_earlier()?;
         }
+        tape.spend_from(Arc::clone(&budget));
         let tools = {
             let (inner, redaction) = (self.parts.tools.open(context), Arc::clone(self.parts.runtime.redaction()));
             Arc::new(resume::Resumed::new(inner, nested, Arc::clone(&workspace), redaction, done))

@@ -41,6 +41,28 @@ pub enum HomeError {
         /// The bound.
         max_bytes: u64,
     },
+    /// The workspaces take what they may.
+    #[error("the workspaces in `{}` take {bytes} bytes, and nothing new begins from {max} bytes on", path.display())]
+    WorkspacesFull {
+        /// Their folder.
+        path: PathBuf,
+        /// The file that raises the bound.
+        config: PathBuf,
+        /// What they take.
+        bytes: u64,
+        /// The bound.
+        max: u64,
+    },
+    /// The disk is nearly full. Nothing was begun.
+    #[error("the disk of `{}` has {free} bytes free, and rote begins nothing below {reserve}", path.display())]
+    DiskFull {
+        /// The home.
+        path: PathBuf,
+        /// What is free for this user.
+        free: u64,
+        /// What has to stay free.
+        reserve: u64,
+    },
     /// A write would have gone through a symlink.
     #[error("`{}` is a symlink: rote does not write through it", path.display())]
     Symlink {
@@ -149,7 +171,7 @@ impl Classify for HomeError {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::NotFound { .. } => ErrorKind::NotFound,
-            Self::TooLarge { .. } => ErrorKind::Limit,
+            Self::TooLarge { .. } | Self::WorkspacesFull { .. } | Self::DiskFull { .. } => ErrorKind::Limit,
             Self::Symlink { .. } | Self::Outside { .. } | Self::Insecure { .. } | Self::Untrusted { .. } => {
                 ErrorKind::Denied
             }
@@ -168,6 +190,10 @@ impl Classify for HomeError {
             Self::Untrusted { hint, .. } => Some(hint.clone()),
             Self::Symlink { path } => Some(format!("replace the link by a file: rm {}", path.display())),
             Self::Outside { path, .. } => Some(format!("rm {}", path.display())),
+            Self::WorkspacesFull { config, .. } => {
+                Some(format!("rote clean --older-than 7d   (or raise `workspaces_bytes` in {})", config.display()))
+            }
+            Self::DiskFull { .. } => Some("rote clean --older-than 7d   (or free space otherwise)".to_owned()),
             Self::Busy { .. } => Some("run the command again when the other rote process has ended".to_owned()),
             Self::NewerDatabase { .. } => Some("run the newer rote that wrote it, or set --home".to_owned()),
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::StorageFull => {

@@ -12,6 +12,7 @@ mod journal;
 mod key;
 mod layout;
 mod lock;
+mod room;
 mod staged;
 
 pub use below::refuse_linked_dir;
@@ -28,4 +29,5 @@ pub use journal::{
 pub use key::{existing_host_key, host_key, host_key_after};
 pub use layout::Home;
 pub use lock::{LockGuard, lock};
+pub use room::tree_bytes;
 pub use staged::{Staged, discard_dir, remove_dir, sweep_staging};

@@ -14,6 +14,19 @@ use tokio::time::Instant;
 use crate::error::{LimitKind, RunError};
 use crate::meter::CpuMeter;
 
+/// What the counts are called in errors.
+const CALLS: &str = "tool calls";
+const WRITES: &str = "writes";
+const RESPONSES: &str = "bytes of responses";
+const KEPT: &str = "bytes of tape, variables, files, arguments and queries";
+
+/// The option of `rote run` that raises the count of this name; none for what cannot be raised.
+pub(crate) fn option(what: &str) -> Option<&'static str> {
+    let options =
+        [(CALLS, "--max-calls"), (WRITES, "--max-writes"), (RESPONSES, "--max-megabytes"), (KEPT, "--max-disk")];
+    options.into_iter().find(|(name, _)| *name == what).map(|(_, option)| option)
+}
+
 /// How much of a budget is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Used {
@@ -23,6 +36,8 @@ pub struct Used {
     pub writes: u32,
     /// Bytes of responses.
     pub response_bytes: u64,
+    /// Bytes that were kept beside responses.
+    pub kept_bytes: u64,
 }
 
 /// The budget of a run and of the runs nested in it.
@@ -36,6 +51,7 @@ pub struct Budget {
     calls: AtomicU32,
     writes: AtomicU32,
     response_bytes: AtomicU64,
+    kept_bytes: AtomicU64,
 }
 
 impl fmt::Debug for Budget {
@@ -56,6 +72,7 @@ impl Budget {
             calls: AtomicU32::new(0),
             writes: AtomicU32::new(0),
             response_bytes: AtomicU64::new(0),
+            kept_bytes: AtomicU64::new(0),
         }
     }
 
@@ -72,6 +89,7 @@ impl Budget {
             calls: self.calls.load(Ordering::Relaxed),
             writes: self.writes.load(Ordering::Relaxed),
             response_bytes: self.response_bytes.load(Ordering::Relaxed),
+            kept_bytes: self.kept_bytes.load(Ordering::Relaxed),
         }
     }
 
@@ -80,14 +98,24 @@ impl Budget {
     pub fn note(&self, earlier: Used) {
         add(&self.calls, earlier.calls);
         add(&self.writes, earlier.writes);
-        self.note_response(earlier.response_bytes);
+        add_bytes(&self.response_bytes, earlier.response_bytes);
+        add_bytes(&self.kept_bytes, earlier.kept_bytes);
     }
 
     /// Counts a response.
     pub fn note_response(&self, bytes: u64) {
-        let sum = |used: u64| Some(used.saturating_add(bytes));
-        // The function always returns a value, so this cannot fail.
-        let _before = self.response_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        add_bytes(&self.response_bytes, bytes);
+    }
+
+    /// Counts bytes that are about to be kept beside responses.
+    ///
+    /// # Errors
+    /// [`RunError::Limit`] when they are more than what is left; nothing is counted then.
+    pub fn spend_kept(&self, bytes: u64) -> Result<(), RunError> {
+        let max = self.limits.kept_bytes;
+        let sum = |used: u64| used.checked_add(bytes).filter(|sum| *sum <= max);
+        let spent = self.kept_bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+        spent.map(|_| ()).map_err(|_| over(KEPT, max))
     }
 
     /// Counts calls, all of them or none.
@@ -95,7 +123,7 @@ impl Budget {
     /// # Errors
     /// [`RunError::Limit`] when they are more than what is left.
     pub fn spend_calls(&self, count: u32) -> Result<(), RunError> {
-        spend(&self.calls, count, self.limits.calls, "tool calls")
+        spend(&self.calls, count, self.limits.calls, CALLS)
     }
 
     /// Takes calls back that were not made.
@@ -108,7 +136,7 @@ impl Budget {
     /// # Errors
     /// As [`Budget::spend_calls`].
     pub fn spend_writes(&self, count: u32) -> Result<(), RunError> {
-        spend(&self.writes, count, self.limits.writes, "writes")
+        spend(&self.writes, count, self.limits.writes, WRITES)
     }
 
     /// Says whether there is room for another response, whatever its size.
@@ -119,7 +147,7 @@ impl Budget {
         let max = self.limits.response_bytes;
         match self.response_bytes.load(Ordering::Relaxed) < max {
             true => Ok(()),
-            false => Err(over("bytes of responses", max)),
+            false => Err(over(RESPONSES, max)),
         }
     }
 
@@ -141,6 +169,12 @@ impl Budget {
 
 fn add(counter: &AtomicU32, count: u32) {
     let sum = |used: u32| Some(used.saturating_add(count));
+    // The function always returns a value, so this cannot fail.
+    let _before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
+}
+
+fn add_bytes(counter: &AtomicU64, bytes: u64) {
+    let sum = |used: u64| Some(used.saturating_add(bytes));
     // The function always returns a value, so this cannot fail.
     let _before = counter.fetch_update(Ordering::Relaxed, Ordering::Relaxed, sum);
 }
@@ -168,8 +202,10 @@ mod tests {
         budget.unspend_calls(1);
         assert!(budget.spend_calls(2).is_ok() && budget.spend_calls(1).is_err() && budget.spend_calls(0).is_ok());
         assert!(budget.spend_writes(1).is_ok() && budget.spend_writes(1).is_err());
-        budget.note(Used { calls: u32::MAX, writes: u32::MAX, response_bytes: u64::MAX });
-        budget.note(Used { calls: 1, writes: 1, response_bytes: 1 });
+        let all = Used { calls: u32::MAX, writes: u32::MAX, response_bytes: u64::MAX, kept_bytes: u64::MAX };
+        budget.note(all);
+        budget.note(Used { calls: 1, writes: 1, response_bytes: 1, kept_bytes: 1 });
+        assert!(budget.used() == all && budget.spend_kept(0).is_err());
         assert!(budget.spend_calls(1).is_err() && budget.spend_writes(1).is_err() && budget.check_response().is_err());
         // Nothing to count is never too much, also after a run that went over.
         assert!(budget.spend_writes(0).is_ok());

@@ -203,6 +203,19 @@ pub enum LimitKind {
     Instances,
 }
 
+impl LimitKind {
+    /// Returns the option of `rote run` that raises the bound, where there is one.
+    #[must_use]
+    pub fn option(&self) -> Option<&'static str> {
+        match self {
+            Self::Total(_) => Some("--timeout"),
+            Self::Memory(_) => Some("--max-memory"),
+            Self::Count { what, .. } => crate::budget::option(what),
+            _ => None,
+        }
+    }
+}
+
 /// One problem with the arguments, as the guest found it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -405,7 +418,7 @@ impl Classify for RunError {
             Self::InvalidInput { problems, .. } => Some(json!({
                 "problems": problems.iter().map(|p| json!({"pointer": p.pointer, "message": p.message})).collect::<Vec<_>>()
             })),
-            Self::Limit { limit, .. } => Some(json!({"limit": limit.to_string()})),
+            Self::Limit { limit, .. } => Some(json!({"limit": limit.to_string(), "option": limit.option()})),
             Self::Http { response, .. } => Some(json!({"response": response})),
             _ => None,
         }

@@ -136,6 +136,14 @@ struct Run {
     since: Instant,
 }
 
+impl Run {
+    /// Counts bytes that are about to be kept, and sees to it that there is room for them.
+    fn keep(&self, bytes: usize) -> Result<(), RunError> {
+        self.budget.spend_kept(bytes as u64)?;
+        Ok(self.workspace.check_disk()?)
+    }
+}
+
 /// What the host gives every run.
 pub(crate) struct Services {
     pub(crate) queries: Arc<dyn QueryEngine>,

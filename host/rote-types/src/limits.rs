@@ -86,6 +86,8 @@ pub struct RunLimits {
     pub writes: u32,
     /// Most bytes of all responses. Default 1 GiB.
     pub response_bytes: u64,
+    /// Most bytes that a run keeps beside responses: tape, variables, files, arguments, queries. Default 256 MiB.
+    pub kept_bytes: u64,
     /// Most bytes of result. Default 16 MiB.
     pub result_bytes: usize,
     /// Most bytes of guest log. Default 256 KiB.
@@ -102,6 +104,7 @@ impl Default for RunLimits {
             concurrency: 10,
             writes: 1_000,
             response_bytes: 1 << 30,
+            kept_bytes: 256 << 20,
             result_bytes: 16 << 20,
             log_bytes: 256 << 10,
         }

@@ -38,6 +38,7 @@ impl Workspace {
     /// # Errors
     /// The database refused; then no number was allocated.
     pub fn begin_calls(&self, calls: &[NewCall]) -> Result<Vec<(CommandId, ResponseId)>> {
+        self.check_disk()?;
         let count = u64::try_from(calls.len()).unwrap_or(u64::MAX);
         if count == 0 {
             return Ok(Vec::new());

@@ -24,6 +24,7 @@ const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("settled.
 pub struct Workspace {
     name: WorkspaceName,
     folder: PathBuf,
+    home: Home,
     connection: Mutex<Connection>,
 }
 
@@ -31,8 +32,11 @@ impl Workspace {
     /// Opens workspace `name`, made first when it does not exist.
     ///
     /// # Errors
-    /// A folder or the database refused.
+    /// There is no room for another one ([`Home::check_room`]), or a folder or the database refused.
     pub fn create(home: &Home, name: &WorkspaceName, now: Timestamp) -> Result<Self> {
+        if !database_file(&home.workspace_dir(name)).is_file() {
+            home.check_room(now)?;
+        }
         let workspace = Self::at(home, name)?;
         workspace.with("store the creation time", |connection| {
             let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1)";
@@ -55,7 +59,15 @@ impl Workspace {
     fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
         let folder = home.workspace_dir(name);
         let connection = open_database(&database_file(&folder), MIGRATIONS, Creation::Unsynced)?;
-        Ok(Self { name: name.clone(), folder, connection: Mutex::new(connection) })
+        Ok(Self { name: name.clone(), folder, home: home.clone(), connection: Mutex::new(connection) })
+    }
+
+    /// Says whether the disk has room for what comes next.
+    ///
+    /// # Errors
+    /// [`rote_home::HomeError::DiskFull`] when it has not.
+    pub fn check_disk(&self) -> Result<()> {
+        Ok(self.home.check_disk()?)
     }
 
     /// Returns its name.

@@ -70,6 +70,9 @@ struct Budget {
     /// Most megabytes of all responses [default: 1024]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..=65_536))]
     max_megabytes: Option<u32>,
+    /// Most megabytes that a run keeps beside responses: tape, variables, files [default: 256]
+    #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u32).range(1..=65_536))]
+    max_disk: Option<u32>,
     /// Most megabytes of memory of the flow [default: 256]
     #[arg(long, value_name = "MB", value_parser = clap::value_parser!(u16).range(1..=4_096))]
     max_memory: Option<u16>,
@@ -87,6 +90,7 @@ impl Budget {
             writes: self.max_writes.unwrap_or(default.writes),
             concurrency: self.max_concurrency.map_or(default.concurrency, usize::from),
             response_bytes: self.max_megabytes.map_or(default.response_bytes, megabytes),
+            kept_bytes: self.max_disk.map_or(default.kept_bytes, megabytes),
             memory_bytes: self.max_memory.map_or(default.memory_bytes, |count| usize::from(count) << 20),
             total: self.timeout.unwrap_or(default.total),
             ..default

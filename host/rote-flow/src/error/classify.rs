@@ -94,15 +94,17 @@ impl Classify for FlowError {
             | Self::Malformed { .. }
             | Self::Exists { .. } => MAKE_A_FLOW.to_owned(),
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => match source.hint() {
+            Self::Stopped { source, workspace, .. } => match (raising(source.details()), source.hint()) {
+                // Before the hint of a nested run, which is about its own workspace.
+                (Some(option), _) => format!("rote run --resume {workspace} {option} <more>"),
                 // `@N` is a response of the run.
-                Some(hint) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
-                Some(hint) => hint,
+                (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+                (None, Some(hint)) => hint,
                 // What was away may be back.
-                None if source.kind() == ErrorKind::Upstream => {
+                (None, None) if source.kind() == ErrorKind::Upstream => {
                     command("rote run").option("--resume", workspace).into()
                 }
-                None => command("rote ls").option("--workspace", workspace).into(),
+                (None, None) => command("rote ls").option("--workspace", workspace).into(),
             },
             Self::InDoubt { .. } => "rote doubts".to_owned(),
             Self::Unsettled { doubt, .. } => doubt.ways(),
@@ -189,4 +191,13 @@ pub(crate) fn install(id: impl Display, origin: Option<&str>) -> String {
         Some(origin) => new.option("--spec", origin).into(),
         None => new.plain("--spec <file|url>").into(),
     }
+}
+
+/// The option that raises the bound which stopped a run, or one nested in it.
+fn raising(details: Option<Value>) -> Option<String> {
+    let mut cause = details?;
+    while let Some(inner) = cause.get_mut("cause") {
+        cause = inner.take();
+    }
+    cause.get("option")?.as_str().map(ToOwned::to_owned)
 }

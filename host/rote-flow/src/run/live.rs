@@ -224,6 +224,9 @@ impl ToolHost for LiveTools {
         let mut checked: Vec<(Checked, CallOptions)> =
             calls.iter().map(|call| self.check(call)).collect::<Result<_, _>>()?;
         self.spend(&mut checked)?;
+        // The log has what was asked and what was sent.
+        let arguments = calls.iter().map(|call| call.arguments.to_string().len() as u64);
+        self.context.budget.spend_kept(arguments.sum::<u64>().saturating_mul(2))?;
         let Some((_, options)) = checked.first() else {
             return Ok(Vec::new());
         };

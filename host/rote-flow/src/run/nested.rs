@@ -4,6 +4,7 @@
 //! started, and a blessing lifts its writes only when that run's flow was blessed together with this one.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rote_gate::Doubt;
@@ -199,7 +200,10 @@ impl Nested {
 
     /// What the calls in a workspace used; the writes among them are taken off the blessing.
     fn used(&self, workspace: &Workspace) -> Result<Used, FlowError> {
-        let mut used = Used::default();
+        let folder = Path::new(workspace.folder());
+        // Responses are counted by their own sizes.
+        let (kept_bytes, _) = rote_home::tree_bytes(folder, |path| !path.ends_with("responses"))?;
+        let mut used = Used { kept_bytes, ..Used::default() };
         for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
             used.calls = used.calls.saturating_add(1);
             let mut made = false;

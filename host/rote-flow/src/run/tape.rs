@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, write_atomic};
-use rote_runtime::{RunError, Tape};
+use rote_runtime::{Budget, LimitKind, RunError, Tape};
 use rote_types::{FlowName, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,10 @@ const FILE: &str = "run.jsonl";
 const LOCK: &str = "run.lock";
 /// Version of the file.
 pub(super) const VERSION: u32 = 1;
-/// Most bytes of a tape.
+/// Most bytes of a tape: more is neither read nor written.
 const MAX_TAPE_BYTES: u64 = 512 << 20;
+/// What is left of them for the line that says how the run ended.
+const END_BYTES: u64 = 4 << 10;
 
 /// What a run is a run of.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -134,6 +136,8 @@ impl Recorded {
 pub(crate) struct FileTape {
     path: PathBuf,
     state: Mutex<State>,
+    /// What each line is taken off, from when the run begins.
+    budget: OnceLock<Arc<Budget>>,
     _lock: LockGuard,
 }
 
@@ -150,6 +154,8 @@ struct State {
     ahead: VecDeque<Frame>,
     /// The lines of the file up to here, to cut it when the run leaves the tape; empty once it is live.
     behind: Vec<String>,
+    /// Size of the file.
+    bytes: u64,
 }
 
 impl FileTape {
@@ -173,8 +179,28 @@ impl FileTape {
             text.push('\n');
         }
         write_atomic(&path, text.as_bytes(), FileMode::Private)?;
-        let state = Mutex::new(State { ahead: frames.into(), behind: vec![first] });
-        Ok(Self { path, state, _lock: lock })
+        let state = State { ahead: frames.into(), behind: vec![first], bytes: text.len() as u64 };
+        Ok(Self { path, state: Mutex::new(state), budget: OnceLock::new(), _lock: lock })
+    }
+
+    /// Says what the lines of the run are taken off.
+    pub(super) fn spend_from(&self, budget: Arc<Budget>) {
+        // A tape is of one run, which calls this once.
+        let _set_before = self.budget.set(budget);
+    }
+
+    /// Makes room for a line, or says what it is too much for.
+    fn spend(&self, bytes: u64) -> Result<(), RunError> {
+        if let Some(budget) = self.budget.get() {
+            budget.spend_kept(bytes)?;
+        }
+        let mut state = self.state();
+        state.bytes = state.bytes.saturating_add(bytes);
+        if state.bytes > MAX_TAPE_BYTES - END_BYTES {
+            let limit = LimitKind::Count { what: "bytes of tape", max: MAX_TAPE_BYTES };
+            return Err(RunError::Limit { subject: "flow".to_owned(), limit });
+        }
+        Ok(())
     }
 
     /// Writes down how the run ended.
@@ -201,6 +227,7 @@ impl Tape for FileTape {
         // From here on the run is a new one; what the old one learned later no longer belongs to it.
         state.ahead.clear();
         let text = state.behind.join("\n") + "\n";
+        state.bytes = text.len() as u64;
         write_atomic(&self.path, text.as_bytes(), FileMode::Private).map_err(|error| failed(error.into()))?;
         Ok(None)
     }
@@ -208,6 +235,7 @@ impl Tape for FileTape {
     fn record(&self, question: &str, answer: &Value) -> Result<(), RunError> {
         let frame = Frame { question: question.to_owned(), answer: answer.clone() };
         let text = line(&frame).map_err(failed)?;
+        self.spend(text.len() as u64 + 1)?;
         append_line(&self.path, &text, FileMode::Private).map_err(|error| failed(error.into()))
     }
 }

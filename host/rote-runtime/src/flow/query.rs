@@ -10,12 +10,18 @@ use crate::adapter::{query_value, run_blocking};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::adapter::rote::host::query;
 
+/// What a query takes in the log beside its program.
+const LOGGED_BYTES: usize = 256;
+
 impl query::Host for FlowState {
     async fn response(&mut self, id: u64, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
         self.enter()?;
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let Some(run) = &self.run else { return Ok(Err(no_run())) };
+        if let Err(error) = run.keep(program.len() + LOGGED_BYTES) {
+            return Ok(Err(self.remembered.tell(error)));
+        }
         let (workspace, engine) = (Arc::clone(&run.workspace), Arc::clone(&run.host.queries));
         let request = QueryRequest {
             source: QuerySource::Response(ResponseId(id)),

@@ -51,6 +51,8 @@ impl FlowState {
         if value.len() > VARIABLE_BYTES {
             return Err(invalid("/value", "longer than 1 MiB"));
         }
+        // The log has the value too.
+        run.keep(2 * (name.len() + value.len()))?;
         let value: Value =
             serde_json::from_str(value).map_err(|error| invalid("/value", &format!("not JSON: {error}")))?;
         run.workspace.set_var(name, value, run.host.clock.now())?;
@@ -64,7 +66,7 @@ impl files::Host for FlowState {
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let written = match &self.run {
-            Some(run) => run.workspace.write_file(&name, &content).map_err(RunError::from),
+            Some(run) => run.keep(content.len()).and_then(|()| Ok(run.workspace.write_file(&name, &content)?)),
             None => Err(not_running()),
         };
         Ok(self.pass(written))

@@ -15,6 +15,9 @@ const PROBED: u32 = 50;
 /// Most bytes of an intent or a name that a guest asks about.
 const ASKED_BYTES: usize = 1 << 10;
 
+/// What the workspace of a run takes that does nothing.
+const WORKSPACE_BYTES: usize = 128 << 10;
+
 /// Reads a call as the guest wrote it.
 fn decode(call: tools::ToolCall) -> Result<ToolCall, RunError> {
     let adapter: AdapterId = call.adapter.parse().map_err(|_| invalid("/adapter", "not an adapter id"))?;
@@ -132,7 +135,9 @@ impl FlowState {
         let parameters: Value =
             serde_json::from_str(parameters).map_err(|error| invalid("/parameters", &format!("not JSON: {error}")))?;
         // A run is a call too, so that runs of flows that call nothing are bounded as well.
-        self.run.as_ref().ok_or_else(not_running)?.budget.spend_calls(1)?;
+        let run = self.run.as_ref().ok_or_else(not_running)?;
+        run.budget.spend_calls(1)?;
+        run.keep(WORKSPACE_BYTES)?;
         let begun: String =
             self.taped(&format!("flows.begin {name}"), |run: &Run| run.tools.begin_flow(name, &parameters))?;
         let run = self.run.as_ref().ok_or_else(not_running)?;
