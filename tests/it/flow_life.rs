@@ -128,6 +128,50 @@ fn sources_that_do_not_build_say_where() {
     assert!(run.code == 10 && run.stderr.contains("has no frontmatter"), "{run}");
 }
 
+#[test]
+fn code_from_texts_is_refused_at_run_time_too() {
+    let home = home();
+    let tricks = [
+        "globalThis[\"ev\" + \"al\"](\"1\")",
+        "(0, globalThis[\"ev\" + \"al\"])(\"1\")",
+        "globalThis[\"Func\" + \"tion\"](\"return 1\")",
+        "(function () {}).constructor(\"return 1\")()",
+        "new ((async () => {}).constructor)(\"return 1\")",
+        "(function* () {}).constructor(\"yield 1\")",
+        "(async function* () {}).constructor(\"yield 1\")",
+        "Reflect.construct((() => 1).constructor, [\"return 1\"])",
+        "new (class extends ((() => 1).constructor) {})(\"return 1\")",
+        "Object.getPrototypeOf((async () => 1).constructor).constructor(\"return 1\")",
+        "[\"return 1\"].map((() => 1).constructor)",
+    ];
+    let tried: String = tricks.iter().map(|trick| format!("attempt(() => {trick}), ")).collect();
+    home.file(
+        "main.ts",
+        format!(
+            "/**\n * @rote-frontmatter\n * ---\n * name: tricks\n * description: Makes code of texts.\n * ---\n */\n\
+             function attempt(make: () => unknown): string {{\n  \
+             try {{ return `ran: ${{typeof make()}}`; }} catch (error) {{ return String(error); }}\n}}\n\
+             export default function main(): unknown {{\n  \
+             const F = (() => 1).constructor;\n  \
+             try {{ Object.defineProperty(Function.prototype, \"constructor\", {{ value: 1 }}); }} catch {{ /* fixed */ }}\n  \
+             return [F === Function && main instanceof Function && F.name, typeof (globalThis as any).setTimeout, {tried}];\n}}\n"
+        ),
+    );
+    let built = home.rote(&["flow", "build", "main.ts"]);
+    assert_eq!(built.code, 0, "{built}");
+    let data = home.data(&["run", "tricks"]);
+    let told = data["result"].as_array().unwrap();
+    assert_eq!((&told[0], &told[1]), (&json!("Function"), &json!("undefined")));
+    assert_eq!(told.len(), tricks.len() + 2);
+    for (trick, answer) in tricks.iter().zip(&told[2..]) {
+        let answer = answer.as_str().unwrap();
+        assert!(
+            answer.starts_with("TypeError: `") && answer.contains("only the code that was bundled"),
+            "{trick}: {answer}"
+        );
+    }
+}
+
 /// Writes a folder with a plan and its frontmatter.
 fn plan(home: &rote_testkit::TestHome, folder: &str, header: &str, plan: &serde_json::Value) {
     home.file(&format!("{folder}/flow.yaml"), header);

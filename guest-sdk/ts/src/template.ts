@@ -9,6 +9,7 @@ import * as sdk from "./index.js";
 import type { Json } from "./json.js";
 import { type Natives, nativeHost } from "./natives.js";
 import { install } from "./runtime.js";
+import { sealCode } from "./seal.js";
 import type { Outcome } from "./wire.js";
 
 /** What the component calls, in this order: `start` or `fail`, then `outcome` and `step` in turn. */
@@ -22,6 +23,7 @@ interface TemplateDriver {
 
 /** Makes the driver of the one run that a component instance has. */
 export default function template(natives: Natives): TemplateDriver {
+  sealCode();
   const host = nativeHost(natives);
   const driver = new Driver(install(host));
   defineGlobals(host);

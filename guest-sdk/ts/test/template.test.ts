@@ -106,3 +106,12 @@ test("text passes through the encoder and the decoder", async () => {
   const { outcome } = await run(flow('return new TextDecoder().decode(new TextEncoder().encode("grüße €")) + new TextDecoder().decode(Uint8Array.of(0xe2, 0x82, 0x41))'));
   assert.deepEqual(outcome, { ok: "grüße €\ufffdA" });
 });
+
+test("code from texts is refused, however its maker is reached", async () => {
+  const makers = ["globalThis['ev' + 'al']", "Function", "(() => 1).constructor", "(async () => 1).constructor",
+    "(function* () {}).constructor", "(async function* () {}).constructor", "Object.getPrototypeOf((async () => 1).constructor).constructor"];
+  for (const maker of makers) {
+    const { outcome } = await run(flow(`try { (${maker})("1"); return "ran"; } catch (error) { return String(error); }`));
+    assert.match(JSON.stringify(outcome), /TypeError: `\w+` is refused: a flow runs only the code that was bundled/, maker);
+  }
+});

@@ -1,7 +1,7 @@
 //! Constructs that flows cannot use, found before the types are stripped.
 //!
 //! These checks exist to explain early. They are not a security boundary: a script can reach `Function` in ways that no
-//! reader of sources sees, and the sandbox is made for that.
+//! reader of sources sees. Those end at run time: the script template refuses them (`guest-sdk/ts/src/seal.ts`).
 
 use oxc_ast::ast::{
     AccessorProperty, ArrowFunctionExpression, AwaitExpression, BindingIdentifier, CallExpression, Decorator,
