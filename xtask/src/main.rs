@@ -1,6 +1,6 @@
 //! Repository chores, in Rust so that they run wherever cargo does.
 //!
-//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`; `guests` builds the
+//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`, and looks who decides what a tool does; `guests` builds the
 //! committed WebAssembly guests and compares them; `walkthrough` runs the README's commands. Nothing here is
 //! part of the product.
 #![expect(
@@ -9,6 +9,7 @@
     reason = "a developer's tool: it prints, reads files and starts processes by design"
 )]
 
+mod access;
 mod guests;
 mod layers;
 mod walkthrough;
@@ -24,7 +25,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Compare the crate table of ARCHITECTURE.md with the real dependency edges.
+    /// Compare the crate table of ARCHITECTURE.md with the real dependency edges, and look who asks a method what a
+    /// tool does.
     CheckLayers,
     /// Build the committed guests from source.
     Guests {
@@ -42,7 +44,7 @@ enum Chore {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
-        Chore::CheckLayers => layers::check(),
+        Chore::CheckLayers => layers::check().and_then(|()| access::check()),
         Chore::Guests { check } => guests::run(check),
         Chore::Walkthrough { rote } => walkthrough::run(&rote),
     }

@@ -285,7 +285,7 @@ pub fn parameter_value(tool: &Tool, name: &str, text: &str) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rote_types::{Method, ToolHints};
+    use rote_types::{Access, Method, ToolHints};
 
     fn tool(schema: Value) -> Tool {
         Tool {
@@ -296,6 +296,7 @@ mod tests {
             path: "/".to_owned(),
             servers: Vec::new(),
             toolset: "t".to_owned(),
+            access: Access::Read,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

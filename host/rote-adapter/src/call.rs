@@ -462,6 +462,7 @@ fn new_call(
         adapter: call.adapter.id().clone(),
         tool: call.tool.name.clone(),
         method: call.tool.method,
+        access: call.tool.access,
         raw_arguments: redaction.mask(&call.raw_arguments)?,
         arguments: redaction.mask(&call.arguments)?,
         uses: call.uses.clone(),

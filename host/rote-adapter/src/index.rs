@@ -278,7 +278,7 @@ mod corpus;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rote_types::ToolHints;
+    use rote_types::{Access, ToolHints};
     use serde_json::json;
 
     fn tool(name: &str, description: &str, path: &str) -> Tool {
@@ -290,6 +290,7 @@ mod tests {
             path: path.to_owned(),
             servers: Vec::new(),
             toolset: name.split('/').next().unwrap_or_default().to_owned(),
+            access: Access::Read,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

@@ -142,7 +142,7 @@ pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rote_types::{Method, ToolHints};
+    use rote_types::{Access, Method, ToolHints};
     use serde_json::json;
 
     fn tool(name: &str) -> Tool {
@@ -154,6 +154,7 @@ mod tests {
             path: "/x".to_owned(),
             servers: Vec::new(),
             toolset: "x".to_owned(),
+            access: Access::Read,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use rote_govern::reach::Destination;
 use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
 use rote_types::{
-    AdapterId, Authentication, CommandLine, ComponentInfo, Fingerprint, Manifest, Method, SensitivityTier, SpecType,
-    Tool,
+    AdapterId, Authentication, CommandLine, ComponentInfo, Fingerprint, Manifest, SensitivityTier, SpecType, Tool,
 };
 use serde::{Deserialize, Serialize};
 
@@ -194,5 +193,5 @@ impl Capabilities {
 }
 
 fn only_reads(tool: &Tool) -> bool {
-    tool.method.is_read() || (tool.method == Method::Mcp && tool.hints.read_only_hint)
+    !tool.access.changes()
 }

@@ -3,7 +3,7 @@
 //! A copy in miniature of `rote_govern::guard` without a policy: bindings are written on one machine and run on
 //! another, whose lists may be stricter or, for an audited tool, laxer. The first lines of a file say so.
 
-use rote_types::{Method, Tool};
+use rote_types::{Access, Tool};
 
 /// What the write guard does with a call when the policy lists nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +18,10 @@ pub(crate) enum Write {
 
 impl Write {
     pub(crate) fn of(tool: &Tool) -> Self {
-        match tool.method {
-            Method::Get | Method::Head | Method::Options | Method::Trace => Self::Read,
-            Method::Post | Method::Patch => Self::Audit,
-            Method::Put | Method::Delete => Self::Confirm,
-            Method::Mcp if tool.hints.destructive_hint => Self::Confirm,
-            Method::Mcp if tool.hints.read_only_hint => Self::Read,
-            Method::Mcp if ["get", "list", "search", "read"].iter().any(|verb| tool.name.starts_with(verb)) => {
-                Self::Audit
-            }
-            Method::Mcp => Self::Confirm,
+        match tool.access {
+            access if access.asks(tool.method) => Self::Confirm,
+            Access::Read => Self::Read,
+            Access::Write | Access::Destroy => Self::Audit,
         }
     }
 

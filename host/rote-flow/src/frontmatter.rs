@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use rote_types::{
-    AdapterId, CommandLine, Fingerprint, FlowName, Method, Sha256Digest, ToolDigest, WorkspaceName, command,
+    Access, AdapterId, CommandLine, Fingerprint, FlowName, Method, Sha256Digest, Tool, ToolDigest, ToolHints,
+    WorkspaceName, command,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -157,6 +158,31 @@ pub struct ToolPin {
     pub method: Method,
     /// The path template, to say what changed.
     pub path: String,
+    /// What calling it does, where that is more than the method says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub access: Option<Access>,
+}
+
+impl ToolPin {
+    /// Pins a tool under its digest.
+    #[must_use]
+    pub fn of(tool: &Tool, digest: ToolDigest) -> Self {
+        let more = tool.access != Access::least(tool.method, ToolHints::default(), &tool.name);
+        Self { digest, method: tool.method, path: tool.path.clone(), access: more.then_some(tool.access) }
+    }
+
+    /// Returns what calling the tool `name` does.
+    #[must_use]
+    pub fn access(&self, name: &str) -> Access {
+        let least = Access::least(self.method, ToolHints::default(), name);
+        self.access.map_or(least, |access| access.max(least))
+    }
+
+    /// Returns how the write guard treats the tool `name` where no policy lists it.
+    #[must_use]
+    pub fn mode(&self, name: &str) -> WriteMode {
+        if self.access(name).asks(self.method) { WriteMode::Confirm } else { WriteMode::Audit }
+    }
 }
 
 /// A credential that calls of the flow use.

@@ -194,7 +194,7 @@ impl Flows {
                 slot,
                 token_env,
             }));
-            pin.tools.insert(name.clone(), ToolPin { digest, method: tool.method, path: tool.path });
+            pin.tools.insert(name.clone(), ToolPin::of(&tool, digest));
         }
         Ok((pin, slots))
     }

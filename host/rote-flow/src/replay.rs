@@ -10,7 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rote_home::Home;
 use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
-use rote_types::{Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, WorkspaceName, canonical_json};
+use rote_types::{
+    Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, canonical_json,
+};
 use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
 
@@ -131,6 +133,7 @@ impl RecordedTools {
             adapter: call.adapter.clone(),
             tool: call.tool.clone(),
             method: recorded.method,
+            access: Access::least(recorded.method, ToolHints::default(), &call.tool),
             raw_arguments: call.arguments.clone(),
             arguments: call.arguments.clone(),
             uses: Vec::new(),

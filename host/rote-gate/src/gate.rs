@@ -145,6 +145,7 @@ impl Gate {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
             method: invocation.tool.method,
+            access: invocation.tool.access,
             raw_arguments: arguments.clone(),
             arguments,
             uses: Vec::new(),

@@ -180,6 +180,7 @@ mod tests {
             path: "/t".into(),
             servers: Vec::new(),
             toolset: String::new(),
+            access: rote_types::Access::Write,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

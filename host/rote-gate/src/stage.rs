@@ -10,7 +10,7 @@ use std::sync::Arc;
 use rote_govern::egress::{Route, address_verdict};
 use rote_govern::reach::{bases, mapped, origin};
 use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
-use rote_types::{Method, command};
+use rote_types::command;
 
 use crate::invocation::{ClaimedRequest, Invocation};
 use crate::request::{Outgoing, normalise};
@@ -55,7 +55,7 @@ impl<'i> Admission<'i> {
             name: &tool.name,
             toolset: &tool.toolset,
             method: tool.method,
-            hints: tool.hints,
+            access: tool.access,
             tier: invocation.adapter.sensitivity_tier,
         };
         let decision = match invocation.policy.as_ref() {
@@ -71,7 +71,7 @@ impl<'i> Admission<'i> {
             route: None,
             outgoing: None,
             guard: decision,
-            impact: impact(tool.method, &tool.name, &tool.path, arguments),
+            impact: impact(&facts, &tool.path, arguments),
             stages: Vec::with_capacity(STAGES.len()),
             failure: None,
             grant: None,
@@ -114,9 +114,7 @@ impl<'i> Admission<'i> {
 
 /// Whether the tool changes something.
 pub(crate) fn writes(invocation: &Invocation) -> bool {
-    let tool = &invocation.tool;
-    let reads = tool.method.is_read() || (tool.method == Method::Mcp && tool.hints.read_only_hint);
-    !reads
+    invocation.tool.access.changes()
 }
 
 fn pass(stage: &'static str, message: impl Into<Cow<'static, str>>) -> StageVerdict {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_govern::egress::{AllowedRange, address_verdict};
 use rote_govern::{Policy, ToolFacts, guard};
-use rote_types::{Method, SensitivityTier, ToolHints};
+use rote_types::{Access, Method, SensitivityTier};
 
 /// Counts what is allocated, so that "no allocation" is measured and not believed.
 struct Counting;
@@ -60,7 +60,7 @@ fn decision(criterion: &mut Criterion) {
         name: "issues_create",
         toolset: "issues",
         method: Method::Post,
-        hints: ToolHints::default(),
+        access: Access::Write,
         tier: SensitivityTier::Low,
     };
     let address: IpAddr = "10.63.1.2".parse().expect("an address");

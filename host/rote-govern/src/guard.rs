@@ -1,11 +1,11 @@
-//! The write guard: what may happen to a call, from its method, its hints and the policy.
+//! The write guard: what may happen to a call, from what it does ([`Access`]) and the policy.
 //!
 //! Invariants: pure; a verdict is one of four ordered words and two verdicts are combined by `max`, so a
 //! further rule can only tighten. [`guard`] allocates nothing; sentences are built by [`impact`] on demand.
 
 use std::fmt;
 
-use rote_types::{Method, SensitivityTier, ToolHints};
+use rote_types::{Access, Method, SensitivityTier, ToolHints};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -81,8 +81,8 @@ pub struct ToolFacts<'t> {
     pub toolset: &'t str,
     /// Its method.
     pub method: Method,
-    /// What it says of itself.
-    pub hints: ToolHints,
+    /// What calling it does.
+    pub access: Access,
     /// How sensitive the adapter's data is.
     pub tier: SensitivityTier,
 }
@@ -94,10 +94,10 @@ pub enum Rule {
     Listed(List),
     /// The method's default.
     Method,
-    /// The tool's own hints (tools without a method).
+    /// What the description says beyond the method.
+    Evidence,
+    /// What a tool without a method says of itself.
     Hints,
-    /// The tool's name, for want of hints (tools without a method).
-    Name,
 }
 
 impl Rule {
@@ -107,8 +107,8 @@ impl Rule {
         match self {
             Self::Listed(list) => list.key(),
             Self::Method => "write_guard.method",
+            Self::Evidence => "write_guard.evidence",
             Self::Hints => "write_guard.hints",
-            Self::Name => "write_guard.name",
         }
     }
 }
@@ -126,8 +126,7 @@ pub struct GuardDecision {
     pub risk: Risk,
 }
 
-/// Decides about one call: deny, confirm and safe lists first, then the method, or the hints of a tool
-/// that has none.
+/// Decides about one call: deny, confirm and safe lists first, then what the tool does.
 #[must_use]
 pub fn guard(policy: &Policy, tool: &ToolFacts<'_>) -> GuardDecision {
     let (verdict, rule, reason) = match policy.list_of(tool.name, tool.toolset) {
@@ -136,47 +135,51 @@ pub fn guard(policy: &Policy, tool: &ToolFacts<'_>) -> GuardDecision {
             (Verdict::Confirm, Rule::Listed(list), "the policy wants this tool confirmed each time")
         }
         Some(list @ List::Safe) => (Verdict::Allow, Rule::Listed(list), "the policy lists this tool as safe"),
-        None => by_method(tool),
+        None => by_access(tool),
     };
     GuardDecision { verdict, rule, reason, risk: risk(tool) }
 }
 
-fn by_method(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
-    match tool.method {
-        Method::Get | Method::Head | Method::Options | Method::Trace => {
-            (Verdict::Allow, Rule::Method, "the method reads (RFC 9110 §9.2.1)")
-        }
-        Method::Post => (Verdict::Audit, Rule::Method, "`POST` is audited"),
-        Method::Patch => (Verdict::Audit, Rule::Method, "`PATCH` is audited"),
-        Method::Put => (Verdict::Confirm, Rule::Method, "`PUT` replaces and needs confirmation"),
-        Method::Delete => (Verdict::Confirm, Rule::Method, "`DELETE` removes and needs confirmation"),
-        Method::Mcp => by_hints(tool),
-    }
+fn by_access(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
+    let verdict = match tool.access {
+        access if access.asks(tool.method) => Verdict::Confirm,
+        Access::Read => Verdict::Allow,
+        Access::Write | Access::Destroy => Verdict::Audit,
+    };
+    let (rule, reason) = reason(tool);
+    (verdict, rule, reason)
 }
 
-fn by_hints(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
-    // A tool that calls itself both harmless and destructive is treated as destructive.
-    if tool.hints.destructive_hint {
-        return (Verdict::Confirm, Rule::Hints, "the tool says that it may destroy something");
+fn reason(tool: &ToolFacts<'_>) -> (Rule, &'static str) {
+    let by_method = Access::least(tool.method, ToolHints::default(), tool.name);
+    match (tool.method, tool.access) {
+        (Method::Mcp, Access::Read) => (Rule::Hints, "the tool says that it only reads"),
+        (Method::Mcp, Access::Write) => (Rule::Hints, "the tool's hints or name say that it destroys nothing"),
+        (Method::Mcp, Access::Destroy) => (Rule::Hints, "the tool may destroy something, or does not say"),
+        (_, Access::Destroy) if by_method < Access::Destroy => {
+            (Rule::Evidence, "its name, path or summary says that it destroys, sends or pays")
+        }
+        (Method::Put, _) => (Rule::Method, "`PUT` replaces and needs confirmation"),
+        (_, access) if access > by_method => {
+            (Rule::Evidence, "the method reads, but its name or summary says a change")
+        }
+        (Method::Post, _) => (Rule::Method, "`POST` is audited"),
+        (Method::Patch, _) => (Rule::Method, "`PATCH` is audited"),
+        (Method::Delete, _) => (Rule::Method, "`DELETE` removes and needs confirmation"),
+        (Method::Get | Method::Head | Method::Options | Method::Trace, _) => {
+            (Rule::Method, "the method reads (RFC 9110 §9.2.1)")
+        }
     }
-    if tool.hints.read_only_hint {
-        return (Verdict::Allow, Rule::Hints, "the tool says that it only reads");
-    }
-    if ["get", "list", "search", "read"].iter().any(|verb| tool.name.starts_with(verb)) {
-        return (Verdict::Audit, Rule::Name, "the tool gives no hints; its name says that it reads");
-    }
-    (Verdict::Confirm, Rule::Name, "the tool gives no hints and its name does not say that it reads")
 }
 
 fn risk(tool: &ToolFacts<'_>) -> Risk {
-    let reads = tool.method.is_read() || (tool.method == Method::Mcp && tool.hints.read_only_hint);
-    let removes = matches!(tool.method, Method::Put | Method::Delete) || tool.hints.destructive_hint;
     let sensitive = tool.tier == SensitivityTier::High;
-    match (reads && !removes, removes, sensitive) {
-        (true, _, false) => Risk::Low,
-        (true, _, true) | (false, false, false) => Risk::Medium,
-        (false, true, true) => Risk::Critical,
-        (false, _, _) => Risk::High,
+    match (tool.access, tool.access.asks(tool.method), sensitive) {
+        (_, true, true) => Risk::Critical,
+        (_, true, false) => Risk::High,
+        (Access::Read, false, false) => Risk::Low,
+        (Access::Read, false, true) | (_, false, false) => Risk::Medium,
+        (_, false, true) => Risk::High,
     }
 }
 
@@ -187,16 +190,17 @@ const IMPACT_ARGUMENTS: usize = 4;
 
 /// Says in one sentence what a call would do: the verb, the path and the arguments that name its object.
 #[must_use]
-pub fn impact(method: Method, tool: &str, path: &str, arguments: &Value) -> String {
-    let verb = match method {
-        Method::Get | Method::Head | Method::Options | Method::Trace => "reads",
-        Method::Post => "creates or acts on",
-        Method::Patch => "changes",
-        Method::Put => "replaces",
-        Method::Delete => "deletes",
-        Method::Mcp => "runs",
+pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
+    let verb = match (tool.method, tool.access) {
+        (Method::Delete, _) => "deletes",
+        (Method::Put, _) => "replaces",
+        (Method::Mcp, _) => "runs",
+        (_, Access::Destroy) => "acts, perhaps for good, on",
+        (Method::Patch, _) => "changes",
+        (Method::Post, _) | (_, Access::Write) => "creates or acts on",
+        (Method::Get | Method::Head | Method::Options | Method::Trace, Access::Read) => "reads",
     };
-    let object = if path.is_empty() { tool } else { path };
+    let object = if path.is_empty() { tool.name } else { path };
     let mut sentence = format!("{verb} `{object}`");
     let Value::Object(given) = arguments else {
         return sentence;
@@ -235,7 +239,7 @@ mod tests {
             name: "things/do",
             toolset: "things",
             method,
-            hints: ToolHints::default(),
+            access: Access::least(method, ToolHints::default(), "things/do"),
             tier: SensitivityTier::Low,
         }
     }
@@ -251,7 +255,7 @@ mod tests {
             (Method::Patch, Verdict::Audit, Risk::Medium),
             (Method::Put, Verdict::Confirm, Risk::High),
             (Method::Delete, Verdict::Confirm, Risk::High),
-            (Method::Mcp, Verdict::Confirm, Risk::Medium),
+            (Method::Mcp, Verdict::Confirm, Risk::High),
         ];
         for (method, verdict, risk) in cases {
             let decision = guard(&Policy::default(), &facts(method));
@@ -260,10 +264,28 @@ mod tests {
     }
 
     #[test]
+    fn what_a_tool_does_tightens_what_its_method_says() {
+        let judge = |method, access| guard(&Policy::default(), &ToolFacts { access, ..facts(method) });
+        for (method, access, verdict, risk) in [
+            (Method::Get, Access::Destroy, Verdict::Confirm, Risk::High),
+            (Method::Get, Access::Write, Verdict::Audit, Risk::Medium),
+            (Method::Post, Access::Destroy, Verdict::Confirm, Risk::High),
+            (Method::Patch, Access::Destroy, Verdict::Confirm, Risk::High),
+        ] {
+            let decision = judge(method, access);
+            assert_eq!((decision.verdict, decision.risk), (verdict, risk), "{method} {access}");
+            assert_eq!(decision.rule.as_str(), "write_guard.evidence");
+        }
+        assert_eq!(judge(Method::Put, Access::Write).verdict, Verdict::Confirm, "a PUT that only changes");
+        assert_eq!(judge(Method::Delete, Access::Destroy).rule, Rule::Method);
+    }
+
+    #[test]
     fn tools_without_a_method_are_judged_by_their_hints_and_names() {
         let judge = |name, read_only_hint, destructive_hint| {
             let hints = ToolHints { read_only_hint, destructive_hint, idempotent_hint: false };
-            guard(&Policy::default(), &ToolFacts { name, hints, ..facts(Method::Mcp) }).verdict
+            let access = Access::least(Method::Mcp, hints, name);
+            guard(&Policy::default(), &ToolFacts { name, access, ..facts(Method::Mcp) }).verdict
         };
         assert_eq!(judge("x", true, false), Verdict::Allow);
         assert_eq!(judge("x", false, true), Verdict::Confirm);
@@ -290,15 +312,12 @@ mod tests {
     }
 
     #[test]
-    fn risk_grows_with_the_tier_and_with_a_destructive_hint() {
-        let judge = |method, tier, destructive_hint| {
-            let hints = ToolHints { destructive_hint, ..ToolHints::default() };
-            guard(&Policy::default(), &ToolFacts { hints, tier, ..facts(method) }).risk
-        };
-        assert_eq!(judge(Method::Get, SensitivityTier::High, false), Risk::Medium);
-        assert_eq!(judge(Method::Post, SensitivityTier::High, false), Risk::High);
-        assert_eq!(judge(Method::Post, SensitivityTier::Low, true), Risk::High);
-        assert_eq!(judge(Method::Delete, SensitivityTier::High, false), Risk::Critical);
+    fn risk_grows_with_the_tier_and_with_what_the_tool_does() {
+        let judge = |method, tier, access| guard(&Policy::default(), &ToolFacts { access, tier, ..facts(method) }).risk;
+        assert_eq!(judge(Method::Get, SensitivityTier::High, Access::Read), Risk::Medium);
+        assert_eq!(judge(Method::Post, SensitivityTier::High, Access::Write), Risk::High);
+        assert_eq!(judge(Method::Post, SensitivityTier::Low, Access::Destroy), Risk::High);
+        assert_eq!(judge(Method::Delete, SensitivityTier::High, Access::Destroy), Risk::Critical);
     }
 
     #[test]
@@ -310,9 +329,11 @@ mod tests {
 
     #[test]
     fn an_impact_names_the_object_and_stays_short() {
-        let text = impact(Method::Delete, "pets/remove", "/pets/{id}", &json!({"x": 1, "id": "7"}));
+        let text = impact(&facts(Method::Delete), "/pets/{id}", &json!({"x": 1, "id": "7"}));
         assert_eq!(text, "deletes `/pets/{id}` with `id` = \"7\"");
-        let long = impact(Method::Post, "t", "/t", &json!({"a": "x".repeat(500), "b": "\u{1b}]52;c"}));
+        let long = impact(&facts(Method::Post), "/t", &json!({"a": "x".repeat(500), "b": "\u{1b}]52;c"}));
         assert!(long.chars().count() < 120 && !long.contains('\u{1b}'), "{long}");
+        let gone = ToolFacts { access: Access::Destroy, ..facts(Method::Post) };
+        assert_eq!(impact(&gone, "/chat.delete", &json!({})), "acts, perhaps for good, on `/chat.delete`");
     }
 }

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use rote_types::{
-    Authentication, CanonicalError, Classify, ErrorKind, Fingerprint, ServerIdentity, SpecType, Tool, ToolDigest,
-    canonical_json, sha256,
+    Access, Authentication, CanonicalError, Classify, ErrorKind, Fingerprint, ServerIdentity, SpecType, Tool,
+    ToolDigest, canonical_json, sha256,
 };
 use serde_json::{Map, Value, json};
 
@@ -56,7 +56,7 @@ const NAME_MAPS: [&str; 5] = ["properties", "patternProperties", "$defs", "defin
 /// Keywords whose value is data, to be taken as it stands.
 const DATA: [&str; 4] = ["const", "enum", "default", "required"];
 
-/// Returns the identity of one tool's contract: name, method, path, input schema without prose, hints.
+/// Returns the identity of one tool's contract: name, method, path, input schema without prose, access, hints.
 ///
 /// # Errors
 /// [`IdentityError`] when the schema has no canonical form or is nested too deeply.
@@ -71,6 +71,10 @@ pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
         "inputSchema": schema,
         "hints": tool.hints,
     });
+    if tool.access != Access::least(tool.method, tool.hints, &tool.name) {
+        // Absent where the method says it already: packages from before it was decided keep their identity.
+        identity["access"] = json!(tool.access);
+    }
     if !tool.servers.is_empty() {
         // A tool that goes elsewhere is another tool; absent for almost all, so that it costs them nothing.
         identity["servers"] = json!(tool.servers);
@@ -167,6 +171,7 @@ mod tests {
             path: "/pets/{id}".into(),
             servers: Vec::new(),
             toolset: "pets".into(),
+            access: Access::Read,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),
@@ -199,10 +204,11 @@ mod tests {
     fn each_part_of_a_contract_counts() {
         let base = tool(json!({}));
         let digest = tool_digest(&base).unwrap();
-        let changes: [fn(&mut Tool); 5] = [
+        let changes: [fn(&mut Tool); 6] = [
             |tool| tool.name.push('x'),
             |tool| tool.method = Method::Delete,
             |tool| tool.path.push_str("/x"),
+            |tool| tool.access = Access::Destroy,
             |tool| tool.hints.destructive_hint = true,
             |tool| tool.servers.push("https://elsewhere.example".into()),
         ];
@@ -220,7 +226,7 @@ mod tests {
     #[test]
     fn a_schema_without_bottom_is_an_error_and_no_overflow() {
         let mut schema = json!({});
-        for _ in 0..2_000 {
+        for _ in 0..MAX_DEPTH + 50 {
             schema = json!({ "items": schema });
         }
         assert!(matches!(tool_digest(&tool(schema)), Err(IdentityError::TooDeep { .. })));

@@ -7,6 +7,7 @@
 //! What it does not do: decide whether a reference may be followed (the loader does), talk to a server, or
 //! know where an adapter is kept.
 
+mod access;
 mod api;
 mod body;
 mod detect;

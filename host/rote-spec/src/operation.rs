@@ -1,9 +1,10 @@
 //! One operation of the source as one tool and the record that builds its request.
 
 use rote_request::Operation;
-use rote_types::{Method, Tool, ToolHints};
+use rote_types::{Access, Method, Tool, ToolHints};
 use serde_json::{Map, Value, json};
 
+use crate::access::{self, Evidence};
 use crate::body::{self, Arguments, BodyPlan};
 use crate::documents::Node;
 use crate::notices::Notes;
@@ -63,6 +64,12 @@ pub(crate) fn generate<'a>(
         accept: answers.accept,
         credentials: needs.alternatives.clone(),
     };
+    let access = access::decide(&Evidence {
+        method: place.method,
+        operation_id: place.operation.text("operationId").unwrap_or(""),
+        path: place.path,
+        summary: summary(place),
+    });
     let tool = Tool {
         name: String::new(),
         original_operation_id: None,
@@ -71,7 +78,8 @@ pub(crate) fn generate<'a>(
         path: template.path,
         servers: own_servers,
         toolset: place.toolset.clone(),
-        hints: hints(place.method),
+        access,
+        hints: hints(place.method, access),
         deprecated: place.operation.flag("deprecated"),
         security: needs.alternatives,
         input_schema: assembled.schema,
@@ -106,10 +114,18 @@ fn prose(reader: &Reader<'_>, place: &Place<'_>) -> String {
     if text.is_empty() { format!("{} {}", place.method, place.path) } else { text }
 }
 
-fn hints(method: Method) -> ToolHints {
+/// The first of the texts that say in a line what the operation does.
+fn summary<'a>(place: &Place<'a>) -> &'a str {
+    let texts =
+        ["summary", "description"].into_iter().flat_map(|key| [place.operation.text(key), place.item.text(key)]);
+    texts.flatten().find(|text| !text.trim().is_empty()).unwrap_or("")
+}
+
+/// What the tool says of itself in the words of MCP.
+fn hints(method: Method, access: Access) -> ToolHints {
     ToolHints {
-        read_only_hint: method.is_read(),
-        destructive_hint: matches!(method, Method::Delete | Method::Put),
+        read_only_hint: access == Access::Read,
+        destructive_hint: access == Access::Destroy || method == Method::Put,
         idempotent_hint: method.is_read() || matches!(method, Method::Delete | Method::Put),
     }
 }

@@ -29,5 +29,5 @@ pub use manifest::{
 pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
-pub use tool::{Method, SecurityAlternative, Tool, ToolHints};
+pub use tool::{Access, Method, SecurityAlternative, Tool, ToolHints};
 pub use trust::{ConfirmScope, TrustChange, TrustRoot};

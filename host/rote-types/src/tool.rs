@@ -1,5 +1,7 @@
 //! One tool: the uniform shape that every source format is turned into, and one entry of `tools.json`.
 
+mod record;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -71,12 +73,71 @@ pub struct ToolHints {
     pub idempotent_hint: bool,
 }
 
+/// What calling a tool does to the remote, decided once by the reader of the description; a greater one is graver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// It changes nothing.
+    Read,
+    /// It adds or changes something, which another call can set right.
+    Write,
+    /// It cannot be set right by another call, or it moves money, people or what people may see.
+    Destroy,
+}
+
+impl Access {
+    /// Returns the least that a method says, and of tools without one the hints, or for want of them the name. What
+    /// a description says besides may add to it and takes nothing away.
+    #[must_use]
+    pub fn least(method: Method, hints: ToolHints, name: &str) -> Self {
+        match method {
+            Method::Get | Method::Head | Method::Options | Method::Trace => Self::Read,
+            Method::Post | Method::Patch | Method::Put => Self::Write,
+            Method::Delete => Self::Destroy,
+            // A tool that calls itself both harmless and destructive is treated as destructive.
+            Method::Mcp if hints.destructive_hint => Self::Destroy,
+            Method::Mcp if hints.read_only_hint => Self::Read,
+            Method::Mcp if ["get", "list", "search", "read"].iter().any(|verb| name.starts_with(verb)) => Self::Write,
+            Method::Mcp => Self::Destroy,
+        }
+    }
+
+    /// Whether such a call waits for a person where the policy does not list the tool: it destroys, or it is a `PUT`,
+    /// which replaces the whole of something.
+    #[must_use]
+    pub fn asks(self, method: Method) -> bool {
+        self == Self::Destroy || method == Method::Put
+    }
+
+    /// Whether it changes anything.
+    #[must_use]
+    pub fn changes(self) -> bool {
+        self != Self::Read
+    }
+
+    /// Returns the word in `tools.json` and in machine output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Destroy => "destroy",
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 /// Slots that are needed together (AND); an empty one means that no credential is needed.
 pub type SecurityAlternative = Vec<String>;
 
-/// One callable operation of an adapter.
+/// One callable operation of an adapter. Read back, its access is never less than its method and hints say.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", from = "record::Record")]
 pub struct Tool {
     /// The stable name: at most 64 of `A-Z a-z 0-9 . _ / -`.
     pub name: String,
@@ -95,6 +156,8 @@ pub struct Tool {
     pub servers: Vec<String>,
     /// The group that the tool belongs to.
     pub toolset: String,
+    /// What calling it does to the remote.
+    pub access: Access,
     /// What it says of its effects.
     #[serde(default)]
     pub hints: ToolHints,

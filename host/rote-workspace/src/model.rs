@@ -6,7 +6,7 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_types::{AdapterId, FlowName, Method, ResponseId, ResponseRef};
+use rote_types::{Access, AdapterId, FlowName, Method, ResponseId, ResponseRef};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -104,8 +104,10 @@ pub struct NewCall {
     pub adapter: AdapterId,
     /// The tool's name.
     pub tool: String,
-    /// The tool's method; decides whether an unfinished call is `lost` (read) or `in_doubt` (write).
+    /// The tool's method.
     pub method: Method,
+    /// What the call does; decides whether an unfinished one is `lost` (read) or `in_doubt` (the others).
+    pub access: Access,
     /// The arguments as typed, templates unresolved.
     pub raw_arguments: Value,
     /// The arguments as sent.

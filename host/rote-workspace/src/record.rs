@@ -302,7 +302,7 @@ fn insert_call(connection: &Connection, ids: (CommandId, ResponseId), call: &New
         at: call.at,
     };
     command.insert(connection, ids.0)?;
-    insert_pending(connection, ids, call.method.as_str(), call.method.is_read(), call.at)?;
+    insert_pending(connection, ids, call.method.as_str(), !call.access.changes(), call.at)?;
     insert_dependencies(connection, ids.0, &call.uses)
 }
 

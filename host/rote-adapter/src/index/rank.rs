@@ -5,7 +5,7 @@
 //! the method fits the verb. A tool that destroys is never better than 0.1 unless the intent names destruction, and
 //! any other stays above that when it has a word of the intent in its name or path.
 
-use rote_types::{Method, Tool};
+use rote_types::{Access, Method, Tool};
 use serde::{Deserialize, Serialize};
 use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, TextAnalyzer, TokenStream};
 
@@ -78,7 +78,9 @@ impl Entry {
             summary,
             method: tool.method,
             deprecated: tool.deprecated,
-            destructive: tool.method == Method::Delete || (tool.method == Method::Mcp && tool.hints.destructive_hint),
+            // What another method destroys its words say, and who wants it says them too.
+            destructive: tool.access == Access::Destroy
+                && !matches!(tool.method, Method::Post | Method::Patch | Method::Put),
             depth: count(tool.path.split('/').count()),
             required: count(required),
         }

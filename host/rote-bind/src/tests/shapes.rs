@@ -1,6 +1,7 @@
 //! What becomes of each kind of schema.
 
 use expect_test::expect;
+use rote_types::Access;
 use serde_json::json;
 
 use super::{both, excerpt, object, tool};
@@ -123,10 +124,11 @@ fn a_call_says_what_it_does_and_how_it_fails() {
 #[test]
 fn the_write_class_is_the_guards_default() {
     let mut hinted = tool("MCP", "search_pets", json!({}));
-    hinted.hints.read_only_hint = true;
+    hinted.access = Access::Read;
     let mut both_hints = tool("MCP", "get_rid", json!({}));
-    both_hints.hints.read_only_hint = true;
-    both_hints.hints.destructive_hint = true;
+    both_hints.access = Access::Destroy;
+    let mut gone = tool("POST", "chat_delete", json!({}));
+    gone.access = Access::Destroy;
     let tools = [
         tool("GET", "a", json!({})),
         tool("POST", "b", json!({})),
@@ -135,6 +137,7 @@ fn the_write_class_is_the_guards_default() {
         tool("MCP", "buy", json!({})),
         hinted,
         both_hints,
+        gone,
     ];
     let (script, _) = both(&tools);
     for (name, class) in [
@@ -145,6 +148,7 @@ fn the_write_class_is_the_guards_default() {
         ("buy", "confirm"),
         ("search_pets", "read"),
         ("get_rid", "confirm"),
+        ("chat_delete", "confirm"),
     ] {
         let line = script.lines().find(|line| line.starts_with(&format!("  \"{name}\": {{ args"))).unwrap();
         assert!(line.contains(&format!("write: \"{class}\"")), "{line}");

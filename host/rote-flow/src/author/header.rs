@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rote_govern::tool_digest;
-use rote_types::{AdapterId, Fingerprint, FlowName, Method};
+use rote_types::{AdapterId, Fingerprint, FlowName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::frontmatter::SCHEMA;
 use crate::surface::goes_to;
 use crate::{
     AdapterPin, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Flows, Form,
-    Frontmatter, OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
+    Frontmatter, OutputContract, Provenance, ToolPin, WritePermission,
 };
 
 /// The frontmatter of a source.
@@ -222,7 +222,7 @@ impl Flows {
                     slots.push(CredentialSlot { adapter, slot: slot.clone(), token_env });
                 }
             }
-            tools.insert(name.clone(), ToolPin { digest, method: tool.method, path: tool.path.clone() });
+            tools.insert(name.clone(), ToolPin::of(&tool, digest));
         }
         let server = format!("{} {}", manifest.server.name, manifest.server.version);
         let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
@@ -252,10 +252,7 @@ fn permissions(
         let adapter: AdapterId = adapter.parse().map_err(|_| refused("does not begin with an adapter's id"))?;
         let pin = adapters.get(&adapter).and_then(|pin| pin.tools.get(tool));
         let pin = pin.ok_or_else(|| refused("is not among the tools of `adapters`"))?;
-        let mode = match pin.method {
-            Method::Put | Method::Delete => WriteMode::Confirm,
-            _ => WriteMode::Audit,
-        };
+        let mode = pin.mode(tool);
         permissions.push(WritePermission { adapter, tool: tool.to_owned(), mode });
     }
     permissions.sort();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rote_govern::audit::{Decision, EffectRecord, STARTED};
 use rote_govern::{reach, tool_digest};
 use rote_home::Journal;
-use rote_types::{AdapterId, Manifest, Method, ResponseId, Tool};
+use rote_types::{AdapterId, Manifest, ResponseId, Tool};
 use rote_workspace::Workspace;
 use serde::Deserialize;
 
@@ -44,11 +44,11 @@ impl Pins {
             let call = &trace.calls[step.call];
             let recorded = effects.get(&call.response);
             let (manifest, tool) = installed(surface, call, recorded)?;
-            if call.is_write() {
+            if tool.access.changes() {
                 writes.insert(WritePermission {
                     adapter: call.adapter.clone(),
                     tool: call.tool.clone(),
-                    mode: mode(call.method, recorded),
+                    mode: mode(&tool, recorded),
                 });
             }
             for slot in tool.security.iter().flatten() {
@@ -86,7 +86,7 @@ impl Pins {
             goes_to: BTreeSet::new(),
         });
         pin.goes_to.extend(origins(manifest, tool, recorded));
-        pin.tools.insert(tool.name.clone(), ToolPin { digest, method: tool.method, path: tool.path.clone() });
+        pin.tools.insert(tool.name.clone(), ToolPin::of(tool, digest));
         Ok(())
     }
 }
@@ -142,13 +142,13 @@ fn effects(journal: &Journal, workspace: &Workspace) -> Result<BTreeMap<Response
     }
 }
 
-/// How the guard treated a write; by the method where the journal does not say.
-fn mode(method: Method, recorded: Option<&EffectRecord>) -> WriteMode {
-    match (recorded.map(|record| record.decision), method) {
-        (Some(Decision::Allow), _) => WriteMode::Allow,
-        (Some(Decision::Audit), _) => WriteMode::Audit,
-        (Some(_), _) | (None, Method::Put | Method::Delete) => WriteMode::Confirm,
-        (None, _) => WriteMode::Audit,
+/// How the guard treated a write; its default where the journal does not say.
+fn mode(tool: &Tool, recorded: Option<&EffectRecord>) -> WriteMode {
+    match recorded.map(|record| record.decision) {
+        Some(Decision::Allow) => WriteMode::Allow,
+        Some(Decision::Audit) => WriteMode::Audit,
+        None if !tool.access.asks(tool.method) => WriteMode::Audit,
+        _ => WriteMode::Confirm,
     }
 }
 

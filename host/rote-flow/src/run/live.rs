@@ -113,7 +113,7 @@ fn facts<'t>(manifest: &Manifest, tool: &'t Tool) -> ToolFacts<'t> {
         name: &tool.name,
         toolset: &tool.toolset,
         method: tool.method,
-        hints: tool.hints,
+        access: tool.access,
         tier: manifest.sensitivity_tier,
     }
 }
@@ -173,7 +173,7 @@ impl LiveTools {
         let options = options(&self.context, call, None, false)?;
         let checked = self.tools.caller.check(call).map_err(run_error)?;
         let tool = checked.tool();
-        if !tool.method.is_read() && !frontmatter.permits_write(&call.adapter, &call.tool) {
+        if tool.access.changes() && !frontmatter.permits_write(&call.adapter, &call.tool) {
             let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
             return Err(RunError::nested(&FlowError::NotPermitted { flow, adapter, tool }));
         }
@@ -215,7 +215,7 @@ impl LiveTools {
 }
 
 fn is_write(call: &Checked) -> bool {
-    !call.tool().method.is_read()
+    call.tool().access.changes()
 }
 
 #[async_trait]

@@ -15,7 +15,12 @@ use crate::{
 
 /// A frontmatter with everything that one can have. A new field does not compile until it is here.
 fn full() -> Frontmatter {
-    let tool = ToolPin { digest: ToolDigest::of(sha256(b"tool")), method: Method::Get, path: "/orders".to_owned() };
+    let tool = ToolPin {
+        digest: ToolDigest::of(sha256(b"tool")),
+        method: Method::Get,
+        path: "/orders".to_owned(),
+        access: None,
+    };
     let adapter = AdapterPin {
         fingerprint: Fingerprint::of(sha256(b"shop")),
         tools: BTreeMap::from([("orders_list".to_owned(), tool)]),

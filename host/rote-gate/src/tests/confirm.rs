@@ -53,6 +53,17 @@ async fn a_delete_waits_for_a_token_that_works_once() {
 }
 
 #[tokio::test]
+async fn a_get_that_destroys_waits_too() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url());
+    let call = world.call(&surface, "forget", json!({"id": 7}));
+    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let GateError::ConfirmationNeeded { detail, .. } = &error else { panic!("{error:?}") };
+    assert_eq!(detail.impact, "acts, perhaps for good, on `/things/{id}` with `id` = 7");
+    assert_eq!(server.seen(), 0);
+}
+
+#[tokio::test]
 async fn a_token_is_for_one_tool_one_set_of_arguments_and_one_workspace() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url());

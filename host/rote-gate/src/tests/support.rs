@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{Event, Home, Journal};
 use rote_types::{
-    AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method, SensitivityTier,
-    ServerIdentity, SpecType, Tool, ToolHints, sha256,
+    Access, AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method,
+    SensitivityTier, ServerIdentity, SpecType, Tool, ToolHints, sha256,
 };
 use rote_vault::{KeySource, TokenMeta, Vault};
 use rote_workspace::{NewCall, StoredResponse, Workspace};
@@ -229,6 +229,7 @@ impl World {
                 adapter: surface.manifest.id.clone(),
                 tool: tool.name.clone(),
                 method: tool.method,
+                access: tool.access,
                 raw_arguments: arguments.clone(),
                 arguments: arguments.clone(),
                 uses: Vec::new(),
@@ -309,6 +310,7 @@ impl Surface {
             ("patch", Method::Patch),
             ("put", Method::Put),
             ("delete", Method::Delete),
+            ("forget", Method::Get),
         ];
         let tools: Vec<Tool> = methods
             .into_iter()
@@ -320,6 +322,10 @@ impl Surface {
                 path: "/things/{id}".into(),
                 servers: Vec::new(),
                 toolset: "things".into(),
+                access: match name {
+                    "forget" => Access::Destroy,
+                    name => Access::least(method, ToolHints::default(), name),
+                },
                 hints: ToolHints::default(),
                 deprecated: false,
                 security: security.clone(),

@@ -10,7 +10,7 @@ use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::{Val, read};
 use jiff::Timestamp;
 use rote_home::Home;
-use rote_types::{Method, QueryEngine, QueryError, QueryLimits, QueryOutput, ResponseId};
+use rote_types::{Access, Method, QueryEngine, QueryError, QueryLimits, QueryOutput, ResponseId};
 use serde_json::json;
 
 use crate::{
@@ -105,6 +105,7 @@ pub(super) fn call(tool: &str) -> NewCall {
         adapter: "tracker".parse().unwrap(),
         tool: tool.to_owned(),
         method: Method::Get,
+        access: Access::Read,
         raw_arguments: json!({"page": "$page"}),
         arguments: json!({"page": 1}),
         uses: Vec::new(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rote_home::Home;
-use rote_types::{Method, ResponseId};
+use rote_types::{Access, Method, ResponseId};
 
 use super::support::{Setup, at, call, json_body};
 use crate::{ResponseState, Workspace};
@@ -37,6 +37,7 @@ fn writes_as_another_process() {
     workspace.begin_call(&call("list")).unwrap();
     let mut write = call("create");
     write.method = Method::Post;
+    write.access = Access::Write;
     workspace.begin_call(&write).unwrap();
 }
 
@@ -101,6 +102,7 @@ fn a_dead_writer_leaves_lost_reads_and_writes_in_doubt() {
     let setup = Setup::new();
     let mut write = call("create");
     write.method = Method::Delete;
+    write.access = Access::Destroy;
     let ids = setup.workspace.begin_calls(&[call("list"), write]).unwrap();
     let sql = "UPDATE responses SET owner = '1:0'";
     setup.workspace.with("kill the owner", |connection| connection.execute(sql, [])).unwrap();

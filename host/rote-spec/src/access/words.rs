@@ -1,0 +1,164 @@
+//! The table of words and how words are taken out of ids, paths and summaries.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+/// What a verb says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    Read,
+    Write,
+    Destroy,
+    Skip,
+}
+
+/// Where a word that destroys counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Id,
+    Path,
+    Summary,
+    Made,
+    Get,
+}
+
+/// The table, as `words.txt` has it.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    words: HashMap<&'static str, (Class, Vec<Place>)>,
+    exceptions: HashMap<&'static str, Vec<&'static str>>,
+}
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    let mut table = Table::default();
+    // That every line is understood is a test's business; one that is not says nothing.
+    TEXT.lines().for_each(|line| drop(table.add(line)));
+    table
+});
+
+const TEXT: &str = include_str!("words.txt");
+
+impl Table {
+    pub(super) fn get() -> &'static Self {
+        &TABLE
+    }
+
+    /// Adds one line of the file; an error names what is wrong with it.
+    fn add(&mut self, line: &'static str) -> Result<(), String> {
+        let mut parts = line.split('#').next().unwrap_or_default().split_whitespace();
+        let (Some(class), Some(word)) = (parts.next(), parts.next()) else {
+            return Ok(());
+        };
+        let class = match class {
+            "read" => Class::Read,
+            "write" => Class::Write,
+            "destroy" => Class::Destroy,
+            "skip" => Class::Skip,
+            "except" => {
+                self.exceptions.insert(word, parts.collect());
+                return Ok(());
+            }
+            other => return Err(format!("`{other}` is not a class")),
+        };
+        let places = parts.map(place).collect::<Result<Vec<_>, _>>()?;
+        if places.is_empty() == (class == Class::Destroy) {
+            return Err(format!("`{word}` has places if and only if it destroys"));
+        }
+        match self.words.insert(word, (class, places)) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{word}` stands twice")),
+        }
+    }
+
+    /// The class of a verb that says something, in its base form or with an -s.
+    pub(super) fn verb(&self, word: &str) -> Option<(Class, &'static str)> {
+        let stems = [Some(word), word.strip_suffix('s'), word.strip_suffix("es")];
+        let known = stems.into_iter().flatten().find_map(|stem| self.words.get_key_value(stem));
+        known.map(|(base, (class, _))| (*class, *base)).filter(|(class, _)| *class != Class::Skip)
+    }
+
+    /// Whether a word says nothing by itself: one of class `skip`, or an adverb.
+    pub(super) fn is_skipped(&self, word: &str) -> bool {
+        self.words.get(word).map_or_else(|| word.ends_with("ly"), |(class, _)| *class == Class::Skip)
+    }
+
+    /// The same for a word that has to be written as the table has it: with an -s it may be a noun.
+    pub(super) fn exact(&self, word: &str) -> Option<(Class, &'static str)> {
+        self.verb(word).filter(|(_, base)| *base == word)
+    }
+
+    pub(super) fn destroys(&self, word: &str, place: Place) -> bool {
+        self.words.get(word).is_some_and(|(class, places)| *class == Class::Destroy && places.contains(&place))
+    }
+
+    /// Whether a word says nothing beside one of these.
+    pub(super) fn excepted(&self, word: &str, beside: &[String]) -> bool {
+        self.exceptions.get(word).is_some_and(|names| beside.iter().any(|one| names.contains(&one.as_str())))
+    }
+}
+
+fn place(text: &str) -> Result<Place, String> {
+    match text {
+        "id" => Ok(Place::Id),
+        "path" => Ok(Place::Path),
+        "summary" => Ok(Place::Summary),
+        "made" => Ok(Place::Made),
+        "get" => Ok(Place::Get),
+        other => Err(format!("`{other}` is not a place")),
+    }
+}
+
+/// The words of an identifier, lower case: `cancel-run`, `cancelRun`, `cancel_run` and `CancelRUN` are two each.
+pub(super) fn words_of(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut open = false;
+    let mut characters = text.chars().peekable();
+    let mut previous = ' ';
+    while let Some(character) = characters.next() {
+        if !character.is_alphanumeric() {
+            open = false;
+            continue;
+        }
+        let next_is_small = characters.peek().is_some_and(|next| next.is_lowercase());
+        let hump = character.is_uppercase() && (!previous.is_uppercase() || next_is_small);
+        match words.last_mut() {
+            Some(word) if open && !hump => word.extend(character.to_lowercase()),
+            _ => words.push(character.to_lowercase().collect()),
+        }
+        open = true;
+        previous = character;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_of_the_table_is_understood() {
+        let mut table = Table::default();
+        for (number, line) in TEXT.lines().enumerate() {
+            table.add(line).unwrap_or_else(|problem| panic!("line {}: {problem}", number + 1));
+            assert!(line.is_ascii() && *line == *line.to_ascii_lowercase() || line.starts_with('#'), "{line}");
+        }
+        assert!(table.destroys("delete", Place::Get) && !table.destroys("transfer", Place::Get));
+        for line in ["destroy delete", "read get id", "kill x path", "destroy x everywhere"] {
+            assert!(Table::default().add(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn identifiers_fall_into_words() {
+        for (text, expected) in [
+            ("cancel-run", "cancel run"),
+            ("chat_deleteScheduledMessage", "chat delete scheduled message"),
+            ("files.revokePublicURL", "files revoke public url"),
+            ("GetHTTPStatus2", "get http status2"),
+            ("", ""),
+            ("/a//b", "a b"),
+        ] {
+            assert_eq!(words_of(text).join(" "), expected, "{text}");
+        }
+    }
+}

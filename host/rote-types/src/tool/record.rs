@@ -1,0 +1,77 @@
+//! A tool as a file holds it: packages from before `access` was decided have no such field.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Access, Method, SecurityAlternative, Tool, ToolHints};
+
+/// The fields of [`Tool`], each as it is written there.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Record {
+    name: String,
+    #[serde(default)]
+    original_operation_id: Option<String>,
+    #[serde(default)]
+    description: String,
+    method: Method,
+    path: String,
+    #[serde(default)]
+    servers: Vec<String>,
+    toolset: String,
+    #[serde(default)]
+    access: Option<Access>,
+    #[serde(default)]
+    hints: ToolHints,
+    #[serde(default)]
+    deprecated: bool,
+    #[serde(default)]
+    security: Vec<SecurityAlternative>,
+    input_schema: Value,
+}
+
+impl From<Record> for Tool {
+    fn from(record: Record) -> Self {
+        let least = Access::least(record.method, record.hints, &record.name);
+        Self {
+            name: record.name,
+            original_operation_id: record.original_operation_id,
+            description: record.description,
+            method: record.method,
+            path: record.path,
+            servers: record.servers,
+            toolset: record.toolset,
+            access: record.access.unwrap_or(least).max(least),
+            hints: record.hints,
+            deprecated: record.deprecated,
+            security: record.security,
+            input_schema: record.input_schema,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(fields: &str) -> Access {
+        let text = format!(r#"{{"name":"t","path":"/","toolset":"t","inputSchema":{{}},{fields}}}"#);
+        serde_json::from_str::<Tool>(&text).unwrap().access
+    }
+
+    #[test]
+    fn a_tool_without_access_has_what_its_method_says() {
+        assert_eq!(access(r#""method":"GET""#), Access::Read);
+        assert_eq!(access(r#""method":"PUT""#), Access::Write);
+        assert_eq!(access(r#""method":"DELETE""#), Access::Destroy);
+        assert_eq!(access(r#""method":"MCP""#), Access::Destroy);
+        assert_eq!(access(r#""method":"MCP","hints":{"destructiveHint":true,"readOnlyHint":true}"#), Access::Destroy);
+    }
+
+    #[test]
+    fn a_file_can_tighten_the_access_and_not_loosen_it() {
+        assert_eq!(access(r#""method":"GET","access":"destroy""#), Access::Destroy);
+        assert_eq!(access(r#""method":"POST","access":"read""#), Access::Write);
+        assert_eq!(access(r#""method":"DELETE","access":"read""#), Access::Destroy);
+    }
+}
