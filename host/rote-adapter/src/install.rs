@@ -110,6 +110,7 @@ impl Package {
         let sensitivity = sensitivity::classify(&api.tools);
         let operations = OperationCounts::of(&api);
         let repaired = api.tools.iter().filter_map(Repair::of).collect();
+        let calm = api.tools.iter().filter(|tool| tool.calm).map(|tool| tool.tool.name.clone()).collect();
         let (listed, requests): (Vec<Tool>, Vec<Operation>) =
             api.tools.into_iter().map(|tool| (tool.tool, tool.operation)).unzip();
         let component = generate(&requests).map_err(|source| AdapterError::Generate { id: id.clone(), source })?;
@@ -156,6 +157,7 @@ impl Package {
             destinations: reach::destinations(&manifest, &listed),
             documents: api.documents,
             granted: granted.iter().map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0))).collect(),
+            suggested_safe_list: calm,
             replaced: false,
             policies_set_aside: false,
             dry_run: options.dry_run,

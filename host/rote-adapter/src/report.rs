@@ -111,6 +111,9 @@ pub struct InstallReport {
     pub documents: Vec<String>,
     /// Address ranges that the typed base URL granted, as CIDR and port.
     pub granted: Vec<String>,
+    /// Tools that could stand in the policy's `safe_list`: each asks a person because it is a `PUT`, and its words say
+    /// that it replaces nothing that anybody would miss. Nothing is listed unasked.
+    pub suggested_safe_list: Vec<String>,
     /// An adapter of that name was replaced.
     pub replaced: bool,
     /// It was another API: its policies do not hold for this one, and stand in `config/policies.replaced.json`.

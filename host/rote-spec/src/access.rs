@@ -29,6 +29,17 @@ pub(crate) fn decide(evidence: &Evidence<'_>) -> Access {
     least.max(Reading::new(Table::get(), evidence).access())
 }
 
+/// Whether an operation is a `PUT` that replaces nothing that anybody would miss: a star, a mark, a subscription.
+pub(crate) fn is_calm_put(evidence: &Evidence<'_>) -> bool {
+    let table = Table::get();
+    let id = || {
+        verb_of_id(table, evidence.operation_id).is_some_and(|(_, word, _)| table.counts(Class::Calm, word, Place::Id))
+    };
+    let fixed = evidence.path.rsplit('/').find(|segment| !segment.is_empty() && !segment.contains('{'));
+    let path = || words_of(fixed.unwrap_or_default()).iter().any(|word| table.counts(Class::Calm, word, Place::Path));
+    evidence.method == Method::Put && decide(evidence) == Access::Write && (id() || path())
+}
+
 /// An operation with its words taken apart; all of them lower case.
 struct Reading<'t> {
     table: &'t Table,

@@ -146,6 +146,8 @@ pub struct GeneratedTool {
     pub outcome: Outcome,
     /// JSON pointer of the operation in the first document.
     pub pointer: String,
+    /// It is a `PUT` that replaces nothing that anybody would miss, by its words: one to suggest for a safe list.
+    pub calm: bool,
     /// OAuth scopes that the source asks for, sorted: evidence of what the tool touches.
     pub scopes: Vec<String>,
     /// Property names in the success response, sorted, at most 128: evidence of what the tool returns.

@@ -64,12 +64,13 @@ pub(crate) fn generate<'a>(
         accept: answers.accept,
         credentials: needs.alternatives.clone(),
     };
-    let access = access::decide(&Evidence {
+    let evidence = Evidence {
         method: place.method,
         operation_id: place.operation.text("operationId").unwrap_or(""),
         path: place.path,
         summary: summary(place),
-    });
+    };
+    let access = access::decide(&evidence);
     let tool = Tool {
         name: String::new(),
         original_operation_id: None,
@@ -86,7 +87,15 @@ pub(crate) fn generate<'a>(
     };
     let notes = notes.finish();
     let outcome = if notes.is_empty() { Outcome::Generated } else { Outcome::Repaired { notes } };
-    GeneratedTool { tool, operation, outcome, pointer, scopes: needs.scopes, response_fields: answers.fields }
+    GeneratedTool {
+        tool,
+        operation,
+        outcome,
+        pointer,
+        calm: access::is_calm_put(&evidence),
+        scopes: needs.scopes,
+        response_fields: answers.fields,
+    }
 }
 
 /// Returns how much a tool adds to the output: bytes of compact JSON.

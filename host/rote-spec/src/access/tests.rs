@@ -94,6 +94,30 @@ fn a_method_that_reads_needs_a_verb_that_is_no_noun() {
 }
 
 #[test]
+fn a_put_that_nobody_would_miss_is_calm() {
+    let calm = |method, operation_id, path| is_calm_put(&Evidence { method, operation_id, path, summary: "" });
+    for (id, path) in [
+        ("activity/star-repo-for-authenticated-user", "/user/starred/{owner}/{repo}"),
+        ("users/follow", "/user/following/{username}"),
+        ("activity/mark-notifications-as-read", "/notifications"),
+        ("activity/set-repo-subscription", "/repos/{owner}/{repo}/subscription"),
+        ("", "/gists/{gist_id}/star"),
+    ] {
+        assert!(calm(Method::Put, id, path), "{id}");
+        assert!(!calm(Method::Delete, id, path) && !calm(Method::Post, id, path), "{id}");
+    }
+    for (id, path) in [
+        ("repos/create-or-update-file-contents", "/repos/{owner}/{repo}/contents/{path}"),
+        ("pulls/merge", "/repos/{owner}/{repo}/pulls/{pull_number}/merge"),
+        ("orgs/block-user", "/orgs/{org}/blocks/{username}"),
+        ("", "/users/{id}/subscription/delete"),
+        ("", ""),
+    ] {
+        assert!(!calm(Method::Put, id, path), "{id}");
+    }
+}
+
+#[test]
 fn hostile_words_are_only_words() {
     for text in
         ["", "_", "///", "é\u{301}", "<<<", ">", "\u{202e}eteled", &"delete_".repeat(100_000), &"<".repeat(100_000)]

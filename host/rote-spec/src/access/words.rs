@@ -9,6 +9,7 @@ pub(super) enum Class {
     Read,
     Write,
     Destroy,
+    Calm,
     Skip,
 }
 
@@ -53,6 +54,7 @@ impl Table {
             "read" => Class::Read,
             "write" => Class::Write,
             "destroy" => Class::Destroy,
+            "calm" => Class::Calm,
             "skip" => Class::Skip,
             "except" => {
                 self.exceptions.insert(word, parts.collect());
@@ -61,8 +63,8 @@ impl Table {
             other => return Err(format!("`{other}` is not a class")),
         };
         let places = parts.map(place).collect::<Result<Vec<_>, _>>()?;
-        if places.is_empty() == (class == Class::Destroy) {
-            return Err(format!("`{word}` has places if and only if it destroys"));
+        if places.is_empty() == matches!(class, Class::Destroy | Class::Calm) {
+            return Err(format!("`{word}` has places if and only if it destroys or is calm"));
         }
         match self.words.insert(word, (class, places)) {
             None => Ok(()),
@@ -88,7 +90,12 @@ impl Table {
     }
 
     pub(super) fn destroys(&self, word: &str, place: Place) -> bool {
-        self.words.get(word).is_some_and(|(class, places)| *class == Class::Destroy && places.contains(&place))
+        self.counts(Class::Destroy, word, place)
+    }
+
+    /// Whether a word of this class counts at a place.
+    pub(super) fn counts(&self, class: Class, word: &str, place: Place) -> bool {
+        self.words.get(word).is_some_and(|(own, places)| *own == class && places.contains(&place))
     }
 
     /// Whether a word says nothing beside one of these.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rote_app::{AdapterNew, AuthKind, InstallReport};
-use rote_types::command;
+use rote_types::{AdapterId, command};
 
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -143,7 +143,26 @@ fn text(made: &InstallReport) -> String {
     lines.extend(findings("repaired", &repaired.collect::<Vec<_>>()));
     let noticed = made.diagnostics.iter().map(|one| format!("{} ({})", one.message, one.pointer));
     lines.extend(findings("noticed", &noticed.collect::<Vec<_>>()));
+    lines.extend(safe_list(&adapter.id, &made.suggested_safe_list));
     lines.join("\n")
+}
+
+/// The line of a policy that a person may add; nothing adds it.
+fn safe_list(id: &AdapterId, tools: &[String]) -> Vec<String> {
+    if tools.is_empty() {
+        return Vec::new();
+    }
+    // Names of tools hold nothing that JSON would escape.
+    let named: Vec<String> = tools.iter().take(MAX_FINDINGS).map(|tool| format!("\"{tool}\"")).collect();
+    let rest = match tools.len() - named.len() {
+        0 => String::new(),
+        more => format!(" (and {more} more: --json lists all)"),
+    };
+    vec![
+        format!("  harmless: {} asks each time because it is a PUT; not to be asked, put", plural(tools.len(), "tool")),
+        format!("    \"safe_list\": [{}]{rest}", named.join(", ")),
+        format!("    into adapters/{id}/config/policies.json"),
+    ]
 }
 
 fn findings(label: &str, all: &[String]) -> Vec<String> {
