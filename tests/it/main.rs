@@ -17,6 +17,7 @@ mod flow_file;
 mod flow_life;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod guard;
 #[cfg(target_os = "linux")]
 mod killed;
 #[cfg(target_os = "linux")]

@@ -5,6 +5,7 @@
 //! description is to blame then, and the server still decides. A pattern whose matching reaches the engine's limit
 //! refuses the argument.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -69,6 +70,9 @@ impl Validators {
         }
         for (name, value) in arguments {
             match properties.get(name) {
+                Some(schema) if tool.spelled.contains(name) => {
+                    problems.extend(self.check_one(tool, name, schema, &as_number(value)));
+                }
                 Some(schema) => problems.extend(self.check_one(tool, name, schema, value)),
                 None if takes_more(&tool.input_schema) => {}
                 None => problems.push(unknown(name, properties)),
@@ -257,28 +261,15 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Reads the text of `--param name=text` as the tool's schema wants it: `007` stays a text for a string
-/// parameter and is a number for an integer one. Where the schema does not say, JSON is read as JSON and all else
-/// is text.
-#[must_use]
-pub fn parameter_value(tool: &Tool, name: &str, text: &str) -> Value {
-    let schema = &tool.input_schema["properties"][name];
-    let takes = |wanted: &str| match &schema["type"] {
-        Value::String(name) => name == wanted,
-        Value::Array(names) => names.iter().any(|name| name == wanted),
-        _ => false,
-    };
-    let as_text = || Value::String(text.to_owned());
-    let parsed: Option<Value> = serde_json::from_str(text).ok();
-    match parsed {
-        None => as_text(),
-        Some(Value::String(_)) if takes("string") => as_text(),
-        Some(value) if takes("string") => {
-            let other = ["integer", "number", "boolean", "null", "array", "object"];
-            let fits = other.into_iter().any(|name| takes(name) && is_type(name, &value) == Some(true));
-            if fits { value } else { as_text() }
-        }
-        Some(value) => value,
+/// The number that a text spells, for arguments that go out as text; each of a list.
+fn as_number(value: &Value) -> Cow<'_, Value> {
+    match value {
+        Value::String(text) => match serde_json::from_str(text) {
+            Ok(number @ Value::Number(_)) => Cow::Owned(number),
+            _ => Cow::Borrowed(value),
+        },
+        Value::Array(items) => Cow::Owned(items.iter().map(|item| as_number(item).into_owned()).collect()),
+        other => Cow::Borrowed(other),
     }
 }
 
@@ -301,6 +292,7 @@ mod tests {
             deprecated: false,
             security: Vec::new(),
             input_schema: schema,
+            spelled: Vec::new(),
         }
     }
 
@@ -408,25 +400,16 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_is_read_as_its_schema_wants_it() {
-        let tool = tool(json!({"properties": {
-            "text": {"type": "string"}, "number": {"type": "integer"}, "either": {"type": ["string", "null"]},
-            "list": {"type": "array"}
+    fn a_number_that_goes_out_as_text_may_be_spelled() {
+        let mut tool = tool(json!({"properties": {
+            "ts": {"type": "number"}, "ids": {"type": "array", "items": {"type": "integer"}},
+            "page": {"type": "integer", "maximum": 100}, "sum": {"type": "number"}
         }}));
-        let cases = [
-            ("text", "007", json!("007")),
-            ("text", "true", json!("true")),
-            ("text", "\"q\"", json!("\"q\"")),
-            ("number", "7", json!(7)),
-            ("number", "seven", json!("seven")),
-            ("either", "null", json!(null)),
-            ("either", "7", json!("7")),
-            ("list", "[1]", json!([1])),
-            ("unknown", "7", json!(7)),
-            ("unknown", "a b", json!("a b")),
-        ];
-        for (name, text, expected) in cases {
-            assert_eq!(parameter_value(&tool, name, text), expected, "{name}={text}");
+        tool.spelled = ["ts", "ids", "page"].map(str::to_owned).to_vec();
+        let fits = json!({"ts": "1503435956.000200", "ids": ["70", 7], "page": "1e1"});
+        assert_eq!(problems(&tool, fits), Vec::<String>::new());
+        for bad in [json!({"ts": "x"}), json!({"page": "101"}), json!({"ids": ["x"]}), json!({"sum": "1"})] {
+            assert_eq!(problems(&tool, bad.clone()).len(), 1, "{bad}");
         }
     }
 }

@@ -49,6 +49,18 @@ pub struct CallerParts {
     pub clock: Arc<dyn Clock>,
 }
 
+/// What a text in arguments is that looks like a reference to an earlier answer or a variable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum References {
+    /// A reference, which is filled in.
+    #[default]
+    Fill,
+    /// Text, which is sent as it stands.
+    Keep,
+    /// Nobody said: the call is refused when somebody will have meant a reference.
+    Ask,
+}
+
 /// How calls are to be made.
 #[derive(Debug, Clone, Default)]
 pub struct CallOptions {
@@ -60,8 +72,8 @@ pub struct CallOptions {
     pub confirm: Option<String>,
     /// Describe the request instead of sending it; no number is spent.
     pub dry_run: bool,
-    /// Take the arguments as they stand: `$name` and `@2{.id}` are text, not references.
-    pub literal: bool,
+    /// What `$name` and `@2{.id}` in the arguments are.
+    pub references: References,
     /// The bounds.
     pub limits: CallLimits,
 }
@@ -274,8 +286,10 @@ impl Caller {
         call: &ToolCall,
         options: &CallOptions,
     ) -> Result<Checked, AdapterError> {
-        if options.literal || !rote_workspace::has_template(&call.arguments) {
-            return self.check(call);
+        match options.references {
+            References::Fill if rote_workspace::has_template(&call.arguments) => {}
+            References::Fill | References::Keep => return self.check(call),
+            References::Ask => return unasked(&call.arguments).map_or_else(|| self.check(call), Err),
         }
         let rendered = workspace.render(&*self.parts.queries, &call.arguments)?;
         self.check_rendered(call, rendered.value, rendered.uses)
@@ -449,6 +463,14 @@ impl Caller {
             None => none("missing"),
         }
     }
+}
+
+/// The refusal of an argument that looks like a reference where nobody said what it is.
+fn unasked(arguments: &Value) -> Option<AdapterError> {
+    arguments.as_object()?.iter().find_map(|(argument, value)| {
+        let (argument, written) = (argument.clone(), rote_workspace::meant_reference(value)?);
+        Some(AdapterError::Reference { argument, written })
+    })
 }
 
 /// What the log keeps of a call: its arguments without the values that the vault knows.

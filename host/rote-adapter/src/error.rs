@@ -110,6 +110,14 @@ pub enum AdapterError {
         /// Everything that does not fit.
         problems: Vec<ArgumentProblem>,
     },
+    /// An argument looks like a reference, and nobody said whether it is one.
+    #[error("argument `{argument}` holds `{written}`, which looks like a reference to an answer or a variable")]
+    Reference {
+        /// The argument.
+        argument: String,
+        /// How the reference is written.
+        written: String,
+    },
     /// The policy file has to be changed and cannot be understood.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -258,6 +266,7 @@ impl Classify for AdapterError {
             Self::Exists { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
             Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
+            | Self::Reference { .. }
             | Self::BaseUrl { .. }
             | Self::ServerWord { .. }
             | Self::UnknownServer { .. }
@@ -290,6 +299,7 @@ impl Classify for AdapterError {
             Self::Arguments { id, tool, .. } => {
                 Some(command("rote probe").argument(id).argument(tool).note("shows its parameters").into())
             }
+            Self::Reference { .. } => Some("say -t to fill it in, or --literal to send it as it is".to_owned()),
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
             Self::ServerWord { .. } => {
                 Some("write it like uploads.example.com=keep or uploads.example.com=http://127.0.0.1:4010".to_owned())

@@ -291,6 +291,7 @@ mod tests {
             servers: Vec::new(),
             toolset: name.split('/').next().unwrap_or_default().to_owned(),
             access: Access::Read,
+            spelled: Vec::new(),
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

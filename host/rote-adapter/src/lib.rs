@@ -22,8 +22,8 @@ mod sensitivity;
 mod session;
 mod source;
 
-pub use arguments::{ArgumentProblem, parameter_value};
-pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, Reservation};
+pub use arguments::ArgumentProblem;
+pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References, Reservation};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};

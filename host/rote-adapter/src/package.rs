@@ -155,6 +155,7 @@ mod tests {
             servers: Vec::new(),
             toolset: "x".to_owned(),
             access: Access::Read,
+            spelled: Vec::new(),
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

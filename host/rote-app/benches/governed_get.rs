@@ -65,7 +65,7 @@ fn request() -> CallRequest {
         confirm: None,
         dry_run: false,
         save_as: None,
-        templates: false,
+        references: rote_app::References::Ask,
         timeout: None,
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions};
+use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
 use rote_types::{CallLimits, ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
-use rote_workspace::{ResponseState, Variable, has_template};
+use rote_workspace::{ResponseState, Variable, has_template, meant_reference};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -37,8 +37,8 @@ pub struct CallRequest {
     pub dry_run: bool,
     /// Keep the body in this variable.
     pub save_as: Option<String>,
-    /// Fill in `$var` and `@N{.path}`.
-    pub templates: bool,
+    /// What `$var` and `@N{.path}` are.
+    pub references: References,
     /// Longest time for the whole exchange; the default of [`CallLimits`] without it.
     pub timeout: Option<Duration>,
 }
@@ -82,8 +82,8 @@ pub struct CallDone {
 pub struct BatchPlan {
     /// Most at once.
     pub parallel: usize,
-    /// Fill in `$var` and `@N{.path}`.
-    pub templates: bool,
+    /// What `$var` and `@N{.path}` are.
+    pub references: References,
     /// Longest time for each exchange; the default of [`CallLimits`] without it.
     pub timeout: Option<Duration>,
 }
@@ -143,9 +143,13 @@ impl App {
         let adapter = self.adapter_id(&request.adapter)?;
         let tool = self.adapters_of_home()?.open(&adapter)?.tool(&request.tool)?;
         let mut arguments = request.arguments;
-        let is_reference = |value: &Value| request.templates && has_template(value);
+        let is_reference = |value: &Value| match request.references {
+            References::Fill => has_template(value),
+            References::Ask => meant_reference(value).is_some(),
+            References::Keep => false,
+        };
         let words = self.words(request.parameters)?;
-        parameters::add(&mut arguments, &tool.input_schema, words, &is_reference).map_err(|error| {
+        parameters::add(&mut arguments, &tool, words, &is_reference).map_err(|error| {
             error.with_hint(command("rote probe").argument(&adapter).argument(&request.tool).plain("--schema"))
         })?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
@@ -153,7 +157,7 @@ impl App {
         let options = CallOptions {
             confirm: request.confirm,
             dry_run: request.dry_run,
-            literal: !request.templates,
+            references: request.references,
             limits: limits(request.timeout),
             ..CallOptions::default()
         };
@@ -178,7 +182,8 @@ impl App {
     pub async fn batch(&self, adapter: &str, items: &[BatchItem], plan: BatchPlan) -> Result<Batched, AppError> {
         let adapter = self.adapter_id(adapter)?;
         let (workspace, created_workspace) = self.workspace_or_default()?;
-        let options = CallOptions { literal: !plan.templates, limits: limits(plan.timeout), ..CallOptions::default() };
+        let options =
+            CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
         let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
         let results = results.map_err(call_error)?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();

@@ -45,7 +45,7 @@ pub use query::{BodyView, Query, ResponseView};
 pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
-pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport};
+pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
     Blessed, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, FlowWrite, Form,
     Frontmatter, LatestRun, PendingFlow, PinnedFlow, ReplayReport, Report as CrystallizeReport, RunReport, VersionPart,

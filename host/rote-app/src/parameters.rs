@@ -6,7 +6,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, Tool};
 use serde_json::{Map, Value, json};
 
 use crate::AppError;
@@ -27,10 +27,11 @@ pub(crate) enum Word {
 /// are references stay as they are.
 pub(crate) fn add(
     arguments: &mut Map<String, Value>,
-    schema: &Value,
+    tool: &Tool,
     words: Vec<(String, Word)>,
     is_reference: &dyn Fn(&Value) -> bool,
 ) -> Result<(), AppError> {
+    let schema = &tool.input_schema;
     for (name, word) in words {
         let property = &schema["properties"][&name];
         let types = types_of(schema, property, 0);
@@ -39,7 +40,10 @@ pub(crate) fn add(
             // What a reference stands for has a type of its own, which is known when it is filled in.
             Word::Text(text) => match Value::String(text) {
                 reference if is_reference(&reference) => reference,
-                Value::String(text) => typed(&name, &text, &types, schema, property)?,
+                Value::String(text) => {
+                    let value = typed(&name, &text, &types, schema, property)?;
+                    if tool.spelled.contains(&name) { spelled(value, &text) } else { value }
+                }
                 other => other,
             },
         };
@@ -58,6 +62,17 @@ pub(crate) fn add(
         }
     }
     Ok(())
+}
+
+/// A number as it was typed, where it would be written otherwise.
+fn spelled(value: Value, text: &str) -> Value {
+    match value {
+        Value::Number(number) if number.to_string() != text => json!(text),
+        Value::Array(items) if items.len() == 1 && items[0].is_number() && !text.starts_with('[') => {
+            items.into_iter().map(|item| spelled(item, text)).collect()
+        }
+        other => other,
+    }
 }
 
 /// Reads the content of a file as what the schema admits.
@@ -166,6 +181,7 @@ mod tests {
         let words: Vec<_> = words.into_iter().collect();
         let schema = json!({
             "properties": {
+                "ts": { "type": "number" }, "sizes": { "type": "array", "items": { "type": "number" } },
                 "n": { "type": "integer" }, "f": { "type": "number" }, "b": { "type": "boolean" },
                 "s": { "type": "string" }, "o": { "type": "object" },
                 "list": { "type": "array", "items": { "type": "string" } },
@@ -180,8 +196,13 @@ mod tests {
                 "file": { "type": "object", "properties": { "base64": {} }, "required": ["base64"] },
             },
         });
+        let tool = json!({
+            "name": "t", "method": "POST", "path": "/", "toolset": "t", "inputSchema": schema,
+            "spelled": ["ts", "sizes"],
+        });
+        let tool: Tool = serde_json::from_value(tool).unwrap();
         let mut arguments = Map::new();
-        let result = add(&mut arguments, &schema, words.clone(), &|value| value == "@1");
+        let result = add(&mut arguments, &tool, words.clone(), &|value| value == "@1");
         let result = result.map_or_else(|error| json!(error.message), |()| Value::Object(arguments));
         assert_eq!(result, expected, "{words:?}");
     }
@@ -194,6 +215,16 @@ mod tests {
         check(&[("list", "a"), ("list", "b")], json!({ "list": ["a", "b"] }));
         check(&[("n", "@1")], json!({ "n": "@1" }));
         check(&[("ids", "1"), ("ids", "[2,3]")], json!({ "ids": [1, 2, 3] }));
+    }
+
+    #[test]
+    fn a_number_that_goes_out_as_text_keeps_its_spelling() {
+        check(&[("ts", "1503435956.000200")], json!({ "ts": "1503435956.000200" }));
+        check(&[("ts", "1e3")], json!({ "ts": "1e3" }));
+        check(&[("ts", "1.5")], json!({ "ts": 1.5 }));
+        check(&[("ts", "soon")], json!("`ts` must be number, not `soon`"));
+        check(&[("sizes", "1.50"), ("sizes", "2")], json!({ "sizes": ["1.50", 2] }));
+        check(&[("f", "1.50")], json!({ "f": 1.5 }));
     }
 
     #[test]

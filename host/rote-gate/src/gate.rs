@@ -14,7 +14,7 @@ use rote_govern::{Redactor, Verdict};
 use rote_home::{Home, Journal};
 use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef, command};
 use rote_vault::Vault;
-use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord};
+use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
 use crate::credential::{self, Choice, Source};
 use crate::departure::Departure;
@@ -379,13 +379,16 @@ fn repeat(admission: &Admission<'_>, token: &str) -> String {
     if let Some(flow) = &invocation.flow {
         return command("rote run").argument(&flow.name).plain("…").option("--confirm", token).into();
     }
-    let (arguments, templates) = match &invocation.template {
-        Some(written) => (written, true),
-        None => (&invocation.arguments, false),
+    let (arguments, references) = match &invocation.template {
+        Some(written) => (written, Some("-t")),
+        None => (&invocation.arguments, meant_reference(&invocation.arguments).map(|_| "--literal")),
     };
     let masked = admission.redactor.value(arguments);
     let arguments = masked.as_ref().unwrap_or(arguments);
     let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
-    let call = if templates { call.plain("-t") } else { call };
+    let call = match references {
+        Some(word) => call.plain(word),
+        None => call,
+    };
     call.option("-w", invocation.workspace.name()).option("--confirm", token).into()
 }

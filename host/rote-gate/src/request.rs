@@ -185,6 +185,7 @@ mod tests {
             deprecated: false,
             security: Vec::new(),
             input_schema: json!({}),
+            spelled: Vec::new(),
         }
     }
 

@@ -176,6 +176,7 @@ mod tests {
             deprecated: false,
             security: Vec::new(),
             input_schema: schema,
+            spelled: Vec::new(),
         }
     }
 

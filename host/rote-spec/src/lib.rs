@@ -28,6 +28,7 @@ mod response;
 mod schema;
 mod security;
 mod servers;
+mod spelled;
 mod template;
 #[cfg(test)]
 mod tests;

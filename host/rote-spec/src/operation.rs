@@ -13,7 +13,7 @@ use crate::prose::{capped, described};
 use crate::reader::Reader;
 use crate::response::{FieldCache, answers};
 use crate::schema::{Detail, SchemaWriter};
-use crate::{GeneratedTool, Outcome, ServerChoice, servers, template};
+use crate::{GeneratedTool, Outcome, ServerChoice, servers, spelled, template};
 
 /// Most bytes of schema that are written with full detail, for all tools and tries together.
 const MOST_WORK: usize = 256 << 20;
@@ -83,6 +83,7 @@ pub(crate) fn generate<'a>(
         hints: hints(place.method, access),
         deprecated: place.operation.flag("deprecated"),
         security: needs.alternatives,
+        spelled: spelled::arguments(&operation, &assembled.schema),
         input_schema: assembled.schema,
     };
     let notes = notes.finish();

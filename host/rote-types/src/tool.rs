@@ -169,4 +169,8 @@ pub struct Tool {
     pub security: Vec<SecurityAlternative>,
     /// JSON Schema (2020-12) of the arguments, an object.
     pub input_schema: Value,
+    /// Arguments that are numbers and go out as text (path, query, header, cookie, form): one that is given as a text
+    /// keeps its spelling, `1503435956.000200` its zeros.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spelled: Vec<String>,
 }

@@ -48,7 +48,7 @@ pub use render::Rendered;
 pub use schema::{Overview, overview_of, schema_of};
 pub use store::Workspace;
 pub use sugar::desugar;
-pub use template::{Piece, Reference as TemplateReference, has_template, parse as parse_template};
+pub use template::{Piece, Reference as TemplateReference, has_template, meant_reference, parse as parse_template};
 pub use tokens::Tokenizer;
 pub use variable::Variable;
 

@@ -50,6 +50,36 @@ pub fn has_template(value: &Value) -> bool {
     }
 }
 
+/// Returns the first text of `value` that somebody will have meant as a reference, as it is written: one with braces
+/// (`@2{.id}`, `${name}`, `$name{.id}`), or a number alone (`@2`). A `$name` in a sentence is a price or a ticker.
+#[must_use]
+pub fn meant_reference(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => meant_in(&parse(text)),
+        Value::Array(items) => items.iter().find_map(meant_reference),
+        Value::Object(fields) => fields.values().find_map(meant_reference),
+        Value::Null | Value::Bool(_) | Value::Number(_) => None,
+    }
+}
+
+fn meant_in(pieces: &[Piece]) -> Option<String> {
+    let meant = |(place, piece): (usize, &Piece)| match piece {
+        Piece::Text(_) => None,
+        Piece::Broken { written, .. } => Some(written.clone()),
+        Piece::Reference { reference, written } => {
+            let next = pieces.get(place + 1);
+            let braces = matches!(next, Some(Piece::Text(text)) if text.starts_with('{'));
+            let meant = match reference {
+                Reference::Query(..) => true,
+                Reference::Variable(_) => written.starts_with("${") || braces,
+                Reference::Response(_) => pieces.len() == 1,
+            };
+            meant.then(|| written.clone())
+        }
+    };
+    pieces.iter().enumerate().find_map(meant)
+}
+
 /// Splits a string into its pieces. Adjacent texts are one piece; an empty string has no pieces.
 #[must_use]
 pub fn parse(text: &str) -> Vec<Piece> {
@@ -193,6 +223,16 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_reference_is_meant_where_braces_or_the_whole_text_say_so() {
+        for meant in ["@1{.a}", "see @12{.a}", "${x}", "a ${x} b", "$x{.a}", "@3", "@1{"] {
+            assert!(meant_reference(&Value::from(vec![meant])).is_some(), "{meant}");
+        }
+        for not in ["", "$5", "$USD", "in $USD", "me@1and1.com", "@1 and @2", "@here", "$$x", "{a}"] {
+            assert_eq!(meant_reference(&Value::from(not)), None, "{not}");
+        }
+    }
 
     fn text(text: &str) -> Piece {
         Piece::Text(text.to_owned())

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use rote_app::{BatchItem, BatchPlan, Batched};
 
-use crate::commands::call::{note_created, seconds, text_of};
+use crate::commands::call::{References, note_created, seconds, text_of};
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::table::table;
@@ -27,9 +27,8 @@ pub struct Batch {
     /// Most calls at once
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARALLEL))]
     parallel: u16,
-    /// Fill in `$var` and `@N{.path}` in the arguments
-    #[arg(short, long)]
-    templates: bool,
+    #[command(flatten)]
+    references: References,
     /// Longest time for each exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
@@ -42,7 +41,11 @@ impl Batch {
             let message = format!("the calls are not a list of tool calls: {error}");
             usage(message, r#"rote batch ID '[{"tool_name": "x", "arguments": {}}]'"#)
         })?;
-        let plan = BatchPlan { parallel: usize::from(self.parallel), templates: self.templates, timeout: self.timeout };
+        let plan = BatchPlan {
+            parallel: usize::from(self.parallel),
+            references: self.references.chosen(),
+            timeout: self.timeout,
+        };
         run_batch(context, ui, &self.id, calls, plan)
     }
 }

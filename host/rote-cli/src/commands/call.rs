@@ -41,6 +41,27 @@ pub(super) struct Arguments {
     parameters: Vec<String>,
 }
 
+/// What looks like a reference in the arguments. Without a word about it the call is refused.
+#[derive(Debug, Clone, Copy, Args)]
+pub(super) struct References {
+    /// Fill in `$var` and `@N{.path}` in the arguments
+    #[arg(short, long)]
+    templates: bool,
+    /// Send `$var` and `@N{.path}` in the arguments as they are
+    #[arg(long, conflicts_with = "templates")]
+    literal: bool,
+}
+
+impl References {
+    pub(super) fn chosen(self) -> rote_app::References {
+        match self {
+            Self { templates: true, .. } => rote_app::References::Fill,
+            Self { literal: true, .. } => rote_app::References::Keep,
+            _ => rote_app::References::Ask,
+        }
+    }
+}
+
 /// How the call is made.
 #[derive(Debug, Args)]
 pub(super) struct Options {
@@ -53,9 +74,8 @@ pub(super) struct Options {
     /// Keep the body in a variable
     #[arg(short, long, value_name = "VAR")]
     save: Option<String>,
-    /// Fill in `$var` and `@N{.path}` in the arguments
-    #[arg(short, long)]
-    pub(super) templates: bool,
+    #[command(flatten)]
+    pub(super) references: References,
     /// Print the whole body
     #[arg(long)]
     body: bool,
@@ -115,7 +135,7 @@ impl Options {
             confirm: self.confirm,
             dry_run: self.dry_run,
             save_as: self.save,
-            templates: self.templates,
+            references: self.references.chosen(),
             timeout: self.timeout,
         };
         let app = context.app()?;

@@ -164,7 +164,7 @@ fn batch(
     let parallel = arguments.get("parallel").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_PARALLEL.unsigned_abs());
     let plan = BatchPlan {
         parallel: usize::try_from(parallel).unwrap_or(1),
-        templates: options.templates,
+        references: options.references.chosen(),
         timeout: options.timeout,
     };
     run_batch(context, ui, id, calls, plan)

@@ -330,6 +330,7 @@ impl Surface {
                 deprecated: false,
                 security: security.clone(),
                 input_schema: json!({"type": "object"}),
+                spelled: Vec::new(),
             })
             .collect();
         let digests: BTreeMap<_, _> =

@@ -125,6 +125,36 @@ fn a_body_is_flattened_where_that_is_unambiguous() {
 }
 
 #[test]
+fn numbers_that_go_out_as_text_are_named() {
+    let api = inline(
+        r#"
+swagger: "2.0"
+info: {title: T, version: "1"}
+paths:
+  /f/{n}:
+    post:
+      operationId: form
+      consumes: [application/x-www-form-urlencoded]
+      parameters:
+        - {name: n, in: path, type: integer, required: true}
+        - {name: q, in: query, type: string}
+        - {name: ids, in: query, type: array, items: {type: integer}}
+        - {name: ts, in: formData, type: number}
+        - {name: note, in: formData, type: string}
+      responses: {"200": {description: ok}}
+  /j:
+    post:
+      operationId: json
+      consumes: [application/json]
+      parameters: [{name: b, in: body, schema: {type: object, properties: {ts: {type: number}}}}]
+      responses: {"200": {description: ok}}
+"#,
+    );
+    assert_eq!(tool(&api, "form").tool.spelled, ["n", "ids", "ts"]);
+    assert!(tool(&api, "json").tool.spelled.is_empty(), "JSON knows numbers");
+}
+
+#[test]
 fn forms_and_uploads_are_encoded_as_the_source_says() {
     let api = fixture("bodies.openapi.yaml");
     let Some(MediaKind::Form { default, encodings }) = tool(&api, "form").operation.body.as_ref().map(|b| &b.kind)

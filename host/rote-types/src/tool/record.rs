@@ -28,6 +28,8 @@ pub(super) struct Record {
     #[serde(default)]
     security: Vec<SecurityAlternative>,
     input_schema: Value,
+    #[serde(default)]
+    spelled: Vec<String>,
 }
 
 impl From<Record> for Tool {
@@ -46,6 +48,7 @@ impl From<Record> for Tool {
             deprecated: record.deprecated,
             security: record.security,
             input_schema: record.input_schema,
+            spelled: record.spelled,
         }
     }
 }

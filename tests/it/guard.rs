@@ -1,0 +1,124 @@
+//! What the guard knows beyond the verb, and arguments that arrive as they were typed.
+
+use rote_testkit::{FakeApi, Script, TestHome};
+use serde_json::json;
+
+use crate::home;
+
+/// Remote procedures with few methods, as Slack and Stripe have them, and two harmless and one grave `PUT`.
+const PROCEDURES: &str = r#"
+swagger: "2.0"
+info: {title: Procedures, version: "1"}
+host: api.example.com
+schemes: [https]
+consumes: [application/x-www-form-urlencoded]
+paths:
+  /chat.delete:
+    post:
+      operationId: chat_delete
+      summary: Deletes a message.
+      parameters: [{name: ts, in: formData, type: number}, {name: note, in: formData, type: string}]
+      responses: {"200": {description: ok}}
+  /chat.find:
+    get:
+      operationId: chat_find
+      parameters: [{name: ts, in: query, type: number}, {name: count, in: query, type: integer, maximum: 10}]
+      responses: {"200": {description: ok}}
+  /apps.uninstall:
+    get:
+      operationId: apps_uninstall
+      summary: Uninstalls your app.
+      responses: {"200": {description: ok}}
+  /v1/refunds:
+    post: {operationId: PostRefunds, responses: {"200": {description: ok}}}
+  /v1/refunds/search:
+    post: {operationId: searchRefunds, responses: {"200": {description: ok}}}
+  /user/starred/{repo}:
+    put:
+      operationId: star
+      parameters: [{name: repo, in: path, type: string, required: true}]
+      responses: {"204": {description: done}}
+  /files/{id}:
+    put:
+      operationId: replaceFile
+      parameters: [{name: id, in: path, type: string, required: true}]
+      responses: {"204": {description: done}}
+"#;
+
+fn procedures() -> (TestHome, FakeApi) {
+    let (home, api) = (home(), FakeApi::start(|_| Script::Json(200, json!({"ok": true}))));
+    home.file("procedures.yaml", PROCEDURES);
+    let run = home.rote(&["adapter", "new", "rpc", "procedures.yaml", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    (home, api)
+}
+
+#[test]
+fn what_destroys_asks_whatever_its_method() {
+    let (home, api) = procedures();
+    for tool in ["chat_delete", "apps_uninstall", "PostRefunds"] {
+        let run = home.rote(&["call", "rpc", tool]);
+        assert_eq!(run.code, 5, "{run}");
+        assert!(run.stderr.contains("perhaps for good"), "{run}");
+        let preview = home.rote(&["call", "rpc", tool, "--dry-run"]);
+        assert!(preview.stdout.contains("its name, path or summary says that it destroys, sends or pays"), "{preview}");
+    }
+    assert_eq!(api.received().len(), 0, "nothing was sent");
+    for tool in ["chat_find", "searchRefunds"] {
+        let run = home.rote(&["call", "rpc", tool]);
+        assert_eq!(run.code, 0, "{run}");
+    }
+}
+
+#[test]
+fn a_harmless_put_is_suggested_for_the_safe_list_and_asks_until_a_person_lists_it() {
+    let (home, _api) = procedures();
+    let data = home.data(&["adapter", "new", "again", "procedures.yaml", "--dry-run"]);
+    assert_eq!(data["suggested_safe_list"], json!(["star"]));
+    let run = home.rote(&["adapter", "new", "again", "procedures.yaml", "--dry-run"]);
+    assert!(run.stdout.contains(r#""safe_list": ["star"]"#), "{run}");
+    assert_eq!(home.rote(&["call", "rpc", "star", "-p", "repo=x"]).code, 5, "nothing is listed unasked");
+}
+
+#[test]
+fn a_number_arrives_in_a_form_or_a_query_as_it_was_typed() {
+    let (home, api) = procedures();
+    let run = home.rote(&["call", "rpc", "chat_find", "-p", "ts=1503435956.000200", "-p", "count=7"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(api.received()[0].target, "/chat.find?ts=1503435956.000200&count=7");
+    let preview = home.rote(&["call", "rpc", "chat_delete", "-p", "ts=1503435956.000200", "--dry-run", "--json"]);
+    assert!(preview.stdout.contains("ts=1503435956.000200"), "{preview}");
+    for bad in ["ts=soon", "count=11", "count=1.50"] {
+        assert_eq!(home.rote(&["call", "rpc", "chat_find", "-p", bad]).code, 2, "{bad}");
+    }
+}
+
+#[test]
+fn what_looks_like_a_reference_is_neither_filled_in_nor_sent_unasked() {
+    let (home, api) = procedures();
+    assert_eq!(home.rote(&["call", "rpc", "chat_find"]).code, 0);
+    let words = ["call", "rpc", "chat_delete", "-p", "note=see @1{.ok}"];
+    for words in [
+        &words[..],
+        &["call", "rpc", "chat_find", "-p", "count=@1{.n}"],
+        &["call", "rpc", "chat_delete", r#"{"note":"${x}"}"#],
+    ] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 2, "{run}");
+        assert!(run.stderr.contains("looks like a reference") && run.stderr.contains("say -t"), "{run}");
+    }
+    let batch = home.rote(&["batch", "rpc", r#"[{"tool_name":"chat_find","arguments":{"ts":"@1{.n}"}}]"#]);
+    assert_eq!(batch.code, 2, "{batch}");
+    assert_eq!(api.received().len(), 1, "none of them was sent");
+
+    let with = |word: &str| home.rote(&[&words[..], &[word, "--dry-run", "--json"]].concat());
+    assert!(with("--literal").stdout.contains("see%20%401%7B.ok%7D"), "{}", with("--literal"));
+    assert!(with("-t").stdout.contains("see%20true"), "{}", with("-t"));
+    assert_eq!(home.rote(&[&words[..], &["-t", "--literal"]].concat()).code, 2);
+    // The command that confirms says again what the text is.
+    let asked = home.rote(&[&words[..], &["--literal"]].concat());
+    assert!(asked.code == 5 && asked.stderr.contains("--literal"), "{asked}");
+    let price = home.rote(&["call", "rpc", "chat_delete", "-p", "note=costs $USD 5, me@1and1.com", "--dry-run"]);
+    assert_eq!(price.code, 0, "{price}");
+}
