@@ -376,7 +376,7 @@ impl Caller {
             endpoint: format!("adapter/{}", call.adapter.id()),
             ..RequestRecord::default()
         };
-        let written = if reached_the_gate && !call.tool.method.is_read() {
+        let written = if reached_the_gate && call.tool.access.changes() {
             workspace.leave_in_doubt(place.response, &LostAnswer { request, status: None, message, started, duration })
         } else {
             let outcome = RecordedOutcome::Failed { kind, message };

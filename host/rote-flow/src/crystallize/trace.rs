@@ -16,6 +16,8 @@ pub(crate) struct RecordedCall {
     pub(crate) adapter: AdapterId,
     pub(crate) tool: String,
     pub(crate) method: Method,
+    /// It changed something.
+    pub(crate) writes: bool,
     /// As typed, templates unresolved.
     pub(crate) raw: Value,
     /// As sent.
@@ -40,7 +42,7 @@ impl RecordedCall {
 
     /// Whether it changes something.
     pub(crate) fn is_write(&self) -> bool {
-        !self.method.is_read()
+        self.writes
     }
 }
 
@@ -74,6 +76,7 @@ impl Trace {
                 adapter,
                 tool,
                 method,
+                writes: summary.writes,
                 raw: command.raw_arguments,
                 arguments: command.arguments,
                 uses: uses.remove(&command.sequence.0).unwrap_or_default(),

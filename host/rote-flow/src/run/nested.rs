@@ -206,15 +206,16 @@ impl Nested {
         let mut used = Used { kept_bytes, ..Used::default() };
         for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
             used.calls = used.calls.saturating_add(1);
-            let mut made = false;
+            let (mut made, mut writes) = (false, false);
             for response in &command.response_ids {
                 let summary = workspace.summary(*response)?;
                 used.response_bytes = used.response_bytes.saturating_add(summary.bytes);
+                writes |= summary.writes;
                 // What was refused before it was sent changed nothing.
                 made |=
                     summary.status.is_some() || summary.state == ResponseState::InDoubt || summary.settled.is_some();
             }
-            if !made || command.method.is_none_or(|method| method.is_read()) {
+            if !made || !writes {
                 continue;
             }
             used.writes = used.writes.saturating_add(1);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rote_types::{Classify, ErrorKind, Method, ResponseId};
+use rote_types::{Access, Classify, ErrorKind, Method, ResponseId};
 
 use super::support::{Setup, at, call, http};
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 };
 
 fn write() -> crate::NewCall {
-    crate::NewCall { method: Method::Post, ..call("create") }
+    crate::NewCall { method: Method::Post, access: Access::Write, ..call("create") }
 }
 
 /// Makes a write and loses its answer.
