@@ -12,16 +12,36 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::Normaliser;
+use crate::canary::Canary;
 use crate::warm::Store;
 
 /// The signal that nobody can refuse (POSIX).
 const SIGKILL: i32 = 9;
 
 /// A directory for one test: `home/` is `ROTE_HOME`, `work/` is the current directory of every run.
+///
+/// When it is dropped by a test that did not fail, no value that the test stored as a token may stand, in any of many
+/// spellings, in what was printed or in a file; else the test fails.
 #[derive(Debug)]
 pub struct TestHome {
     root: TempDir,
     binary: PathBuf,
+    canary: Canary,
+}
+
+impl Drop for TestHome {
+    #[expect(clippy::panic, reason = "a test that leaks a secret fails")]
+    fn drop(&mut self) {
+        // A home that was made cold has a key of its own, and nothing of it is kept.
+        Store::beside(&self.binary).keep(&self.home());
+        if std::thread::panicking() {
+            return;
+        }
+        let leaks = self.leaks();
+        if !leaks.is_empty() {
+            panic!("secrets have leaked:\n{}", leaks.join("\n"));
+        }
+    }
 }
 
 impl TestHome {
@@ -33,7 +53,7 @@ impl TestHome {
     pub fn new(binary: impl Into<PathBuf>) -> Self {
         let root = TempDir::with_prefix("rote-test-").expect("a temporary directory can be made");
         std::fs::create_dir(root.path().join("work")).expect("the new directory is writable");
-        Self { root, binary: binary.into() }
+        Self { root, binary: binary.into(), canary: Canary::default() }
     }
 
     /// Makes a home that has the large guests compiled already.
@@ -59,6 +79,22 @@ impl TestHome {
         self.root.path().join("work")
     }
 
+    /// Returns where values that were stored as tokens stand in the clear, one line each.
+    #[must_use]
+    pub fn leaks(&self) -> Vec<String> {
+        self.canary.leaks(&[self.home(), self.work()])
+    }
+
+    /// Stops looking for the tokens that were stored so far, for a test that shows one on purpose.
+    pub fn forget_secrets(&self) {
+        self.canary.forget();
+    }
+
+    #[cfg(test)]
+    pub(crate) fn canary(&self) -> &Canary {
+        &self.canary
+    }
+
     /// Writes a file below the current directory of the runs and returns its path.
     ///
     /// # Panics
@@ -68,6 +104,7 @@ impl TestHome {
         let path = self.work().join(name);
         std::fs::create_dir_all(path.parent().unwrap_or(&path)).expect("the directory is writable");
         std::fs::write(&path, content).expect("the directory is writable");
+        self.canary.own(&path);
         path
     }
 
@@ -109,6 +146,7 @@ impl TestHome {
             words: words.iter().map(|word| (*word).to_owned()).collect(),
             environment: BTreeMap::new(),
             input: None,
+            canary: self.canary.clone(),
         }
     }
 
@@ -125,13 +163,6 @@ impl TestHome {
     }
 }
 
-impl Drop for TestHome {
-    fn drop(&mut self) {
-        // A home that was made cold has a key of its own, and nothing of it is kept.
-        Store::beside(&self.binary).keep(&self.home());
-    }
-}
-
 /// One run of the binary, not started yet.
 #[derive(Debug, Clone)]
 pub struct Invocation {
@@ -141,6 +172,7 @@ pub struct Invocation {
     words: Vec<String>,
     environment: BTreeMap<String, String>,
     input: Option<Vec<u8>>,
+    canary: Canary,
 }
 
 impl Invocation {
@@ -176,12 +208,24 @@ impl Invocation {
         command
     }
 
+    /// Notes the values that this command stores as tokens, or has in its environment as such.
+    fn plant(&self) {
+        if let ["token", "set", _, rest @ ..] = self.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            let typed = rest.first().filter(|word| !word.starts_with('-')).map(|word| (*word).to_owned());
+            let given = self.input.as_deref().map(|input| String::from_utf8_lossy(input).into_owned());
+            typed.or(given).iter().for_each(|value| self.canary.plant(value));
+        }
+        let tokens = self.environment.iter().filter(|(name, _)| name.ends_with("_TOKEN"));
+        tokens.for_each(|(_, value)| self.canary.plant(value));
+    }
+
     /// Runs it and waits.
     ///
     /// # Panics
     /// When the binary cannot be started.
     #[must_use]
     pub fn run(&self) -> Run {
+        self.plant();
         let mut child = self.command().spawn().expect("the binary under test can be started");
         let stdin = child.stdin.take();
         let input = self.input.clone().unwrap_or_default();
@@ -193,13 +237,17 @@ impl Invocation {
         });
         let output = child.wait_with_output().expect("the child can be waited for");
         feeder.join().expect("the feeder does not panic");
-        Run {
+        let run = Run {
             words: self.words.clone(),
             code: output.status.code().unwrap_or(-1),
             killed: output.status.signal() == Some(SIGKILL),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        };
+        if !self.words.iter().any(|word| word == "--reveal") {
+            self.canary.print(format!("rote {}", self.words.join(" ")), format!("{}\n{}", run.stdout, run.stderr));
         }
+        run
     }
 
     /// Starts it, lets it run for `time` at most, kills it (SIGKILL) and waits.
