@@ -31,6 +31,7 @@ mod printed;
 mod private;
 mod query;
 mod reference;
+mod secrets;
 mod tls;
 mod trust;
 mod wasi;

@@ -251,6 +251,11 @@ impl Caller {
     ) -> Result<Vec<Reservation>, AdapterError> {
         let at = self.parts.clock.now();
         let redaction = self.parts.runtime.redaction();
+        // A flow is given no value of the vault. One that it has all the same would be masked in the log, where a
+        // resumed run could not find the call again.
+        for call in calls.iter().filter(|_| options.flow.is_some()) {
+            redaction.refuse(&format!("a call of `{}/{}`", call.adapter.id(), call.tool.name), &call.arguments)?;
+        }
         let new: Result<Vec<NewCall>, _> = calls.iter().map(|call| new_call(call, options, at, redaction)).collect();
         let places = workspace.begin_calls(&new?)?;
         Ok(places.into_iter().map(|(command, response)| Reservation { command, response }).collect())

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use rote_gate::GateError;
+use rote_gate::SecretError;
 use rote_govern::{IdentityError, PolicyError};
 use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
@@ -25,6 +26,9 @@ pub enum AdapterError {
     /// The vault cannot be read, so what must not be recorded is not known.
     #[error(transparent)]
     Vault(#[from] VaultError),
+    /// A flow's call carries a value of the vault.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
     /// The description could not be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -253,6 +257,7 @@ impl Classify for AdapterError {
         match self {
             Self::Home(source) => source.kind(),
             Self::Vault(source) => source.kind(),
+            Self::Secret(source) => source.kind(),
             Self::Spec(source) => source.kind(),
             Self::Generate { source, .. } => source.kind(),
             Self::Identity(source) => source.kind(),
@@ -281,6 +286,7 @@ impl Classify for AdapterError {
         match self {
             Self::Home(source) => source.hint(),
             Self::Vault(source) => source.hint(),
+            Self::Secret(source) => source.hint(),
             Self::Spec(source) => source.hint(),
             Self::Generate { source, .. } => source.hint(),
             Self::Identity(source) => source.hint(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
 use rote_flow::Flows;
-use rote_gate::{Environment, Gate, GateParts};
+use rote_gate::{Environment, Gate, GateParts, Redaction};
 use rote_home::{Home, Journal, read_capped};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{Clock, Entropy};
@@ -25,6 +25,7 @@ pub struct App {
     home: std::sync::OnceLock<Home>,
     journal: Lazy<Journal>,
     vault: Lazy<Vault>,
+    redaction: Lazy<Redaction>,
     gate: Lazy<Gate>,
     sandbox: Lazy<Sandbox>,
     jq: Lazy<SandboxedJq>,
@@ -56,6 +57,7 @@ impl App {
             home: std::sync::OnceLock::new(),
             journal: Lazy::new(),
             vault: Lazy::new(),
+            redaction: Lazy::new(),
             gate: Lazy::new(),
             sandbox: Lazy::new(),
             jq: Lazy::new(),
@@ -123,6 +125,28 @@ impl App {
     pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
         let source = if self.config.keyring { KeySource::Keyring } else { KeySource::File };
         self.vault.get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
+    }
+
+    /// Returns what masks and refuses values of the vault.
+    pub(crate) fn redaction(&self) -> Result<Arc<Redaction>, AppError> {
+        self.redaction.get(|| Ok(Redaction::new(self.vault()?, self.environment())))
+    }
+
+    /// Masks values of the vault in an error before it is shown: a person may have typed one. An error of the vault
+    /// itself stays as it is.
+    #[must_use]
+    pub fn masked(&self, error: AppError) -> AppError {
+        // Nothing is opened for an error that came before the home was.
+        let redactor = self.home.get().and_then(|_| self.redaction().ok()?.redactor().ok());
+        let Some(redactor) = redactor.filter(|redactor| !redactor.is_empty()) else { return error };
+        let mask = |text: String| redactor.text(&text).into_owned();
+        AppError {
+            kind: error.kind,
+            message: mask(error.message),
+            causes: error.causes.into_iter().map(mask).collect(),
+            hint: error.hint.map(mask),
+            details: error.details.map(|details| redactor.value(&details).unwrap_or(details)),
+        }
     }
 
     pub(crate) fn journal(&self) -> Result<Arc<Journal>, AppError> {

@@ -186,7 +186,7 @@ impl App {
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
         let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
         let results = results.map_err(call_error)?;
-        let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(batch_line).collect();
+        let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(|one| self.batch_line(one)).collect();
         let mut in_doubt = 0;
         for line in results.iter_mut().filter(|line| line.status.is_none()) {
             if let Some(id) = line.response {
@@ -205,6 +205,19 @@ impl App {
         let query = Query { response, program: ".".to_owned(), unwrap_mcp: false, save_as: Some(name.to_owned()) };
         let saved = self.query(&query)?.saved;
         saved.ok_or_else(|| AppError::new(ErrorKind::General, format!("variable `{name}` was not saved")))
+    }
+
+    fn batch_line(&self, (index, result): (usize, BatchResult)) -> BatchLine {
+        let (status, error) = match result.outcome {
+            Ok(CallOutcome::Response(reference)) => (Some(reference.status), None),
+            Ok(CallOutcome::Preview(_)) => (None, None),
+            Err(error) => {
+                let error = self.masked(call_error(error));
+                (None, Some(BatchError { kind: error.kind, message: error.message, hint: error.hint }))
+            }
+        };
+        let success = error.is_none();
+        BatchLine { index, tool_name: result.tool, success, response: result.response, status, error }
     }
 
     /// Reads the files that parameters name.
@@ -231,17 +244,4 @@ fn call_error(error: AdapterError) -> AppError {
     let reached_the_gate = matches!(error, AdapterError::Call(_));
     let error = AppError::from(error);
     if reached_the_gate { error } else { error.unsent() }
-}
-
-fn batch_line((index, result): (usize, BatchResult)) -> BatchLine {
-    let (status, error) = match result.outcome {
-        Ok(CallOutcome::Response(reference)) => (Some(reference.status), None),
-        Ok(CallOutcome::Preview(_)) => (None, None),
-        Err(error) => {
-            let error = call_error(error);
-            (None, Some(BatchError { kind: error.kind, message: error.message, hint: error.hint }))
-        }
-    };
-    let success = error.is_none();
-    BatchLine { index, tool_name: result.tool, success, response: result.response, status, error }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rote_flow::{Derived, Exported, PendingFlow, ProjectLanguage, VersionPart};
-use rote_types::ResponseId;
+use rote_types::{ErrorKind, ResponseId};
 
 use crate::error::name;
 use crate::{App, AppError, Language};
@@ -95,6 +95,8 @@ impl App {
             notes: wish.notes,
             created_at: self.clock().now(),
         };
+        let text = serde_json::to_value(&stub).map_err(|error| AppError::new(ErrorKind::General, error.to_string()))?;
+        self.redaction()?.refuse(&format!("the wish for `{}`", stub.name), &text)?;
         self.flows_of_home()?.write_pending(&stub)?;
         Ok(stub)
     }

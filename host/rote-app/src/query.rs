@@ -68,9 +68,11 @@ impl App {
     /// Runs a jq program on a recorded response.
     ///
     /// # Errors
-    /// Usage for a program that does not parse, `NotFound` for a response that is not there, Limit for a
+    /// Usage for a program that does not parse, Denied for one with a value of the vault, `NotFound` for a response that is not there, Limit for a
     /// program that does not end.
     pub fn query(&self, query: &Query) -> Result<QueryResult, AppError> {
+        // The log keeps the program, and a flow is made from the log.
+        self.redaction()?.refuse_bytes("the jq program", query.program.as_bytes())?;
         let request = QueryRequest {
             source: QuerySource::Response(query.response),
             program: query.program.clone(),
@@ -139,8 +141,9 @@ impl App {
     /// Sets a variable.
     ///
     /// # Errors
-    /// Usage for a bad name.
+    /// Usage for a bad name; Denied for a value of the vault.
     pub fn set_variable(&self, name: &str, value: Value) -> Result<Variable, AppError> {
+        self.redaction()?.refuse(&format!("variable `{name}`"), &value)?;
         Ok(self.workspace()?.set_var(name, value, self.now())?)
     }
 
@@ -155,8 +158,9 @@ impl App {
     /// Records a document of the caller's as a response.
     ///
     /// # Errors
-    /// Usage when it is neither JSON nor YAML.
+    /// Usage when it is neither JSON nor YAML; Denied when a value of the vault stands in it.
     pub fn inject(&self, name: &str, text: &[u8]) -> Result<ResponseView, AppError> {
+        self.redaction()?.refuse_bytes(&format!("document `{name}`"), text)?;
         let stored = self.workspace()?.inject(name, text, self.now())?;
         self.view(stored.summary.id, crate::call::SHOWN_ROWS)
     }

@@ -12,7 +12,7 @@ use tokio::runtime::Runtime;
 
 use crate::commands::Global;
 use crate::environment::Environment;
-use crate::error::{Result, usage};
+use crate::error::{CliError, Result, usage};
 use crate::interrupt::Signals;
 
 /// Threads of the executor: one call waits on the network, a batch on several; work is never CPU bound here.
@@ -66,6 +66,14 @@ impl Context {
             interrupt: Arc::new(self.signals.clone()),
         };
         Ok(self.app.get_or_init(|| App::new(config)))
+    }
+
+    /// Masks values of the vault in an error that is about to be shown.
+    pub fn masked(&self, error: CliError) -> CliError {
+        match (error, self.app.get()) {
+            (CliError::App(error), Some(app)) => CliError::App(Box::new(app.masked(*error))),
+            (error, _) => error,
+        }
     }
 
     fn instances(&self) -> Result<Option<u32>> {

@@ -59,7 +59,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
         context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
-        let report = ran?;
+        let report = ran.map_err(|error| context.masked(error))?;
         ui.show(&report)?;
         Ok(report.exit)
     });

@@ -87,6 +87,7 @@ impl Flows {
             BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
         };
         package.prepare(&self.parts.runtime)?;
+        self.refuse_known(&package)?;
         let path = match &request.output {
             Some(path) => {
                 write_durable(path, package.bytes(), FileMode::Private)?;

@@ -102,7 +102,7 @@ impl Flows {
         let mut parameters = Parameters::default();
         let mut draft = Draft::build(&sources, &selection, &mut parameters)?;
         parameters.apply(&request.params, &mut draft, &mut report)?;
-        secret::refuse_secrets(&trace, &draft)?;
+        secret::refuse_secrets(&trace, &draft, self.parts.runtime.redaction())?;
         parameters.describe(&draft, &trace, &*self.parts.surface, &mut report)?;
         suggest::suggest(&sources, &draft, &mut report)?;
         let plan = draft.plan(&parameters);

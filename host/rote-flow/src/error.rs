@@ -7,7 +7,7 @@ pub(crate) use classify::install;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rote_gate::{Doubt, GateError};
+use rote_gate::{Doubt, GateError, SecretError};
 use rote_govern::BlessingError;
 use rote_home::HomeError;
 use rote_plan::PlanError;
@@ -433,6 +433,9 @@ pub enum FlowError {
         /// Why it cannot be used, such as `was cleared`.
         reason: String,
     },
+    /// A value of the vault would have been kept in the clear.
+    #[error(transparent)]
+    Known(#[from] SecretError),
     /// A literal that looks like a secret would have become part of the flow.
     #[error("argument `{pointer}` of `{step}` holds what looks like a secret; a flow never carries one")]
     Secret {

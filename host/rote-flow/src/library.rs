@@ -15,6 +15,7 @@ use rote_types::{Classify, Clock, Entropy, FlowName, Interrupt, QueryEngine, Sha
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::package::Content;
 use crate::run::ToolSource;
 use crate::search::{FlowDocument, Stamp};
 use crate::{FlowError, FlowStatus, FlowWrite, Form, Frontmatter, MAX_FLOW_BYTES, Package, PinnedFlow, Surface};
@@ -281,8 +282,34 @@ impl Flows {
         if force && !released { Ok(()) } else { Err(FlowError::Exists { name: name.clone(), released }) }
     }
 
+    /// Refuses a flow in which a value of the vault stands: a flow is shown, copied and handed on.
+    pub(crate) fn refuse_known(&self, package: &Package) -> Result<(), FlowError> {
+        let redaction = self.parts.runtime.redaction();
+        let flow = &package.frontmatter.name;
+        let json = |value: serde_json::Result<Value>| {
+            value.map_err(|error| FlowError::Malformed { what: "flow", message: error.to_string() })
+        };
+        redaction
+            .refuse(&format!("the frontmatter of flow `{flow}`"), &json(serde_json::to_value(&package.frontmatter))?)?;
+        match &package.content {
+            Content::Plan(plan) => {
+                redaction.refuse(&format!("the plan of flow `{flow}`"), &json(serde_json::to_value(plan))?)?;
+            }
+            Content::Script { code, map } => {
+                let what = format!("the code of flow `{flow}`");
+                redaction.refuse_bytes(&what, code.as_bytes())?;
+                redaction.refuse_bytes(&what, map.as_bytes())?;
+            }
+            Content::Component => {
+                redaction.refuse_bytes(&format!("the component of flow `{flow}`"), package.bytes())?
+            }
+        }
+        Ok(())
+    }
+
     /// Writes a draft.
     pub(crate) fn write_draft(&self, name: &FlowName, package: &Package, force: bool) -> Result<PathBuf, FlowError> {
+        self.refuse_known(package)?;
         create_private_dir(&self.parts.home.flows_dir())?;
         let _guard = lock(&self.parts.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?;
         self.check_free(name, force)?;

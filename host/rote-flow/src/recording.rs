@@ -8,6 +8,7 @@ use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use rote_gate::Redaction;
 use rote_home::{FileMode, read_capped, write_durable};
 use rote_types::{AdapterId, FlowName, Method, Sha256Digest, ToolCall};
 use rote_workspace::{Body, StoredResponse, Workspace};
@@ -180,13 +181,17 @@ impl RunRecording {
         serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))
     }
 
-    /// Writes it to a file of the person's choice.
+    /// Writes it to a file of the person's choice, unless a value of the vault stands in it: one that was stored there
+    /// only after it was recorded.
     ///
     /// # Errors
-    /// The file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), FlowError> {
-        let text = serde_json::to_string_pretty(self)
-            .map_err(|error| FlowError::Malformed { what: "recording", message: error.to_string() })?;
+    /// [`FlowError::Known`], or the file cannot be written.
+    pub fn write(&self, path: &Path, redaction: &Redaction) -> Result<(), FlowError> {
+        let malformed =
+            |error: serde_json::Error| FlowError::Malformed { what: "recording", message: error.to_string() };
+        redaction
+            .refuse(&format!("recording `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
+        let text = serde_json::to_string_pretty(self).map_err(malformed)?;
         Ok(write_durable(path, (text + "\n").as_bytes(), FileMode::Private)?)
     }
 

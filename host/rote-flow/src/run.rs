@@ -296,7 +296,7 @@ impl Flows {
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;
         if let Some(path) = &request.record {
-            RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path)?;
+            RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path, self.parts.runtime.redaction())?;
         }
         let Used { calls, writes, .. } = budget.used();
         result.map(|mut report| {
@@ -334,6 +334,9 @@ impl Flows {
         let (path, package) = self.load(flow)?;
         self.check_adapters(&package, &path)?;
         let parameters = parameter::resolve(&package.frontmatter, input)?;
+        // The tape keeps them, as a resumed run needs them, and masked ones would be other parameters.
+        let what = format!("a parameter of flow `{}`", package.frontmatter.name);
+        self.parts.runtime.redaction().refuse(&what, &Value::Object(parameters.clone()))?;
         Ok((package, parameters))
     }
 

@@ -31,7 +31,7 @@ pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
-pub use redaction::Redaction;
+pub use redaction::{Redaction, SecretError};
 pub use resolver::{Environment, Resolve, ResolveError};
 pub use tool::{ToolError, ToolRun, run_build_tool};
 

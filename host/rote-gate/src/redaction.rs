@@ -1,14 +1,17 @@
 //! Which values nobody may see: all that the vault holds, whether or not this call uses them, and those that the
 //! environment gives for the slots of a called adapter.
 //!
+//! What is masked can still be read, and shown. What would run or travel (a flow, a variable, a document of the user's own)
+//! cannot hold a mask in place of a value, so it is refused: [`Redaction::refuse`].
+//!
 //! The vault is read when a text is first to be masked, and again when its file has changed. A vault that cannot be
 //! read is an error: what is not known cannot be masked.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rote_govern::{Redactor, Secret};
-use rote_types::{AuthKind, Manifest};
+use rote_govern::{FoundSecret, Redactor, Secret};
+use rote_types::{AuthKind, Classify, ErrorKind, Manifest};
 use rote_vault::{Generation, Vault, VaultError};
 use rote_workspace::{Decoded, DecodedBody, RequestRecord};
 use secrecy::ExposeSecret;
@@ -42,7 +45,8 @@ impl std::fmt::Debug for Redaction {
 
 impl Redaction {
     /// Masks the values of `vault` and of the environment. Nothing is read yet.
-    pub(crate) fn new(vault: Arc<Vault>, env: Environment) -> Self {
+    #[must_use]
+    pub fn new(vault: Arc<Vault>, env: Environment) -> Self {
         Self { vault, env, made: Mutex::new(Made::default()) }
     }
 
@@ -66,6 +70,33 @@ impl Redaction {
     /// As [`Redaction::redactor`].
     pub fn mask(&self, value: &Value) -> Result<Value, VaultError> {
         Ok(self.redactor()?.value(value).unwrap_or_else(|| value.clone()))
+    }
+
+    /// Refuses a value that is to be kept in something that runs or travels while a known value stands in it; `what`
+    /// names it for the person who typed it.
+    ///
+    /// # Errors
+    /// [`SecretError`], which names the place and the vault's entry.
+    pub fn refuse(&self, what: &str, value: &Value) -> Result<(), SecretError> {
+        held(what, self.redactor()?.find_in(value))
+    }
+
+    /// As [`Redaction::refuse`], for what was recorded before: the mask of a value that was typed counts as well.
+    ///
+    /// # Errors
+    /// As [`Redaction::refuse`].
+    pub fn refuse_recorded(&self, what: &str, value: &Value) -> Result<(), SecretError> {
+        held(what, self.redactor()?.find_recorded(value))
+    }
+
+    /// As [`Redaction::refuse`], for a file.
+    ///
+    /// # Errors
+    /// As [`Redaction::refuse`].
+    pub fn refuse_bytes(&self, what: &str, bytes: &[u8]) -> Result<(), SecretError> {
+        let redactor = self.redactor()?;
+        let found = redactor.name_in_bytes(bytes);
+        held(what, found.map(|name| FoundSecret { name: name.to_owned(), pointer: String::new() }))
     }
 
     /// Masks known values in a message. While the vault cannot be read, nothing of the message is given.
@@ -117,6 +148,54 @@ impl Redaction {
     }
 }
 
+fn held(what: &str, found: Option<FoundSecret>) -> Result<(), SecretError> {
+    match found {
+        None => Ok(()),
+        Some(FoundSecret { name, pointer }) => {
+            let place = if pointer.is_empty() { String::new() } else { format!(" at `{pointer}`") };
+            Err(SecretError::Held { what: what.to_owned(), place, name })
+        }
+    }
+}
+
+/// Why something is not kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SecretError {
+    /// A value of the vault stands in it.
+    #[error("{what} holds the value of `{name}`{place}; a value of the vault is kept nowhere else")]
+    Held {
+        /// What was to be kept.
+        what: String,
+        /// Where in it, as words that follow; empty for the whole.
+        place: String,
+        /// The vault's entry.
+        name: String,
+    },
+    /// Nobody can say.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
+}
+
+impl Classify for SecretError {
+    fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Held { .. } => ErrorKind::Denied,
+            Self::Vault(source) => source.kind(),
+        }
+    }
+
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::Held { name, .. } => Some(format!(
+                "leave it out and let rote add it to each call: rote adapter new ID DESCRIPTION with --bearer-token {name}, \
+                 --api-key-header HEADER={name}, --api-key-query FIELD={name} or --basic {name}"
+            )),
+            Self::Vault(source) => source.hint(),
+        }
+    }
+}
+
 /// Masks a text that is owned, copying only when there is something to mask.
 pub(crate) fn text(redactor: &Redactor, text: String) -> String {
     match redactor.text(&text) {
@@ -130,18 +209,33 @@ pub(crate) fn headers(redactor: &Redactor, headers: Vec<(String, String)>) -> Ve
     headers.into_iter().map(|(name, value)| (text(redactor, name), text(redactor, value))).collect()
 }
 
-/// Masks a body in the form in which it is recorded: decoded, and JSON text by text.
+/// Masks a body in the form in which it is recorded: decoded, and JSON text by text. A masked body has the size that it
+/// is recorded with; that of the answer would tell the length of the value.
 pub(crate) fn body(redactor: &Redactor, body: DecodedBody) -> DecodedBody {
-    let content = match body.content {
-        Decoded::Empty => Decoded::Empty,
-        Decoded::Json(json) => match redactor.json(&json) {
-            Cow::Borrowed(_) => Decoded::Json(json),
-            Cow::Owned(masked) => Decoded::Json(masked),
+    let sized =
+        |content: Decoded, bytes: usize| DecodedBody { content, bytes: u64::try_from(bytes).unwrap_or(u64::MAX) };
+    match body.content {
+        Decoded::Json(ref json) => match redactor.json(json) {
+            Cow::Borrowed(_) => body,
+            Cow::Owned(masked) => {
+                let length = masked.len();
+                sized(Decoded::Json(masked), length)
+            }
         },
-        Decoded::Text { text: plain, note } => Decoded::Text { text: text(redactor, plain), note },
-        Decoded::Binary(bytes) => Decoded::Binary(redactor.bytes(bytes)),
-    };
-    DecodedBody { content, ..body }
+        Decoded::Text { ref text, ref note } => match redactor.text(text) {
+            Cow::Borrowed(_) => body,
+            Cow::Owned(masked) => {
+                let length = masked.len();
+                sized(Decoded::Text { note: note.clone(), text: masked }, length)
+            }
+        },
+        Decoded::Binary(bytes) => {
+            let masked = redactor.bytes(bytes);
+            let length = masked.len();
+            sized(Decoded::Binary(masked), length)
+        }
+        Decoded::Empty => body,
+    }
 }
 
 /// Masks a request that is recorded or shown.

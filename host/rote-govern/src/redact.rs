@@ -170,13 +170,29 @@ impl Redactor {
     /// Returns the name of a secret that stands in `text`.
     #[must_use]
     pub fn name_in(&self, text: &str) -> Option<&str> {
-        let hits = self.hits(text.as_bytes());
+        self.name_in_bytes(text.as_bytes())
+    }
+
+    /// Returns the name of a secret that stands in `bytes`.
+    #[must_use]
+    pub fn name_in_bytes(&self, bytes: &[u8]) -> Option<&str> {
+        let hits = self.hits(bytes);
         hits.first().map(|hit| self.patterns.names()[hit.secret].as_str())
     }
 
-    /// Returns a secret that stands in `value`, or the mask of one that stood there when it was recorded.
+    /// Returns a secret that stands in `value`.
     #[must_use]
     pub fn find_in(&self, value: &Value) -> Option<FoundSecret> {
+        self.find(value, &|text| self.name_in(text))
+    }
+
+    /// Returns a secret that stands in `value`, or stood there before it was recorded and has left its mask.
+    #[must_use]
+    pub fn find_recorded(&self, value: &Value) -> Option<FoundSecret> {
+        self.find(value, &|text| self.name_in(text).or_else(|| self.masked_in(text)))
+    }
+
+    fn find<'r>(&'r self, value: &Value, name_in: &dyn Fn(&str) -> Option<&'r str>) -> Option<FoundSecret> {
         if self.is_empty() {
             return None;
         }
@@ -185,12 +201,12 @@ impl Redactor {
             let here = |name: &str| FoundSecret { name: name.to_owned(), pointer: pointer.clone() };
             match value {
                 Value::String(text) => {
-                    if let Some(name) = self.name_in(text).or_else(|| self.masked_in(text)) {
+                    if let Some(name) = name_in(text) {
                         return Some(here(name));
                     }
                 }
                 Value::Number(number) => {
-                    if let Some(name) = self.name_in(&number.to_string()) {
+                    if let Some(name) = name_in(&number.to_string()) {
                         return Some(here(name));
                     }
                 }
@@ -200,7 +216,7 @@ impl Redactor {
                 }
                 Value::Object(members) => {
                     for (key, item) in members {
-                        if let Some(name) = self.name_in(key) {
+                        if let Some(name) = name_in(key) {
                             return Some(here(name));
                         }
                         open.push((format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), item));

@@ -58,7 +58,8 @@ impl Post {
         if let Err(Failure { error: CliError::BrokenPipe, .. }) = outcome {
             return Err(CliError::BrokenPipe);
         }
-        Ok(reply(&request, outcome))
+        let masked = |failure: Failure| Failure { error: context.masked(failure.error), ..failure };
+        Ok(reply(&request, outcome.map_err(masked)))
     }
 
     /// Does what the message asks for.

@@ -29,7 +29,7 @@ impl Flows {
             }
         }
         let path = folder.join(RECORDING);
-        recording.write(&path)?;
+        recording.write(&path, self.parts.runtime.redaction())?;
         written.push(path);
         Ok(written)
     }

@@ -1,9 +1,11 @@
-//! Refuses to put a secret into a flow: by the name of the argument or by the shape of the value.
+//! Refuses to put a secret into a flow: a value that the vault knows, by the name of the argument, or by the shape of
+//! the value.
 //!
 //! Secrets belong into the vault, where the host adds them after a call was admitted. One that was typed into an
 //! argument would travel with the flow to everyone who gets it, so crystallize stops and says where it stands;
 //! turning it into a parameter would only move it into shell histories and run records.
 
+use rote_gate::Redaction;
 use serde_json::Value;
 
 use super::steps::Draft;
@@ -54,19 +56,26 @@ const BEGINNINGS: [&str; 22] = [
 ];
 
 /// Checks every literal of the draft.
-pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft) -> Result<(), FlowError> {
+pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction) -> Result<(), FlowError> {
     for step in &draft.steps {
-        let mut found = None;
+        let call = &trace.calls[step.call].name();
+        let mut outcome = Ok(());
         super::literals::walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
-            if found.is_none() && is_secret(pointer, value) {
-                found = Some(pointer.to_owned());
+            if outcome.is_ok() {
+                outcome = refuse_literal(call, pointer, value, redaction);
             }
         });
-        if let Some(pointer) = found {
-            return Err(FlowError::Secret { step: trace.calls[step.call].name(), pointer });
-        }
+        outcome?;
     }
     Ok(())
+}
+
+fn refuse_literal(call: &str, pointer: &str, value: &Value, redaction: &Redaction) -> Result<(), FlowError> {
+    redaction.refuse_recorded(&format!("argument `{pointer}` of `{call}`"), value)?;
+    match is_secret(pointer, value) {
+        true => Err(FlowError::Secret { step: call.to_owned(), pointer: pointer.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// Whether a value at this place is, or looks like, a secret.

@@ -59,6 +59,7 @@ impl Classify for FlowError {
             | Self::Plan(_) => ErrorKind::Conflict,
             Self::Stopped { source, .. } | Self::ReplayFailed { source } => source.kind(),
             Self::File { source, .. } => source.kind(),
+            Self::Known(source) => source.kind(),
             Self::Load(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -137,6 +138,7 @@ impl Classify for FlowError {
             }
             Self::ReplayFailed { source } => return source.hint(),
             Self::File { source, .. } => return source.hint(),
+            Self::Known(source) => return source.hint(),
             Self::Load(error) => {
                 return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned()));
             }

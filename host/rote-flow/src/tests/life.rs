@@ -151,11 +151,11 @@ async fn a_recorded_run_replays_without_a_network_and_names_what_is_stale() {
 
     let mut recording = RunRecording::read(&path).unwrap();
     recording.expected.as_mut().unwrap().result = json!("other");
-    recording.write(&path).unwrap();
+    recording.write(&path, fixture.flows.parts.runtime.redaction()).unwrap();
     let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
     assert!(matches!(error, FlowError::ReplayDiffers { .. }), "{error}");
     recording.calls.pop();
-    recording.write(&path).unwrap();
+    recording.write(&path, fixture.flows.parts.runtime.redaction()).unwrap();
     let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
     assert!(error.to_string().starts_with("stale: the flow asks for `shop/orders_get`"), "{error}");
     write_durable(&path, br#"{"recording": 2}"#, FileMode::Private).unwrap();

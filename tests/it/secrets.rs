@@ -1,0 +1,100 @@
+//! A value of the vault that a person types as something else: sent where it was typed to, seen nowhere, kept nowhere.
+//! When each of these tests ends, its home is searched for the value as every home is.
+
+use rote_testkit::Run;
+
+use crate::{SECRET, tracker};
+
+fn refused(run: &Run, what: &str) {
+    assert_eq!(run.code, 6, "{run}");
+    let said = format!("{what} holds the value of `TRACKER_TOKEN`");
+    assert!(run.stderr.starts_with(&format!("error: {said}")), "{run}");
+    assert!(run.stderr.contains("--bearer-token TRACKER_TOKEN"), "{run}");
+}
+
+#[test]
+fn a_typed_value_is_sent_and_masked_in_log_answer_journal_and_dry_run() {
+    let (home, server) = tracker();
+    let body = format!("body=key {SECRET}!");
+    let words = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", &body];
+    let dry = home.rote(&[&words[..], &["--dry-run"]].concat());
+    assert_eq!(dry.code, 0, "{dry}");
+    assert!(dry.stdout.contains("key <TRACKER_TOKEN>!"), "{dry}");
+    let before = server.requests().len();
+    let run = home.rote(&words);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(server.requests().len(), before + 1);
+    assert_eq!(home.rote(&["@1", ".body", "-r"]).stdout.trim_end(), "key <TRACKER_TOKEN>!", "the server sent it back");
+    let made = home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "leaky"]);
+    refused(&made, "argument `/body` of `@1 tracker/addComment`");
+    refused(&home.rote(&["export", "leaky.ts"]), "argument `/body` of `@1 tracker/addComment`");
+    assert!(!home.home().join("flows/leaky").exists());
+}
+
+#[test]
+fn a_delete_that_waits_for_a_person_does_not_repeat_the_value() {
+    let (home, _server) = tracker();
+    let project = format!("project={SECRET}");
+    for flags in [&[][..], &["--dry-run"], &["--json"]] {
+        let words = [&["call", "tracker", "deleteIssue", "-p", &project, "-p", "number=1"][..], flags].concat();
+        assert_ne!(home.rote(&words).code, 2);
+    }
+}
+
+#[test]
+fn what_would_run_or_travel_is_refused() {
+    let (home, _server) = tracker();
+    let lower = format!("k={}", SECRET.to_uppercase());
+    refused(&home.rote(&["set", &lower]), "variable `k`");
+    refused(&home.rote(&["set", "--text", &format!("k=Bearer%20{SECRET}")]), "variable `k`");
+    let run = home.invocation(&["inject", "-"]).input(format!("{{\"a\":\"{SECRET}\"}}")).run();
+    refused(&run, "document `stdin`");
+    assert_eq!(home.rote(&["call", "tracker", "listProjects"]).code, 0);
+    refused(&home.rote(&["@1", &format!("\"{SECRET}\"")]), "the jq program");
+    let wish = ["flow", "pending", "write", "w", "--name", "wish", "--description", SECRET];
+    refused(&home.rote(&wish), "the wish for `wish`");
+}
+
+#[test]
+fn a_run_takes_no_value_of_the_vault_as_a_parameter() {
+    let (home, server) = crate::flow::crystallized();
+    let before = server.requests().len();
+    let project = format!("project={SECRET}");
+    for flags in [&[][..], &["--dry-run"], &["--record", "run.rec"]] {
+        let words = [&["run", "greet", &project][..], flags].concat();
+        refused(&home.rote(&words), "a parameter of flow `greet`");
+    }
+    assert_eq!(server.requests().len(), before);
+    assert!(!home.work().join("run.rec").exists());
+}
+
+/// A script that comments on an issue.
+fn script(body: &str) -> String {
+    format!(
+        "/**\n * @rote-frontmatter\n * ---\n * name: leaky\n * description: Comments.\n * adapters:\n \
+         *   tracker: {{tools: [addComment]}}\n * write_permissions: [tracker/addComment]\n * ---\n */\n\
+         import {{ Rote }} from \"@rote/sdk\";\n\
+         export default async function main(): Promise<void> {{\n  \
+         const rote = await Rote.workspace(\"leaky\");\n  \
+         await rote.adapter(\"tracker\").call(\"addComment\", {{ project: \"atlas\", number: 1, body: {body} }});\n}}\n"
+    )
+}
+
+#[test]
+fn a_script_is_neither_built_with_a_value_of_the_vault_nor_calls_with_one() {
+    let (home, server) = tracker();
+    home.file("leaky.ts", script(&format!("\"{SECRET}\"")));
+    for flags in [&[][..], &["--out", "leaky.wasm"]] {
+        refused(&home.rote(&[&["flow", "build", "leaky.ts"][..], flags].concat()), "the code of flow `leaky`");
+    }
+    assert!(!home.home().join("flows/leaky/flow.wasm").exists() && !home.work().join("leaky.wasm").exists());
+    // Put together while it runs, nobody can see it before.
+    let (head, tail) = SECRET.split_at(9);
+    home.file("leaky.ts", script(&format!("[\"{head}\", \"{tail}\"].join(\"\")")));
+    let built = home.rote(&["flow", "build", "leaky.ts"]);
+    assert_eq!(built.code, 0, "{built}");
+    let before = server.requests().len();
+    let run = home.rote(&["run", "leaky"]);
+    assert_eq!((run.code, server.requests().len()), (6, before), "{run}");
+    assert!(run.stderr.contains("a call of `tracker/addComment` holds the value of `TRACKER_TOKEN`"), "{run}");
+}
