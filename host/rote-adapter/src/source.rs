@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rote_gate::{FetchRule, Gate};
 use rote_home::read_capped;
 use rote_spec::{DocumentLoader, SpecLimits};
-use rote_types::CallLimits;
+use rote_types::{CallLimits, quoted};
 use url::Url;
 
 use crate::AdapterError;
@@ -190,7 +190,8 @@ impl Loader {
         }
         let path = Path::new(reference).canonicalize().map_err(|error| format!("`{reference}`: {error}"))?;
         if !path.starts_with(root) {
-            let allow = self.wider(&path).map(|dir| format!("; `--spec {}` would allow it", dir.display()));
+            let allow =
+                self.wider(&path).map(|dir| format!("; `--spec {}` would allow it", quoted(&dir.to_string_lossy())));
             return Err(format!("it is outside of `{}`{}", root.display(), allow.unwrap_or_default()));
         }
         read_capped(&path, SpecLimits::default().document_bytes as u64).map_err(|error| error.to_string())

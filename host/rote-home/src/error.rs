@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rote_types::{CanonicalError, Classify, ErrorKind};
+use rote_types::{CanonicalError, Classify, ErrorKind, command};
 
 /// A failure of the file system, of a lock or of a database below the home.
 #[derive(Debug, thiserror::Error)]
@@ -186,18 +186,19 @@ impl Classify for HomeError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::Insecure { path, .. } => Some(format!("chmod 600 {}", path.display())),
+            Self::Insecure { path, .. } => Some(command("chmod 600").argument(path.display()).into()),
             Self::Untrusted { hint, .. } => Some(hint.clone()),
-            Self::Symlink { path } => Some(format!("replace the link by a file: rm {}", path.display())),
-            Self::Outside { path, .. } => Some(format!("rm {}", path.display())),
+            Self::Symlink { path } => Some(format!("replace the link: {}", command("rm").argument(path.display()))),
+            Self::Outside { path, .. } => Some(command("rm").argument(path.display()).into()),
             Self::WorkspacesFull { config, .. } => {
-                Some(format!("rote clean --older-than 7d   (or raise `workspaces_bytes` in {})", config.display()))
+                let clean = command("rote clean --older-than 7d");
+                Some(format!("{clean}, or raise `workspaces_bytes` in {}", config.display()))
             }
-            Self::DiskFull { .. } => Some("rote clean --older-than 7d   (or free space otherwise)".to_owned()),
+            Self::DiskFull { .. } => Some("rote clean --older-than 7d # or free space otherwise".to_owned()),
             Self::Busy { .. } => Some("run the command again when the other rote process has ended".to_owned()),
             Self::NewerDatabase { .. } => Some("run the newer rote that wrote it, or set --home".to_owned()),
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::StorageFull => {
-                Some(format!("free space on the disk: df {}", path.display()))
+                Some(format!("free space on the disk: {}", command("df").argument(path.display())))
             }
             Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
@@ -210,8 +211,10 @@ impl Classify for HomeError {
 pub fn storage_hint(error: &rusqlite::Error, path: &Path) -> Option<String> {
     use rusqlite::ErrorCode::{DiskFull, SystemIoFailure};
     match error.sqlite_error_code()? {
-        DiskFull => Some(format!("free space on the disk: df {}", path.display())),
-        SystemIoFailure => Some(format!("look whether the disk is full or damaged: df {}", path.display())),
+        DiskFull => Some(format!("free space on the disk: {}", command("df").argument(path.display()))),
+        SystemIoFailure => {
+            Some(format!("look whether the disk is full or damaged: {}", command("df").argument(path.display())))
+        }
         _ => None,
     }
 }

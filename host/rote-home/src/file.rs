@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
+use rote_types::quoted;
 use rustix::fs::{Mode, OFlags};
 
 use crate::HomeError;
@@ -82,7 +83,7 @@ fn read_open(file: File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeErr
 /// another user; as [`read_capped`] otherwise.
 pub fn read_trusted(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
     let untrusted = |problem: String, hint: String| HomeError::Untrusted { path: path.to_owned(), problem, hint };
-    let shown = path.display();
+    let shown = quoted(&path.to_string_lossy());
     // Not through a link, and without waiting for the other end of a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);

@@ -77,6 +77,12 @@ impl CommandLine {
         self.part(format!("{option}{between}{}", quoted(&value)), true, false)
     }
 
+    /// Adds an option of ours that was handed on as text.
+    #[must_use]
+    pub fn flag(self, option: &str) -> Self {
+        self.part(quoted(option), true, false)
+    }
+
     /// Adds an option of ours with `name=…`, which a person has to fill in.
     #[must_use]
     pub fn option_blank(self, option: &'static str, name: impl Display) -> Self {

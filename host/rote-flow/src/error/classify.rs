@@ -97,7 +97,9 @@ impl Classify for FlowError {
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
             Self::Stopped { source, workspace, .. } => match (raising(source.details()), source.hint()) {
                 // Before the hint of a nested run, which is about its own workspace.
-                (Some(option), _) => format!("rote run --resume {workspace} {option} <more>"),
+                (Some(option), _) => {
+                    command("rote run").option("--resume", workspace).flag(&option).plain("<more>").into()
+                }
                 // `@N` is a response of the run.
                 (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
                 (None, Some(hint)) => hint,

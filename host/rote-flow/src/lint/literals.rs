@@ -1,5 +1,6 @@
 //! Literals: what looks like it differs from run to run, like a secret, or like a response of some workspace.
 
+use rote_types::command;
 use serde_json::{Map, Value};
 
 use super::calls::escape;
@@ -65,7 +66,7 @@ fn lint_literal(literal: &Literal<'_>, argument: bool, findings: &mut Findings) 
         let finding = Finding::warning("LITERAL_VARIES", place, message);
         let text = literal.value.as_str().map_or_else(|| literal.value.to_string(), str::to_owned);
         let name: String = literal.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-        findings.push(finding.edit(format!("make it a parameter: `--param {name}={text}`")));
+        findings.push(finding.edit(format!("make it a parameter: {}", command("--param").assignment(name, text))));
     }
 }
 
