@@ -290,8 +290,8 @@ fn a_credential_stays_with_the_api() {
             $ rote token get TRACKER_TOKEN
             TRACKER_TOKEN is in the vault: 22 characters; --reveal shows them
             $ rote token list
-            NAME           TYPE    SET                   EXPIRES  NOTE
-            TRACKER_TOKEN  static  [TIME]
+            NAME           TYPE    SET                   EXPIRES  BOUND TO                           NOTE
+            TRACKER_TOKEN  static  [TIME]           tracker at http://127.0.0.1:[PORT]
             $ rote token get NOTHING
             --- stderr
             error: there is no credential `NOTHING`
@@ -304,13 +304,18 @@ fn a_credential_stays_with_the_api() {
 }
 
 #[test]
-fn a_credential_comes_from_the_environment_when_the_vault_has_none() {
+fn a_credential_comes_from_the_environment_once_a_person_bound_its_name() {
     let (home, server) = tracker();
     assert_eq!(home.rote(&["token", "delete", "TRACKER_TOKEN"]).code, 0);
     let run = home.rote(&["call", "tracker", "whoAmI"]);
     assert_eq!((run.code, server.requests().len()), (4, 0), "{run}");
-    let run = home.invocation(&["call", "tracker", "whoAmI"]).env("TRACKER_TOKEN", "from-outside").run();
-    assert_eq!(run.code, 0, "{run}");
+    let run = || home.invocation(&["call", "tracker", "whoAmI"]).env("TRACKER_TOKEN", "from-outside").run();
+    let unbound = run();
+    assert_eq!((unbound.code, server.requests().len()), (4, 0), "{unbound}");
+    assert!(unbound.stderr.contains("hint: rote token bind TRACKER_TOKEN tracker"), "{unbound}");
+    assert_eq!(home.rote(&["token", "bind", "TRACKER_TOKEN", "tracker"]).code, 0);
+    let bound = run();
+    assert_eq!(bound.code, 0, "{bound}");
     assert!(server.requests()[0].headers.iter().any(|(_, value)| value == "Bearer from-outside"));
 }
 

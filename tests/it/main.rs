@@ -9,6 +9,7 @@ mod bad_input;
 mod call;
 mod conformance;
 mod crash;
+mod credentials;
 mod demo;
 mod disk;
 mod doubts;

@@ -13,9 +13,10 @@ use jiff::Timestamp;
 use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
-    AdapterId, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
+    AdapterId, AuthSlot, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall,
+    WorkspaceName,
 };
-use rote_vault::{Vault, VaultError};
+use rote_vault::{TokenPlace, Vault, VaultError};
 use rote_workspace::{
     CommandId, Dependency, LostAnswer, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState,
     SessionRecord, Workspace,
@@ -144,6 +145,17 @@ pub struct Reservation {
     pub command: CommandId,
     /// The number of the answer.
     pub response: ResponseId,
+}
+
+/// Where the value of one credential slot would come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotState {
+    /// The slot in the manifest.
+    pub slot: String,
+    /// The vault entry.
+    pub token: String,
+    /// Where a call to the base URL would find it.
+    pub place: TokenPlace,
 }
 
 /// How a call ended that has no outcome yet.
@@ -431,7 +443,7 @@ impl Caller {
 
     fn bind(&self, workspace: &Workspace, adapter: &Adapter) -> Result<(), AdapterError> {
         let manifest = adapter.manifest();
-        let credential = self.credential(manifest.auth.token_env.as_deref());
+        let credential = self.credential(adapter);
         let now = self.parts.clock.now();
         let session = session::touch(adapter.dir(), manifest, workspace.name(), credential, now)?;
         workspace.put_session(&SessionRecord {
@@ -446,27 +458,29 @@ impl Caller {
         Ok(())
     }
 
-    /// Says for each credential slot of an adapter where its value would come from: `vault`, `environment` or
-    /// `missing`. No value is looked at.
+    /// Says for each credential slot of an adapter where the value for a call to its base URL would come from. No value
+    /// is looked at.
     ///
     /// # Errors
-    /// As [`Adapters::open`].
-    pub fn credentials(&self, id: &AdapterId) -> Result<Vec<(String, String)>, AdapterError> {
+    /// As [`Adapters::open`]; [`AdapterError::Vault`].
+    pub fn credentials(&self, id: &AdapterId) -> Result<Vec<SlotState>, AdapterError> {
         let adapter = self.parts.adapters.open(id)?;
-        let slots = adapter.manifest().auth.schemes.iter();
-        Ok(slots.map(|(slot, one)| (slot.clone(), self.credential(Some(&one.token_env)).source)).collect())
+        let manifest = adapter.manifest();
+        let state = |(slot, one): (&String, &AuthSlot)| {
+            let place = adapter.place(&self.parts.vault, &one.token_env, &*self.parts.env)?;
+            Ok(SlotState { slot: slot.clone(), token: one.token_env.clone(), place })
+        };
+        manifest.auth.schemes.iter().map(state).collect()
     }
 
-    /// Where the credential would come from; its value is not looked at.
-    fn credential(&self, token: Option<&str>) -> Credential {
+    /// Where the recommended credential would come from; its value is not looked at.
+    fn credential(&self, adapter: &Adapter) -> Credential {
         let none = |source: &str| Credential { source: source.to_owned(), expires_at: None };
-        let Some(token) = token else { return none("none") };
+        let Some(token) = adapter.manifest().auth.token_env.as_deref() else { return none("none") };
+        let place = adapter.place(&self.parts.vault, token, &*self.parts.env).unwrap_or(TokenPlace::Missing);
         let listed = self.parts.vault.list().unwrap_or_default();
-        match listed.into_iter().find(|info| info.name == token) {
-            Some(info) => Credential { source: "vault".to_owned(), expires_at: info.expires_at },
-            None if (self.parts.env)(token).is_some() => none("environment"),
-            None => none("missing"),
-        }
+        let entry = listed.into_iter().find(|info| info.name == token && place == TokenPlace::Vault);
+        Credential { expires_at: entry.and_then(|info| info.expires_at), ..none(place.as_str()) }
     }
 }
 

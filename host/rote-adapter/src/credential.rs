@@ -1,7 +1,17 @@
-//! A credential that a person says an API wants, whatever its description says: many say nothing, GitHub's among them.
+//! The credentials of an adapter: what their vault entries are called, and the one that a person says an API wants
+//! whatever its description says (many say nothing, GitHub's among them).
+//!
+//! Invariant: no word of a document is in the name of a vault entry before the adapter's own id, which a person typed.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_govern::egress::origin_of;
+use rote_govern::reach;
 use rote_spec::Api;
-use rote_types::{AuthKind, AuthSlot};
+use rote_types::{AdapterId, AuthKind, AuthSlot, Authentication, Manifest, Tool};
+use rote_vault::{Binding, TokenPlace, Vault, VaultError};
+
+use crate::{Adapter, AdapterError, Adapters};
 
 /// The slot's name in the manifest; schemes of descriptions keep theirs.
 const SLOT: &str = "given";
@@ -16,13 +26,19 @@ pub struct GivenCredential {
 }
 
 impl GivenCredential {
-    /// Makes every operation send it. One that the description says is open is also sent without, while there is no
-    /// value for it.
+    /// Makes every operation send it, and none without: a person said that the API wants it. Parameters of operations
+    /// that are credentials are filled beside it.
     pub(crate) fn apply(&self, api: &mut Api) {
+        let schemes = &mut api.auth.schemes;
+        schemes.retain(|_, slot| slot.parameter && !self.travels_like(&slot.kind));
+        for slot in schemes.values_mut().filter(|slot| self.fills(slot)) {
+            slot.token_env.clone_from(&self.token_env);
+        }
         for tool in &mut api.tools {
-            let open = tool.tool.security.is_empty() || tool.tool.security.contains(&Vec::new());
-            let mut alternatives = vec![vec![SLOT.to_owned()]];
-            alternatives.extend(open.then(Vec::new));
+            let of_parameters: BTreeSet<&String> =
+                tool.tool.security.iter().flatten().filter(|slot| schemes.contains_key(*slot)).collect();
+            let all = std::iter::once(SLOT.to_owned()).chain(of_parameters.into_iter().cloned());
+            let alternatives = vec![all.collect::<Vec<_>>()];
             tool.operation.credentials.clone_from(&alternatives);
             tool.tool.security = alternatives;
         }
@@ -30,13 +46,166 @@ impl GivenCredential {
             kind: self.kind.clone(),
             token_env: self.token_env.clone(),
             evidence: "given when the adapter was made".to_owned(),
+            parameter: false,
         };
         let auth = &mut api.auth;
         auth.token_env = Some(self.token_env.clone());
         auth.default_scheme = Some(SLOT.to_owned());
         auth.reason = "a person said so when the adapter was made".to_owned();
-        auth.schemes = [(SLOT.to_owned(), slot)].into();
+        auth.schemes.insert(SLOT.to_owned(), slot);
     }
+
+    fn travels_like(&self, kind: &AuthKind) -> bool {
+        match (&self.kind, kind) {
+            (AuthKind::ApiKeyHeader { name }, AuthKind::ApiKeyHeader { name: other }) => {
+                name.eq_ignore_ascii_case(other)
+            }
+            (one, other) => one == other,
+        }
+    }
+
+    /// Whether a parameter wants the very credential: one of the same name, or a token where a token was given.
+    fn fills(&self, slot: &AuthSlot) -> bool {
+        match (wire_name(&self.kind), wire_name(&slot.kind)) {
+            (Some(given), Some(wanted)) => given.eq_ignore_ascii_case(wanted),
+            _ => ending(slot) == "TOKEN",
+        }
+    }
+}
+
+/// The name under which a key travels; none for what has the `Authorization` header.
+fn wire_name(kind: &AuthKind) -> Option<&str> {
+    match kind {
+        AuthKind::Bearer | AuthKind::Basic => None,
+        AuthKind::ApiKeyHeader { name }
+        | AuthKind::ApiKeyQuery { name }
+        | AuthKind::ApiKeyCookie { name }
+        | AuthKind::ApiKeyForm { name } => Some(name),
+    }
+}
+
+impl Adapter {
+    /// Returns every origin that its calls go to, for a credential that a person lets it send.
+    ///
+    /// # Errors
+    /// As [`Adapter::tool`].
+    pub fn origins(&self) -> Result<BTreeSet<String>, AdapterError> {
+        let tools = self.all_tools()?;
+        Ok(origins(self.manifest(), tools.iter().map(|tool| &**tool)))
+    }
+
+    /// Returns those of its origins to which everything travels unencrypted.
+    ///
+    /// # Errors
+    /// As [`Adapter::tool`].
+    pub fn cleartext_origins(&self) -> Result<Vec<String>, AdapterError> {
+        Ok(self.origins()?.into_iter().filter(|origin| origin.starts_with("http://")).collect())
+    }
+
+    /// Says where a call to the base URL would find the value of a vault entry. No value is looked at.
+    ///
+    /// # Errors
+    /// As [`Vault::list`].
+    pub fn place(
+        &self,
+        vault: &Vault,
+        name: &str,
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<TokenPlace, VaultError> {
+        let manifest = self.manifest();
+        // Without a base URL nothing can be sent, and nothing is bound to nowhere.
+        let origin = manifest.base_url.as_deref().and_then(|base| origin_of(base).ok()).unwrap_or_default();
+        vault.place(name, &manifest.id, &origin, environment)
+    }
+
+    /// Returns whether one of its slots is filled from the vault entry `name`.
+    #[must_use]
+    pub fn uses(&self, name: &str) -> bool {
+        self.manifest().auth.schemes.values().any(|slot| slot.token_env == name)
+    }
+}
+
+impl Adapters {
+    /// Returns for each vault entry that the installed adapters name which of them use it, and where they send it now.
+    /// Packages that cannot be read use nothing.
+    ///
+    /// # Errors
+    /// [`AdapterError::Home`] when the adapters cannot be listed.
+    pub fn bindings(&self) -> Result<BTreeMap<String, Vec<Binding>>, AdapterError> {
+        let mut bindings: BTreeMap<String, Vec<Binding>> = BTreeMap::new();
+        for id in self.ids()? {
+            let Ok(adapter) = self.open(&id) else { continue };
+            let Ok(origins) = adapter.origins() else { continue };
+            let names: BTreeSet<&String> =
+                adapter.manifest().auth.schemes.values().map(|slot| &slot.token_env).collect();
+            for name in names {
+                let binding = Binding { adapter: id.clone(), origins: origins.clone() };
+                bindings.entry(name.clone()).or_default().push(binding);
+            }
+        }
+        Ok(bindings)
+    }
+}
+
+/// The origins that an adapter's requests can have. A server about which nobody decided, and what cannot be dialled, is
+/// none.
+pub(crate) fn origins<'t>(manifest: &Manifest, tools: impl Iterator<Item = &'t Tool>) -> BTreeSet<String> {
+    let own = tools.flat_map(|tool| reach::bases(manifest, tool).unwrap_or_default());
+    manifest.base_url.as_deref().into_iter().chain(own).filter_map(|url| origin_of(url).ok()).collect()
+}
+
+/// Names the vault entries of all slots that have no name yet: the id's letters and what kind of secret it is. Where
+/// two schemes would share one, it belongs to the recommended scheme and the others have their own name in it; a
+/// parameter of that kind wants the same credential once more.
+pub(crate) fn name_slots(auth: &mut Authentication, id: &AdapterId) {
+    let prefix = prefix(id);
+    let declared = |slot: &&AuthSlot| !slot.parameter;
+    let endings: Vec<&str> = auth.schemes.values().filter(declared).map(ending).collect();
+    let recommended = auth.default_scheme.clone();
+    let mut taken: BTreeSet<String> = auth.schemes.values().map(|slot| slot.token_env.clone()).collect();
+    for (name, slot) in auth.schemes.iter_mut().filter(|(_, slot)| slot.token_env.is_empty()) {
+        let ending = ending(slot);
+        if slot.parameter {
+            slot.token_env = format!("{prefix}_{ending}");
+            continue;
+        }
+        let shared = endings.iter().filter(|other| **other == ending).count() > 1;
+        let scheme = word(name);
+        let mut entry = match shared && !scheme.is_empty() && recommended.as_ref() != Some(name) {
+            true => format!("{prefix}_{scheme}_{ending}"),
+            false => format!("{prefix}_{ending}"),
+        };
+        while taken.contains(&entry) {
+            entry.push_str("_2");
+        }
+        taken.insert(entry.clone());
+        slot.token_env = entry;
+    }
+    let first = recommended.and_then(|name| auth.schemes.get(&name));
+    auth.token_env = first.map(|slot| slot.token_env.clone());
+}
+
+fn ending(slot: &AuthSlot) -> &'static str {
+    match &slot.kind {
+        AuthKind::Bearer => "TOKEN",
+        AuthKind::Basic => "BASIC_AUTH",
+        // How a parameter travels says nothing of what it holds, its name does.
+        kind if slot.parameter && !wire_name(kind).unwrap_or_default().to_ascii_lowercase().contains("key") => "TOKEN",
+        _ => "API_KEY",
+    }
+}
+
+/// `gh-work` → `GH_WORK`. A name starts with a letter or `_`, an id may start with a digit.
+fn prefix(id: &AdapterId) -> String {
+    let prefix = id.shorthand().to_ascii_uppercase();
+    if prefix.starts_with(|c: char| c.is_ascii_digit()) { format!("_{prefix}") } else { prefix }
+}
+
+/// A scheme's name as a part of an entry's: at most 32 letters and digits, what is between them as `_`.
+fn word(name: &str) -> String {
+    let upper = name.to_ascii_uppercase();
+    let parts = upper.split(|c: char| !c.is_ascii_alphanumeric()).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("_").chars().take(32).collect()
 }
 
 #[cfg(test)]
@@ -50,14 +219,108 @@ mod tests {
       "paths": {"/open": {"get": {"operationId": "open"}}, "/shut": {"get": {"operationId": "shut", "security": [{"old": []}]}}}}"#;
 
     #[test]
-    fn every_operation_sends_it_and_open_ones_work_without() {
+    fn every_operation_sends_it_and_none_goes_without() {
         let source = Source { name: "/t.json", bytes: DOCUMENT.as_bytes() };
         let mut api = read(source, &mut NoReferences, &SpecLimits::default()).unwrap();
         GivenCredential { kind: AuthKind::Bearer, token_env: "T".to_owned() }.apply(&mut api);
         let given = || vec![SLOT.to_owned()];
-        assert_eq!(api.tools[0].tool.security, [given(), Vec::new()]);
-        assert_eq!(api.tools[1].tool.security, [given()]);
-        assert_eq!(api.tools[1].operation.credentials, [given()]);
+        for tool in &api.tools {
+            assert_eq!(tool.tool.security, [given()]);
+            assert_eq!(tool.operation.credentials, [given()]);
+        }
         assert_eq!(api.auth.schemes.keys().collect::<Vec<_>>(), [SLOT]);
+    }
+    fn named(id: &str, schemes: &[(&str, AuthKind)], recommended: &str) -> Vec<String> {
+        let slot = |kind: &AuthKind| AuthSlot {
+            kind: kind.clone(),
+            token_env: String::new(),
+            evidence: String::new(),
+            parameter: false,
+        };
+        let schemes = schemes.iter().map(|(name, kind)| ((*name).to_owned(), slot(kind))).collect();
+        let default_scheme = Some(recommended.to_owned());
+        let mut auth = Authentication { schemes, default_scheme, ..Authentication::default() };
+        name_slots(&mut auth, &id.parse().unwrap());
+        assert_eq!(auth.token_env.as_deref(), Some(auth.schemes[recommended].token_env.as_str()));
+        auth.schemes.into_values().map(|slot| slot.token_env).collect()
+    }
+
+    #[test]
+    fn entries_are_named_after_the_id_that_a_person_typed() {
+        let cases = [
+            ("gh-work", "GH_WORK_TOKEN"),
+            ("shop", "SHOP_TOKEN"),
+            ("a.b_c", "A_B_C_TOKEN"),
+            ("2captcha", "_2CAPTCHA_TOKEN"),
+        ];
+        for (id, expected) in cases {
+            let names = named(id, &[("s", AuthKind::Bearer)], "s");
+            assert_eq!(names, [expected]);
+            rote_vault::check_name(&names[0]).unwrap();
+        }
+    }
+
+    #[test]
+    fn several_slots_have_several_names() {
+        let key = || AuthKind::ApiKeyHeader { name: "X-Key".to_owned() };
+        let schemes = [("OAuth 2!", AuthKind::Bearer), ("basic", AuthKind::Basic), ("pat", AuthKind::Bearer)];
+        assert_eq!(named("gh", &schemes, "pat"), ["GH_OAUTH_2_TOKEN", "GH_BASIC_AUTH", "GH_TOKEN"]);
+        assert_eq!(named("gh", &[("ä", key()), ("ö", key())], "ö"), ["GH_API_KEY", "GH_API_KEY_2"]);
+        let long = "k".repeat(500);
+        let names = named(&"a".repeat(64), &[(&long, key()), ("z", key())], "z");
+        names.iter().for_each(|name| rote_vault::check_name(name).unwrap());
+    }
+
+    const PARAMETERS: &str = r#"{"swagger": "2.0", "info": {"title": "t", "version": "1"}, "host": "t.example",
+      "securityDefinitions": {"oauth": {"type": "oauth2", "flow": "implicit", "authorizationUrl": "https://t.example", "scopes": {}}},
+      "paths": {
+        "/a": {"post": {"operationId": "a", "security": [{"oauth": []}], "consumes": ["application/x-www-form-urlencoded"], "parameters": [
+          {"name": "token", "in": "header", "required": true, "type": "string", "description": "Authentication token"},
+          {"name": "text", "in": "formData", "type": "string"}]}},
+        "/b": {"get": {"operationId": "b", "parameters": [
+          {"name": "token", "in": "query", "required": true, "type": "string", "description": "Authentication token"},
+          {"name": "X-Api-Key", "in": "header", "required": true, "type": "string"}]}}}}"#;
+
+    fn parameters() -> Api {
+        let source = Source { name: "/t.json", bytes: PARAMETERS.as_bytes() };
+        read(source, &mut NoReferences, &SpecLimits::default()).unwrap()
+    }
+
+    fn entries(auth: &Authentication) -> Vec<(&str, &str)> {
+        auth.schemes.iter().map(|(name, slot)| (name.as_str(), slot.token_env.as_str())).collect()
+    }
+
+    #[test]
+    fn a_parameter_wants_the_credential_of_its_kind_once_more() {
+        let mut api = parameters();
+        name_slots(&mut api.auth, &"chat".parse().unwrap());
+        let expected = [
+            ("X-Api-Key (header)", "CHAT_API_KEY"),
+            ("oauth", "CHAT_TOKEN"),
+            ("token (header)", "CHAT_TOKEN"),
+            ("token (query)", "CHAT_TOKEN"),
+        ];
+        assert_eq!(entries(&api.auth), expected);
+        assert_eq!(api.auth.token_env.as_deref(), Some("CHAT_TOKEN"));
+    }
+
+    #[test]
+    fn a_given_credential_fills_parameters_of_its_name_or_kind() {
+        let header = AuthKind::ApiKeyHeader { name: "Token".to_owned() };
+        let cases = [
+            (AuthKind::Bearer, vec!["given", "token (header)"], "GIVEN"),
+            (header, vec!["given"], "GIVEN"),
+            (AuthKind::ApiKeyHeader { name: "X-Other".to_owned() }, vec!["given", "token (header)"], "CHAT_TOKEN"),
+        ];
+        for (kind, first, query) in cases {
+            let mut api = parameters();
+            GivenCredential { kind, token_env: "GIVEN".to_owned() }.apply(&mut api);
+            name_slots(&mut api.auth, &"chat".parse().unwrap());
+            assert_eq!(api.tools[0].tool.security, [first]);
+            assert_eq!(api.tools[1].tool.security, [["given", "X-Api-Key (header)", "token (query)"]]);
+            assert_eq!(api.auth.schemes["token (query)"].token_env, query);
+            assert_eq!(api.auth.schemes["X-Api-Key (header)"].token_env, "CHAT_API_KEY");
+            assert_eq!(api.auth.token_env.as_deref(), Some("GIVEN"));
+        }
     }
 }

@@ -322,6 +322,7 @@ impl Classify for AdapterError {
             Self::Policy(source) => source.details(),
             Self::Fetch { source, .. } => source.details(),
             Self::Workspace(source) => source.details(),
+            Self::Vault(source) => source.details(),
             Self::Load { source, .. } => source.details(),
             Self::Call(failure) => with_response(failure.cause.details(), failure.response),
             Self::BatchItem { index, source } => Some(json!({ "index": index, "problem": source.details() })),

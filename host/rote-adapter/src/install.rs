@@ -12,6 +12,7 @@ use rote_request::Operation;
 use rote_spec::{Api, SpecLimits};
 use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Tool, command, sha256};
 
+use crate::credential::{name_slots, origins};
 use crate::inherit::Inherited;
 use crate::package::{self, ToolsFile, pretty};
 use crate::registry::base::{BaseUrl, grant};
@@ -85,6 +86,7 @@ pub(crate) fn install(
     if let Some(credential) = &options.credential {
         credential.apply(&mut api);
     }
+    name_slots(&mut api.auth, id);
     let mut package = Package::new(id, document, api, options, site.now)?;
     package.report.replaced = installed;
     let inherited = Inherited::read(site, &package.manifest, &package.policy);
@@ -156,6 +158,10 @@ impl Package {
             servers: api.base_urls,
             destinations: reach::destinations(&manifest, &listed),
             documents: api.documents,
+            bound: match options.credential {
+                Some(_) => origins(&manifest, listed.iter()),
+                None => Default::default(),
+            },
             granted: granted.iter().map(|range| format!("{} port {}", range.cidr, range.port.unwrap_or(0))).collect(),
             suggested_safe_list: calm,
             replaced: false,

@@ -23,7 +23,7 @@ mod session;
 mod source;
 
 pub use arguments::ArgumentProblem;
-pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References, Reservation};
+pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References, Reservation, SlotState};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};

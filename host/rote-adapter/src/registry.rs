@@ -15,7 +15,7 @@ use std::time::Duration;
 use ipnet::IpNet;
 use rote_gate::Gate;
 use rote_govern::Policy;
-use rote_govern::egress::AllowedRange;
+use rote_govern::egress::{AllowedRange, CleartextGrant};
 use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
 use rote_types::{AdapterId, Clock, Entropy, SensitivityTier, Tool};
@@ -261,6 +261,20 @@ impl Adapters {
         let _guard = lock_package(&self.home, id)?;
         self.edit_policy(id, |policy| policy.allow(range.clone()))?;
         Ok(range)
+    }
+
+    /// Lets credentials travel unencrypted to these origins of one adapter.
+    ///
+    /// # Errors
+    /// As [`Adapters::allow_cidr`].
+    pub fn allow_cleartext(&self, id: &AdapterId, origins: &[String], reason: &str) -> Result<(), AdapterError> {
+        self.open(id)?;
+        let _guard = lock_package(&self.home, id)?;
+        self.edit_policy(id, |policy| {
+            for origin in origins {
+                policy.allow_cleartext(CleartextGrant { origin: origin.clone(), reason: reason.to_owned() });
+            }
+        })
     }
 
     /// Takes a range back and returns how many grants went.

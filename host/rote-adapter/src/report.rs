@@ -1,6 +1,6 @@
 //! What an installation says: plain data for people and for `--json`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rote_govern::reach::Destination;
 use rote_spec::{Api, Diagnostic, GeneratedTool, Outcome, ServerChoice, Skipped};
@@ -109,6 +109,8 @@ pub struct InstallReport {
     pub destinations: Vec<Destination>,
     /// Documents that were read.
     pub documents: Vec<String>,
+    /// Origins to which the credential that a person named for it may go.
+    pub bound: BTreeSet<String>,
     /// Address ranges that the typed base URL granted, as CIDR and port.
     pub granted: Vec<String>,
     /// Tools that could stand in the policy's `safe_list`: each asks a person because it is a `PUT`, and its words say

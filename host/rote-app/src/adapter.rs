@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rote_adapter::{
-    AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport, ServerWord,
-    SpecLocation,
+    Adapter, AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport,
+    ServerWord, SpecLocation,
 };
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination};
-use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier};
+use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command};
+use rote_vault::{Binding, TokenPlace};
 use serde::Serialize;
 use serde_json::json;
 
@@ -62,8 +63,8 @@ pub struct AdapterDetail {
     pub component: ComponentInfo,
     /// Credential slots.
     pub auth: Authentication,
-    /// Where the recommended credential is: `vault`, `environment` or `missing`; none when none is needed.
-    pub credential: Option<&'static str>,
+    /// Where the recommended credential is; none when none is needed.
+    pub credential: Option<TokenPlace>,
     /// How sensitive the data is.
     pub sensitivity_tier: SensitivityTier,
     /// Where its operations go, with how many of them go there.
@@ -76,6 +77,8 @@ pub struct AdapterDetail {
     pub policy_problem: Option<String>,
     /// Addresses that a person allowed.
     pub allowed: Vec<String>,
+    /// Origins to which a person lets credentials travel unencrypted.
+    pub cleartext: Vec<String>,
     /// When it was installed.
     pub created_at: Timestamp,
 }
@@ -121,7 +124,15 @@ impl App {
             let rehearsed = adapters.install_from(&gate, &id, &location, options(true)).await?;
             refuse_gaps(&rehearsed)?;
         }
-        Ok(adapters.install_from(&gate, &id, &location, options(wish.dry_run)).await?)
+        let report = adapters.install_from(&gate, &id, &location, options(wish.dry_run)).await?;
+        if let Some(credential) = credential.filter(|_| !wish.dry_run && !report.bound.is_empty()) {
+            let (name, vault) = (credential.token_env, self.vault()?);
+            let object = json!({ "name": name, "adapter": id, "origins": report.bound });
+            let binding = Binding { adapter: id, origins: report.bound.clone() };
+            let bind = || Ok(vault.bind(&name, &binding, self.now())?);
+            self.change(Change::TokenBound, Consent::Unattended, object, bind)?;
+        }
+        Ok(report)
     }
 
     /// Returns the installed adapters.
@@ -151,9 +162,13 @@ impl App {
             toolset: tool.toolset.clone(),
             description: tool.description.clone(),
         });
-        let (allowed, policy_problem) = match &**adapter.policy() {
-            Ok(policy) => (policy.allowed_ranges().iter().map(range_text).collect(), None),
-            Err(problem) => (Vec::new(), Some(problem.to_string())),
+        let (allowed, cleartext, policy_problem) = match &**adapter.policy() {
+            Ok(policy) => (
+                policy.allowed_ranges().iter().map(range_text).collect(),
+                policy.cleartext().iter().map(|grant| grant.origin.clone()).collect(),
+                None,
+            ),
+            Err(problem) => (Vec::new(), Vec::new(), Some(problem.to_string())),
         };
         let (list, _) = adapters.list()?;
         let line = list.into_iter().find(|entry| entry.line.id == id).map(|entry| entry.line);
@@ -163,7 +178,7 @@ impl App {
             spec_source: manifest.spec_source.clone(),
             description: manifest.description.clone(),
             component: manifest.component.clone(),
-            credential: self.credential_place(&manifest.auth)?,
+            credential: self.credential_place(&adapter)?,
             auth: manifest.auth.clone(),
             sensitivity_tier: manifest.sensitivity_tier,
             destinations,
@@ -171,6 +186,7 @@ impl App {
             policy: adapters.policy_file(&id),
             policy_problem,
             allowed,
+            cleartext,
             created_at: manifest.created_at,
         })
     }
@@ -213,6 +229,24 @@ impl App {
         let range =
             self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.allow_cidr(&id, cidr, port, reason)?))?;
         Ok(range_text(&range))
+    }
+
+    /// Lets credentials travel unencrypted to where an adapter's requests go now; returns those origins.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Usage when nothing of it is unencrypted.
+    pub fn allow_cleartext(&self, text: &str, reason: &str, consent: Consent) -> Result<Vec<String>, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let origins = adapters.open(&id)?.cleartext_origins()?;
+        if origins.is_empty() {
+            return Err(AppError::new(ErrorKind::Usage, format!("adapter `{id}` sends nothing over http"))
+                .with_hint(command("rote adapter info").argument(&id)));
+        }
+        let object = json!({ "adapter": id, "cleartext": origins, "reason": reason });
+        self.change(Change::AdapterAllowed, consent, object, || {
+            adapters.allow_cleartext(&id, &origins, reason)?;
+            Ok(origins)
+        })
     }
 
     /// Uninstalls an adapter.
@@ -262,13 +296,9 @@ impl App {
         Ok(id)
     }
 
-    fn credential_place(&self, auth: &Authentication) -> Result<Option<&'static str>, AppError> {
-        let Some(token) = &auth.token_env else { return Ok(None) };
-        if self.vault()?.list()?.iter().any(|info| info.name == *token) {
-            return Ok(Some("vault"));
-        }
-        let outside = self.config().environment.get(token).is_some_and(|value| !value.is_empty());
-        Ok(Some(if outside { "environment" } else { "missing" }))
+    fn credential_place(&self, adapter: &Adapter) -> Result<Option<TokenPlace>, AppError> {
+        let Some(token) = &adapter.manifest().auth.token_env else { return Ok(None) };
+        Ok(Some(adapter.place(&*self.vault()?, token, &*self.environment())?))
     }
 }
 
@@ -295,7 +325,7 @@ fn refuse_gaps(report: &InstallReport) -> Result<(), AppError> {
 /// Checks a credential that a person described.
 fn given((kind, token_env): (AuthKind, String)) -> Result<GivenCredential, AppError> {
     rote_vault::check_name(&token_env)?;
-    if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } | AuthKind::ApiKeyCookie { name } = &kind {
+    if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } = &kind {
         let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
         if !fits || name.is_empty() {
             let message = format!("`{name}` is no name of a header or a query parameter");

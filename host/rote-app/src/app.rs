@@ -1,7 +1,7 @@
 //! The application: the parts, each built when first needed, and what all use cases share.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
@@ -34,6 +34,7 @@ pub struct App {
     caller: Lazy<Caller>,
     pub(crate) flows: Lazy<Flows>,
     pub(crate) open_workspace: Lazy<Workspace>,
+    notes: Mutex<Vec<String>>,
 }
 
 impl std::fmt::Debug for App {
@@ -66,6 +67,7 @@ impl App {
             caller: Lazy::new(),
             flows: Lazy::new(),
             open_workspace: Lazy::new(),
+            notes: Mutex::default(),
         }
     }
 
@@ -89,7 +91,13 @@ impl App {
     /// Returns what a person has to be told once, beside the outcome of a use case.
     #[must_use]
     pub fn take_notes(&self) -> Vec<String> {
-        self.adapters.built().map(|adapters| adapters.take_notes()).unwrap_or_default()
+        let mut notes = std::mem::take(&mut *self.notes.lock().unwrap_or_else(PoisonError::into_inner));
+        notes.extend(self.adapters.built().map(|adapters| adapters.take_notes()).unwrap_or_default());
+        notes
+    }
+
+    pub(crate) fn note(&self, text: impl Into<String>) {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
     }
 
     pub(crate) fn config(&self) -> &AppConfig {
@@ -124,7 +132,12 @@ impl App {
 
     pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
         let source = if self.config.keyring { KeySource::Keyring } else { KeySource::File };
-        self.vault.get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
+        self.vault.get(|| {
+            let vault = Vault::open(self.home()?, Arc::clone(&self.entropy), source)?;
+            // What is wrong with the vault is told by whoever needs a value of it.
+            let _told_later = self.take_over(&vault);
+            Ok(vault)
+        })
     }
 
     /// Returns what masks and refuses values of the vault.

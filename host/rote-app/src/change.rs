@@ -33,6 +33,7 @@ impl Consent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     TokenSet,
+    TokenBound,
     TokenDeleted,
     TokenRevealed,
     AdapterRemoved,
@@ -45,6 +46,7 @@ impl Change {
     fn kind(self) -> &'static str {
         match self {
             Self::TokenSet => "token.set",
+            Self::TokenBound => "token.bound",
             Self::TokenDeleted => "token.deleted",
             Self::TokenRevealed => "token.revealed",
             Self::AdapterRemoved => "adapter.removed",

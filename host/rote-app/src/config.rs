@@ -15,7 +15,7 @@ pub struct AppConfig {
     pub workspace: Option<String>,
     /// The current directory, from which a workspace can be found.
     pub directory: Option<PathBuf>,
-    /// The environment: credentials of the names in manifests are looked up here when the vault has none.
+    /// The environment: credentials are looked up here under the names that a person bound.
     pub environment: Arc<BTreeMap<String, String>>,
     /// Keep the machine key of the vault in the operating system's keyring.
     pub keyring: bool,

@@ -42,6 +42,7 @@ pub use flow_derive::Pending;
 pub use flow_life::Bless;
 pub use flow_search::SearchFlows;
 pub use query::{BodyView, Query, ResponseView};
+pub use token::TokenStored;
 pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
@@ -59,7 +60,7 @@ pub use rote_govern::reach::{Destination, Standing};
 pub use rote_home::keep_private;
 pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
 pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
-pub use rote_vault::{TokenInfo, TokenSource};
+pub use rote_vault::{Binding, TokenInfo, TokenPlace, TokenSource};
 pub use rote_workspace::{
     Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseState, ResponseSummary, Settlement,
     Variable, WorkspaceStats, WorkspaceSummary,

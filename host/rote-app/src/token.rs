@@ -1,41 +1,93 @@
-//! Credentials in the vault: set, looked at, removed. Values come in as secrets and leave only when asked for.
+//! Credentials in the vault: set, bound, looked at, removed. Values come in as secrets and leave only when asked for.
 
-use rote_types::{ErrorKind, command};
-use rote_vault::{TokenInfo, TokenMeta, TokenSource};
-use secrecy::SecretString;
+use rote_adapter::Adapter;
+use rote_types::{AdapterId, ErrorKind, command};
+use rote_vault::{Binding, TokenInfo, TokenMeta, TokenSource, Vault};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::change::{Change, Consent};
 use crate::{App, AppError};
 
+/// A stored credential.
+#[derive(Debug, Clone, Serialize)]
+pub struct TokenStored {
+    /// What is known of it.
+    #[serde(flatten)]
+    pub info: TokenInfo,
+    /// The adapters that it was bound to with this.
+    pub bound: Vec<AdapterId>,
+}
+
 impl App {
-    /// Stores a credential.
+    /// Stores a credential and binds it to these adapters; without any, to the one that uses the name, unless it is
+    /// bound already.
     ///
     /// # Errors
-    /// Usage for a bad name or value, Auth for a vault that cannot be trusted.
+    /// Usage for a bad name or value, `NotFound` for an adapter that is not installed, Auth for a vault that cannot be
+    /// trusted.
     pub fn token_set(
         &self,
         name: &str,
         value: &SecretString,
         description: &str,
+        adapters: &[String],
         consent: Consent,
-    ) -> Result<TokenInfo, AppError> {
+    ) -> Result<TokenStored, AppError> {
         rote_vault::check_name(name)?;
-        let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
+        let targets = adapters.iter().map(|text| self.user_of(name, text)).collect::<Result<Vec<_>, _>>()?;
         let vault = self.vault()?;
-        let replaced = vault.list()?.iter().any(|info| info.name == name);
-        let object = json!({ "name": name, "replaced": replaced });
-        self.change(Change::TokenSet, consent, object, || Ok(vault.set(name, value, meta)?))
+        let known = vault.list()?.into_iter().find(|info| info.name == name);
+        let unbound = known.as_ref().is_none_or(|info| info.bindings.is_empty());
+        let targets = match targets.is_empty() && unbound {
+            true => self.only_user(name)?.into_iter().collect(),
+            false => targets,
+        };
+        let bound: Vec<AdapterId> = targets.iter().map(|adapter| adapter.manifest().id.clone()).collect();
+        let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
+        let object = json!({ "name": name, "replaced": known.is_some(), "adapters": bound });
+        self.change(Change::TokenSet, consent, object, || {
+            let mut info = vault.set(name, value, meta)?;
+            for adapter in &targets {
+                info.bindings = self.bind_to(&vault, name, adapter)?.unwrap_or(info.bindings);
+            }
+            Ok(TokenStored { info, bound })
+        })
     }
 
-    /// Returns a credential and where it came from: the vault, else the environment.
+    /// Lets an adapter send a credential, or the environment variable of that name, to where its requests go now.
+    ///
+    /// # Errors
+    /// `NotFound` when the adapter is not installed or has no credential of that name, Usage when it has no base URL.
+    pub fn token_bind(&self, name: &str, adapter: &str, consent: Consent) -> Result<Vec<Binding>, AppError> {
+        let adapter = self.user_of(name, adapter)?;
+        let object = json!({ "name": name, "adapter": adapter.manifest().id, "origins": adapter.origins()? });
+        let vault = self.vault()?;
+        let bound = self.change(Change::TokenBound, consent, object, || self.bind_to(&vault, name, &adapter))?;
+        bound.ok_or_else(|| {
+            let id = &adapter.manifest().id;
+            AppError::new(ErrorKind::Usage, format!("adapter `{id}` has no base URL that `{name}` could go to"))
+                .with_hint(command("rote adapter set").argument(id).plain("base_url URL"))
+        })
+    }
+
+    /// Returns a credential and where it came from: the vault, else, for a name that is bound, the environment.
     ///
     /// # Errors
     /// `NotFound` when there is none.
     pub fn token_get(&self, name: &str) -> Result<(SecretString, TokenSource), AppError> {
-        let environment = self.environment();
-        let found = self.vault()?.resolve(name, &*environment)?;
-        found.ok_or_else(|| no_token(name))
+        let vault = self.vault()?;
+        if let Some(value) = vault.get(name)? {
+            return Ok((value, TokenSource::Vault));
+        }
+        let outside =
+            self.environment()(name).map(SecretString::from).filter(|value| !value.expose_secret().is_empty());
+        let bound = vault.list()?.iter().any(|info| info.name == name);
+        match outside.filter(|_| bound) {
+            Some(value) => Ok((value, TokenSource::Environment)),
+            None => Err(no_token(name)),
+        }
     }
 
     /// Returns a credential for somebody to see, and where it came from.
@@ -56,7 +108,7 @@ impl App {
         Ok(self.vault()?.list()?)
     }
 
-    /// Removes a credential.
+    /// Removes a credential with what it is bound to.
     ///
     /// # Errors
     /// `NotFound` when there is none.
@@ -69,6 +121,74 @@ impl App {
             true => Ok(()),
             false => Err(no_token(name)),
         })
+    }
+
+    /// Opens an adapter that has a credential of this name.
+    fn user_of(&self, name: &str, text: &str) -> Result<std::sync::Arc<Adapter>, AppError> {
+        rote_vault::check_name(name)?;
+        let adapter = self.adapters_of_home()?.open(&self.adapter_id(text)?)?;
+        if adapter.uses(name) {
+            return Ok(adapter);
+        }
+        let (id, auth) = (&adapter.manifest().id, &adapter.manifest().auth);
+        let mut names: Vec<&str> = auth.schemes.values().map(|slot| slot.token_env.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        let message = format!("adapter `{id}` uses no credential `{name}`");
+        let error = AppError::new(ErrorKind::NotFound, message);
+        Err(match auth.token_env.as_deref().or(names.first().copied()) {
+            Some(first) => error
+                .with_cause(format!("it uses {}", names.join(", ")))
+                .with_hint(command("rote token bind").argument(first).argument(id)),
+            None => error.with_hint(
+                command("rote adapter new").argument(id).plain("SPEC").option("--bearer-token", name).plain("--yes"),
+            ),
+        })
+    }
+
+    /// The installed adapter that uses the name, when there is just one.
+    fn only_user(&self, name: &str) -> Result<Option<std::sync::Arc<Adapter>>, AppError> {
+        let adapters = self.adapters_of_home()?;
+        let mut users = Vec::new();
+        for id in adapters.ids()? {
+            // A package that cannot be read uses nothing.
+            users.extend(adapters.open(&id).ok().filter(|adapter| adapter.uses(name)));
+        }
+        Ok(users.pop().filter(|_| users.is_empty()))
+    }
+
+    /// Binds the name to every origin of the adapter; none when it has no origin.
+    fn bind_to(&self, vault: &Vault, name: &str, adapter: &Adapter) -> Result<Option<Vec<Binding>>, AppError> {
+        let binding = Binding { adapter: adapter.manifest().id.clone(), origins: adapter.origins()? };
+        if binding.origins.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(vault.bind(name, &binding, self.now())?))
+    }
+
+    /// Gives the credentials of a vault that knew no bindings the ones that they have had in effect.
+    pub(crate) fn take_over(&self, vault: &Vault) -> Result<(), AppError> {
+        if !vault.is_unbound_of_old()? {
+            return Ok(());
+        }
+        let present = self.adapters_of_home()?.bindings()?;
+        let object = json!({ "taken_over": present.keys().collect::<Vec<_>>() });
+        let taken = self.change(Change::TokenBound, Consent::Unattended, object, || Ok(vault.take_over(&present)?))?;
+        let Some(taken) = taken else { return Ok(()) };
+        self.note(
+            "credentials go only where they are bound to from now on; they were taken over as they are used now:",
+        );
+        for (name, bindings) in taken {
+            let adapters: Vec<String> = bindings.iter().map(|one| one.adapter.to_string()).collect();
+            match adapters.is_empty() {
+                true => self.note(format!(
+                    "{name} is bound to no adapter: {}",
+                    command("rote token bind").argument(&name).plain("ADAPTER")
+                )),
+                false => self.note(format!("{name} is bound to {}", adapters.join(", "))),
+            }
+        }
+        Ok(())
     }
 }
 

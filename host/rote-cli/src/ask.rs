@@ -3,6 +3,7 @@
 use clap::Args;
 use rote_app::{AppError, Consent};
 use rote_types::{CommandLine, ErrorKind};
+use serde_json::Value;
 
 use crate::context::Context;
 use crate::error::Result;
@@ -67,6 +68,26 @@ pub(crate) fn confirmed(context: &Context, ui: &mut Ui<'_>, question: &str) -> R
     ui.talk(&format!("{question} [y/N]"));
     let answer = read_line().map_err(|error| crate::error::io("cannot read the answer", &error))?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Asks whether an adapter may send a stored credential to a new place, where that is why a call was refused; returns
+/// whether it was bound, and the call can be made again.
+///
+/// # Errors
+/// The terminal cannot be read, or the credential cannot be bound.
+pub(crate) fn binds(context: &Context, ui: &mut Ui<'_>, error: &AppError) -> Result<bool> {
+    let unbound = error.details.as_ref().map_or(&Value::Null, |details| &details["unbound"]);
+    let word = |key: &str| unbound[key].as_str();
+    let (Some(token), Some(adapter), Some(origin), Some(true)) =
+        (word("token"), word("adapter"), word("origin"), unbound["stored"].as_bool())
+    else {
+        return Ok(false);
+    };
+    if !confirmed(context, ui, &format!("May adapter `{adapter}` send `{token}` to {origin}?"))? {
+        return Ok(false);
+    }
+    context.app()?.token_bind(token, adapter, Consent::Attended)?;
+    Ok(true)
 }
 
 fn read_line() -> std::io::Result<String> {

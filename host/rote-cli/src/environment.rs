@@ -36,7 +36,7 @@ pub enum Input {
 /// The variables that choose which authorities TLS trusts; the TLS library reads them.
 pub const TRUST: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Every variable that rote itself reads, with its meaning; credentials are read by the names in manifests.
+/// Every variable that rote itself reads, with its meaning; credentials are read by the names that a person bound.
 pub const VARIABLES: [(&str, &str); 9] = [
     ("ROTE_HOME", "where everything is kept; default ~/.rote"),
     ("ROTE_WORKSPACE", "the workspace, when -w is not given"),

@@ -2,6 +2,7 @@
 //!
 //! Looks only; nothing is run, sent or changed. A flow whose file is broken has a health too.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use rote_types::{AdapterId, Classify, FlowName, command};
@@ -30,7 +31,7 @@ pub struct AdapterHealth {
     pub adapter: AdapterId,
     /// `pinned`, `elsewhere`, `compatible`, `breaking` or `missing`.
     pub state: &'static str,
-    /// Its credentials as `{"slot", "present", "source"}`; never a value.
+    /// Its credentials as `{"slot", "token", "present", "source"}`; never a value.
     pub credentials: Vec<Value>,
 }
 
@@ -151,26 +152,37 @@ impl Flows {
         })
     }
 
-    /// The credentials that the flow's calls use, and a problem for each that is not there.
+    /// The credentials that the flow's calls can use, and a problem where a call has no way to authenticate: of several
+    /// ways one is enough.
     fn used_credentials(
         &self,
         package: &Package,
         adapter: &AdapterId,
         problems: &mut Vec<HealthProblem>,
     ) -> Result<Vec<Value>, FlowError> {
-        let used: Vec<_> = package.frontmatter.credentials.iter().filter(|slot| slot.adapter == *adapter).collect();
+        let manifest = self.parts.surface.manifest(adapter)?;
+        let recommended = manifest.and_then(|manifest| manifest.auth.default_scheme);
+        let pinned = package.frontmatter.adapters.get(adapter).into_iter().flat_map(|pin| pin.tools.keys());
+        let mut ways = BTreeSet::new();
+        for name in pinned {
+            ways.extend(self.parts.surface.tool(adapter, name)?.map(|tool| tool.security));
+        }
+        let used: BTreeSet<&String> = ways.iter().flatten().flatten().collect();
         if used.is_empty() {
             return Ok(Vec::new());
         }
         let mut found = self.parts.tools.credentials(adapter)?;
-        found.retain(|state| used.iter().any(|slot| state["slot"] == slot.slot.as_str()));
-        for slot in &used {
-            let present = found.iter().any(|state| state["slot"] == slot.slot.as_str() && state["present"] == true);
-            if !present {
-                let what = format!("credential `{}` of adapter `{adapter}` is missing", slot.slot);
-                problems.push(HealthProblem { what, fix: command("rote token set").argument(&slot.token_env).into() });
-            }
+        found.retain(|state| used.iter().any(|slot| state["slot"] == slot.as_str()));
+        let is_present = |slot: &String| found.iter().any(|one| one["slot"] == slot.as_str() && one["present"] == true);
+        let mut missing: BTreeMap<&str, &Value> = BTreeMap::new();
+        let closed = |all: &&Vec<Vec<String>>| !all.is_empty() && !all.iter().any(|one| one.iter().all(is_present));
+        for alternatives in ways.iter().filter(closed) {
+            let first = alternatives.iter().find(|one| one.iter().any(|slot| recommended.as_ref() == Some(slot)));
+            let slots = first.or(alternatives.first()).into_iter().flatten().filter(|slot| !is_present(slot));
+            let states = slots.filter_map(|slot| found.iter().find(|one| one["slot"] == slot.as_str()));
+            missing.extend(states.map(|state| (state["token"].as_str().unwrap_or_default(), state)));
         }
+        problems.extend(missing.into_values().map(|state| credential_problem(adapter, state)));
         Ok(found)
     }
 
@@ -201,6 +213,20 @@ impl Flows {
                 Ok(state)
             }
         }
+    }
+}
+
+fn credential_problem(adapter: &AdapterId, state: &Value) -> HealthProblem {
+    let token = state["token"].as_str().unwrap_or_default();
+    match state["source"] == "unbound" {
+        true => HealthProblem {
+            what: format!("credential `{token}` is not bound to adapter `{adapter}` and where its requests go"),
+            fix: command("rote token bind").argument(token).argument(adapter).into(),
+        },
+        false => HealthProblem {
+            what: format!("credential `{token}` of adapter `{adapter}` is missing"),
+            fix: command("rote token set").argument(token).into(),
+        },
     }
 }
 

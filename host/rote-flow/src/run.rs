@@ -181,7 +181,7 @@ pub trait ToolSource: Send + Sync {
     /// The adapter cannot be read.
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError>;
 
-    /// Says which credentials of an adapter are there, as `{"slot", "present"}`; never a value.
+    /// Says which credentials of an adapter are there, as `{"slot", "token", "present", "source"}`; never a value.
     ///
     /// # Errors
     /// The adapter or the vault cannot be read.

@@ -1,21 +1,20 @@
-//! Credentials: which slots a call uses, and how their values travel.
+//! Credentials: which slots a call uses, and whether their values may go where it goes.
 //!
 //! Invariants: a guest names slots and nothing else; only the called tool's own slots count; a value is added
-//! after admission, to a request whose origin is the adapter's own; refusals say the same for a slot of
+//! after admission, to a request whose origin a person bound it to; refusals say the same for a slot of
 //! another tool as for one that does not exist.
+
+mod placement;
 
 use std::collections::BTreeSet;
 
-use base64::Engine;
-use http::{HeaderName, HeaderValue, header};
-use rote_govern::egress::{Route, match_url};
 use rote_types::{AuthKind, AuthSlot, Manifest, Tool};
-use rote_vault::Vault;
-use secrecy::{ExposeSecret, SecretString};
-use url::Url;
+use rote_vault::{Held, TokenPlace, Vault};
+use secrecy::SecretString;
 
-use crate::request::{Outgoing, refused};
+use crate::request::refused;
 use crate::{CredentialPreview, Environment, GateError};
+pub(crate) use placement::{Masked, Way, inject, kinds, masked};
 
 /// One credential with its value.
 #[derive(Debug, Clone)]
@@ -24,6 +23,8 @@ pub(crate) struct Credential {
     /// The vault entry, which is also its mask.
     pub(crate) token: String,
     pub(crate) value: SecretString,
+    /// The only origin that it was given for.
+    pub(crate) origin: String,
 }
 
 /// The way to authenticate that a call will use.
@@ -41,28 +42,33 @@ pub(crate) struct Source<'s> {
     pub(crate) env: &'s Environment,
 }
 
-/// Chooses the first claimed way whose slots all have values; going without one comes last.
+/// Chooses the first claimed way whose slots all have values for `origin`; going without one comes last.
 pub(crate) fn choose(
     source: &Source<'_>,
     adapter: &Manifest,
     tool: &Tool,
     claimed: &[Vec<String>],
+    origin: Option<&str>,
 ) -> Result<Choice, GateError> {
     check_claim(adapter, tool, claimed)?;
-    let mut missing: Option<(Vec<CredentialPreview>, GateError)> = None;
+    // Nothing is bound to nowhere.
+    let Some(origin) = origin else { return Ok(Choice::default()) };
+    let mut obstacles = Vec::new();
     for alternative in claimed.iter().filter(|alternative| !alternative.is_empty()) {
-        match collect(source, adapter, alternative)? {
+        match collect(source, adapter, alternative, origin)? {
             Ok((credentials, previews)) => {
                 return Ok(Choice { credentials, previews, missing: None });
             }
-            Err(problem) => drop(missing.get_or_insert(problem)),
+            Err(obstacle) => obstacles.push(obstacle),
         }
     }
-    match missing {
+    let optional = claimed.iter().any(Vec::is_empty);
+    match nearest(obstacles, adapter) {
+        Some((previews, error)) if !optional || is_stored(&error) => {
+            Ok(Choice { credentials: Vec::new(), previews, missing: Some(error) })
+        }
         // Either no way was claimed, or the tool can be called without.
-        None => Ok(Choice::default()),
-        Some(_) if claimed.iter().any(Vec::is_empty) => Ok(Choice::default()),
-        Some((previews, error)) => Ok(Choice { credentials: Vec::new(), previews, missing: Some(error) }),
+        _ => Ok(Choice::default()),
     }
 }
 
@@ -81,10 +87,15 @@ fn check_claim(adapter: &Manifest, tool: &Tool, claimed: &[Vec<String>]) -> Resu
     Err(refused("credential.slot", message))
 }
 
-type Collected = Result<(Vec<Credential>, Vec<CredentialPreview>), (Vec<CredentialPreview>, GateError)>;
+type Obstacle = (Vec<CredentialPreview>, GateError);
 
-fn collect(source: &Source<'_>, adapter: &Manifest, alternative: &[String]) -> Result<Collected, GateError> {
-    let (mut credentials, mut previews, mut missing) = (Vec::new(), Vec::new(), None);
+fn collect(
+    source: &Source<'_>,
+    adapter: &Manifest,
+    alternative: &[String],
+    origin: &str,
+) -> Result<Result<(Vec<Credential>, Vec<CredentialPreview>), Obstacle>, GateError> {
+    let (mut credentials, mut previews, mut obstacle) = (Vec::new(), Vec::new(), None);
     for slot in alternative {
         let auth = |token: &str, problem: String| GateError::Auth {
             adapter: adapter.id.clone(),
@@ -94,126 +105,67 @@ fn collect(source: &Source<'_>, adapter: &Manifest, alternative: &[String]) -> R
         };
         let Some(AuthSlot { kind, token_env, .. }) = adapter.auth.schemes.get(slot) else {
             let reason = adapter.auth.unsupported.get(slot).map_or("it is not supported", String::as_str);
-            missing.get_or_insert(auth("", reason.to_owned()));
+            obstacle.get_or_insert(auth("", reason.to_owned()));
             continue;
         };
-        let found = source.vault.resolve(token_env, source.env.as_ref())?;
-        let present = found.is_some();
-        previews.push(CredentialPreview { slot: slot.clone(), token: token_env.clone(), present });
-        match found {
-            Some((value, _)) => credentials.push(Credential { kind: kind.clone(), token: token_env.clone(), value }),
-            None => {
-                let problem = format!("`{token_env}` is neither in the vault nor in the environment");
-                missing.get_or_insert(auth(token_env, problem));
+        let token = || token_env.clone();
+        let unbound = |stored| GateError::Unbound {
+            adapter: adapter.id.clone(),
+            token: token(),
+            origin: origin.to_owned(),
+            stored,
+        };
+        let place = match source.vault.resolve(token_env, &adapter.id, origin, source.env.as_ref())? {
+            Held::Ready(value, from) => {
+                credentials.push(Credential { kind: kind.clone(), token: token(), value, origin: origin.to_owned() });
+                from.into()
             }
-        }
+            held @ (Held::Unbound | Held::Unread) => {
+                obstacle.get_or_insert(unbound(matches!(held, Held::Unbound)));
+                TokenPlace::Unbound
+            }
+            Held::Missing => {
+                obstacle.get_or_insert(auth(token_env, format!("there is no value for `{token_env}`")));
+                TokenPlace::Missing
+            }
+        };
+        let present = place.is_present();
+        previews.push(CredentialPreview { slot: slot.clone(), token: token(), present, source: place });
     }
-    Ok(match missing {
+    Ok(match obstacle {
         None => Ok((credentials, previews)),
         Some(error) => Err((previews, error)),
     })
 }
 
-/// Adds the values to a request and checks its URL once more.
-pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], route: &Route) -> Result<(), GateError> {
-    let mut url = outgoing.target.url().clone();
-    for credential in credentials {
-        let value = credential.value.expose_secret();
-        let unusable = || refused("credential.value", format!("the value of `{}` cannot be sent", credential.token));
-        match &credential.kind {
-            AuthKind::Bearer => set_header(outgoing, header::AUTHORIZATION, &format!("Bearer {value}")),
-            AuthKind::Basic => set_header(outgoing, header::AUTHORIZATION, &format!("Basic {}", basic(value))),
-            AuthKind::ApiKeyHeader { name } => {
-                let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
-                set_header(outgoing, name, value)
-            }
-            AuthKind::ApiKeyQuery { name } => {
-                url = with_query(&url, name, value);
-                Some(())
-            }
-            AuthKind::ApiKeyCookie { name } => {
-                outgoing.cookies.retain(|pair| pair.split('=').next() != Some(name));
-                let clean = value.bytes().all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
-                clean.then(|| outgoing.cookies.push(format!("{name}={value}")))
-            }
-        }
-        .ok_or_else(unusable)?;
-    }
-    outgoing.target = match_url(url.as_str(), route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
-    Ok(())
-}
-
-/// Sets a header in place of the guest's and marks it as one that is never logged or indexed.
-fn set_header(outgoing: &mut Outgoing, name: HeaderName, value: &str) -> Option<()> {
-    let mut value = HeaderValue::from_bytes(value.as_bytes()).ok()?;
-    value.set_sensitive(true);
-    outgoing.headers.retain(|(known, _)| *known != name);
-    outgoing.headers.push((name, value));
-    Some(())
-}
-
-/// The value of `Authorization: Basic` (RFC 7617): user and password, or a user alone.
-pub(crate) fn basic(value: &str) -> String {
-    let pair = if value.contains(':') { value.to_owned() } else { format!("{value}:") };
-    base64::engine::general_purpose::STANDARD.encode(pair)
-}
-
-fn with_query(url: &Url, name: &str, value: &str) -> Url {
-    let mut url = without_query(url, name);
-    url.query_pairs_mut().append_pair(name, value);
-    url
-}
-
-/// Takes the guest's fields of that name out; the others stay as they are encoded.
-fn without_query(url: &Url, name: &str) -> Url {
-    let Some(query) = url.query() else {
-        return url.clone();
+/// The obstacle that is told of several: one that a binding removes, else the one of the recommended way, with the
+/// names that would do as well.
+fn nearest(mut obstacles: Vec<Obstacle>, adapter: &Manifest) -> Option<Obstacle> {
+    let rank = |error: &GateError| match error {
+        GateError::Unbound { .. } => 0,
+        GateError::Auth { slot, .. } if adapter.auth.default_scheme.as_ref() == Some(slot) => 1,
+        GateError::Auth { token, .. } if !token.is_empty() => 2,
+        _ => 3,
     };
-    let is_named = |pair: &&str| url::form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| key == name);
-    let kept: Vec<_> = query.split('&').filter(|pair| !is_named(pair)).collect();
-    let mut url = url.clone();
-    url.set_query((!kept.is_empty()).then(|| kept.join("&")).as_deref());
-    url
-}
-
-/// The URL and headers of a request as people see them: every credential is its name in angle brackets.
-pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> (String, Vec<(String, String)>) {
-    let mut url = outgoing.target.url().clone();
-    let mut tail = String::new();
-    let mut cookies = outgoing.cookies.clone();
-    let mut added: Vec<(String, String)> = Vec::new();
-    for (kind, token) in previews {
-        match kind {
-            AuthKind::Bearer => added.push(("authorization".into(), format!("Bearer <{token}>"))),
-            AuthKind::Basic => added.push(("authorization".into(), format!("Basic <{token}>"))),
-            AuthKind::ApiKeyHeader { name } => added.push((name.to_ascii_lowercase(), format!("<{token}>"))),
-            AuthKind::ApiKeyQuery { name } => {
-                url = without_query(&url, name);
-                tail.push_str(&format!("&{name}=<{token}>"));
-            }
-            AuthKind::ApiKeyCookie { name } => {
-                cookies.retain(|pair| pair.split('=').next() != Some(name));
-                cookies.push(format!("{name}=<{token}>"));
-            }
+    obstacles.sort_by_key(|(_, error)| rank(error));
+    let mut obstacles = obstacles.into_iter();
+    let (previews, mut first) = obstacles.next()?;
+    if let GateError::Auth { token: told, problem, .. } = &mut first {
+        let others: BTreeSet<String> = obstacles
+            .filter_map(|(_, error)| match error {
+                GateError::Auth { token, .. } if !token.is_empty() && token != *told => Some(format!("`{token}`")),
+                _ => None,
+            })
+            .collect();
+        if !others.is_empty() {
+            let others = others.into_iter().collect::<Vec<_>>().join(" or ");
+            problem.push_str(&format!("; {others} would do as well"));
         }
     }
-    let mut text = url.to_string();
-    if !tail.is_empty() {
-        let joint = if url.query().is_some() { tail } else { tail.replacen('&', "?", 1) };
-        text.push_str(&joint);
-    }
-    let kept = outgoing.headers.iter().filter(|(name, _)| !added.iter().any(|(other, _)| other == name.as_str()));
-    let mut headers: Vec<(String, String)> =
-        kept.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
-    headers.extend(added);
-    if !cookies.is_empty() {
-        headers.push(("cookie".into(), cookies.join("; ")));
-    }
-    (text, headers)
+    Some((previews, first))
 }
 
-/// The kinds and names of a manifest's slots, for [`masked`].
-pub(crate) fn kinds(adapter: &Manifest, previews: &[CredentialPreview]) -> Vec<(AuthKind, String)> {
-    let kind = |preview: &CredentialPreview| adapter.auth.schemes.get(&preview.slot).map(|slot| slot.kind.clone());
-    previews.iter().filter_map(|preview| Some((kind(preview)?, preview.token.clone()))).collect()
+/// Whether a person has stored something that she may believe is sent.
+fn is_stored(error: &GateError) -> bool {
+    matches!(error, GateError::Unbound { stored: true, .. })
 }

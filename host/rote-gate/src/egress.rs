@@ -13,7 +13,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 use reqwest::redirect;
-use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict};
+use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict, is_localhost};
 use rote_types::CallLimits;
 
 use crate::departure::Departure;
@@ -144,7 +144,11 @@ impl Egress {
                     stage: "name lookup",
                     limit: limits.connect,
                 })?;
-                found.map_err(|error| UpstreamFailure::Unreachable { host: host.to_owned(), message: error.0 })?
+                let mut found =
+                    found.map_err(|error| UpstreamFailure::Unreachable { host: host.to_owned(), message: error.0 })?;
+                // Credentials travel to these names unencrypted, so no name server may lead them away.
+                found.retain(|address| !is_localhost(target.host()) || address.is_loopback());
+                found
             }
         };
         let mut vetted = Vec::with_capacity(found.len());

@@ -80,6 +80,18 @@ pub enum GateError {
         /// What is wrong.
         problem: String,
     },
+    /// A credential is there, and a person has not said that it may go there.
+    #[error("nobody bound `{token}` to adapter `{adapter}` at {origin}")]
+    Unbound {
+        /// The adapter.
+        adapter: AdapterId,
+        /// The vault entry, or the variable.
+        token: String,
+        /// Where it would have gone.
+        origin: String,
+        /// Whether it is an entry of the vault, and not just a variable that happens to have the name.
+        stored: bool,
+    },
     /// The vault cannot be read.
     #[error(transparent)]
     Vault(#[from] VaultError),
@@ -317,7 +329,7 @@ impl Classify for GateError {
             Self::Egress { refusal, .. } => refusal.kind(),
             Self::FingerprintMismatch { .. } => ErrorKind::FingerprintMismatch,
             Self::ConfirmationNeeded { .. } => ErrorKind::ConfirmationNeeded,
-            Self::Auth { .. } => ErrorKind::Auth,
+            Self::Auth { .. } | Self::Unbound { .. } => ErrorKind::Auth,
             // RFC 9110 §15.5.2: the credential was missing or refused.
             Self::Http { response, .. } if response.status == 401 => ErrorKind::Auth,
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
@@ -339,6 +351,9 @@ impl Classify for GateError {
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
             Self::ConfirmationNeeded { detail, .. } => Some(detail.command.clone()),
             Self::Auth { token, .. } => Some(command("rote token set").argument(token).into()),
+            Self::Unbound { adapter, token, .. } => {
+                Some(command("rote token bind").argument(token).argument(adapter).into())
+            }
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(command("rote").argument(response.id).plain("'.'").into())
             }
@@ -367,6 +382,9 @@ impl Classify for GateError {
                 "expires": expires, "refused": detail.refused, "command": detail.command
             })),
             Self::Auth { slot, token, .. } => Some(json!({ "slot": slot, "token": token })),
+            Self::Unbound { adapter, token, origin, stored } => Some(json!({
+                "unbound": { "adapter": adapter, "token": token, "origin": origin, "stored": stored }
+            })),
             Self::Http { response, .. } | Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
             Self::Upstream { response, failure, .. } => {

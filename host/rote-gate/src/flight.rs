@@ -11,11 +11,11 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use jiff::Timestamp;
 use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, FAILED, FINISHED, IN_DOUBT};
-use rote_govern::egress::{AllowedRange, Route, Target, match_url};
+use rote_govern::egress::{AllowedRange, Target, match_url};
 use rote_types::{CallLimits, Classify, ResponseId, ResponseRef};
 use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord};
 
-use crate::credential::{Credential, inject};
+use crate::credential::{Credential, Way, inject};
 use crate::departure::Departure;
 use crate::doubt::Doubt;
 use crate::egress::{Answer, Egress, SendFailure, Wire, authority};
@@ -33,7 +33,7 @@ const MAX_HOPS: usize = 5;
 /// What sending needs besides the request.
 pub(crate) struct Passage<'p> {
     pub(crate) egress: &'p Egress,
-    pub(crate) route: Option<&'p Route>,
+    pub(crate) way: Option<Way<'p>>,
     /// The request without credentials, for redirects.
     pub(crate) plain: Option<&'p Outgoing>,
     pub(crate) credentials: &'p [Credential],
@@ -85,7 +85,7 @@ impl Passage<'_> {
         }
         let target = self.redirect_target(answer, &outgoing.target)?;
         let mut next = Outgoing { target, ..self.plain?.clone() };
-        inject(&mut next, self.credentials, self.route?).ok()?;
+        inject(&mut next, self.credentials, self.way.as_ref()?).ok()?;
         Some(next)
     }
 
@@ -99,7 +99,7 @@ impl Passage<'_> {
         if absolute.starts_with('/') {
             return None;
         }
-        match_url(&absolute, self.route?).ok()
+        match_url(&absolute, self.way.as_ref()?.route).ok()
     }
 }
 

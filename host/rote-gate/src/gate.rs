@@ -10,13 +10,14 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use rote_govern::audit::{DENIED, PREVIEWED};
+use rote_govern::egress::origin_of;
 use rote_govern::{Redactor, Verdict};
 use rote_home::{Home, Journal};
 use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef, command};
 use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
-use crate::credential::{self, Choice, Source};
+use crate::credential::{self, Choice, Source, Way};
 use crate::departure::Departure;
 use crate::egress::Egress;
 use crate::flight::{Flight, Passage};
@@ -114,7 +115,7 @@ impl Gate {
         let (departure, writes) = (flight.departure.clone(), flight.entry.writes);
         let passage = Passage {
             egress: &self.egress,
-            route: admission.route.as_ref(),
+            way: way(&admission),
             plain: admission.outgoing.as_ref(),
             credentials: &choice.credentials,
             allowed: invocation.policy.as_ref().as_ref().map_or(&[], |policy| policy.allowed_ranges()),
@@ -164,7 +165,12 @@ impl Gate {
         let refused = |error| Box::new(Refused { error, choice: Choice::default() });
         let (adapter, tool) = (&admission.invocation.adapter, &admission.invocation.tool);
         let source = Source { vault: &self.parts.vault, env: &self.parts.env };
-        let chosen = credential::choose(&source, adapter, tool, &claimed.credentials);
+        let origin = match &admission.outgoing {
+            Some(outgoing) => Some(outgoing.target.origin()),
+            // It goes nowhere; the preview still says which credentials it would have carried.
+            None => adapter.base_url.as_deref().and_then(|base| origin_of(base).ok()),
+        };
+        let chosen = credential::choose(&source, adapter, tool, &claimed.credentials, origin.as_deref());
         if let Some(error) = admission.failure.take() {
             return Err(Box::new(Refused { error, choice: chosen.unwrap_or_default() }));
         }
@@ -172,12 +178,12 @@ impl Gate {
         if let Some(error) = choice.missing.take() {
             return Err(Box::new(Refused { error, choice }));
         }
-        let (Some(plain), Some(route)) = (&admission.outgoing, &admission.route) else {
+        let (Some(plain), Some(way)) = (&admission.outgoing, way(admission)) else {
             let error = crate::request::refused("normalise", "the request was not understood".to_owned());
             return Err(refused(error));
         };
         let mut outgoing = plain.clone();
-        match credential::inject(&mut outgoing, &choice.credentials, route) {
+        match credential::inject(&mut outgoing, &choice.credentials, &way) {
             Ok(()) => Ok((choice, outgoing)),
             Err(error) => Err(Box::new(Refused { error, choice })),
         }
@@ -327,18 +333,19 @@ fn plain_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
         };
     };
     let kinds = credential::kinds(&invocation.adapter, &choice.previews);
-    let (url, mut headers) = credential::masked(outgoing, &kinds);
+    let credential::Masked { url, mut headers, body } = credential::masked(outgoing, &kinds);
     headers.insert(0, ("host".to_owned(), host_header(outgoing)));
-    if let Some(body) = &outgoing.body {
+    if let Some(body) = &body {
         headers.push(("content-length".to_owned(), body.len().to_string()));
     }
-    RequestRecord {
-        url,
-        method: outgoing.method.to_string(),
-        endpoint,
-        headers,
-        body: outgoing.body.as_ref().map(|body| body.to_vec()),
-    }
+    RequestRecord { url, method: outgoing.method.to_string(), endpoint, headers, body }
+}
+
+/// Where the request of a call may go, and how; none when it was not understood.
+fn way<'a>(admission: &'a Admission<'_>) -> Option<Way<'a>> {
+    let invocation = admission.invocation;
+    let cleartext = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.cleartext());
+    Some(Way { route: admission.route.as_ref()?, cleartext, adapter: &invocation.adapter.id })
 }
 
 /// Counts the call against the flow's blessing; another call of the run may have used up the last one meanwhile.

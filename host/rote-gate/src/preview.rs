@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use rote_govern::Verdict;
+use rote_vault::TokenPlace;
 use serde::Serialize;
 
 /// What one stage of the gate says.
@@ -36,8 +37,10 @@ pub struct CredentialPreview {
     pub slot: String,
     /// The vault entry or environment variable.
     pub token: String,
-    /// Whether there is a value.
+    /// Whether there is a value that may go there.
     pub present: bool,
+    /// Where the value would come from.
+    pub source: TokenPlace,
 }
 
 /// A request that was described instead of sent.

@@ -1,6 +1,7 @@
 //! The gate against real loopback servers: what is sent, what is not, what is recorded, what stays secret.
 
 mod audit;
+mod binding;
 mod confirm;
 mod credential;
 mod doubts;

@@ -7,6 +7,7 @@
 mod address;
 mod normalise;
 mod route;
+mod secret;
 mod template;
 
 use rote_types::{Classify, ErrorKind};
@@ -14,6 +15,7 @@ use rote_types::{Classify, ErrorKind};
 pub use address::{AddressClass, AllowedRange, address_verdict, classify};
 pub use normalise::normalise;
 pub use route::{Route, Target, match_url};
+pub use secret::{CleartextGrant, is_localhost, may_carry_secret, origin_of};
 
 /// A request that may not leave. The caller or the document is to blame; a retry does not help.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

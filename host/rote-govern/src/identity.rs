@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn slot(kind: AuthKind, token_env: &str) -> AuthSlot {
-        AuthSlot { kind, token_env: token_env.into(), evidence: "/components".into() }
+        AuthSlot { kind, token_env: token_env.into(), evidence: "/components".into(), parameter: false }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `config/policies.json`: which tools a person has marked, and which addresses a person has allowed.
+//! `config/policies.json`: which tools a person has marked, and which addresses and unencrypted ways a person has
+//! allowed.
 //!
 //! Invariants: a policy is either wholly understood or refused with the line and column of the first
 //! problem; globs are compiled once; `deny` beats everything, and between `confirm` and `safe` the more
@@ -14,7 +15,7 @@ use ipnet::IpNet;
 use rote_types::{Classify, ErrorKind, Sha256Digest, sha256};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::egress::AllowedRange;
+use crate::egress::{AllowedRange, CleartextGrant};
 
 /// The only version of the file's shape.
 const VERSION: u32 = 1;
@@ -107,6 +108,7 @@ pub struct Policy {
     confirm: Matcher,
     deny: Matcher,
     allow: Vec<AllowedRange>,
+    cleartext: Vec<CleartextGrant>,
 }
 
 impl Policy {
@@ -137,6 +139,7 @@ impl Policy {
             confirm: build(List::Confirm, file.confirm_list)?,
             deny: build(List::Deny, file.deny_list)?,
             allow: file.egress.allow,
+            cleartext: file.egress.cleartext,
         })
     }
 
@@ -148,7 +151,7 @@ impl Policy {
             safe_list: self.safe.entries.clone(),
             confirm_list: self.confirm.entries.clone(),
             deny_list: self.deny.entries.clone(),
-            egress: EgressFile { allow: self.allow.clone() },
+            egress: EgressFile { allow: self.allow.clone(), cleartext: self.cleartext.clone() },
         };
         let mut text = serde_json::to_string_pretty(&file).expect("a policy has string keys and finite numbers only");
         text.push('\n');
@@ -180,6 +183,20 @@ impl Policy {
         let before = self.allow.len();
         self.allow.retain(|known| known.cidr != cidr);
         before - self.allow.len()
+    }
+
+    /// Returns the origins to which credentials may travel unencrypted.
+    #[must_use]
+    pub fn cleartext(&self) -> &[CleartextGrant] {
+        &self.cleartext
+    }
+
+    /// Lets credentials travel unencrypted to one more origin; the same origin given again replaces the reason.
+    pub fn allow_cleartext(&mut self, grant: CleartextGrant) {
+        match self.cleartext.iter_mut().find(|known| known.origin == grant.origin) {
+            Some(known) => *known = grant,
+            None => self.cleartext.push(grant),
+        }
     }
 
     /// Returns the list that decides about a tool, if any does.
@@ -365,6 +382,8 @@ struct PolicyFile {
 struct EgressFile {
     #[serde(default)]
     allow: Vec<AllowedRange>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    cleartext: Vec<CleartextGrant>,
 }
 
 /// The message without serde_json's own ` at line … column …`, which [`PolicyError`] carries as numbers.
@@ -493,7 +512,8 @@ mod tests {
     #[test]
     fn a_policy_is_written_as_it_was_read() {
         let text = r#"{"version":1,"safe_list":["a*"],"confirm_list":[],"deny_list":["b","toolset:c d"],
-            "egress":{"allow":[{"cidr":"127.0.0.1/32","port":8741,"reason":"typed"},{"cidr":"fd00::/8","reason":"lab"}]}}"#;
+            "egress":{"allow":[{"cidr":"127.0.0.1/32","port":8741,"reason":"typed"},{"cidr":"fd00::/8","reason":"lab"}],
+            "cleartext":[{"origin":"http://10.0.0.5:8080","reason":"lab"}]}}"#;
         let policy = parse(text).unwrap();
         let again = parse(&policy.to_json()).unwrap();
         assert_eq!(policy.to_json(), again.to_json());

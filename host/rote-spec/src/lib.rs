@@ -10,6 +10,7 @@
 mod access;
 mod api;
 mod body;
+mod credentials;
 mod detect;
 mod documents;
 mod error;

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{self, Evidence};
 use crate::body::{self, Arguments, BodyPlan};
+use crate::credentials;
 use crate::documents::Node;
 use crate::notices::Notes;
 use crate::parameters::{self, Planned};
@@ -46,7 +47,8 @@ pub(crate) fn generate<'a>(
     let planned = declarations.plan(reader, &template, &notes, &pointer);
     let body = body::plan(reader, &place.operation, &declarations, &notes);
     let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
-    let needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
+    let mut needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
+    credentials::add_to(&mut needs.alternatives, reader, &declarations);
     let answers = answers(reader, &place.operation, cache);
     let own_servers =
         servers::of_operation(reader.documents, [&place.operation, &place.item], bases, &notes).unwrap_or_default();

@@ -6,9 +6,12 @@
 use std::collections::HashSet;
 
 use rote_request::{Encoding, Location, Parameter, Style};
+use rote_types::AuthKind;
 use serde_json::Value;
 
+use crate::credentials::{self, Place};
 use crate::documents::Node;
+use crate::media::{self, Class};
 use crate::names;
 use crate::notices::Notes;
 use crate::reader::Reader;
@@ -32,6 +35,10 @@ pub(crate) struct Declarations<'a> {
     pub(crate) body: Option<Declared<'a>>,
     /// Swagger 2's `in: formData`.
     pub(crate) form: Vec<Declared<'a>>,
+    /// Parameters that the gate fills, with their places; they are no arguments.
+    pub(crate) credentials: Vec<(AuthKind, String)>,
+    /// A required `Authorization` header.
+    pub(crate) authorization: Option<Declared<'a>>,
 }
 
 /// One parameter with all that its argument's schema is made from.
@@ -71,10 +78,38 @@ pub(crate) fn declared<'a>(
             all.add(reader, Declared { node, name }, place, notes);
         }
     }
+    all.take_credentials(reader, operation);
     all
 }
 
 impl<'a> Declarations<'a> {
+    /// Takes out what is a credential and not an argument.
+    fn take_credentials(&mut self, reader: &Reader<'a>, operation: &Node<'a>) {
+        let mut found = Vec::new();
+        self.wire.retain(|(location, declared)| {
+            let place = match location {
+                Location::Header => Place::Header,
+                Location::Query => Place::Query,
+                Location::Path | Location::Cookie => return true,
+            };
+            let kind = credentials::kind(&declared.node, declared.name, place);
+            let kept = kind.is_none();
+            found.extend(kind.map(|kind| (kind, reader.place(&declared.node))));
+            kept
+        });
+        // The gate fills a form of pairs; in one of parts the field stays an argument.
+        let offers = |class| reader.swagger_media(operation, "consumes").iter().any(|name| media::class(name) == class);
+        if reader.is_swagger() && offers(Class::Form) {
+            self.form.retain(|declared| {
+                let kind = credentials::kind(&declared.node, declared.name, Place::Form);
+                let kept = kind.is_none();
+                found.extend(kind.map(|kind| (kind, reader.place(&declared.node))));
+                kept
+            });
+        }
+        self.credentials = found;
+    }
+
     fn add(&mut self, reader: &Reader<'a>, declared: Declared<'a>, place: &str, notes: &Notes) {
         let location = match place {
             "path" => Location::Path,
@@ -98,6 +133,9 @@ impl<'a> Declarations<'a> {
             }
         };
         if location == Location::Header && is_reserved(reader, &declared) {
+            if declared.name.eq_ignore_ascii_case("authorization") && declared.node.flag("required") {
+                self.authorization = Some(declared);
+            }
             return;
         }
         let same = |known: &&mut (Location, Declared<'a>)| known.0 == location && known.1.name == declared.name;

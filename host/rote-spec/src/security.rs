@@ -1,16 +1,15 @@
 //! Authentication: the document's schemes as credential slots, and what each operation needs.
 //!
-//! Slots carry names, never values. A scheme that nobody declared is never invented: evidence of one ends up
+//! Slots have neither values nor names of vault entries: an entry is named after the adapter, by a person. A scheme that nobody declared is never invented: evidence of one ends up
 //! in the reason, where a person reads it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rote_types::{AuthKind, AuthSlot, Authentication, SecurityAlternative, SpecType};
 
 use crate::documents::{Documents, Node};
 use crate::notices::{Notes, Notices};
-use crate::prose::slug;
 
 /// Most alternatives of one operation that are read.
 const MOST_ALTERNATIVES: usize = 64;
@@ -20,6 +19,8 @@ const MOST_ALTERNATIVES: usize = 64;
 pub(crate) struct Schemes {
     usable: BTreeMap<String, (AuthKind, String)>,
     unsupported: BTreeMap<String, String>,
+    /// Slots for parameters that are credentials, found while operations are read.
+    parameters: RefCell<BTreeMap<String, (AuthKind, String)>>,
     /// Whether nothing in the document says which operation needs which scheme.
     unassigned: bool,
     /// Operations that can answer 401 or 403.
@@ -111,6 +112,27 @@ impl Schemes {
         Needs { alternatives, scopes: scopes.into_iter().collect() }
     }
 
+    /// Returns the slot for a parameter that is a credential: the document's own scheme where one travels alike.
+    pub(crate) fn parameter(&self, kind: AuthKind, place: &str) -> String {
+        if let Some((name, _)) = self.usable.iter().find(|(_, (known, _))| *known == kind) {
+            return name.clone();
+        }
+        let (word, name) = match &kind {
+            AuthKind::ApiKeyHeader { name } => ("header", name.clone()),
+            AuthKind::ApiKeyQuery { name } => ("query", name.clone()),
+            AuthKind::ApiKeyForm { name } => ("form", name.clone()),
+            AuthKind::ApiKeyCookie { name } => ("cookie", name.clone()),
+            AuthKind::Bearer | AuthKind::Basic => ("header", "Authorization".to_owned()),
+        };
+        let mut slot = format!("{name} ({word})");
+        while self.usable.contains_key(&slot) || self.unsupported.contains_key(&slot) {
+            slot.push('\'');
+        }
+        let evidence = format!("required parameter `{name}` in {word} at {place}");
+        self.parameters.borrow_mut().entry(slot.clone()).or_insert((kind, evidence));
+        slot
+    }
+
     fn obstacle(&self, name: &str) -> Option<String> {
         if self.usable.contains_key(name) {
             return None;
@@ -122,17 +144,20 @@ impl Schemes {
     }
 
     /// Makes the slots and recommends one by how many operations it opens alone.
-    pub(crate) fn authentication(&self, title: &str, needs: &[&[SecurityAlternative]]) -> Authentication {
+    pub(crate) fn authentication(&self, needs: &[&[SecurityAlternative]]) -> Authentication {
         let total = needs.len();
-        let covered =
-            |name: &str| needs.iter().filter(|one| one.iter().any(|and| and.len() == 1 && and[0] == name)).count();
-        let best = self
-            .usable
-            .iter()
+        let parameters = self.parameters.borrow();
+        // What a parameter wants is the same credential once more: it does not count beside a scheme.
+        let covers = |and: &SecurityAlternative, name: &str| match parameters.contains_key(name) {
+            true => and.len() == 1 && and[0] == name,
+            false => and.iter().filter(|slot| !parameters.contains_key(*slot)).eq([name]),
+        };
+        let covered = |name: &str| needs.iter().filter(|one| one.iter().any(|and| covers(and, name))).count();
+        let all = self.usable.iter().chain(parameters.iter());
+        let best = all
             .map(|(name, (kind, evidence))| (covered(name), preference(kind, evidence), name))
             .max_by(|one, two| (one.0, one.1).cmp(&(two.0, two.1)).then(two.2.cmp(one.2)));
         let default_scheme = best.map(|(_, _, name)| name.clone());
-        let variables = self.variables(title, default_scheme.as_deref());
         let reason = match &best {
             Some((0, _, name)) if needs.iter().any(|one| !one.is_empty()) => {
                 format!("`{name}` is the best supported scheme, but no operation accepts it alone")
@@ -143,12 +168,17 @@ impl Schemes {
             Some((count, _, name)) => format!("`{name}` alone opens {count} of {total} operations"),
             None => self.without_schemes(total),
         };
-        let slots = self.usable.iter().map(|(name, (kind, evidence))| {
-            let token_env = variables.get(name).cloned().unwrap_or_default();
-            (name.clone(), AuthSlot { kind: kind.clone(), token_env, evidence: evidence.clone() })
-        });
+        // Nobody has named the adapter yet, and a document does not say under which name a secret is kept.
+        let slot = |(kind, evidence): &(AuthKind, String), parameter| AuthSlot {
+            kind: kind.clone(),
+            token_env: String::new(),
+            evidence: evidence.clone(),
+            parameter,
+        };
+        let declared = self.usable.iter().map(|(name, one)| (name.clone(), slot(one, false)));
+        let slots = declared.chain(parameters.iter().map(|(name, one)| (name.clone(), slot(one, true))));
         Authentication {
-            token_env: default_scheme.as_ref().and_then(|name| variables.get(name).cloned()),
+            token_env: None,
             default_scheme,
             reason,
             schemes: slots.collect(),
@@ -169,36 +199,6 @@ impl Schemes {
              and {headers} take an Authorization header: the API probably wants a credential"
         )
     }
-
-    /// Names of vault entries: the title's words and what kind of secret it is. Where two schemes would share
-    /// one, it belongs to the recommended scheme and the others have their own name in it.
-    fn variables(&self, title: &str, recommended: Option<&str>) -> BTreeMap<String, String> {
-        let prefix = prefix(title);
-        let simple = |kind: &AuthKind| format!("{prefix}_{}", ending(kind));
-        let mut variables = BTreeMap::new();
-        for (name, (kind, _)) in &self.usable {
-            let shared = self.usable.values().filter(|(other, _)| ending(other) == ending(kind)).count() > 1;
-            let scheme = slug(name).to_uppercase();
-            let mut variable = if shared && !scheme.is_empty() && recommended != Some(name) {
-                format!("{prefix}_{scheme}_{}", ending(kind))
-            } else {
-                simple(kind)
-            };
-            while variables.values().any(|known| *known == variable) {
-                variable.push_str("_2");
-            }
-            variables.insert(name.clone(), variable);
-        }
-        variables
-    }
-}
-
-fn ending(kind: &AuthKind) -> &'static str {
-    match kind {
-        AuthKind::Bearer => "TOKEN",
-        AuthKind::Basic => "BASIC_AUTH",
-        AuthKind::ApiKeyHeader { .. } | AuthKind::ApiKeyQuery { .. } | AuthKind::ApiKeyCookie { .. } => "API_KEY",
-    }
 }
 
 /// Which of two schemes that open equally many operations is easier to use.
@@ -210,50 +210,8 @@ fn preference(kind: &AuthKind, evidence: &str) -> u8 {
         AuthKind::Basic => 3,
         AuthKind::ApiKeyQuery { .. } => 2,
         AuthKind::ApiKeyCookie { .. } => 1,
+        AuthKind::ApiKeyForm { .. } => 0,
     }
-}
-
-/// `GitHub v3 REST API` → `GITHUB`: the title's first three words that say whose API it is.
-fn prefix(title: &str) -> String {
-    let noise = |word: &str| {
-        matches!(
-            word,
-            "api"
-                | "apis"
-                | "rest"
-                | "restful"
-                | "http"
-                | "openapi"
-                | "open"
-                | "swagger"
-                | "specification"
-                | "spec"
-                | "the"
-                | "for"
-                | "of"
-                | "and"
-                | "service"
-                | "public"
-                | "reference"
-                | "documentation"
-                | "server"
-                | "web"
-                | "platform"
-                | "sample"
-                | "example"
-                | "examples"
-        ) || word.trim_start_matches('v').chars().all(|c| c.is_ascii_digit())
-    };
-    let title = title.to_lowercase();
-    let all = slug(&title);
-    let words: Vec<&str> = all.split('_').filter(|word| !word.is_empty()).collect();
-    let mut chosen: Vec<&str> = words.iter().copied().filter(|word| !noise(word)).take(3).collect();
-    if chosen.is_empty() {
-        chosen = words.into_iter().filter(|word| !word.chars().all(|c| c.is_ascii_digit())).take(3).collect();
-    }
-    let prefix: String = chosen.join("_").to_uppercase().chars().take(40).collect();
-    let prefix = prefix.trim_start_matches(|c: char| c.is_ascii_digit()).trim_matches('_').to_owned();
-    if prefix.is_empty() { "API".to_owned() } else { prefix }
 }
 
 fn kind(scheme: &Node<'_>) -> Result<(AuthKind, String), String> {
@@ -302,25 +260,4 @@ fn is_assigned(root: &Node<'_>) -> bool {
         || items.into_iter().any(|item| {
             item.get("$ref").is_some() || item.as_object().into_iter().flatten().any(|(_, value)| has(value))
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn vault_entries_are_named_after_the_title() {
-        let cases = [
-            ("GitHub v3 REST API", "GITHUB"),
-            ("Swagger Petstore - OpenAPI 3.0", "PETSTORE"),
-            ("Slack Web API", "SLACK"),
-            ("Twilio - Messaging", "TWILIO_MESSAGING"),
-            ("The API", "THE_API"),
-            ("", "API"),
-            ("2Captcha", "CAPTCHA"),
-        ];
-        for (title, expected) in cases {
-            assert_eq!(prefix(title), expected, "{title}");
-        }
-    }
 }

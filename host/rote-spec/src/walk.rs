@@ -58,7 +58,7 @@ pub(crate) fn walk(
     name_all(&mut tools, &found.places);
     let server = identity(documents, &notices);
     let needs: Vec<_> = tools.iter().map(|tool| tool.tool.security.as_slice()).collect();
-    let auth = schemes.authentication(&server.name, &needs);
+    let auth = schemes.authentication(&needs);
     let info = documents.root().get("info");
     let description = info.as_ref().and_then(|info| info.text("description")).unwrap_or("");
     Ok(Api {

@@ -75,6 +75,11 @@ pub enum AuthKind {
         /// The cookie's name.
         name: String,
     },
+    /// A field of an `application/x-www-form-urlencoded` body.
+    ApiKeyForm {
+        /// The field's name.
+        name: String,
+    },
 }
 
 /// One credential that the adapter can use: a name, never a value.
@@ -83,10 +88,14 @@ pub struct AuthSlot {
     /// How it travels.
     #[serde(flatten)]
     pub kind: AuthKind,
-    /// The vault entry (and environment variable) that holds it.
+    /// The vault entry (and, once a person bound it, environment variable) that holds it; empty in what a
+    /// description says, named after the adapter when that is installed.
     pub token_env: String,
     /// Why this scheme was read from the document, with its JSON pointer.
     pub evidence: String,
+    /// Whether it is a parameter of operations that is a credential, and not a scheme of the document.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parameter: bool,
 }
 
 /// All credentials of an adapter. Slots are keyed by the scheme's name in the source document.

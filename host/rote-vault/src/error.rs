@@ -40,6 +40,16 @@ pub enum VaultError {
         /// Where the key was taken from.
         source_name: &'static str,
     },
+    /// The file is an older one than the last that was written.
+    #[error("the token store `{}` was put back to an older state: {}", path.display(), age(*.found, *.expected))]
+    RolledBack {
+        /// The file.
+        path: PathBuf,
+        /// How many changes it has seen.
+        found: u64,
+        /// How many there were; none when the record of that is gone.
+        expected: Option<u64>,
+    },
     /// The entry does not decrypt: it was changed after it was written.
     #[error("the token `{name}` does not decrypt: its entry was changed")]
     Tampered {
@@ -71,6 +81,13 @@ pub enum VaultError {
     },
 }
 
+fn age(found: u64, expected: Option<u64>) -> String {
+    match expected {
+        Some(expected) => format!("it has seen {found} changes, there were {expected}"),
+        None => "the record of its changes is gone".to_owned(),
+    }
+}
+
 impl Classify for VaultError {
     fn kind(&self) -> ErrorKind {
         match self {
@@ -79,6 +96,7 @@ impl Classify for VaultError {
             Self::Insecure { .. } => ErrorKind::Denied,
             Self::Home(_)
             | Self::Damaged { .. }
+            | Self::RolledBack { .. }
             | Self::KeyMissing { .. }
             | Self::WrongKey { .. }
             | Self::Tampered { .. }
@@ -90,7 +108,7 @@ impl Classify for VaultError {
         match self {
             Self::Home(source) => source.hint(),
             Self::Insecure { path, .. } => Some(command("chmod 600").argument(path.display()).into()),
-            Self::Damaged { path, .. } => {
+            Self::Damaged { path, .. } | Self::RolledBack { path, .. } => {
                 let moved = command("mv").argument(path.display()).argument(format!("{}.damaged", path.display()));
                 Some(format!("{moved}, then `rote token set NAME` for each token"))
             }

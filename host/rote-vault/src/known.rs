@@ -1,10 +1,10 @@
-//! Every value that the store holds, for whoever must recognise one: the redactor, and refusals of typed values.
+//! Every value that the store holds or held, for whoever must recognise one: the redactor, and refusals of typed values.
 
 use std::os::unix::fs::MetadataExt;
 
 use secrecy::SecretString;
 
-use crate::entry::unseal;
+use crate::entry::{Retired, unseal, unseal_retired};
 use crate::{Vault, VaultError};
 
 /// A value that must not be seen, and the entry that it belongs to.
@@ -25,18 +25,25 @@ pub struct Generation {
 }
 
 impl Vault {
-    /// Returns every value that is stored, by name. An empty store needs no key.
+    /// Returns every value that is stored, by name, and behind them those that were replaced or deleted, as many as the
+    /// store remembers. A store without entries needs no key.
     ///
     /// # Errors
     /// As [`Vault::get`], for the first entry that cannot be trusted: what is not known cannot be recognised.
     pub fn known(&self) -> Result<Vec<Known>, VaultError> {
-        let Some(file) = self.read()?.filter(|file| !file.entries.is_empty()) else {
-            return Ok(Vec::new());
+        let Some(file) = self.read()? else { return Ok(Vec::new()) };
+        let key = match self.key(false) {
+            Ok(key) => key,
+            Err(_) if file.entries.is_empty() => return Ok(Vec::new()),
+            Err(error) => return Err(error),
         };
-        let key = self.key(false)?;
-        self.check_key(&file, key)?;
-        let open = |(name, entry)| Ok(Known { name: String::clone(name), value: unseal(key, name, entry)? });
-        file.entries.iter().map(open).collect()
+        let mut known = Vec::with_capacity(file.entries.len() + file.retired.len());
+        for (name, entry) in &file.entries {
+            known.extend(unseal(key, name, entry)?.map(|value| Known { name: name.clone(), value }));
+        }
+        let past = |retired: &Retired| Some(Known { name: retired.name.clone(), value: unseal_retired(key, retired)? });
+        known.extend(file.retired.iter().filter_map(past));
+        Ok(known)
     }
 
     /// Names the present content, so that what was made from [`Vault::known`] can be kept until it changes;

@@ -139,7 +139,13 @@ impl Options {
             timeout: self.timeout,
         };
         let app = context.app()?;
-        match context.block_on(app.call(request))?? {
+        let mut outcome = context.block_on(app.call(request.clone()))?;
+        if let Err(error) = &outcome
+            && crate::ask::binds(context, ui, error)?
+        {
+            outcome = context.block_on(app.call(request))?;
+        }
+        match outcome? {
             Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
                 let text = preview(&shown);

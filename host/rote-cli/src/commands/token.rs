@@ -1,5 +1,6 @@
 //! `rote token …`.
 
+mod bind;
 mod delete;
 mod get;
 mod list;
@@ -11,10 +12,11 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Report, Ui};
 
-/// Keep credentials: encrypted at rest, given to no adapter, flow or log
+/// Keep credentials: encrypted at rest, sent only where they are bound to, given to no adapter, flow or log
 #[derive(Debug, Subcommand)]
 pub enum Token {
     Set(set::Set),
+    Bind(bind::Bind),
     Get(get::Get),
     List(list::List),
     Delete(delete::Delete),
@@ -24,6 +26,7 @@ impl Token {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::Set(command) => command.run(context, ui),
+            Self::Bind(command) => command.run(context, ui),
             Self::Get(command) => command.run(context, ui),
             Self::List(command) => command.run(context),
             Self::Delete(command) => command.run(context, ui),

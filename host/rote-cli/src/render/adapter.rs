@@ -1,6 +1,6 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AuthKind, Authentication, Destination, Hit, Standing};
+use rote_app::{AuthKind, Authentication, Binding, Destination, Hit, Standing};
 use serde_json::Value;
 
 use crate::render::units::{clip, plural};
@@ -46,8 +46,19 @@ pub fn auth_line(auth: &Authentication) -> String {
         AuthKind::ApiKeyHeader { name } => format!("header {name}"),
         AuthKind::ApiKeyQuery { name } => format!("query {name}"),
         AuthKind::ApiKeyCookie { name } => format!("cookie {name}"),
+        AuthKind::ApiKeyForm { name } => format!("form field {name}"),
     };
     format!("{name} ({how})")
+}
+
+/// Returns where a credential may go: `gh at https://api.github.com; …`.
+#[must_use]
+pub fn bindings(bindings: &[Binding]) -> String {
+    let one = |one: &Binding| {
+        let origins: Vec<&str> = one.origins.iter().map(String::as_str).collect();
+        format!("{} at {}", one.adapter, origins.join(", "))
+    };
+    bindings.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// Returns ranked tools, each with what it takes.

@@ -23,7 +23,7 @@ pub fn preview(preview: &Preview) -> String {
         }
     }
     let missing = preview.credentials.iter().filter(|one| !one.present);
-    lines.extend(missing.map(|one| format!("  credential `{}` is missing", one.token)));
+    lines.extend(missing.map(|one| format!("  credential `{}` is {}", one.token, one.source.as_str())));
     lines.push(String::new());
     let rows: Vec<Vec<String>> = preview
         .stages

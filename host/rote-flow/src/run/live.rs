@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
+use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
 use rote_gate::{FlowStamp, Pin, Preview, ToolPermission};
 use rote_govern::{ToolFacts, Verdict, guard};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
@@ -70,8 +70,7 @@ impl ToolSource for AdapterTools {
 
     fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
         let slots = self.caller.credentials(adapter).map_err(|error| FlowError::adapter(adapter, &error))?;
-        let state =
-            |(slot, source): (String, String)| json!({"slot": slot, "present": source != "missing", "source": source});
+        let state = |one: SlotState| json!({"slot": one.slot, "token": one.token, "present": one.place.is_present(), "source": one.place});
         Ok(slots.into_iter().map(state).collect())
     }
 

@@ -183,5 +183,23 @@ async fn a_missing_credential_is_a_problem() {
     fixture.flows.repin(&shown, true).unwrap();
     let health = fixture.flows.health(&FlowReference::Name(name())).unwrap();
     let problem = health.problems.iter().find(|one| one.what.contains("credential")).expect("a missing credential");
-    assert!(problem.fix.starts_with("rote token set "), "{problem:?}");
+    assert_eq!(problem.fix, "rote token set SHOP_API_KEY");
+}
+
+#[tokio::test]
+async fn of_several_ways_to_authenticate_one_that_is_there_is_enough() {
+    let fixture = Fixture::new();
+    let secured = SHOP.replacen(
+        r#""paths": {"#,
+        r#""components": {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}, "pat": {"type": "http", "scheme": "bearer"}}}, "security": [{"basic": []}, {"pat": []}], "paths": {"#,
+        1,
+    );
+    report(&fixture).await;
+    fixture.install(&secured);
+    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    fixture.flows.repin(&shown, true).unwrap();
+    let problems = || fixture.flows.health(&FlowReference::Name(name())).unwrap().problems;
+    assert_eq!(problems().iter().map(|one| one.fix.as_str()).collect::<Vec<_>>(), ["rote token set SHOP_TOKEN"]);
+    fixture.set_token("SHOP_BASIC_AUTH");
+    assert_eq!(problems(), []);
 }

@@ -13,8 +13,9 @@ use rote_runtime::{NoObserver, Runtime, RuntimeParts, World};
 use rote_types::{
     AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, ToolCall, WorkspaceName,
 };
-use rote_vault::{KeySource, Vault};
+use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{QueryRequest, QuerySource, Workspace};
+use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
@@ -187,6 +188,7 @@ pub(crate) struct Fixture {
     pub(crate) caller: Arc<Caller>,
     pub(crate) flows: Flows,
     pub(crate) workspace: Arc<Workspace>,
+    vault: Arc<Vault>,
     clock: Arc<dyn Clock>,
     runtime: Arc<Runtime>,
 }
@@ -242,7 +244,7 @@ impl Fixture {
             adapters: Arc::clone(&adapters),
             runtime: Arc::clone(&runtime),
             queries: runtime.query_engine(),
-            vault,
+            vault: Arc::clone(&vault),
             env,
             clock: Arc::clone(&clock),
         }));
@@ -260,7 +262,7 @@ impl Fixture {
         });
         let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
         let shop = Shop::start();
-        let fixture = Self { _dir: dir, home, shop, adapters, caller, flows, workspace, clock, runtime };
+        let fixture = Self { _dir: dir, home, shop, adapters, caller, flows, workspace, vault, clock, runtime };
         fixture.install(SHOP);
         fixture
     }
@@ -274,6 +276,14 @@ impl Fixture {
         let options =
             InstallOptions { base_url: Some(self.shop.url.clone()), replace: true, ..InstallOptions::default() };
         self.adapters.install(id, &document, Loader::new(&document), &options).unwrap();
+    }
+
+    /// Keeps a credential, bound to the shop and its server.
+    pub(crate) fn set_token(&self, token: &str) {
+        let meta = TokenMeta { created_at: self.clock.now(), expires_at: None, description: String::new() };
+        self.vault.set(token, &SecretString::from("value-of-the-test"), meta).unwrap();
+        let binding = Binding { adapter: id(), origins: [self.shop.url.clone()].into() };
+        self.vault.bind(token, &binding, self.clock.now()).unwrap();
     }
 
     /// Makes a call as a person would; returns whether it succeeded.

@@ -1,20 +1,21 @@
 //! A home, a gate and a server for one test.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use crate::{ClaimedRequest, Gate, GateParts, Invocation, Resolve, ResolveError};
+use crate::{ClaimedRequest, Environment, Gate, GateParts, Invocation, Resolve, ResolveError};
 use async_trait::async_trait;
 use jiff::Timestamp;
+use rote_govern::egress::origin_of;
 use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{Event, Home, Journal};
 use rote_types::{
-    Access, AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method,
+    Access, AdapterId, AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method,
     SensitivityTier, ServerIdentity, SpecType, Tool, ToolHints, sha256,
 };
-use rote_vault::{KeySource, TokenMeta, Vault};
+use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{NewCall, StoredResponse, Workspace};
 use secrecy::SecretString;
 use serde_json::{Value, json};
@@ -177,6 +178,8 @@ pub(crate) struct World {
     pub(crate) clock: Arc<FakeClock>,
     pub(crate) gate: Gate,
     pub(crate) workspace: Arc<Workspace>,
+    /// A person has bound what the vault holds to each surface that is called.
+    pub(crate) binds: bool,
     _dir: tempfile::TempDir,
 }
 
@@ -186,6 +189,15 @@ impl World {
     }
 
     pub(crate) fn with_resolver(resolver: Option<Arc<dyn Resolve>>) -> Self {
+        Self::with(resolver, Arc::new(|_| None))
+    }
+
+    /// A world in which nobody has bound anything.
+    pub(crate) fn unbound(resolver: Option<Arc<dyn Resolve>>, env: Environment) -> Self {
+        Self { binds: false, ..Self::with(resolver, env) }
+    }
+
+    fn with(resolver: Option<Arc<dyn Resolve>>, env: Environment) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path().join("home")).unwrap();
         let journal = Arc::new(Journal::open(&home).unwrap());
@@ -198,17 +210,24 @@ impl World {
             vault: vault.clone(),
             clock: clock.clone(),
             entropy,
-            env: Arc::new(|_| None),
+            env,
             resolver,
         })
         .unwrap();
         let workspace = Arc::new(Workspace::create(&home, &"w".parse().unwrap(), clock.now()).unwrap());
-        Self { home, journal, vault, clock, gate, workspace, _dir: dir }
+        Self { home, journal, vault, clock, gate, workspace, binds: true, _dir: dir }
     }
 
     pub(crate) fn set_token(&self, name: &str, value: &str) {
         let meta = TokenMeta { created_at: self.clock.now(), expires_at: None, description: String::new() };
         self.vault.set(name, &SecretString::from(value), meta).unwrap();
+    }
+
+    /// Lets an adapter send the credential of the tests to the origin of a base URL.
+    pub(crate) fn bind(&self, adapter: &AdapterId, base: &str) {
+        let origins = BTreeSet::from([origin_of(base).unwrap()]);
+        let binding = Binding { adapter: adapter.clone(), origins };
+        self.vault.bind("API_TOKEN", &binding, self.clock.now()).unwrap();
     }
 
     /// A call, with its number allocated as the adapter layer does it.
@@ -224,6 +243,10 @@ impl World {
         arguments: Value,
     ) -> Invocation {
         let tool = surface.tools.iter().find(|one| one.name == tool).unwrap();
+        let base = surface.manifest.base_url.as_deref().filter(|base| origin_of(base).is_ok());
+        if let (true, Some(base), [_, ..]) = (self.binds, base, self.vault.list().unwrap().as_slice()) {
+            self.bind(&surface.manifest.id, base);
+        }
         let (command, response) = workspace
             .begin_call(&NewCall {
                 adapter: surface.manifest.id.clone(),
@@ -335,7 +358,7 @@ impl Surface {
             .collect();
         let digests: BTreeMap<_, _> =
             tools.iter().map(|tool| (tool.name.clone(), tool_digest(tool).unwrap())).collect();
-        let slot = |kind| AuthSlot { kind, token_env: "API_TOKEN".into(), evidence: String::new() };
+        let slot = |kind| AuthSlot { kind, token_env: "API_TOKEN".into(), evidence: String::new(), parameter: false };
         let schemes = kind.map(|kind| ("key".to_owned(), slot(kind))).into_iter().collect();
         let auth = Authentication { schemes, ..Authentication::default() };
         let server = ServerIdentity { name: "Things".into(), version: "1".into() };
@@ -380,6 +403,14 @@ impl Surface {
     /// Changes the manifest as a command of a person would.
     pub(crate) fn manifest_mut(&mut self, change: impl FnOnce(&mut Manifest)) {
         change(Arc::make_mut(&mut self.manifest));
+    }
+
+    /// The surface with the digests of its tools as they are now.
+    pub(crate) fn redigested(mut self) -> Self {
+        let mut manifest = Manifest::clone(&self.manifest);
+        manifest.tool_digests = self.tools.iter().map(|tool| (tool.name.clone(), tool_digest(tool).unwrap())).collect();
+        self.manifest = Arc::new(manifest);
+        self
     }
 
     pub(crate) fn policy(mut self, text: &str) -> Self {

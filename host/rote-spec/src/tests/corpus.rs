@@ -134,3 +134,18 @@ fn no_body_carrying_operation_loses_its_body() {
         }
     }
 }
+
+/// Which parameters of real descriptions are taken for credentials: Slack's required ones, and no other.
+#[test]
+fn only_what_authenticates_is_taken_for_a_credential() {
+    for (file, _, api) in all() {
+        let is_parameter = |slot: &String| api.auth.schemes.get(slot).is_some_and(|slot| slot.parameter);
+        let found = api.tools.iter().filter(|tool| tool.tool.security.iter().flatten().any(is_parameter)).count();
+        assert_eq!(found, if file.contains("slack") { 123 } else { 0 }, "{file}");
+        let asked = |tool: &&crate::GeneratedTool| {
+            let required = tool.tool.input_schema["required"].as_array();
+            required.into_iter().flatten().any(|name| name == "token")
+        };
+        assert_eq!(api.tools.iter().filter(asked).count(), 0, "{file}");
+    }
+}

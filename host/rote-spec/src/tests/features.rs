@@ -247,23 +247,11 @@ fn security_is_an_or_of_ands() {
     assert_eq!(needs("odd"), [one("cookie")]);
     assert_eq!(notes(&api, "odd").len(), 2);
     assert_eq!(tool(&api, "both").scopes, ["read", "write"]);
-    assert_eq!(
-        (api.auth.default_scheme.as_deref(), api.auth.token_env.as_deref()),
-        (Some("bearer"), Some("GITHUB_TOKEN"))
-    );
+    assert_eq!(api.auth.default_scheme.as_deref(), Some("bearer"));
     assert_eq!(api.auth.reason, "`bearer` alone opens 4 of 7 operations");
-    let variables: Vec<(&str, &str)> =
-        api.auth.schemes.iter().map(|(name, slot)| (name.as_str(), slot.token_env.as_str())).collect();
-    assert_eq!(
-        variables,
-        [
-            ("basic", "GITHUB_BASIC_AUTH"),
-            ("bearer", "GITHUB_TOKEN"),
-            ("cookie", "GITHUB_COOKIE_API_KEY"),
-            ("key", "GITHUB_KEY_API_KEY"),
-            ("oauth", "GITHUB_OAUTH_TOKEN"),
-        ]
-    );
+    assert_eq!(api.auth.schemes.keys().collect::<Vec<_>>(), ["basic", "bearer", "cookie", "key", "oauth"]);
+    // The document gives no name to what a person keeps.
+    assert!(api.auth.token_env.is_none() && api.auth.schemes.values().all(|slot| slot.token_env.is_empty()));
     assert_eq!(api.auth.unsupported.keys().collect::<Vec<_>>(), ["digest", "mtls"]);
 }
 
@@ -380,7 +368,7 @@ fn schemes_that_no_operation_asks_for_are_offered_to_all() {
         "openapi: 3.0.0\ninfo: {title: Lax API, version: '1'}\npaths: {/a: {get: {operationId: a}}}\ncomponents: {securitySchemes: {k: {type: apiKey, in: header, name: X-K}}}\n",
     );
     assert_eq!(tool(&api, "a").tool.security, [vec!["k".to_owned()], vec![]]);
-    assert_eq!(api.auth.token_env.as_deref(), Some("LAX_API_KEY"));
+    assert_eq!(api.auth.default_scheme.as_deref(), Some("k"));
 }
 
 #[test]
@@ -391,4 +379,45 @@ fn a_body_that_can_only_be_empty_takes_no_argument() {
     assert_eq!(*properties(&api, "a"), json!({}));
     let body = tool(&api, "a").operation.body.as_ref().unwrap();
     assert_eq!(body.arguments, BodyArguments::Fields(Vec::new()));
+}
+
+#[test]
+fn parameters_that_are_credentials_are_slots_and_no_arguments() {
+    let api = inline(
+        r#"{"swagger": "2.0", "info": {"title": "t", "version": "1"}, "host": "t.example",
+        "securityDefinitions": {"oauth": {"type": "oauth2", "flow": "implicit", "authorizationUrl": "https://t.example", "scopes": {}},
+          "key": {"type": "apiKey", "in": "header", "name": "X-Api-Key"}},
+        "paths": {
+          "/form": {"post": {"operationId": "form", "security": [{"oauth": []}, {}], "consumes": ["application/x-www-form-urlencoded"], "parameters": [
+            {"name": "token", "in": "formData", "required": true, "type": "string", "description": "Authentication token. Requires scope: `x`"},
+            {"name": "text", "in": "formData", "required": true, "type": "string"}]}},
+          "/parts": {"post": {"operationId": "parts", "consumes": ["multipart/form-data"], "parameters": [
+            {"name": "token", "in": "formData", "required": true, "type": "string", "description": "Authentication token"}]}},
+          "/query": {"get": {"operationId": "query", "parameters": [
+            {"name": "api_key", "in": "query", "required": true, "type": "string"},
+            {"name": "X-Api-Key", "in": "header", "required": true, "type": "string"}]}},
+          "/other": {"get": {"operationId": "other", "parameters": [
+            {"name": "token", "in": "query", "required": true, "type": "string", "description": "Where the next page begins"},
+            {"name": "key", "in": "query", "required": true, "type": "string", "description": "A key for identifying the cache"},
+            {"name": "access_token", "in": "query", "type": "string"},
+            {"name": "apikey", "in": "query", "required": true, "type": "integer"}]}},
+          "/header": {"get": {"operationId": "header", "parameters": [
+            {"name": "authorization", "in": "header", "required": true, "type": "string", "description": "Bearer {token}"}]}},
+          "/reserved": {"get": {"operationId": "reserved", "security": [{"key": []}], "parameters": [
+            {"name": "Authorization", "in": "header", "required": true, "type": "string"}]}}}}"#,
+    );
+    let ways = |name: &str| tool(&api, name).tool.security.clone();
+    let arguments = |name: &str| properties(&api, name).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    assert_eq!(ways("form"), [vec!["oauth", "token (form)"], vec!["token (form)"]]);
+    assert_eq!(arguments("form"), ["text"]);
+    assert_eq!(tool(&api, "form").operation.credentials, ways("form"));
+    assert_eq!((ways("parts").len(), arguments("parts")), (0, vec!["token".to_owned()]));
+    assert_eq!(ways("query"), [["api_key (query)", "key"]], "a scheme that travels alike is the same slot");
+    assert!(arguments("query").is_empty());
+    assert_eq!((ways("other").len(), arguments("other").len()), (0, 4), "what is no credential stays an argument");
+    assert_eq!(ways("header"), [["oauth"]], "described as bearer, it travels like the scheme");
+    assert_eq!((ways("reserved"), arguments("reserved").len()), (vec![vec!["key".to_owned()]], 0));
+    let slots: Vec<(&str, bool)> =
+        api.auth.schemes.iter().map(|(name, slot)| (name.as_str(), slot.parameter)).collect();
+    assert_eq!(slots, [("api_key (query)", true), ("key", false), ("oauth", false), ("token (form)", true)]);
 }

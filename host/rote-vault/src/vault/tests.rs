@@ -2,7 +2,14 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+
+use rote_home::{FileMode, read_capped, write_durable};
+
 use super::*;
+use crate::binding::{Held, TokenPlace};
 
 /// Counts upwards, so that nonces and keys differ.
 #[derive(Debug, Default)]
@@ -108,9 +115,10 @@ fn another_machines_key_is_said() {
 }
 
 #[test]
-fn every_flipped_bit_of_an_entry_is_noticed() {
+fn every_changed_field_is_noticed() {
     let fixture = Fixture::new();
     set(&fixture.vault(), "A", "one");
+    bind(&fixture.vault(), "A", "shop", "https://shop.example");
     let original = fixture.text();
     let entry: serde_json::Value = serde_json::from_str(&original).unwrap();
     for field in ["ct", "nonce"] {
@@ -119,9 +127,24 @@ fn every_flipped_bit_of_an_entry_is_noticed() {
             let mut changed = text.to_owned().into_bytes();
             changed[index] = if changed[index] == b'A' { b'B' } else { b'A' };
             fixture.rewrite(&original.replace(text, std::str::from_utf8(&changed).unwrap()));
-            assert!(matches!(fixture.vault().get("A"), Err(VaultError::Tampered { .. })), "{field} {index}");
+            assert!(matches!(fixture.vault().get("A"), Err(VaultError::Damaged { .. })), "{field} {index}");
         }
     }
+    for (from, to) in [
+        ("shop.example", "evil.example"),
+        ("\"shop\"", "\"evil\""),
+        ("\"static\"", "\"environment\""),
+        ("\"version\": 2", "\"version\": 1"),
+        ("\"counter\": 2", "\"counter\": 9"),
+    ] {
+        let changed = original.replace(from, to);
+        assert_ne!(changed, original, "{from}");
+        fixture.rewrite(&changed);
+        assert!(fixture.vault().get("A").is_err(), "{from}");
+        assert!(fixture.vault().set("B", &SecretString::from("two"), meta()).is_err(), "{from}");
+    }
+    fixture.rewrite(&original);
+    assert_eq!(get(&fixture.vault(), "A").as_deref(), Some("one"));
 }
 
 #[test]
@@ -130,7 +153,40 @@ fn entries_cannot_be_swapped() {
     set(&fixture.vault(), "READ_ONLY", "one");
     set(&fixture.vault(), "ADMIN", "two");
     fixture.rewrite(&fixture.text().replace("READ_ONLY", "TMP").replace("ADMIN", "READ_ONLY"));
-    assert!(matches!(fixture.vault().get("READ_ONLY"), Err(VaultError::Tampered { .. })));
+    assert!(matches!(fixture.vault().get("READ_ONLY"), Err(VaultError::Damaged { .. })));
+}
+
+#[test]
+fn an_older_store_that_is_put_back_is_noticed() {
+    let fixture = Fixture::new();
+    let anchor = fixture.home.chronicle_dir().join("vault.anchor");
+    set(&fixture.vault(), "A", "old");
+    let (older, older_anchor) = (fixture.text(), read_capped(&anchor, 4096).unwrap());
+    set(&fixture.vault(), "A", "new");
+    let newest = fixture.text();
+    fixture.rewrite(&older);
+    let rolled_back = |result: Result<_, VaultError>| matches!(result, Err(VaultError::RolledBack { .. }));
+    assert!(rolled_back(fixture.vault().get("A").map(drop)));
+    assert!(rolled_back(fixture.vault().set("B", &SecretString::from("two"), meta()).map(drop)));
+    assert!(rolled_back(fixture.vault().delete("A").map(drop)));
+    // Neither is taking away, changing or cutting the record of how often it changed a way around that.
+    rote_home::remove_file(&anchor).unwrap();
+    assert!(rolled_back(fixture.vault().get("A").map(drop)));
+    let forged = String::from_utf8(older_anchor.clone()).unwrap().replace("\"counter\":1", "\"counter\":0");
+    for bytes in [forged.as_bytes(), b"{", b""] {
+        write_durable(&anchor, bytes, FileMode::Private).unwrap();
+        assert!(fixture.vault().get("A").is_err());
+    }
+    // A machine that stopped between store and anchor left a store that is ahead.
+    fixture.rewrite(&newest);
+    write_durable(&anchor, &older_anchor, FileMode::Private).unwrap();
+    assert_eq!(get(&fixture.vault(), "A").as_deref(), Some("new"));
+    // The way out: the file is moved away and the tokens are set again.
+    rote_home::remove_file(&fixture.home.tokens_file()).unwrap();
+    assert_eq!(get(&fixture.vault(), "A"), None);
+    set(&fixture.vault(), "A", "newest");
+    fixture.rewrite(&older);
+    assert!(rolled_back(fixture.vault().get("A").map(drop)));
 }
 
 #[test]
@@ -177,30 +233,111 @@ fn concurrent_writers_lose_nothing() {
     assert_eq!(get(&fixture.vault(), "T_7_4").as_deref(), Some("value"));
 }
 
+fn binding(adapter: &str, origin: &str) -> Binding {
+    Binding { adapter: adapter.parse().unwrap(), origins: BTreeSet::from([origin.to_owned()]) }
+}
+
+fn bind(vault: &Vault, name: &str, adapter: &str, origin: &str) {
+    vault.bind(name, &binding(adapter, origin), Timestamp::UNIX_EPOCH).unwrap();
+}
+
+/// The value of a name for one adapter at one origin, or the word for why there is none.
+fn resolved(vault: &Vault, name: &str, adapter: &str, origin: &str) -> (String, TokenPlace) {
+    let environment = |name: &str| name.starts_with("IN_ENV").then(|| " Bearer from-env ".to_owned());
+    let adapter = adapter.parse().unwrap();
+    let text = match vault.resolve(name, &adapter, origin, &environment).unwrap() {
+        Held::Ready(value, _) => value.expose_secret().to_owned(),
+        Held::Unbound => "unbound".to_owned(),
+        Held::Unread => "unread".to_owned(),
+        Held::Missing => "missing".to_owned(),
+    };
+    (text, vault.place(name, &adapter, origin, &environment).unwrap())
+}
+
 #[test]
-fn the_vault_comes_before_the_environment() {
+fn a_value_goes_to_the_adapter_and_the_origin_that_it_is_bound_to() {
     let fixture = Fixture::new();
     let vault = fixture.vault();
-    let environment = |name: &str| (name == "A" || name == "B").then(|| " Bearer from-env ".to_owned());
-    set(&vault, "A", "from-vault");
-    let resolve = |name: &str| {
-        let found = vault.resolve(name, &environment).unwrap();
-        found.map(|(value, source)| (value.expose_secret().to_owned(), source))
-    };
-    assert_eq!(resolve("A"), Some(("from-vault".to_owned(), TokenSource::Vault)));
-    assert_eq!(resolve("B"), Some(("from-env".to_owned(), TokenSource::Environment)));
-    assert_eq!(resolve("C"), None);
-    assert!(vault.delete("A").unwrap());
-    assert!(!vault.delete("A").unwrap());
-    assert_eq!(resolve("A"), Some(("from-env".to_owned(), TokenSource::Environment)));
+    let (shop, evil) = ("https://shop.example", "https://evil.example");
+    set(&vault, "A", "value");
+    let unbound = ("unbound".to_owned(), TokenPlace::Unbound);
+    let ready = ("value".to_owned(), TokenPlace::Vault);
+    assert_eq!(resolved(&vault, "A", "shop", shop), unbound);
+    bind(&vault, "A", "shop", shop);
+    assert_eq!(resolved(&vault, "A", "shop", shop), ready);
+    assert_eq!(resolved(&vault, "A", "shop", evil), unbound);
+    assert_eq!(resolved(&vault, "A", "other", shop), unbound);
+    assert_eq!(resolved(&vault, "A", "shop", "http://shop.example"), unbound);
+    bind(&vault, "A", "shop", "https://files.shop.example");
+    bind(&vault, "A", "other", evil);
+    for (adapter, origin) in [("shop", shop), ("shop", "https://files.shop.example"), ("other", evil)] {
+        assert_eq!(resolved(&vault, "A", adapter, origin), ready);
+    }
+    assert_eq!(resolved(&vault, "A", "other", shop), unbound);
+    // A new value goes where the old one went; one that was deleted took its bindings along.
+    set(&vault, "A", "newer");
+    assert_eq!(resolved(&vault, "A", "shop", shop).0, "newer");
+    assert_eq!(vault.list().unwrap()[0].bindings.len(), 2);
+    assert!(vault.delete("A").unwrap() && !vault.delete("A").unwrap());
+    set(&vault, "A", "again");
+    assert_eq!(resolved(&vault, "A", "shop", shop), unbound);
+}
+
+#[test]
+fn the_environment_is_read_only_for_a_bound_name_without_a_value() {
+    let fixture = Fixture::new();
+    let (vault, shop) = (fixture.vault(), "https://shop.example");
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", shop), ("unread".to_owned(), TokenPlace::Unbound));
+    assert_eq!(resolved(&vault, "NOWHERE", "shop", shop), ("missing".to_owned(), TokenPlace::Missing));
+    set(&vault, "OTHER", "value");
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", shop), ("unread".to_owned(), TokenPlace::Unbound));
+    for name in ["IN_ENV", "NOWHERE"] {
+        bind(&vault, name, "shop", shop);
+    }
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", shop), ("from-env".to_owned(), TokenPlace::Environment));
+    assert_eq!(resolved(&vault, "IN_ENV", "other", shop), ("unbound".to_owned(), TokenPlace::Unbound));
+    assert_eq!(resolved(&vault, "NOWHERE", "shop", shop), ("missing".to_owned(), TokenPlace::Missing));
+    assert_eq!(vault.get("IN_ENV").unwrap().map(drop), None);
+    set(&vault, "IN_ENV", "from-vault");
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", shop), ("from-vault".to_owned(), TokenPlace::Vault));
+    assert!(vault.delete("IN_ENV").unwrap());
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", shop), ("unread".to_owned(), TokenPlace::Unbound));
 }
 
 #[test]
 fn an_unusable_vault_does_not_fall_through_to_the_environment() {
     let fixture = Fixture::new();
-    set(&fixture.vault(), "A", "one");
+    bind(&fixture.vault(), "A", "shop", "https://shop.example");
     fixture.rewrite("{");
-    assert!(fixture.vault().resolve("A", &|_| Some("from-env".to_owned())).is_err());
+    let asked = fixture
+        .vault()
+        .resolve("A", &"shop".parse().unwrap(), "https://shop.example", &|_| Some("from-env".to_owned()));
+    assert!(asked.is_err());
+}
+
+#[test]
+fn a_store_of_the_first_version_is_taken_over_once() {
+    let fixture = Fixture::new();
+    set(&fixture.vault(), "A", "one");
+    set(&fixture.vault(), "B", "two");
+    let mut old: serde_json::Value = serde_json::from_str(&fixture.text()).unwrap();
+    old["version"] = 1.into();
+    for field in ["counter", "seal"] {
+        old.as_object_mut().unwrap().remove(field);
+    }
+    // A store that was of this version before is not one of the first version.
+    fixture.rewrite(&old.to_string());
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::RolledBack { .. })));
+    rote_home::remove_file(&fixture.home.chronicle_dir().join("vault.anchor")).unwrap();
+    let vault = fixture.vault();
+    assert!(vault.is_unbound_of_old().unwrap());
+    assert_eq!(resolved(&vault, "A", "shop", "https://shop.example").0, "unbound");
+    let present = BTreeMap::from([("A".to_owned(), vec![binding("shop", "https://shop.example")])]);
+    let taken = vault.take_over(&present).unwrap().unwrap();
+    assert_eq!(taken, BTreeMap::from([("A".to_owned(), present["A"].clone()), ("B".to_owned(), Vec::new())]));
+    assert!(!vault.is_unbound_of_old().unwrap() && vault.take_over(&present).unwrap().is_none());
+    assert_eq!(resolved(&vault, "A", "shop", "https://shop.example").0, "one");
+    assert_eq!(resolved(&vault, "B", "shop", "https://shop.example").0, "unbound");
 }
 
 #[test]
@@ -239,5 +376,32 @@ fn an_entry_that_cannot_be_trusted_is_not_left_out() {
     set(&fixture.vault(), "B", "two-value");
     fixture.rewrite(&fixture.text().replace("\"B\"", "\"C\""));
     let error = fixture.vault().known().unwrap_err();
-    assert!(matches!(&error, VaultError::Tampered { name } if name == "C"), "{error}");
+    assert!(matches!(&error, VaultError::Damaged { .. }), "{error}");
+}
+
+#[test]
+fn replaced_and_deleted_values_stay_known_and_cannot_be_used() {
+    let fixture = Fixture::new();
+    let vault = fixture.vault();
+    let known = |vault: &Vault| -> Vec<(String, String)> {
+        let known = vault.known().unwrap().into_iter();
+        known.map(|one| (one.name, one.value.expose_secret().to_owned())).collect()
+    };
+    let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
+        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    };
+    for value in ["first", "second", "second"] {
+        set(&vault, "A", value);
+    }
+    assert_eq!(known(&vault), pairs(&[("A", "second"), ("A", "first")]));
+    assert!(vault.delete("A").unwrap());
+    assert_eq!(known(&fixture.vault()), pairs(&[("A", "first"), ("A", "second")]));
+    assert_eq!(get(&vault, "A"), None);
+    assert!(!fixture.text().contains("second"));
+    for number in 0..100 {
+        set(&vault, "B", &format!("value-{number}"));
+    }
+    let all = known(&vault);
+    assert_eq!(all.len(), 65, "the oldest are forgotten");
+    assert_eq!((all[0].1.as_str(), all[64].1.as_str()), ("value-99", "value-98"));
 }

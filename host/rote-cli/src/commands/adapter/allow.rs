@@ -9,17 +9,20 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Report, Ui};
 
-/// Let an adapter reach a private address range
+/// Let an adapter reach a private address range, or send credentials unencrypted
 ///
 /// Loopback, private, link-local and metadata addresses are refused unless they are allowed here, whatever an
-/// API description or a name server says.
+/// API description or a name server says. Over http a credential goes to this machine only, unless it is allowed here.
 #[derive(Debug, Args)]
 pub struct Allow {
     /// The adapter
     id: String,
     /// The range, such as `10.1.2.0/24` or `127.0.0.1/32`
-    #[arg(long, value_name = "RANGE")]
-    cidr: String,
+    #[arg(long, value_name = "RANGE", required_unless_present = "cleartext")]
+    cidr: Option<String>,
+    /// Let credentials travel unencrypted to where the adapter's requests go now
+    #[arg(long, conflicts_with_all = ["cidr", "port"])]
+    cleartext: bool,
     /// Only this port [default: any]
     #[arg(long)]
     port: Option<u16>,
@@ -32,14 +35,22 @@ pub struct Allow {
 
 impl Allow {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let head = || command("rote adapter allow").argument(&self.id);
+        let Some(cidr) = &self.cidr else {
+            let question = format!("let `{}` send credentials unencrypted?", self.id);
+            let consent = self.yes.noted(context, ui, &question, head().plain("--cleartext"))?;
+            let origins = context.app()?.allow_cleartext(&self.id, &self.reason, consent)?;
+            let text = format!("{} may send credentials unencrypted to {}", self.id, origins.join(", "));
+            return Ok(Report::new(json!({ "adapter": self.id, "cleartext": origins }), text));
+        };
         let port = self.port.map(|port| format!(" port {port}")).unwrap_or_default();
-        let question = format!("let `{}` reach {}{port}?", self.id, self.cidr);
-        let mut command = command("rote adapter allow").argument(&self.id).option("--cidr", &self.cidr);
+        let question = format!("let `{}` reach {cidr}{port}?", self.id);
+        let mut command = head().option("--cidr", cidr);
         if let Some(port) = self.port {
             command = command.option("--port", port);
         }
         let consent = self.yes.noted(context, ui, &question, command)?;
-        let allowed = context.app()?.allow(&self.id, &self.cidr, self.port, &self.reason, consent)?;
+        let allowed = context.app()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))
     }

@@ -35,7 +35,7 @@ impl Info {
 fn text(detail: &AdapterDetail, most: usize) -> String {
     let adapter = &detail.adapter;
     let credential = match detail.credential {
-        Some(place) => format!("{} — {place}", auth_line(&detail.auth)),
+        Some(place) => format!("{} — {}", auth_line(&detail.auth), place.as_str()),
         None => auth_line(&detail.auth),
     };
     let mut rows = vec![
@@ -50,6 +50,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         ("policy", detail.policy.display().to_string()),
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
         ("allowed", detail.allowed.join(", ")),
+        ("unencrypted", detail.cleartext.join(", ")),
         ("installed", second(detail.created_at)),
     ]);
     let mut lines = vec![

@@ -52,7 +52,7 @@ pub struct New {
 }
 
 /// For an API whose description does not say how to authenticate, or says it wrongly. ENV names the entry of the
-/// vault, or the environment variable, that holds the value.
+/// vault, or the environment variable, that holds the value; it may go to where the requests go, and nowhere else.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 struct Credential {
@@ -131,7 +131,12 @@ fn text(made: &InstallReport) -> String {
         ("base url", base_url(adapter.base_url.as_deref())),
     ];
     rows.extend(hosts.into_iter().map(|host| ("goes to", host)));
-    rows.extend([("credential", auth_line(&made.auth)), ("allowed", made.granted.join(", "))]);
+    let bound: Vec<&str> = made.bound.iter().map(String::as_str).collect();
+    rows.extend([
+        ("credential", auth_line(&made.auth)),
+        ("bound to", bound.join(", ")),
+        ("allowed", made.granted.join(", ")),
+    ]);
     let title = format!("{verb} {}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str());
     let mut lines = vec![title, facts(&rows)];
     if made.policies_set_aside {

@@ -62,7 +62,7 @@ fn detail(health: &FlowHealth) -> String {
     let adapters = health.adapters.iter().map(|one| format!("{} {}", one.adapter, one.state));
     let credentials = health.adapters.iter().flat_map(|one| &one.credentials).map(|state| {
         let present = if state["present"] == true { "present" } else { "missing" };
-        format!("{} {present}", state["slot"].as_str().unwrap_or_default())
+        format!("{} {present}", state["token"].as_str().unwrap_or_default())
     });
     let runs = health.runs.as_ref().map_or_else(
         || "never ran".to_owned(),

@@ -4,10 +4,11 @@ use clap::Args;
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::render::adapter::bindings;
 use crate::render::table::table;
 use crate::ui::Report;
 
-/// List the stored credentials, without their values
+/// List the credentials and what they are bound to, without their values
 #[derive(Debug, Args)]
 pub struct List {}
 
@@ -23,13 +24,14 @@ impl List {
                     one.kind.clone(),
                     format!("{:.0}", one.created_at),
                     ends,
+                    bindings(&one.bindings),
                     one.description.clone(),
                 ]
             })
             .collect();
         let text = match rows.is_empty() {
             true => "no credentials yet".to_owned(),
-            false => table(&["name", "type", "set", "expires", "note"], &rows),
+            false => table(&["name", "type", "set", "expires", "bound to", "note"], &rows),
         };
         Ok(Report::new(&tokens, text))
     }

@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::{Result, io, usage};
+use crate::render::adapter::bindings;
 use crate::render::units::second;
 use crate::ui::{Report, Ui};
 
@@ -17,7 +18,8 @@ const MAX_TOKEN: u64 = 64 << 10;
 
 /// Store a credential under a name; asks for it without echo on a terminal
 ///
-/// A leading `Bearer ` is taken off. An environment variable of the same name is used when the vault has none.
+/// A leading `Bearer ` is taken off. It is bound to the adapter that uses the name, when there is just one; another one
+/// may use it after `rote token bind`. What it was bound to before stays.
 #[derive(Debug, Args)]
 pub struct Set {
     /// Its name, as `rote adapter info` shows it
@@ -28,6 +30,9 @@ pub struct Set {
     /// Read the value from standard input
     #[arg(long, conflicts_with = "value")]
     stdin: bool,
+    /// An adapter that may use it, where its requests go now; repeat it for more
+    #[arg(long = "adapter", value_name = "ID")]
+    adapters: Vec<String>,
     /// A note for yourself; not secret
     #[arg(long, default_value = "")]
     description: String,
@@ -66,10 +71,15 @@ impl Set {
                 text(&bytes)?
             }
         };
-        let info = context.app()?.token_set(&self.name, &value, &self.description, consent)?;
+        let stored = context.app()?.token_set(&self.name, &value, &self.description, &self.adapters, consent)?;
+        let info = &stored.info;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
-        Ok(Report::new(&info, text))
+        Ok(match info.bindings.is_empty() {
+            true => Report::new(&stored, format!("{text}\nbound to no adapter yet"))
+                .next(command("rote token bind").argument(&info.name).plain("ADAPTER")),
+            false => Report::new(&stored, format!("{text}\nbound to {}", bindings(&info.bindings))),
+        })
     }
 }
 

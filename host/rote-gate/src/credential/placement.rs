@@ -1,0 +1,191 @@
+//! How the values of credentials travel: in a header, the query, a cookie or a form; and how they are shown.
+
+use base64::Engine;
+use bytes::Bytes;
+use http::{HeaderName, HeaderValue, header};
+use rote_govern::egress::{CleartextGrant, Route, Target, match_url, may_carry_secret};
+use rote_types::{AdapterId, AuthKind, Manifest, command};
+use secrecy::ExposeSecret;
+use url::{Url, form_urlencoded};
+
+use super::Credential;
+use crate::request::{Outgoing, refused};
+use crate::{CredentialPreview, GateError};
+
+/// Where a request may go, and how.
+pub(crate) struct Way<'w> {
+    pub(crate) route: &'w Route,
+    /// Origins to which a person lets credentials travel unencrypted.
+    pub(crate) cleartext: &'w [CleartextGrant],
+    pub(crate) adapter: &'w AdapterId,
+}
+
+/// Adds the values to a request and checks its URL once more.
+pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &Way<'_>) -> Result<(), GateError> {
+    let mut url = outgoing.target.url().clone();
+    for credential in credentials {
+        check_way(&outgoing.target, credential, way)?;
+        let value = credential.value.expose_secret();
+        let unusable = || refused("credential.value", format!("the value of `{}` cannot be sent", credential.token));
+        match &credential.kind {
+            AuthKind::Bearer => set_header(outgoing, header::AUTHORIZATION, &format!("Bearer {value}")),
+            AuthKind::Basic => set_header(outgoing, header::AUTHORIZATION, &format!("Basic {}", basic(value))),
+            AuthKind::ApiKeyHeader { name } => {
+                let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| unusable())?;
+                set_header(outgoing, name, value)
+            }
+            AuthKind::ApiKeyQuery { name } => {
+                url = with_query(&url, name, value);
+                Some(())
+            }
+            AuthKind::ApiKeyCookie { name } => {
+                outgoing.cookies.retain(|pair| pair.split('=').next() != Some(name));
+                let clean = value.bytes().all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
+                clean.then(|| outgoing.cookies.push(format!("{name}={value}")))
+            }
+            AuthKind::ApiKeyForm { name } => {
+                let body = outgoing.body.take().unwrap_or_default();
+                let value = form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>();
+                outgoing.body = form_with(outgoing, &body, name, &value).map(Bytes::from);
+                outgoing.body.is_some().then_some(())
+            }
+        }
+        .ok_or_else(unusable)?;
+    }
+    outgoing.target =
+        match_url(url.as_str(), way.route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
+    Ok(())
+}
+
+/// Refuses an origin that the value was not given for, and a way on which others can read it.
+fn check_way(target: &Target, credential: &Credential, way: &Way<'_>) -> Result<(), GateError> {
+    let (origin, token) = (target.origin(), &credential.token);
+    if origin != credential.origin {
+        return Err(refused(
+            "credential.origin",
+            format!("`{token}` was given for {}, not {origin}", credential.origin),
+        ));
+    }
+    if may_carry_secret(target, way.cleartext) {
+        return Ok(());
+    }
+    Err(GateError::Denied {
+        rule: "credential.cleartext".to_owned(),
+        message: format!("`{token}` would travel to {origin} unencrypted, where others can read it"),
+        hint: Some(command("rote adapter allow").argument(way.adapter).plain("--cleartext").into()),
+    })
+}
+
+/// Sets a header in place of the guest's and marks it as one that is never logged or indexed.
+fn set_header(outgoing: &mut Outgoing, name: HeaderName, value: &str) -> Option<()> {
+    let mut value = HeaderValue::from_bytes(value.as_bytes()).ok()?;
+    value.set_sensitive(true);
+    outgoing.headers.retain(|(known, _)| *known != name);
+    outgoing.headers.push((name, value));
+    Some(())
+}
+
+/// The value of `Authorization: Basic` (RFC 7617): user and password, or a user alone.
+fn basic(value: &str) -> String {
+    let pair = if value.contains(':') { value.to_owned() } else { format!("{value}:") };
+    base64::engine::general_purpose::STANDARD.encode(pair)
+}
+
+fn with_query(url: &Url, name: &str, value: &str) -> Url {
+    let mut url = without_query(url, name);
+    url.query_pairs_mut().append_pair(name, value);
+    url
+}
+
+/// Takes the guest's fields of that name out; the others stay as they are encoded.
+fn without_query(url: &Url, name: &str) -> Url {
+    let Some(query) = url.query() else {
+        return url.clone();
+    };
+    let kept = without_field(query, name);
+    let mut url = url.clone();
+    url.set_query((!kept.is_empty()).then_some(&kept));
+    url
+}
+
+fn without_field(pairs: &str, name: &str) -> String {
+    let is_named = |pair: &&str| form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| key == name);
+    pairs.split('&').filter(|pair| !pair.is_empty() && !is_named(pair)).collect::<Vec<_>>().join("&")
+}
+
+/// A form with this field, its value encoded already, in place of the guest's; none when the body is not a form.
+fn form_with(outgoing: &mut Outgoing, body: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
+    const FORM: &str = "application/x-www-form-urlencoded";
+    let declared = outgoing.headers.iter().find(|(known, _)| *known == header::CONTENT_TYPE);
+    match declared {
+        Some((_, declared)) => {
+            let essence = declared.to_str().ok()?.split(';').next().unwrap_or_default().trim();
+            if !essence.eq_ignore_ascii_case(FORM) {
+                return None;
+            }
+        }
+        None => outgoing.headers.push((header::CONTENT_TYPE, HeaderValue::from_static(FORM))),
+    }
+    let mut form = without_field(std::str::from_utf8(body).ok()?, name);
+    if !form.is_empty() {
+        form.push('&');
+    }
+    let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
+    form.push_str(&format!("{name}={value}"));
+    Some(form.into_bytes())
+}
+
+/// A request as people see it.
+pub(crate) struct Masked {
+    pub(crate) url: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<Vec<u8>>,
+}
+
+/// Describes a request with every credential as its name in angle brackets.
+pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> Masked {
+    let mut outgoing = outgoing.clone();
+    let mut url = outgoing.target.url().clone();
+    let mut tail = String::new();
+    let mut cookies = outgoing.cookies.clone();
+    let mut added: Vec<(String, String)> = Vec::new();
+    for (kind, token) in previews {
+        match kind {
+            AuthKind::Bearer => added.push(("authorization".into(), format!("Bearer <{token}>"))),
+            AuthKind::Basic => added.push(("authorization".into(), format!("Basic <{token}>"))),
+            AuthKind::ApiKeyHeader { name } => added.push((name.to_ascii_lowercase(), format!("<{token}>"))),
+            AuthKind::ApiKeyQuery { name } => {
+                url = without_query(&url, name);
+                tail.push_str(&format!("&{name}=<{token}>"));
+            }
+            AuthKind::ApiKeyCookie { name } => {
+                cookies.retain(|pair| pair.split('=').next() != Some(name));
+                cookies.push(format!("{name}=<{token}>"));
+            }
+            AuthKind::ApiKeyForm { name } => {
+                let body = outgoing.body.take().unwrap_or_default();
+                let shown = form_with(&mut outgoing, &body, name, &format!("<{token}>"));
+                outgoing.body = Some(shown.map_or(body, Bytes::from));
+            }
+        }
+    }
+    let mut text = url.to_string();
+    if !tail.is_empty() {
+        let joint = if url.query().is_some() { tail } else { tail.replacen('&', "?", 1) };
+        text.push_str(&joint);
+    }
+    let kept = outgoing.headers.iter().filter(|(name, _)| !added.iter().any(|(other, _)| other == name.as_str()));
+    let mut headers: Vec<(String, String)> =
+        kept.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
+    headers.extend(added);
+    if !cookies.is_empty() {
+        headers.push(("cookie".into(), cookies.join("; ")));
+    }
+    Masked { url: text, headers, body: outgoing.body.map(|body| body.to_vec()) }
+}
+
+/// The kinds and names of a manifest's slots, for [`masked`].
+pub(crate) fn kinds(adapter: &Manifest, previews: &[CredentialPreview]) -> Vec<(AuthKind, String)> {
+    let kind = |preview: &CredentialPreview| adapter.auth.schemes.get(&preview.slot).map(|slot| slot.kind.clone());
+    previews.iter().filter_map(|preview| Some((kind(preview)?, preview.token.clone()))).collect()
+}

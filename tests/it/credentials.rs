@@ -1,0 +1,319 @@
+//! Credentials go where a person bound them, under names that a person gave.
+
+use expect_test::expect;
+use rote_testkit::{FakeApi, Script, TestHome};
+use serde_json::{Value, json};
+
+use crate::{SECRET, home};
+
+/// A description with this title: every GET wants a bearer token.
+fn document(title: &str) -> String {
+    json!({
+        "openapi": "3.1.0", "info": { "title": title, "version": "1" },
+        "components": { "securitySchemes": {
+            "basic": { "type": "http", "scheme": "basic" }, "pat": { "type": "http", "scheme": "bearer" }
+        } },
+        "security": [{ "basic": [] }, { "pat": [] }],
+        "paths": { "/me": { "get": { "operationId": "me", "responses": { "200": { "description": "ok" } } } } },
+    })
+    .to_string()
+}
+
+fn api() -> FakeApi {
+    FakeApi::start(|_| Script::Json(200, json!({ "n": 1 })))
+}
+
+/// A home with a workspace and the description, and one adapter of it for each API.
+fn installed(title: &str, adapters: &[(&str, &FakeApi)]) -> TestHome {
+    let home = home();
+    home.file("api.json", document(title));
+    for (id, api) in adapters {
+        assert_eq!(home.rote(&["adapter", "new", id, "api.json", "--base-url", &api.url()]).code, 0);
+    }
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    home
+}
+
+fn set(home: &TestHome, words: &[&str]) {
+    let run = home.invocation(&[&["token", "set", "--stdin"], words].concat()).input(SECRET).run();
+    assert_eq!(run.code, 0, "{run}");
+}
+
+/// Runs a command that has to succeed.
+fn ok(home: &TestHome, words: &[&str]) {
+    let run = home.rote(words);
+    assert_eq!(run.code, 0, "{run}");
+}
+
+fn authorizations(api: &FakeApi) -> Vec<Option<String>> {
+    api.received().iter().map(|request| request.header("authorization").map(str::to_owned)).collect()
+}
+
+#[test]
+fn a_title_gets_no_secret_of_the_environment() {
+    let evil = api();
+    let home = installed("OpenAI", &[("x", &evil)]);
+    let variables = [
+        "OPENAI_TOKEN",
+        "OPENAI_API_KEY",
+        "OPENAI_BASIC_AUTH",
+        "GITHUB_TOKEN",
+        "AWS_SESSION_TOKEN",
+        "X_TOKEN",
+        "X_BASIC_AUTH",
+    ];
+    let call = variables.iter().fold(home.invocation(&["call", "x", "me"]), |call, name| call.env(name, SECRET));
+    let run = call.run();
+    assert_eq!(run.code, 4, "{run}");
+    assert!(evil.received().is_empty(), "{:?}", evil.received());
+    // A name that a person typed is read, for this adapter and where its requests go.
+    let new = ["adapter", "new", "x", "api.json", "--base-url", &evil.url(), "--bearer-token", "OPENAI_TOKEN", "--yes"];
+    let made = home.data(&new);
+    assert_eq!(made["bound"], json!([evil.url()]));
+    assert_eq!(home.rote(&["call", "x", "me"]).code, 4, "the variable is not set");
+    let run = home.invocation(&["call", "x", "me"]).env("OPENAI_TOKEN", SECRET).run();
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(authorizations(&evil), [Some(format!("Bearer {SECRET}"))]);
+    let listed = home.data(&["token", "list"]);
+    assert_eq!((&listed[0]["name"], &listed[0]["type"]), (&json!("OPENAI_TOKEN"), &json!("environment")));
+    assert_eq!(listed[0]["bindings"], json!([{ "adapter": "x", "origins": [evil.url()] }]));
+}
+
+#[test]
+fn two_adapters_of_one_title_have_two_credentials_and_neither_gets_the_others() {
+    let (good, evil) = (api(), api());
+    let home = installed("Shop", &[("shop", &good), ("shop-two", &evil)]);
+    set(&home, &["SHOP_TOKEN"]);
+    assert_eq!(home.rote(&["call", "shop", "me"]).code, 0);
+    let run = home.rote(&["call", "shop-two", "me", "--json"]);
+    assert_eq!(run.code, 4, "{run}");
+    assert_eq!(run.envelope()["error"]["hint"], "rote token set SHOP_TWO_TOKEN");
+    assert_eq!((good.received().len(), evil.received().len()), (1, 0));
+    // One name for both, bound to one.
+    let new = ["adapter", "new", "shop-two", "api.json", "--base-url", &evil.url(), "--yes"];
+    ok(&home, &[&new[..], &["--bearer-token", "SHOP_TOKEN", "--dry-run"]].concat());
+    assert_eq!(
+        home.data(&["token", "list"])[0]["bindings"].as_array().map(Vec::len),
+        Some(1),
+        "a dry run binds nothing"
+    );
+    ok(&home, &[&new[..], &["--bearer-token", "SHOP_TOKEN"]].concat());
+    assert_eq!(home.data(&["token", "list"])[0]["bindings"].as_array().map(Vec::len), Some(2));
+    assert_eq!(home.rote(&["call", "shop-two", "me"]).code, 0);
+}
+
+#[test]
+fn another_base_url_needs_another_binding() {
+    let (good, evil) = (api(), api());
+    let home = installed("Shop", &[("shop", &good)]);
+    set(&home, &["SHOP_TOKEN"]);
+    assert_eq!(home.rote(&["adapter", "set", "shop", "base_url", &evil.url()]).code, 0);
+    assert_eq!(home.data(&["adapter", "info", "shop"])["credential"], "unbound");
+    let commands: [&[&str]; 7] = [
+        &["call", "shop", "me"],
+        &["call", "shop", "me", "--dry-run"],
+        &["token", "bind", "SHOP_TOKN", "shop"],
+        &["token", "bind", "SHOP_TOKEN", "shop"],
+        &["call", "shop", "me"],
+        &["token", "list"],
+        &["token", "get", "SHOP_TOKEN"],
+    ];
+    let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
+    expect![[r#"
+        $ rote call shop me
+        --- stderr
+        error: nobody bound `SHOP_TOKEN` to adapter `shop` at http://127.0.0.1:[PORT]
+
+        hint: rote token bind SHOP_TOKEN shop
+        --- exit 4
+        $ rote call shop me --dry-run
+        GET http://127.0.0.1:[PORT]/me
+          host: 127.0.0.1:[PORT]
+          user-agent: rote/0.1.0
+          accept-encoding: gzip, br, deflate, zstd
+          accept: */*
+          authorization: Bearer <SHOP_TOKEN>
+          credential `SHOP_TOKEN` is unbound
+
+        STAGE            VERDICT  WHY
+        normalise        allow    the request fits the tool's method and path
+        fingerprint      allow    the tool is the one in the manifest; nothing is pinned
+        hard_floor       allow    the policy denies nothing here
+        intent           allow    no intent is required here
+        scope            allow    a person calls; the scope is the adapter
+        optimistic_lock  allow    nothing here can be stale
+        write_guard      allow    the method reads (RFC 9110 §9.2.1)
+        grant            allow    no grant is needed
+        credential       deny     nobody bound `SHOP_TOKEN` to adapter `shop` at http://127.0.0.1:[PORT]
+
+        nothing was sent; the call would be: deny
+        $ rote token bind SHOP_TOKN shop
+        --- stderr
+        error: adapter `shop` uses no credential `SHOP_TOKN`
+          caused by: it uses SHOP_BASIC_AUTH, SHOP_TOKEN
+
+        hint: rote token bind SHOP_TOKEN shop
+        --- exit 3
+        $ rote token bind SHOP_TOKEN shop
+        SHOP_TOKEN
+        bound to shop at http://127.0.0.1:[PORT], http://127.0.0.1:[PORT]
+        $ rote call shop me
+        @2 200 OK · 7 B JSON · [DURATION] · {n}
+          n=1
+        $ rote token list
+        NAME        TYPE    SET                   EXPIRES  BOUND TO                                                NOTE
+        SHOP_TOKEN  static  [TIME]           shop at http://127.0.0.1:[PORT], http://127.0.0.1:[PORT]
+        $ rote token get SHOP_TOKEN
+        SHOP_TOKEN is in the vault: 22 characters; --reveal shows them
+    "#]]
+    .assert_eq(&(transcripts.join("\n") + "\n"));
+    assert_eq!(authorizations(&evil), [Some(format!("Bearer {SECRET}"))]);
+    assert!(good.received().is_empty());
+}
+
+#[test]
+fn a_credential_names_the_adapters_that_it_is_for() {
+    let (one, two) = (api(), api());
+    let home = installed("Shop", &[("one", &one), ("two", &two)]);
+    for id in ["one", "two"] {
+        let url = if id == "one" { one.url() } else { two.url() };
+        ok(&home, &["adapter", "new", id, "api.json", "--base-url", &url, "--yes", "--bearer-token", "BOTH"]);
+    }
+    ok(&home, &["token", "delete", "BOTH"]);
+    let commands: [&[&str]; 4] = [
+        &["token", "set", "BOTH", "--stdin"],
+        &["token", "set", "NOBODYS", "--stdin"],
+        &["token", "set", "BOTH", "--stdin", "--adapter", "two"],
+        &["token", "set", "BOTH", "--stdin", "--adapter", "three"],
+    ];
+    let transcripts =
+        commands.map(|words| home.normaliser().apply(&home.invocation(words).input(SECRET).run().to_string()));
+    expect![[r#"
+        $ rote token set BOTH --stdin
+        stored BOTH (static)
+        bound to no adapter yet
+        --- stderr
+        next: rote token bind BOTH ADAPTER
+        $ rote token set NOBODYS --stdin
+        stored NOBODYS (static)
+        bound to no adapter yet
+        --- stderr
+        next: rote token bind NOBODYS ADAPTER
+        $ rote token set BOTH --stdin --adapter two
+        stored BOTH (static)
+        bound to two at http://127.0.0.1:[PORT]
+        $ rote token set BOTH --stdin --adapter three
+        --- stderr
+        error: adapter `three` is not installed
+
+        hint: rote adapter list
+        --- exit 3
+    "#]]
+    .assert_eq(&(transcripts.join("\n") + "\n"));
+    assert_eq!((home.rote(&["call", "one", "me"]).code, home.rote(&["call", "two", "me"]).code), (4, 0));
+    assert!(one.received().is_empty());
+}
+
+#[test]
+fn a_given_credential_is_required() {
+    let api = api();
+    let home = home();
+    home.file(
+        "open.json",
+        r#"{"openapi": "3.1.0", "info": {"title": "Open", "version": "1"}, "paths": {"/me": {"get": {"operationId": "me"}}}}"#,
+    );
+    ok(&home, &["adapter", "new", "open", "open.json", "--base-url", &api.url(), "--bearer-token", "GIVEN"]);
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let run = home.rote(&["call", "open", "me", "--json"]);
+    assert_eq!((run.code, &run.envelope()["error"]["hint"]), (4, &json!("rote token set GIVEN")), "{run}");
+    let dry = home.data(&["call", "open", "me", "--dry-run"]);
+    assert_eq!(dry["dry_run"]["credentials"][0]["source"], "missing");
+    assert_eq!(dry["dry_run"]["verdict"], "deny");
+    assert!(api.received().is_empty());
+}
+
+#[test]
+fn a_credential_does_not_travel_unencrypted_unless_a_person_says_so() {
+    let api = api();
+    let port = api.url().rsplit(':').next().unwrap().to_owned();
+    let home = installed("Shop", &[("shop", &api)]);
+    let base = "http://192.0.2.7:8080";
+    ok(&home, &["adapter", "set", "shop", "base_url", base]);
+    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.7/32"]);
+    set(&home, &["SHOP_TOKEN"]);
+    let run = home.rote(&["call", "shop", "me", "--json"]);
+    let error = &run.envelope()["error"];
+    assert_eq!(run.code, 6, "{run}");
+    assert_eq!(error["details"]["rule"], "credential.cleartext", "{run}");
+    assert_eq!(error["hint"], "rote adapter allow shop --cleartext");
+    assert_eq!(home.data(&["adapter", "allow", "shop", "--cleartext"])["cleartext"], json!([base]));
+    assert_eq!(home.data(&["call", "shop", "me", "--dry-run"])["dry_run"]["verdict"], "allow");
+    // The grant is for that place.
+    ok(&home, &["adapter", "set", "shop", "base_url", &format!("http://192.0.2.8:{port}")]);
+    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.8/32"]);
+    ok(&home, &["token", "bind", "SHOP_TOKEN", "shop"]);
+    assert_eq!(home.rote(&["call", "shop", "me"]).code, 6);
+}
+
+#[test]
+fn an_older_vault_that_is_put_back_is_noticed() {
+    let api = api();
+    let home = installed("Shop", &[("shop", &api)]);
+    set(&home, &["SHOP_TOKEN"]);
+    let older = home.read("secrets/tokens.json");
+    let run = home.invocation(&["token", "set", "SHOP_TOKEN", "--stdin"]).input("newer-value-0123456789").run();
+    assert_eq!(run.code, 0, "{run}");
+    put(&home, &older);
+    let run = home.rote(&["call", "shop", "me"]);
+    assert_eq!(run.code, 4, "{run}");
+    assert!(run.stderr.contains("was put back to an older state"), "{run}");
+    assert!(api.received().is_empty());
+}
+
+#[test]
+fn a_vault_without_bindings_is_taken_over_once_and_said() {
+    let (good, evil) = (api(), api());
+    let home = installed("Shop", &[("shop", &good)]);
+    set(&home, &["SHOP_TOKEN"]);
+    set(&home, &["NOBODYS"]);
+    let mut old: Value = serde_json::from_str(&home.read("secrets/tokens.json")).unwrap();
+    old["version"] = 1.into();
+    for field in ["counter", "seal"] {
+        old.as_object_mut().unwrap().remove(field);
+    }
+    for entry in old["entries"].as_object_mut().unwrap().values_mut() {
+        entry.as_object_mut().unwrap().remove("bindings");
+    }
+    put(&home, &old.to_string());
+    remove(&home, "chronicle/vault.anchor");
+    let transcripts = [home.transcript(&["token", "list"]), home.transcript(&["token", "list"])];
+    expect![[r#"
+        $ rote token list
+        NAME        TYPE    SET                   EXPIRES  BOUND TO                        NOTE
+        NOBODYS     static  [TIME]
+        SHOP_TOKEN  static  [TIME]           shop at http://127.0.0.1:[PORT]
+        --- stderr
+        note: credentials go only where they are bound to from now on; they were taken over as they are used now:
+        note: NOBODYS is bound to no adapter: rote token bind NOBODYS ADAPTER
+        note: SHOP_TOKEN is bound to shop
+        $ rote token list
+        NAME        TYPE    SET                   EXPIRES  BOUND TO                        NOTE
+        NOBODYS     static  [TIME]
+        SHOP_TOKEN  static  [TIME]           shop at http://127.0.0.1:[PORT]
+    "#]]
+    .assert_eq(&(transcripts.join("\n") + "\n"));
+    assert_eq!(home.rote(&["call", "shop", "me"]).code, 0);
+    ok(&home, &["adapter", "set", "shop", "base_url", &evil.url()]);
+    assert_eq!(home.rote(&["call", "shop", "me"]).code, 4);
+    assert!(evil.received().is_empty());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
+fn put(home: &TestHome, text: &str) {
+    std::fs::write(home.home().join("secrets/tokens.json"), text).unwrap();
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test removes a file of the home from outside")]
+fn remove(home: &TestHome, below: &str) {
+    std::fs::remove_file(home.home().join(below)).unwrap();
+}
