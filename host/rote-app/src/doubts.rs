@@ -43,6 +43,7 @@ impl App {
     /// Conflict when one of them is not in doubt, `NotFound` when there is none of that number, Usage for an answer
     /// that is not JSON; nothing is settled then.
     pub fn settle(&self, settle: &[(ResponseId, Settlement)]) -> Result<Vec<ResponseSummary>, AppError> {
+        self.refuse_known_answers(settle)?;
         let (workspace, journal) = (self.workspace()?, self.journal()?);
         for (id, settlement) in settle {
             workspace.settleable(*id, settlement)?;
@@ -51,6 +52,16 @@ impl App {
             Ok(rote_gate::settle(&journal, &workspace, *id, settlement, self.now())?)
         };
         settle.iter().map(one).collect()
+    }
+
+    /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.
+    pub(crate) fn refuse_known_answers(&self, settle: &[(ResponseId, Settlement)]) -> Result<(), AppError> {
+        for (id, settlement) in settle {
+            if let Settlement::Done { answer: Some(answer) } = settlement {
+                self.redaction()?.refuse_bytes(&format!("the answer of `{id}`"), answer.as_bytes())?;
+            }
+        }
+        Ok(())
     }
 
     /// Returns how a response of the workspace in use stands.

@@ -70,6 +70,7 @@ impl App {
     /// `FingerprintMismatch` before any call when an adapter is not the pinned one, Usage for parameters that do
     /// not fit, Denied for a file that is not intact, and whatever a call of it fails with.
     pub async fn run_flow(&self, wish: RunFlow, observer: Arc<dyn Observer>) -> Result<FlowRan, AppError> {
+        self.refuse_known_answers(&wish.settle)?;
         let request = RunRequest {
             flow: wish.flow.as_deref().map(|flow| self.flow_reference(flow)).transpose()?,
             parameters: ParameterInput::Words(wish.parameters),
