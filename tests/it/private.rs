@@ -152,7 +152,7 @@ fn no_command_writes_through_a_link_below_the_home() {
         &["run", "f"],
         &["flow", "index", "--rebuild"],
         &["flow", "build", "flow"],
-        &["token", "set", "T", "v-0123456789"],
+        &["token", "set", "T", "v-0123456789", "--yes"],
     ];
     for words in commands {
         let run = home.rote(words);
