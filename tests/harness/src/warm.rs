@@ -4,6 +4,8 @@
 //! A store beside the binary holds a cache key and the entries that homes with this key have made. A home gets copies,
 //! so that a test can damage its own. What is wrong with an entry costs a compilation, as in any home.
 
+#![expect(clippy::disallowed_methods, reason = "files of the harness, not of rote")]
+
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
