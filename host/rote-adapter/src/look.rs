@@ -26,8 +26,11 @@ impl Adapters {
     }
 }
 
+/// A tool with its arguments.
+type Found = (String, Map<String, Value>);
+
 /// The nearest read, with its arguments.
-fn find(adapter: &Adapter, write: &ToolCall) -> Result<Option<(String, Map<String, Value>)>, AdapterError> {
+fn find(adapter: &Adapter, write: &ToolCall) -> Result<Option<Found>, AdapterError> {
     let path = adapter.tool(&write.tool)?.path.clone();
     let mut best: Option<(usize, String, Map<String, Value>)> = None;
     for tool in adapter.all_tools()? {

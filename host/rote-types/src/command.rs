@@ -178,6 +178,7 @@ mod tests {
     use super::*;
 
     /// Lets a shell read a command whose head prints each of its words, and returns the words.
+    #[expect(clippy::disallowed_methods, reason = "a shell is what reads these commands")]
     fn read_by_shell(line: &CommandLine) -> Vec<String> {
         let script = line.to_string();
         let words = script.strip_prefix("rote").unwrap();

@@ -179,7 +179,10 @@ async fn a_workspace_cannot_borrow_the_scope_of_a_flow_and_long_flows_can_be_con
         (call.flow, call.confirm) = (flow, token);
         match world.gate.send(&call, claim("DELETE", "/things/7")).await {
             Err(GateError::ConfirmationNeeded { token, .. }) => Err(token),
-            other => Ok(drop(other.unwrap())),
+            other => {
+                other.unwrap();
+                Ok(())
+            }
         }
     };
     let now = "2026-03-01T12:00:00Z".parse().unwrap();

@@ -47,7 +47,7 @@ impl Target {
     }
 
     fn is_loopback(&self) -> bool {
-        self.literal().map_or_else(|| is_localhost(self.host()), |address| address_is_loopback(address))
+        self.literal().map_or_else(|| is_localhost(self.host()), address_is_loopback)
     }
 }
 

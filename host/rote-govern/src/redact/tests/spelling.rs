@@ -145,7 +145,7 @@ pub(super) fn base64(bytes: &[u8], url: bool, pad: bool) -> String {
         bytes.iter().flat_map(|byte| (0..8).rev().map(move |bit| usize::from(byte >> bit & 1))).collect();
     let sign = |six: &[usize]| signs[(0..6).fold(0, |sum, at| sum * 2 + six.get(at).copied().unwrap_or(0))];
     let mut out: String = bits.chunks(6).map(sign).collect();
-    while pad && out.len() % 4 != 0 {
+    while pad && !out.len().is_multiple_of(4) {
         out.push('=');
     }
     out
