@@ -31,7 +31,7 @@ impl App {
                 found.push((Workspace::open(self.home()?, &listed.name)?, doubt));
             }
         }
-        found.sort_by(|(_, one), (_, other)| other.at.cmp(&one.at));
+        found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
         let total = found.len();
         let shown = found.iter().take(limit).map(|(workspace, known)| self.describe(workspace, known));
         Ok(Doubts { total, doubts: shown.collect::<Result<_, _>>()? })

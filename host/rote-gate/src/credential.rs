@@ -89,12 +89,15 @@ fn check_claim(adapter: &Manifest, tool: &Tool, claimed: &[Vec<String>]) -> Resu
 
 type Obstacle = (Vec<CredentialPreview>, GateError);
 
+/// The credentials of one way to authenticate, or what stands in its way.
+type Collected = Result<(Vec<Credential>, Vec<CredentialPreview>), Obstacle>;
+
 fn collect(
     source: &Source<'_>,
     adapter: &Manifest,
     alternative: &[String],
     origin: &str,
-) -> Result<Result<(Vec<Credential>, Vec<CredentialPreview>), Obstacle>, GateError> {
+) -> Result<Collected, GateError> {
     let (mut credentials, mut previews, mut obstacle) = (Vec::new(), Vec::new(), None);
     for slot in alternative {
         let auth = |token: &str, problem: String| GateError::Auth {
