@@ -217,7 +217,7 @@ fn with_a_base_url_an_operations_own_server_waits_for_a_person() {
         "servers": [{"url": "https://api.files.example"}], "paths": {
         "/list": {"get": {"operationId": "list"}},
         "/upload": {"get": {"operationId": "upload", "servers": [{"url": "UPLOADS/v2"}]}}}}"#;
-    home.file("files.json", &document.replace("UPLOADS", &production.url()));
+    home.file("files.json", document.replace("UPLOADS", &production.url()));
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     let new = ["adapter", "new", "files", "files.json", "--base-url", &api.url(), "--bearer-token", "MY_TOKEN"];
     let made = home.data(&new);

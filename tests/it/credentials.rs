@@ -313,7 +313,6 @@ fn put(home: &TestHome, text: &str) {
     std::fs::write(home.home().join("secrets/tokens.json"), text).unwrap();
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test removes a file of the home from outside")]
 fn remove(home: &TestHome, below: &str) {
     std::fs::remove_file(home.home().join(below)).unwrap();
 }

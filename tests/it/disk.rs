@@ -35,6 +35,7 @@ fn kept(home: &TestHome) -> u64 {
 }
 
 /// Writes `config/limits.json`.
+#[expect(clippy::disallowed_methods, reason = "a test edits a file of the home from outside, as a person does")]
 fn bound(home: &TestHome, limits: &serde_json::Value) {
     std::fs::write(home.home().join("config/limits.json"), limits.to_string()).unwrap();
 }

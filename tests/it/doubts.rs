@@ -59,6 +59,7 @@ fn writes(api: &FakeApi) -> usize {
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one transcript")]
 fn a_lost_answer_is_told_listed_and_settled() {
     let (home, api, _losing) = shop();
     let commands: [&[&str]; 12] = [

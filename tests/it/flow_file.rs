@@ -126,6 +126,7 @@ fn an_unknown_import_is_refused() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test puts a file into the home from outside")]
 fn a_plan_with_other_code_is_refused_in_every_view() {
     let (home, server, flow) = flow();
     let code = wat::parse_str("(component)").unwrap();

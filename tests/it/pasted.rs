@@ -11,6 +11,7 @@ use crate::{home, tracker};
 const INJECTED: &str = "x'; touch pwned; echo '";
 
 /// Returns the command behind `next: ` or `hint: `.
+#[expect(clippy::panic, reason = "the test fails, with what it saw")]
 fn printed<'a>(run: &'a Run, label: &str) -> &'a str {
     run.stderr.lines().find_map(|line| line.strip_prefix(label)).unwrap_or_else(|| panic!("no `{label}`: {run}")).trim()
 }
