@@ -163,7 +163,7 @@ impl App {
     }
 
     pub(crate) fn journal(&self) -> Result<Arc<Journal>, AppError> {
-        self.journal.get(|| Ok(Journal::open(self.home()?)?))
+        self.journal.get(|| Ok(Journal::open(self.home()?, &*self.entropy)?))
     }
 
     pub(crate) fn gate(&self) -> Result<Arc<Gate>, AppError> {

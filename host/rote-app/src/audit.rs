@@ -1,11 +1,12 @@
 //! The journal: read, checked, projected again.
 
 use jiff::Timestamp;
+use rote_home::{Journal, Restarted};
 use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{App, AppError};
+use crate::{App, AppError, Consent};
 
 /// One event of the journal.
 #[derive(Debug, Clone, Serialize)]
@@ -29,8 +30,10 @@ pub struct AuditEvent {
 pub struct Verified {
     /// Events in the chain.
     pub events: u64,
-    /// The hash of the last one; kept elsewhere, it proves later that nothing was cut off.
+    /// The hash of the last one; kept elsewhere, it proves later that nothing was cut off, home and key included.
     pub head: String,
+    /// First and last event that a power cut may have taken: written, not synced, and gone since the machine was started.
+    pub lost: Option<(u64, u64)>,
 }
 
 /// What a rebuild of the projections did.
@@ -48,7 +51,7 @@ impl App {
     /// Returns the last events, oldest first.
     ///
     /// # Errors
-    /// Conflict when the journal is damaged.
+    /// Conflict when an event cannot be read.
     pub fn audit_tail(&self, count: usize) -> Result<Vec<AuditEvent>, AppError> {
         let events = self.gate()?.tail(count)?.into_iter().map(|event| AuditEvent {
             seq: event.seq,
@@ -61,22 +64,35 @@ impl App {
         Ok(events.collect())
     }
 
-    /// Checks the whole chain.
+    /// Checks the whole chain and that it ends where the anchor says.
     ///
     /// # Errors
-    /// Conflict when an event was changed, removed or added.
+    /// Conflict when an event was changed, removed or added, or when anchor or key are not those of the journal.
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
         let report = self.gate()?.verify()?;
-        if let Some(seq) = report.first_broken {
-            let problem = report.problem.unwrap_or_else(|| "it does not follow from the one before".to_owned());
-            let message = format!("the journal is broken at event {seq}");
-            let details = json!({ "first_broken": seq, "events": report.events });
+        if let Some(problem) = report.problem {
+            let message = match report.first_broken {
+                Some(seq) => format!("the journal is broken at event {seq}"),
+                None => "the journal is not the one that was written".to_owned(),
+            };
+            let details = json!({ "first_broken": report.first_broken, "events": report.events });
             return Err(AppError::new(ErrorKind::Conflict, message)
                 .with_cause(problem)
                 .with_details(details)
-                .with_hint("restore `chronicle/journal.db` from a copy; nothing can mend it"));
+                .with_hint(
+                    "`rote audit restart` keeps these events aside and begins a new journal; nothing can mend it",
+                ));
         }
-        Ok(Verified { events: report.events, head: report.head.to_string() })
+        Ok(Verified { events: report.events, head: report.head.to_string(), lost: report.lost })
+    }
+
+    /// Begins a new chain in the place of one that is not the one that was written, and keeps the old events aside.
+    ///
+    /// # Errors
+    /// Conflict when the journal is in order.
+    pub fn audit_restart(&self, consent: Consent) -> Result<Restarted, AppError> {
+        let done = Journal::restart(self.home()?, &**self.entropy(), self.now(), self.who(consent))?;
+        done.ok_or_else(|| AppError::new(ErrorKind::Conflict, "the journal is in order, and goes on"))
     }
 
     /// Writes the projections of the journal again.

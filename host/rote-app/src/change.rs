@@ -71,12 +71,11 @@ impl App {
 
     /// Writes down that a change is about to be made, and returns the number of the event.
     pub(crate) fn announce(&self, change: Change, consent: Consent, object: Value) -> Result<u64, AppError> {
-        let mut body = match object {
-            Value::Object(fields) => fields,
-            other => Map::from_iter([("object".to_owned(), other)]),
-        };
-        body.insert("attended".to_owned(), json!(consent.attended()));
-        body.insert("by".to_owned(), json!(self.user()));
+        let mut body = self.who(consent);
+        match object {
+            Value::Object(fields) => body.extend(fields),
+            other => drop(body.insert("object".to_owned(), other)),
+        }
         let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
         let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
         Ok(recorded.first().map_or(0, |event| event.seq))
@@ -94,8 +93,10 @@ impl App {
         }
     }
 
-    /// Returns the name that the caller's surroundings give; nothing vouches for it.
-    pub(crate) fn user(&self) -> &str {
-        self.config().environment.get("USER").map_or("unknown", String::as_str)
+    /// Returns who changes something, and whether somebody was asked. Nothing vouches for the name: it is what the
+    /// caller's surroundings say.
+    pub(crate) fn who(&self, consent: Consent) -> Map<String, Value> {
+        let name = self.config().environment.get("USER").map_or("unknown", String::as_str);
+        Map::from_iter([("attended".to_owned(), json!(consent.attended())), ("by".to_owned(), json!(name))])
     }
 }

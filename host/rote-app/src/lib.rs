@@ -57,7 +57,7 @@ pub use rote_flow::{
 pub use rote_flow::{Drift, Finding, FlowHealth, FlowScore, LintReport, Repin, Repinned, Severity, Validated};
 pub use rote_gate::{Doubt, Preview};
 pub use rote_govern::reach::{Destination, Standing};
-pub use rote_home::keep_private;
+pub use rote_home::{Restarted, keep_private};
 pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
 pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{Binding, TokenInfo, TokenPlace, TokenSource};

@@ -181,7 +181,7 @@ impl Command {
             Self::Decompile(command) => command.run(context),
             Self::Bind(command) => command.run(context),
             Self::RecordInvocation(command) => command.run(context),
-            Self::Audit(command) => command.run(context),
+            Self::Audit(command) => command.run(context, ui),
             Self::Condition(command) => command.run(context),
             Self::Bench(command) => command.run(context, ui),
             Self::Completion(command) => command.run(),

@@ -228,7 +228,7 @@ impl ToolSource for Nothing {
 
 fn flows(home: &Home) -> Flows {
     let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) = (Arc::new(Fixed), Arc::new(Fixed));
-    let journal = Arc::new(Journal::open(home).expect("a journal"));
+    let journal = Arc::new(Journal::open(home, &*entropy).expect("a journal"));
     let vault = Vault::open(home, Arc::clone(&entropy), KeySource::File).expect("a vault");
     let parts = GateParts {
         home: home.clone(),

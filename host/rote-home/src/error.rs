@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use rote_types::{CanonicalError, Classify, ErrorKind, command};
 
+use crate::journal::Breach;
+
 /// A failure of the file system, of a lock or of a database below the home.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -132,6 +134,15 @@ pub enum HomeError {
         /// The newest version that this build knows.
         supported: u64,
     },
+    /// The journal is not the one that rote wrote.
+    #[error("the journal `{}` is not the one that was written", path.display())]
+    Breached {
+        /// The journal's file.
+        path: PathBuf,
+        /// What does not fit.
+        #[source]
+        breach: Breach,
+    },
     /// An event that has no canonical form; the caller is to blame.
     #[error("an event of kind `{kind}` has no canonical form")]
     Canonical {
@@ -175,11 +186,13 @@ impl Classify for HomeError {
             Self::Symlink { .. } | Self::Outside { .. } | Self::Insecure { .. } | Self::Untrusted { .. } => {
                 ErrorKind::Denied
             }
-            Self::Exists { .. } | Self::Busy { .. } | Self::Corrupt { .. } | Self::NewerDatabase { .. } => {
-                ErrorKind::Conflict
-            }
+            Self::Exists { .. }
+            | Self::Busy { .. }
+            | Self::Corrupt { .. }
+            | Self::Breached { .. }
+            | Self::NewerDatabase { .. } => ErrorKind::Conflict,
             Self::Invalid { .. } => ErrorKind::Usage,
-            Self::Database { source, .. } if is_busy(source) => ErrorKind::Conflict,
+            Self::Database { source, .. } if is_busy(source) || is_damaged(source) => ErrorKind::Conflict,
             Self::Io { .. } | Self::Database { .. } | Self::Canonical { .. } => ErrorKind::General,
         }
     }
@@ -200,6 +213,9 @@ impl Classify for HomeError {
             Self::Io { source, path, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some(format!("free space on the disk: {}", command("df").argument(path.display())))
             }
+            Self::Breached { .. } => {
+                Some("rote audit verify; `rote audit restart` keeps it aside and begins a new one".to_owned())
+            }
             Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
         }
@@ -217,6 +233,13 @@ pub fn storage_hint(error: &rusqlite::Error, path: &Path) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// Whether the file is not the database that it was.
+pub(crate) fn is_damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    // `Unknown` is SQLITE_ERROR: our statements are well formed, so a table or a column that they name is not there.
+    matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase | Unknown))
 }
 
 /// Whether SQLite gave up because somebody else held the database.

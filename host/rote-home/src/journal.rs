@@ -1,27 +1,43 @@
 //! The journal: what happened, in one hash-chained table that nobody edits (`chronicle/journal.db`).
 //!
-//! Invariants: events are only ever appended; each one's hash covers its content and its predecessor's hash; a
-//! confirm token is consumed in the same transaction that records what it was consumed for. Several processes
-//! append at once. What the events mean is the business of `rote-gate` and `rote-govern`.
+//! Invariants: events are only ever appended; each one's hash is made with the journal's key and covers its content and
+//! its predecessor's hash; where the chain ends stands outside of its folder, and nothing is appended to a journal that
+//! ends otherwise; a confirm token is consumed in the same transaction that records what it was consumed for. Several
+//! processes append at once. What the events mean is the business of `rote-gate` and `rote-govern`.
 
+mod anchor;
 mod chain;
 mod find;
+mod restart;
+mod seal;
 mod token;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
-use rote_types::{EffectId, Sha256Digest};
+use rote_types::{EffectId, Entropy, Sha256Digest};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 use serde_json::Value;
 
-pub use chain::{VerifyReport, genesis};
+pub use chain::genesis;
+pub use restart::Restarted;
+pub use seal::{Breach, VerifyReport};
 pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
+use self::anchor::Place;
+use self::seal::{Admitted, Seal};
+use crate::error::is_damaged;
 use crate::{Creation, Home, HomeError, open_database};
 
-const MIGRATIONS: [&str; 2] = [include_str!("journal/schema.sql"), include_str!("journal/tokens.sql")];
+/// The table of events with what hangs on it.
+const EVENTS: &str = include_str!("journal/events.sql");
+
+const MIGRATIONS: [&str; 3] = [
+    concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
+    include_str!("journal/tokens.sql"),
+    include_str!("journal/keyed.sql"),
+];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";
 
@@ -69,33 +85,41 @@ pub struct Event {
     pub hash: Sha256Digest,
 }
 
+impl Event {
+    fn place(&self) -> Place {
+        Place { seq: self.seq, hash: self.hash }
+    }
+}
+
 /// The open journal. Shared by reference between threads.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
     connection: Mutex<Connection>,
+    seal: Seal,
 }
 
 impl Journal {
-    /// Opens the journal of `home`, creating it when there is none.
+    /// Opens the journal of `home`, creating it and its key when there is none. One that is not the one that was
+    /// written can be read; what appends to it says so.
     ///
     /// # Errors
-    /// As [`open_database`].
-    pub fn open(home: &Home) -> Result<Self, HomeError> {
+    /// As [`open_database`] and [`crate::host_key`].
+    pub fn open(home: &Home, entropy: &dyn Entropy) -> Result<Self, HomeError> {
         let path = home.journal_file();
         let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
-        Ok(Self { path, connection: Mutex::new(connection) })
+        let seal = Seal::open(home, entropy, &connection)?;
+        Ok(Self { path, connection: Mutex::new(connection), seal })
     }
 
     /// Appends `events`, all of them or none, and returns them as recorded.
     ///
     /// # Errors
-    /// [`HomeError::Database`] (a full disk, a busy file) or [`HomeError::Canonical`]; nothing is then recorded.
+    /// [`HomeError::Breached`], [`HomeError::Database`] (a full disk, a busy file) or [`HomeError::Canonical`]; nothing
+    /// is then recorded.
     pub fn append(&self, at: Timestamp, durability: Durability, events: &[NewEvent]) -> Result<Vec<Event>, HomeError> {
-        let mut connection = self.connection();
-        self.at_durability(&mut connection, durability, |transaction| {
-            chain::append(transaction, &self.path, at, events)
-        })
+        let appended = self.extend(at, durability, events, |_| Ok(Ok::<(), std::convert::Infallible>(())))?;
+        Ok(appended.unwrap_or_else(|never| match never {}))
     }
 
     /// Consumes the confirm token of `claim` and appends `events` in one transaction that is fsynced. A refused
@@ -109,13 +133,34 @@ impl Journal {
         claim: &TokenClaim,
         events: &[NewEvent],
     ) -> Result<Result<Vec<Event>, TokenRefusal>, HomeError> {
-        let mut connection = self.connection();
-        self.at_durability(&mut connection, Durability::Disk, |transaction| {
-            match token::consume(transaction, claim, at).map_err(self.failed("consume a token in"))? {
-                Err(refusal) => Ok(Err(refusal)),
-                Ok(()) => chain::append(transaction, &self.path, at, events).map(Ok),
-            }
+        self.extend(at, Durability::Disk, events, |transaction| {
+            token::consume(transaction, claim, at).map_err(self.failed("consume a token in"))
         })
+    }
+
+    /// Appends events in one transaction, after `first` has agreed in the same one, and moves the anchor behind it.
+    fn extend<R>(
+        &self,
+        at: Timestamp,
+        durability: Durability,
+        events: &[NewEvent],
+        first: impl FnOnce(&Transaction<'_>) -> Result<Result<(), R>, HomeError>,
+    ) -> Result<Result<Vec<Event>, R>, HomeError> {
+        let mut connection = self.connection();
+        let held = self.seal.hold()?;
+        let done = self.at_durability(&mut connection, durability, |transaction| {
+            if let Err(refusal) = first(transaction)? {
+                return Ok(Err(refusal));
+            }
+            let Admitted { head, due } = self.seal.admit(&held, transaction)?;
+            let all = [&due, events].concat();
+            let mut recorded = chain::append(transaction, &self.path, held.key, head, at, &all)?;
+            Ok(Ok((head, recorded.split_off(due.len()))))
+        })?;
+        Ok(done.map(|(head, recorded)| {
+            held.advance(head, &recorded, durability);
+            recorded
+        }))
     }
 
     /// Stores a new confirm token, of which only the hash is known here, and forgets those long expired.
@@ -180,12 +225,15 @@ impl Journal {
         self.select(tail, ())
     }
 
-    /// Recomputes the whole chain and reports the first event that does not fit.
+    /// Recomputes the whole chain, compares its end with the anchor, and reports the first thing that does not fit.
     ///
     /// # Errors
     /// [`HomeError::Database`] when it cannot be read; a broken chain is a report, not an error.
     pub fn verify(&self) -> Result<VerifyReport, HomeError> {
-        chain::verify(&self.connection()).map_err(self.failed("verify"))
+        match self.seal.verify(&self.connection()) {
+            Err(HomeError::Database { source, .. }) if is_damaged(&source) => Ok(VerifyReport::unreadable(&source)),
+            result => result,
+        }
     }
 
     fn select(&self, tail: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, HomeError> {

@@ -158,6 +158,12 @@ impl Home {
         self.chronicle_dir().join("journal.db")
     }
 
+    /// Returns `secrets/journal.anchor`: how far the journal has got, outside of the journal's own folder.
+    #[must_use]
+    pub fn journal_anchor_file(&self) -> PathBuf {
+        self.secrets_dir().join("journal.anchor")
+    }
+
     /// Returns `cache/`: compiled components and whatever else can be made again.
     #[must_use]
     pub fn cache_dir(&self) -> PathBuf {

@@ -23,8 +23,8 @@ pub use file::{
     write_durable,
 };
 pub use journal::{
-    Durability, Event, Journal, NewEvent, NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal, VerifyReport,
-    genesis,
+    Breach, Durability, Event, Journal, NewEvent, NewToken, PendingToken, Restarted, TokenBinding, TokenClaim,
+    TokenRefusal, VerifyReport, genesis,
 };
 pub use key::{existing_host_key, host_key, host_key_after};
 pub use layout::Home;

@@ -139,7 +139,7 @@ fn caller(home: &Home) -> Caller {
     let gate = Arc::new(
         Gate::new(GateParts {
             home: home.clone(),
-            journal: Arc::new(Journal::open(home).unwrap()),
+            journal: Arc::new(Journal::open(home, &*entropy).unwrap()),
             vault: Arc::clone(&vault),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),

@@ -54,7 +54,7 @@ impl Adapters {
             Some(key) => key,
             None => {
                 // Opened first: the journal may need a key as well, and keys are made one at a time.
-                let journal = Journal::open(&self.home)?;
+                let journal = Journal::open(&self.home, &*self.entropy)?;
                 host_key_after(&self.home, KEY, &*self.entropy, |key| self.take_over(&journal, key))?
             }
         };
@@ -126,7 +126,7 @@ impl Adapters {
         let allows = policy.allows_beyond(&self.told_policy(&manifest));
         let by = if origin == Origin::File { "file" } else { "command" };
         let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "by": by });
-        self.tell(&Journal::open(&self.home)?, "policy.changed", body)?;
+        self.tell(&Journal::open(&self.home, &*self.entropy)?, "policy.changed", body)?;
         write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
         self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
         if origin == Origin::File {

@@ -68,7 +68,7 @@ impl Fixture {
     }
 
     fn events(&self) -> Vec<rote_home::Event> {
-        rote_home::Journal::open(self.adapters.home()).unwrap().read(1, 100).unwrap()
+        rote_home::Journal::open(self.adapters.home(), &Seven).unwrap().read(1, 100).unwrap()
     }
 
     fn installed() -> Self {

@@ -1,6 +1,7 @@
 //! `rote audit …`.
 
 mod rebuild;
+mod restart;
 mod tail;
 mod verify;
 
@@ -8,7 +9,7 @@ use clap::Subcommand;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Read and check the journal of everything that was done
 #[derive(Debug, Subcommand)]
@@ -16,14 +17,16 @@ pub enum Audit {
     Tail(tail::Tail),
     Verify(verify::Verify),
     Rebuild(rebuild::Rebuild),
+    Restart(restart::Restart),
 }
 
 impl Audit {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::Tail(command) => command.run(context),
             Self::Verify(command) => command.run(context),
             Self::Rebuild(command) => command.run(context),
+            Self::Restart(command) => command.run(context, ui),
         }
     }
 }

@@ -217,11 +217,13 @@ impl Fixture {
         let home = Home::open(dir.path().join("home")).unwrap();
         if let Some(warm) = WARM.get() {
             copy_tree(&warm.cache_dir(), &home.cache_dir());
-            copy_tree(&warm.secrets_dir(), &home.secrets_dir());
+            // The cache's key and no other: a journal's key and anchor belong to the journal of that home.
+            let key = ".compile-cache.key";
+            std::fs::copy(warm.secrets_dir().join(key), home.secrets_dir().join(key)).unwrap();
         }
         let clock: Arc<dyn Clock> = Arc::new(Ticking(AtomicU64::new(0)));
         let entropy: Arc<dyn Entropy> = Arc::new(Counting(AtomicU64::new(1)));
-        let journal = Arc::new(Journal::open(&home).unwrap());
+        let journal = Arc::new(Journal::open(&home, &*entropy).unwrap());
         let vault = Arc::new(Vault::open(&home, Arc::clone(&entropy), KeySource::File).unwrap());
         let env: rote_gate::Environment = Arc::new(|_| None);
         let gate = Gate::new(GateParts {

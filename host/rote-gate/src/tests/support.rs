@@ -200,8 +200,8 @@ impl World {
     fn with(resolver: Option<Arc<dyn Resolve>>, env: Environment) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path().join("home")).unwrap();
-        let journal = Arc::new(Journal::open(&home).unwrap());
         let entropy: Arc<dyn Entropy> = Arc::new(CountingEntropy::default());
+        let journal = Arc::new(Journal::open(&home, &*entropy).unwrap());
         let vault = Arc::new(Vault::open(&home, entropy.clone(), KeySource::File).unwrap());
         let clock = Arc::new(FakeClock(Mutex::new("2026-03-01T12:00:00.123456789Z".parse().unwrap())));
         let gate = Gate::new(GateParts {

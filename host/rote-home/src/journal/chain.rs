@@ -1,15 +1,17 @@
-//! The hash chain: how an event's hash is made, and how the whole is checked.
+//! The hash chain: how an event's hash is made, and how events are appended.
 //!
-//! `sha256 = SHA-256( JCS({at, effect, kind, prev, seq}) ‖ "\n" ‖ JCS(body) )`, in which `prev` is the hash of
-//! the event before it and, for the first one, `sha256("rote:audit:genesis")`.
+//! `sha256 = HMAC-SHA-256( key, JCS({at, effect, kind, prev, seq}) ‖ "\n" ‖ JCS(body) )`, in which `prev` is the hash
+//! of the event before it and, for the first one, `sha256("rote:audit:genesis")`. Up to schema 2 it was
+//! SHA-256 of the same bytes; such a beginning ends with the event `journal.keyed`.
 
 use std::path::Path;
 
 use jiff::Timestamp;
 use rote_types::{Sha256Digest, canonical_json, sha256};
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 
+use super::anchor::{Key, Place};
 use super::{COLUMNS, Event, NewEvent, RawEvent, signed};
 use crate::HomeError;
 
@@ -17,27 +19,6 @@ use crate::HomeError;
 #[must_use]
 pub fn genesis() -> Sha256Digest {
     sha256(b"rote:audit:genesis")
-}
-
-/// What a check of the whole journal found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct VerifyReport {
-    /// Events that were checked and are in order.
-    pub events: u64,
-    /// Hash of the newest event in order: worth writing down elsewhere.
-    pub head: Sha256Digest,
-    /// Number of the first event that does not fit.
-    pub first_broken: Option<u64>,
-    /// What does not fit there.
-    pub problem: Option<String>,
-}
-
-impl VerifyReport {
-    /// Whether the whole chain is in order.
-    #[must_use]
-    pub fn is_intact(&self) -> bool {
-        self.first_broken.is_none()
-    }
 }
 
 /// What the hash covers besides the body; the fields stand in canonical order.
@@ -50,15 +31,27 @@ struct Header<'a> {
     seq: u64,
 }
 
-fn hash(header: &Header<'_>, body: &str) -> Option<Sha256Digest> {
+/// How an event's hash is made.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Link<'k> {
+    /// Without a key, as up to schema 2.
+    Plain,
+    /// With the journal's key.
+    Keyed(&'k Key),
+}
+
+fn hash(link: Link<'_>, header: &Header<'_>, body: &str) -> Option<Sha256Digest> {
     let mut bytes = canonical_json(header).ok()?;
     bytes.push(b'\n');
     bytes.extend_from_slice(body.as_bytes());
-    Some(sha256(&bytes))
+    Some(match link {
+        Link::Plain => sha256(&bytes),
+        Link::Keyed(key) => key.mac(&bytes),
+    })
 }
 
 /// The event's UUID: version 8 (RFC 9562 §5.8), made of the hash.
-fn id_of(hash: Sha256Digest) -> String {
+pub(super) fn id_of(hash: Sha256Digest) -> String {
     let mut bytes = [0_u8; 16];
     bytes.copy_from_slice(&hash.0[..16]);
     bytes[6] = (bytes[6] & 0x0f) | 0x80;
@@ -73,29 +66,27 @@ pub(super) fn digest_from_hex(digits: &str) -> Option<Sha256Digest> {
     bytes.try_into().ok().map(Sha256Digest)
 }
 
-/// Appends events behind the newest one. The caller's transaction holds the write lock.
+/// Appends events behind `head`, the newest one. The caller's transaction holds the write lock.
 pub(super) fn append(
     transaction: &Transaction<'_>,
     path: &Path,
+    key: &Key,
+    head: Place,
     at: Timestamp,
     events: &[NewEvent],
 ) -> Result<Vec<Event>, HomeError> {
     let failed = |source| HomeError::Database { action: "append to", path: path.to_owned(), source };
-    let (seq, head) = read_head(transaction).map_err(failed)?;
-    let mut prev = digest_from_hex(&head).ok_or_else(|| HomeError::Corrupt {
-        path: path.to_owned(),
-        reason: "the head of the chain is not a hash".to_owned(),
-    })?;
+    let mut prev = head.hash;
     let at_text = at.to_string();
     let mut recorded = Vec::with_capacity(events.len());
-    for (seq, event) in (seq + 1..).zip(events) {
+    for (seq, event) in (head.seq + 1..).zip(events) {
         let body = canonical_json(&event.body)
             .map_err(|source| HomeError::Canonical { kind: event.kind.to_owned(), source })?;
         let body = String::from_utf8(body).expect("canonical JSON is UTF-8");
         let prev_hex = prev.hex();
         let effect = event.effect.as_ref().map(|effect| effect.0.as_str());
         let header = Header { at: &at_text, effect, kind: event.kind, prev: &prev_hex, seq };
-        let hash = hash(&header, &body).expect("a header of texts and a number has a canonical form");
+        let hash = hash(Link::Keyed(key), &header, &body).expect("a header of texts and a number has a canonical form");
         let id = id_of(hash);
         insert(transaction, &header, &id, &body, &hash.hex()).map_err(failed)?;
         recorded.push(Event {
@@ -110,23 +101,31 @@ pub(super) fn append(
         });
         prev = hash;
     }
-    if let Some(last) = recorded.last() {
-        write_head(transaction, last).map_err(failed)?;
-    }
     Ok(recorded)
 }
 
-fn read_head(connection: &Connection) -> Result<(u64, String), rusqlite::Error> {
-    let mut statement = connection.prepare_cached("SELECT seq, sha256 FROM head")?;
-    statement.query_row([], |row| {
-        let seq: i64 = row.get(0)?;
-        Ok((u64::try_from(seq).unwrap_or(0), row.get(1)?))
-    })
+/// Returns the newest event's place; one whose hash is not one has a hash that fits nothing.
+pub(super) fn head(connection: &Connection) -> Result<Place, rusqlite::Error> {
+    let mut statement = connection.prepare_cached("SELECT seq, sha256 FROM events ORDER BY seq DESC LIMIT 1")?;
+    let found = statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))).optional()?;
+    Ok(found.map_or(Place { seq: 0, hash: genesis() }, |(seq, hash)| Place {
+        seq: u64::try_from(seq).unwrap_or(0),
+        hash: digest_from_hex(&hash).unwrap_or(Sha256Digest([0; 32])),
+    }))
 }
 
-fn write_head(connection: &Connection, last: &Event) -> Result<(), rusqlite::Error> {
-    let mut statement = connection.prepare_cached("UPDATE head SET seq = ?1, sha256 = ?2")?;
-    statement.execute((signed(last.seq), last.hash.hex())).map(drop)
+/// Returns the hash that stands at an event's number.
+pub(super) fn hash_at(connection: &Connection, seq: u64) -> Result<Option<Sha256Digest>, rusqlite::Error> {
+    let mut statement = connection.prepare_cached("SELECT sha256 FROM events WHERE seq = ?1")?;
+    let found: Option<String> = statement.query_row([signed(seq)], |row| row.get(0)).optional()?;
+    Ok(found.and_then(|hash| digest_from_hex(&hash)))
+}
+
+/// Returns what a journal before schema 3 said of its end.
+pub(super) fn plain_head(connection: &Connection) -> Result<(u64, String), rusqlite::Error> {
+    connection.query_row("SELECT seq, sha256 FROM plain_head", [], |row| {
+        Ok((u64::try_from(row.get::<_, i64>(0)?).unwrap_or(0), row.get(1)?))
+    })
 }
 
 fn insert(
@@ -142,36 +141,42 @@ fn insert(
     statement.execute(row).map(drop)
 }
 
-/// Walks the chain from its beginning.
-pub(super) fn verify(connection: &Connection) -> Result<VerifyReport, rusqlite::Error> {
-    // One read transaction: what other processes append meanwhile is not seen half.
-    let transaction = connection.unchecked_transaction()?;
-    let mut report = VerifyReport { events: 0, head: genesis(), first_broken: None, problem: None };
-    let mut statement = transaction.prepare(&format!("SELECT {COLUMNS} FROM events ORDER BY seq"))?;
-    let mut rows = statement.query([])?;
+/// A walk along the chain that stops at the first event which does not follow.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// The last event that follows.
+    pub(super) place: Place,
+    /// What is wrong with the next one.
+    pub(super) problem: Option<String>,
+}
+
+/// Walks from the event after `from` to the end. `link` says how each one's hash is made; `seen` is told of each.
+pub(super) fn walk<'k>(
+    connection: &Connection,
+    from: Place,
+    link: impl Fn(u64) -> Link<'k>,
+    mut seen: impl FnMut(Place),
+) -> Result<Walk, rusqlite::Error> {
+    let mut statement = connection.prepare(&format!("SELECT {COLUMNS} FROM events WHERE seq > ?1 ORDER BY seq"))?;
+    let mut rows = statement.query([signed(from.seq)])?;
+    let mut walk = Walk { place: from, problem: None };
     while let Some(row) = rows.next()? {
-        let expected = report.events + 1;
-        let checked = RawEvent::from_row(row).map_err(|error| error.to_string());
-        match checked.and_then(|raw| check(&raw, expected, report.head)) {
-            Ok(hash) => report.head = hash,
+        let expected = walk.place.seq + 1;
+        let raw = RawEvent::from_row(row).map_err(|error| error.to_string());
+        match raw.and_then(|raw| check(link(expected), &raw, expected, walk.place.hash)) {
+            Ok(hash) => walk.place = Place { seq: expected, hash },
             Err(problem) => {
-                report.first_broken = Some(expected);
-                report.problem = Some(problem);
-                return Ok(report);
+                walk.problem = Some(problem);
+                break;
             }
         }
-        report.events = expected;
+        seen(walk.place);
     }
-    let (seq, head) = read_head(&transaction)?;
-    if seq != report.events || head != report.head.hex() {
-        report.first_broken = Some(report.events + 1);
-        report.problem = Some(format!("the chain ends at {}, but event {seq} was recorded", report.events));
-    }
-    Ok(report)
+    Ok(walk)
 }
 
 /// Checks one event against its place in the chain and returns its hash.
-fn check(raw: &RawEvent, expected: u64, prev: Sha256Digest) -> Result<Sha256Digest, String> {
+fn check(link: Link<'_>, raw: &RawEvent, expected: u64, prev: Sha256Digest) -> Result<Sha256Digest, String> {
     if raw.seq != signed(expected) {
         return Err(format!("event {expected} is missing, {} follows", raw.seq));
     }
@@ -179,7 +184,7 @@ fn check(raw: &RawEvent, expected: u64, prev: Sha256Digest) -> Result<Sha256Dige
         return Err("it does not follow the event before it".to_owned());
     }
     let header = Header { at: &raw.at, effect: raw.effect.as_deref(), kind: &raw.kind, prev: &raw.prev, seq: expected };
-    match hash(&header, &raw.body) {
+    match hash(link, &header, &raw.body) {
         Some(hash) if hash.hex() == raw.hash && id_of(hash) == raw.id => Ok(hash),
         _ => Err("its content does not have its hash".to_owned()),
     }

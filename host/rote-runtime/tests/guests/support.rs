@@ -149,7 +149,7 @@ impl Fixture {
         let clock: Arc<dyn Clock> = Arc::new(FixedClock);
         let gate = Gate::new(GateParts {
             home: self.home.clone(),
-            journal: Arc::new(Journal::open(&self.home).unwrap()),
+            journal: Arc::new(Journal::open(&self.home, &*entropy).unwrap()),
             vault: Arc::new(Vault::open(&self.home, Arc::clone(&entropy), KeySource::File).unwrap()),
             clock: Arc::clone(&clock),
             entropy: Arc::clone(&entropy),

@@ -31,13 +31,40 @@ impl Tail {
 }
 
 fn row(event: &AuditEvent) -> Vec<String> {
-    let field = |name: &str| match &event.body[name] {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    };
-    let what = ["decision", "method", "status", "outcome", "reason"].map(field);
-    let what: Vec<String> = what.into_iter().filter(|word| !word.is_empty()).collect();
     let at = second(event.at).trim_end_matches('Z').to_owned();
-    vec![event.seq.to_string(), at, event.kind.clone(), field("adapter"), field("tool"), what.join(" · ")]
+    let fields = [field(event, "adapter"), field(event, "tool")].map(Option::unwrap_or_default);
+    [vec![event.seq.to_string(), at, event.kind.clone()], fields.to_vec(), vec![what(event)]].concat()
+}
+
+/// What an event tells beside its adapter and its tool.
+fn what(event: &AuditEvent) -> String {
+    let names: &[&str] = match event.kind.as_str() {
+        "effect.in_doubt" => &["workspace", "response", "error"],
+        kind if kind.starts_with("effect.") => &["decision", "method", "status", "outcome", "error", "reason"],
+        kind if kind.starts_with("approval.") => &["decision", "method", "workspace", "reason"],
+        kind if kind.starts_with("run.") => &["flow", "version", "workspace", "error"],
+        kind if kind.starts_with("journal.") => &["problem", "first", "last", "events"],
+        _ => &[
+            "flow", "version", "name", "key", "value", "cidr", "port", "url", "base_url", "source", "change", "seq",
+            "status", "error", "reason",
+        ],
+    };
+    let mut words: Vec<String> = names.iter().filter_map(|name| field(event, name)).collect();
+    match event.body["attended"].as_bool() {
+        Some(true) => words.push("somebody was asked".to_owned()),
+        Some(false) => words.push("nobody was asked".to_owned()),
+        None => {}
+    }
+    words.join(" · ")
+}
+
+fn field(event: &AuditEvent, name: &str) -> Option<String> {
+    match &event.body[name] {
+        Value::Null => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => Some(text.clone()),
+        // The number of an answer, as everywhere else.
+        Value::Number(number) if name == "response" => Some(format!("@{number}")),
+        other => Some(other.to_string()),
+    }
 }

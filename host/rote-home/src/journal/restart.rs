@@ -1,0 +1,106 @@
+//! A new chain in the place of one that is not the one that was written.
+//!
+//! Invariants: the old events are kept, in a table of their own; the first event of the new chain tells of the old one;
+//! a process that dies between the commit and the anchor leaves a journal that is refused, so that the command is simply
+//! given again.
+
+use jiff::Timestamp;
+use rote_types::Entropy;
+use rusqlite::{Connection, Transaction};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use super::anchor::{Anchor, Key, Place, Record};
+use super::seal::KEY;
+use super::{Durability, EVENTS, Event, Journal, NewEvent, chain, genesis};
+use crate::{Home, HomeError, host_key};
+
+/// The first event of a chain that took the place of another.
+const RESTARTED: &str = "journal.restarted";
+/// Most chains that are kept.
+const MAX_KEPT: u32 = 1_000;
+
+/// What a restart did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Restarted {
+    /// The table of the journal's database that holds the old events.
+    pub kept: String,
+    /// Events of the old chain that were in order.
+    pub events: u64,
+    /// What was wrong with it.
+    pub problem: String,
+}
+
+impl Journal {
+    /// Puts a chain that is not the one that was written aside and begins a new one; `None`, and nothing changes, when it
+    /// is in order. `who` is added to the first event.
+    ///
+    /// # Errors
+    /// The files or the lock; giving the command again is safe.
+    pub fn restart(
+        home: &Home,
+        entropy: &dyn Entropy,
+        at: Timestamp,
+        who: Map<String, Value>,
+    ) -> Result<Option<Restarted>, HomeError> {
+        let journal = Self::open(home, entropy)?;
+        let report = journal.verify()?;
+        let Some(problem) = report.problem else { return Ok(None) };
+        let path = home.journal_anchor_file();
+        let key = Key::new(&host_key(home, KEY, entropy)?);
+        // Held to the end: nobody appends meanwhile.
+        let anchor = Anchor::lock(&path, &key)?.ok();
+        let facts = [
+            ("events", json!(report.events)),
+            ("head", json!(report.head)),
+            ("problem", json!(problem)),
+            ("first_broken", json!(report.first_broken)),
+            ("anchor", json!(anchor.as_ref().map(|anchor| anchor.record.latest))),
+        ];
+        let mut body = who;
+        body.extend(facts.map(|(name, value)| (name.to_owned(), value)));
+        let start = Place { seq: 0, hash: genesis() };
+        let (kept, first) = journal.at_durability(&mut journal.connection(), Durability::Disk, |transaction| {
+            let kept = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
+            body.insert("kept".to_owned(), json!(kept));
+            let event = NewEvent { kind: RESTARTED, effect: None, body: Value::Object(body) };
+            Ok((kept, chain::append(transaction, &journal.path, &key, start, at, &[event])?))
+        })?;
+        let end = first.last().map_or(start, Event::place);
+        let record = Record::new(start).moved(start, end, Durability::Disk);
+        match anchor {
+            Some(mut anchor) => {
+                anchor.put(&key, record).map_err(|source| HomeError::io("write the anchor", &path, source))?;
+            }
+            None => record.create(&path, &key)?,
+        }
+        Ok(Some(Restarted { kept, events: report.events, problem }))
+    }
+}
+
+/// Renames the table of events, with nothing left that hangs on it, and makes an empty one. Returns the new name.
+fn put_aside(transaction: &Transaction<'_>) -> Result<String, rusqlite::Error> {
+    for (kind, name) in hangers(transaction)? {
+        transaction.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
+    }
+    let is_taken = |name: &str| transaction.table_exists(None, name);
+    let mut number = 1;
+    while number < MAX_KEPT && is_taken(&format!("events_kept_{number}"))? {
+        number += 1;
+    }
+    let kept = format!("events_kept_{number}");
+    if is_taken("events")? {
+        transaction.execute_batch(&format!("ALTER TABLE events RENAME TO {kept}"))?;
+    }
+    transaction.execute_batch(EVENTS)?;
+    Ok(kept)
+}
+
+/// The triggers and indexes of the table, ours and others'.
+fn hangers(connection: &Connection) -> Result<Vec<(String, String)>, rusqlite::Error> {
+    let mut statement = connection.prepare(
+        "SELECT type, name FROM sqlite_schema WHERE tbl_name = 'events' AND type IN ('trigger', 'index') AND sql NOT NULL",
+    )?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
+}
