@@ -96,7 +96,11 @@ impl App {
     /// Returns who changes something, and whether somebody was asked. Nothing vouches for the name: it is what the
     /// caller's surroundings say.
     pub(crate) fn who(&self, consent: Consent) -> Map<String, Value> {
-        let name = self.config().environment.get("USER").map_or("unknown", String::as_str);
-        Map::from_iter([("attended".to_owned(), json!(consent.attended())), ("by".to_owned(), json!(name))])
+        Map::from_iter([("attended".to_owned(), json!(consent.attended())), ("by".to_owned(), json!(self.user()))])
+    }
+
+    /// The name that the surroundings of the caller give.
+    pub(crate) fn user(&self) -> &str {
+        self.config().environment.get("USER").map_or("unknown", String::as_str)
     }
 }

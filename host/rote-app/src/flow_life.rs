@@ -8,7 +8,7 @@ use rote_govern::Constraint;
 use rote_types::{ErrorKind, Sha256Digest};
 
 use crate::error::name;
-use crate::{App, AppError};
+use crate::{App, AppError, Consent};
 
 /// A wish to bless a flow.
 #[derive(Debug, Clone)]
@@ -23,8 +23,8 @@ pub struct Bless {
     pub constraints: Option<String>,
     /// How long it holds; for ever, when absent.
     pub lifetime: Option<Duration>,
-    /// Who blesses.
-    pub by: String,
+    /// How somebody agreed.
+    pub consent: Consent,
 }
 
 impl App {
@@ -46,7 +46,8 @@ impl App {
             max_calls: wish.max_calls,
             constraints,
             lifetime: wish.lifetime,
-            by: wish.by,
+            by: self.user().to_owned(),
+            attended: wish.consent.attended(),
         };
         Ok(self.flows_of_home()?.bless(&request)?)
     }
@@ -55,8 +56,8 @@ impl App {
     ///
     /// # Errors
     /// General when the file cannot be removed.
-    pub fn unbless(&self, flow: &str) -> Result<bool, AppError> {
-        Ok(self.flows_of_home()?.unbless(&name(flow)?)?)
+    pub fn unbless(&self, flow: &str, consent: Consent) -> Result<bool, AppError> {
+        Ok(self.flows_of_home()?.unbless(&name(flow)?, self.user(), consent.attended())?)
     }
 
     /// Removes a flow; a released one with `force`.

@@ -34,6 +34,8 @@ pub struct BlessRequest {
     pub lifetime: Option<Duration>,
     /// Who blesses.
     pub by: String,
+    /// Whether somebody was asked on a terminal.
+    pub attended: bool,
 }
 
 /// A blessing that was written.
@@ -80,31 +82,34 @@ impl Flows {
         let path = self.parts.home.flow_permissions_file(&request.flow);
         let text = serde_json::to_string_pretty(&permissions)
             .map_err(|error| FlowError::Malformed { what: "permissions", message: error.to_string() })?;
-        write_durable(&path, (text + "\n").as_bytes(), FileMode::Private)?;
+        // Written down first: a process that dies between leaves an event without a blessing, never the reverse.
         let body = json!({
             "flow": request.flow,
             "sha256": package.digest(),
             "tools": permissions.tools.len(),
             "by": request.by,
+            "attended": request.attended,
             "expires_at": expires_at,
         });
         let event = NewEvent { kind: "flow.blessed", effect: None, body };
         self.parts.journal.append(now, Durability::Disk, &[event])?;
+        write_durable(&path, (text + "\n").as_bytes(), FileMode::Private)?;
         Ok(Blessed { path, permissions })
     }
 
-    /// Takes a blessing back; false when there was none.
+    /// Takes a blessing back; false when there was none. The journal keeps `by` and whether somebody was asked.
     ///
     /// # Errors
     /// The file or the journal refused.
-    pub fn unbless(&self, flow: &FlowName) -> Result<bool, FlowError> {
+    pub fn unbless(&self, flow: &FlowName, by: &str, attended: bool) -> Result<bool, FlowError> {
         let path = self.parts.home.flow_permissions_file(flow);
         if !path.exists() {
             return Ok(false);
         }
-        remove_file(&path)?;
-        let event = NewEvent { kind: "flow.unblessed", effect: None, body: json!({ "flow": flow }) };
+        let body = json!({ "flow": flow, "by": by, "attended": attended });
+        let event = NewEvent { kind: "flow.unblessed", effect: None, body };
         self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        remove_file(&path)?;
         Ok(true)
     }
 

@@ -102,6 +102,7 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,
         by: "ann".to_owned(),
+        attended: false,
     };
     fixture.flows.bless(&request).unwrap();
     fixture.install(&SHOP.replacen(

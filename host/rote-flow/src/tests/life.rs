@@ -34,6 +34,7 @@ fn blessing() -> BlessRequest {
         )]),
         lifetime: Some(Duration::from_secs(3_600)),
         by: "ann".to_owned(),
+        attended: false,
     }
 }
 
@@ -48,7 +49,7 @@ async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
     assert!(done.notes.is_empty(), "{:?}", done.notes);
     let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "an argument out of bounds: {error}");
-    assert!(fixture.flows.unbless(&"report".parse().unwrap()).unwrap());
+    assert!(fixture.flows.unbless(&"report".parse().unwrap(), "ann", true).unwrap());
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
 }

@@ -140,6 +140,7 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,
         by: "ann".to_owned(),
+        attended: false,
     };
     let request = fixture.run_request(&[]);
     let errors = [

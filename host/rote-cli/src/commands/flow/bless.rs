@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::Bless as Wish;
+use rote_app::{Bless as Wish, Consent};
 use rote_types::command;
 use serde_json::json;
 
@@ -41,16 +41,18 @@ impl Bless {
         let info = app.flow_info(&self.flow)?;
         let writes = super::info::writes(&info);
         let question = format!("let `{}` write with {} without asking?", self.flow, writes.join(", "));
-        if !writes.is_empty() {
-            self.yes.agree(context, ui, &question, command("rote flow bless").argument(&self.flow))?;
-        }
+        let consent = match writes.is_empty() {
+            // There is nothing to ask for; the use case refuses it.
+            true => Consent::Unattended,
+            false => self.yes.agree(context, ui, &question, command("rote flow bless").argument(&self.flow))?,
+        };
         let wish = Wish {
             flow: self.flow.clone(),
             shown: Some(info.sha256),
             max_calls: self.max_calls,
             constraints: self.constrain,
             lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
-            by: context.environment.get("USER").unwrap_or("unknown").to_owned(),
+            consent,
         };
         let blessed = app.bless(wish)?;
         let rows: Vec<Vec<String>> = blessed
@@ -89,8 +91,8 @@ pub struct Unbless {
 impl Unbless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("take the blessing of `{}` back?", self.flow);
-        self.yes.noted(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
-        let was = context.app()?.unbless(&self.flow)?;
+        let consent = self.yes.noted(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
+        let was = context.app()?.unbless(&self.flow, consent)?;
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))
     }
