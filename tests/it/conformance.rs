@@ -99,6 +99,8 @@ fn both_languages_declare_the_same() {
         let bench = Bench::new(source);
         let mut header = bench.home.data(&["flow", "info", "./conformance.wasm"])["frontmatter"].clone();
         assert_ne!(header["form"].take(), Value::Null);
+        // Each has a server of its own.
+        assert_ne!(header["adapters"]["shelf"]["goes_to"].take(), Value::Null);
         header
     };
     assert_eq!(header(TYPESCRIPT), header(RUST));

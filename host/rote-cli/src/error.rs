@@ -81,15 +81,24 @@ fn first_line(text: &str) -> String {
 }
 
 fn app_text(error: &AppError) -> String {
-    // Further lines are set in, so that no message looks like a hint of ours.
-    let mut text = format!("error: {}\n", error.message.replace('\n', "\n  "));
+    let mut text = format!("error: {}\n", set_in(&error.message, "  "));
     for cause in &error.causes {
-        let _infallible = writeln!(text, "  caused by: {}", cause.replace('\n', "\n    "));
+        let _infallible = writeln!(text, "  caused by: {}", set_in(cause, "    "));
     }
     if let Some(hint) = &error.hint {
         let _infallible = writeln!(text, "\nhint: {hint}");
     }
     text
+}
+
+/// Sets further lines in where they are not, so that no message looks like a hint of ours.
+fn set_in(message: &str, by: &str) -> String {
+    let mut lines = message.split('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |text, line| match line.starts_with(by) {
+        true => text + "\n" + line,
+        false => text + "\n" + by + line,
+    })
 }
 
 #[cfg(test)]

@@ -210,8 +210,10 @@ impl Invocation {
 
     /// Notes the values that this command stores as tokens, or has in its environment as such.
     fn plant(&self) {
-        if let ["token", "set", _, rest @ ..] = self.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
-            let typed = rest.first().filter(|word| !word.starts_with('-')).map(|word| (*word).to_owned());
+        if let ["token", "set", rest @ ..] = self.words.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
+            // The name, and behind it the value; with `--stdin` the value is the input.
+            let mut plain = rest.iter().filter(|word| !word.starts_with('-')).skip(1);
+            let typed = plain.next().filter(|_| !rest.contains(&"--stdin")).map(|word| (*word).to_owned());
             let given = self.input.as_deref().map(|input| String::from_utf8_lossy(input).into_owned());
             typed.or(given).iter().for_each(|value| self.canary.plant(value));
         }

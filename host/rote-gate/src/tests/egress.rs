@@ -48,6 +48,7 @@ async fn a_server_that_only_the_description_names_gets_nothing_until_a_person_sa
     assert_eq!((typed.seen(), other.seen()), (1, 0), "it was mapped to where the others go");
 
     surface.manifest_mut(|manifest| drop(manifest.servers.insert(other.url(), ServerDecision::Keep)));
+    world.bind(&"things".parse().unwrap(), &other.url());
     send(&surface).await.unwrap();
     assert_eq!((typed.seen(), other.seen()), (1, 1), "a person kept it");
 }

@@ -152,11 +152,11 @@ async fn a_value_that_is_typed_as_an_argument_is_sent_and_seen_nowhere() {
 async fn nothing_is_sent_while_it_is_not_known_what_to_mask() {
     let world = World::new();
     world.set_token("API_TOKEN", SECRET);
+    let server = Server::json("{}").await;
+    let call = world.call(&Surface::at(&server.url()), "get", json!({}));
     let tokens = world.home.tokens_file();
     let text = std::fs::read_to_string(&tokens).unwrap();
     std::fs::write(&tokens, text.replace("API_TOKEN", "API_OTHER")).unwrap();
-    let server = Server::json("{}").await;
-    let call = world.call(&Surface::at(&server.url()), "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert_eq!((error.kind(), server.seen()), (ErrorKind::Auth, 0), "{error}");
 }
