@@ -20,6 +20,9 @@ use serde_json::Value;
 use crate::Form;
 use crate::surface::{Elsewhere, ToolChange};
 
+/// What is said of a run that was cut off in the middle of a write.
+const CUT_OFF: &str = "; a write that was under way may have happened: rote doubts";
+
 /// Where every flow comes from.
 const MAKE_A_FLOW: &str = "rote flow template create --workspace <workspace> --name <name>";
 
@@ -192,7 +195,7 @@ pub enum FlowError {
         tool: String,
     },
     /// The run ended without a result.
-    #[error("flow `{flow}` stopped: {source}")]
+    #[error("flow `{flow}` stopped: {source}{}", if *cut_off { CUT_OFF } else { "" })]
     Stopped {
         /// The flow.
         flow: FlowName,
@@ -204,6 +207,8 @@ pub enum FlowError {
         source: Box<RunError>,
         /// What the flow logged until then.
         log: Vec<String>,
+        /// It was cut off from outside while a write was under way.
+        cut_off: bool,
     },
     /// A write whose outcome nobody knows stands in the way.
     #[error(

@@ -292,7 +292,11 @@ impl Flows {
         let doubts = workspace.doubts(MAX_NOTED)?;
         let result = match outcome {
             Ok(outcome) => Ok(noting(report(&frontmatter, &workspace, steps, outcome, duration_ms), &doubts)),
-            Err(failure) => Err(stopped::stopped(&running, &workspace, failure)),
+            Err(failure) => {
+                // What a nested run left is in a workspace of its own.
+                let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
+                Err(stopped::stopped(&running, &workspace, failure, within || !doubts.is_empty()))
+            }
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;
         if let Some(path) = &request.record {

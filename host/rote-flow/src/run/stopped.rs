@@ -1,7 +1,7 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
 use rote_gate::GateError;
-use rote_runtime::{FlowFailure, RunError};
+use rote_runtime::{FlowFailure, LimitKind, RunError};
 use rote_types::{ErrorKind, command};
 use rote_workspace::Workspace;
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::Running;
 use crate::FlowError;
 
 /// The error of a run that stopped, with the command that goes on.
-pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure) -> FlowError {
+pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, doubts: bool) -> FlowError {
     let FlowFailure { error: source, log } = failure;
     let token = match &source {
         RunError::Gate(error) => match &**error {
@@ -21,8 +21,12 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         _ => None,
     };
     // A resumed run knows its flow and its parameters, so the command needs neither.
-    let resume =
-        token.map(|token| command("rote run").option("--resume", workspace.name()).option("--confirm", token).into());
+    let goes_on = || command("rote run").option("--resume", workspace.name());
+    let out_of_time = matches!(source, RunError::Interrupted | RunError::Limit { limit: LimitKind::Total(_), .. });
+    let resume = match token {
+        Some(token) => Some(goes_on().option("--confirm", token).into()),
+        None => out_of_time.then(|| goes_on().into()),
+    };
     let source = located(running, source);
     FlowError::Stopped {
         flow: running.frontmatter.name.clone(),
@@ -30,6 +34,8 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         resume,
         source: Box::new(source),
         log: log.into_iter().map(|line| line.text).collect(),
+        // Any other end of a write names itself.
+        cut_off: out_of_time && doubts,
     }
 }
 

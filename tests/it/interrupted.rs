@@ -1,0 +1,144 @@
+//! Ctrl-C and a time limit in the middle of calls and runs: what was under way is recorded as it is, and the message says
+//! how to go on.
+
+use std::process::Child;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use rote_testkit::{FakeApi, Run, Script, TestHome};
+use serde_json::{Value, json};
+
+use crate::home;
+
+/// An API of one read and one write, and a workspace `w`.
+fn ready() -> (TestHome, FakeApi, Receiver<()>) {
+    let (arrived, arrivals): (Sender<()>, _) = channel();
+    let api = FakeApi::start(move |request| {
+        let _nobody_waits = arrived.send(());
+        // What is asked for by name hangs; everything else is answered.
+        if request.target.contains("hang") { Script::Hang } else { Script::Json(200, json!({ "n": 1 })) }
+    });
+    let home = home();
+    let ok = json!({ "200": { "description": "ok" } });
+    let which = json!([{ "name": "which", "in": "query", "schema": { "type": "string" } }]);
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Slow", "version": "1" },
+        "paths": {
+            "/read": { "get": { "operationId": "read", "parameters": which, "responses": ok } },
+            "/write": { "post": { "operationId": "write", "parameters": which, "responses": ok } },
+        },
+    });
+    home.file("slow.json", document.to_string());
+    let run = home.rote(&["adapter", "new", "slow", "slow.json", "--yes", "--base-url", &api.url()]);
+    assert_eq!(run.code, 0, "{run}");
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    (home, api, arrivals)
+}
+
+/// Starts a command, waits until its request has arrived `before` times, sends SIGINT and waits for the end.
+fn interrupt(home: &TestHome, words: &[&str], arrivals: &Receiver<()>, before: usize) -> Run {
+    let child: Child = home.invocation(words).command().spawn().unwrap();
+    for _ in 0..before {
+        arrivals.recv().unwrap();
+    }
+    let id = i32::try_from(child.id()).unwrap();
+    #[expect(unsafe_code, reason = "kill(2) has no safe form in libc")]
+    // SAFETY: the process is a child that was not waited for, so the number is still its own.
+    let sent = unsafe { libc::kill(id, libc::SIGINT) };
+    assert_eq!(sent, 0);
+    let output = child.wait_with_output().unwrap();
+    Run {
+        words: words.iter().map(|word| (*word).to_owned()).collect(),
+        code: output.status.code().unwrap_or(-1),
+        killed: false,
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+fn states(home: &TestHome, workspace: &str) -> Vec<Value> {
+    let listed = home.data(&["ls", "--workspace", workspace]);
+    listed["responses"].as_array().unwrap().iter().map(|one| one["state"].clone()).collect()
+}
+
+#[test]
+fn an_interrupted_write_is_in_doubt_and_an_interrupted_read_is_not() {
+    let (home, _api, arrivals) = ready();
+    let run = interrupt(&home, &["call", "slow", "write", "-p", "which=hang"], &arrivals, 1);
+    assert_eq!(run.code, 130, "{run}");
+    assert!(run.stderr.starts_with("error: interrupted"), "{run}");
+    let run = interrupt(&home, &["call", "slow", "read", "-p", "which=hang"], &arrivals, 1);
+    assert_eq!(run.code, 130, "{run}");
+    assert_eq!(states(&home, "w"), ["in_doubt", "error"]);
+    assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn a_time_limit_ends_a_call_a_batch_and_a_message() {
+    let (home, _api, _arrivals) = ready();
+    let calls = r#"[{"tool_name":"write","arguments":{"which":"hang"}},{"tool_name":"read"}]"#;
+    let message =
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"write","arguments":{"which":"hang"}}}"#;
+    let run = home.rote(&["call", "slow", "write", "-p", "which=hang", "--timeout", "0.2"]);
+    assert_eq!(run.code, 9, "{run}");
+    assert!(run.stderr.contains("may have happened"), "{run}");
+    let run = home.rote(&["call", "slow", "read", "-p", "which=hang", "--timeout", "0.2"]);
+    assert_eq!(run.code, 9, "{run}");
+    assert!(!run.stderr.contains("may have happened"), "{run}");
+    assert_eq!(home.rote(&["batch", "slow", calls, "--timeout", "0.2"]).code, 1);
+    assert_eq!(home.rote(&["POST", "adapter/slow", message, "--timeout", "0.2"]).code, 9);
+    assert_eq!(states(&home, "w"), ["in_doubt", "error", "in_doubt", "ok", "in_doubt"]);
+    for wrong in ["0", "-1", "soon", "1e9", "NaN"] {
+        let run = home.rote(&["call", "slow", "read", &format!("--timeout={wrong}")]);
+        assert_eq!(run.code, 2, "{run}");
+    }
+}
+
+/// Writes twice; the second write is the one that hangs.
+const PROGRAM: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: pair
+ * description: Writes twice.
+ * adapters:
+ *   slow:
+ *     tools: [write]
+ * write_permissions: [slow/write]
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+
+export default async function main(): Promise<unknown> {
+  const slow = (await Rote.workspace("pair")).adapter("slow");
+  await slow.call("write", { which: "first" });
+  await slow.call("write", { which: "hang" });
+  return "done";
+}
+"#;
+
+#[test]
+fn an_interrupted_run_names_itself_and_is_asked_about() {
+    let (home, api, arrivals) = ready();
+    home.file("main.ts", PROGRAM);
+    assert_eq!(home.rote(&["flow", "build", "main.ts"]).code, 0);
+    let run = interrupt(&home, &["run", "pair"], &arrivals, 2);
+    assert_eq!(run.code, 130, "{run}");
+    let workspace = run.stderr.split_whitespace().find(|word| word.starts_with("run-")).unwrap().to_owned();
+    let workspace = workspace.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    assert!(run.stderr.contains(&format!("rote run --resume {workspace}")), "{run}");
+    assert_eq!(states(&home, workspace), ["ok", "in_doubt"]);
+    let resumed = home.rote(&["run", "--resume", "latest"]);
+    assert_eq!(resumed.code, 10, "{resumed}");
+    assert_eq!(api.received().len(), 2, "nothing was sent again");
+}
+
+#[test]
+fn a_run_that_is_out_of_time_is_asked_about_too() {
+    let (home, api, _arrivals) = ready();
+    home.file("main.ts", PROGRAM);
+    assert_eq!(home.rote(&["flow", "build", "main.ts"]).code, 0);
+    let run = home.rote(&["run", "pair", "--timeout", "0.5"]);
+    assert_eq!(run.code, 9, "{run}");
+    let resumed = home.rote(&["run", "--resume", "latest"]);
+    assert_eq!(resumed.code, 10, "{resumed}");
+    assert_eq!(api.received().len(), 2, "nothing was sent again");
+}
