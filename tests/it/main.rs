@@ -20,10 +20,13 @@ mod flow_life;
 #[cfg(target_os = "linux")]
 mod full_disk;
 mod guard;
+#[cfg(unix)]
+mod interrupted;
 #[cfg(target_os = "linux")]
 mod killed;
 #[cfg(target_os = "linux")]
 mod killed_runs;
+mod lost_answers;
 mod nested;
 mod pasted;
 mod policy_plane;
