@@ -9,7 +9,6 @@ use crate::{home, tracker};
 /// The call of all cases.
 const CALL: [&str; 3] = ["call", "tracker", "whoAmI"];
 
-#[expect(clippy::disallowed_methods, reason = "the test is the intruder")]
 fn remove(path: &Path) {
     std::fs::remove_file(path).unwrap();
 }

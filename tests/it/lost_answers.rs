@@ -350,6 +350,7 @@ fn go_on(bench: &Bench, case: &Case, workspaces: &[String], doubts: usize, taken
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a developer names the case to play again")]
 fn no_write_is_doubled_lost_or_mislabelled_whatever_the_network_does() {
     let only: Option<u64> = std::env::var("ROTE_FAULT_CASE").ok().map(|text| text.parse().unwrap());
     if let Some(number) = only {
