@@ -57,6 +57,7 @@ Short forms:
 Exit codes:
   0 done or true   1 false or failed   2 usage            3 not found        4 credential
   5 confirm first  6 denied            7 adapter changed  8 upstream error   9 limit   10 conflict
+  130 interrupted
 ";
 
 /// The end of the help: short forms, exit codes, and the variables that are read.
