@@ -4,6 +4,7 @@
 //! program, in a home of its own that is deleted afterwards, and checks every claim it prints.
 
 mod api;
+mod promises;
 mod server;
 mod store;
 mod tour;

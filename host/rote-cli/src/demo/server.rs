@@ -2,9 +2,9 @@
 //!
 //! Bodies are capped and connections bounded by the thread that owns them; dropping [`TrackerServer`] stops it.
 
-use std::convert::Infallible;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -26,7 +26,21 @@ const MAX_LOG: usize = 10_000;
 struct Shared {
     store: Mutex<Store>,
     log: Mutex<Vec<Request>>,
+    /// Hang up after a write was taken, instead of answering.
+    loses_answers: AtomicBool,
 }
+
+/// The answer of a write is lost: the connection closes without it.
+#[derive(Debug)]
+struct Lost;
+
+impl std::fmt::Display for Lost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the answer is lost")
+    }
+}
+
+impl std::error::Error for Lost {}
 
 /// A running tracker API.
 #[derive(Debug)]
@@ -46,7 +60,11 @@ impl TrackerServer {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let shared = Arc::new(Shared { store: Mutex::new(Store::seeded()), log: Mutex::new(Vec::new()) });
+        let shared = Arc::new(Shared {
+            store: Mutex::new(Store::seeded()),
+            log: Mutex::new(Vec::new()),
+            loses_answers: AtomicBool::new(false),
+        });
         let (stop, stopped) = oneshot::channel();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let state = Arc::clone(&shared);
@@ -65,6 +83,11 @@ impl TrackerServer {
     #[must_use]
     pub fn base_url(&self) -> String {
         format!("http://{}{PREFIX}", self.address)
+    }
+
+    /// Makes the API take writes and hang up, or answer them again.
+    pub fn lose_answers(&self, lose: bool) {
+        self.shared.loses_answers.store(lose, Ordering::SeqCst);
     }
 
     /// Returns the requests that have arrived, oldest first.
@@ -104,10 +127,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
     }
 }
 
-async fn serve(
-    shared: Arc<Shared>,
-    request: hyper::Request<Incoming>,
-) -> Result<hyper::Response<Full<Bytes>>, Infallible> {
+async fn serve(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Result<hyper::Response<Full<Bytes>>, Lost> {
     let (head, body) = request.into_parts();
     let Ok(body) = Limited::new(body, MAX_BODY).collect().await else {
         return Ok(respond(api::too_large()));
@@ -127,8 +147,12 @@ async fn serve(
     if log.len() == MAX_LOG {
         log.remove(0);
     }
+    let writes = request.method != "GET";
     log.push(request);
-    Ok(respond(reply))
+    match writes && shared.loses_answers.load(Ordering::SeqCst) {
+        true => Err(Lost),
+        false => Ok(respond(reply)),
+    }
 }
 
 fn respond(reply: Reply) -> hyper::Response<Full<Bytes>> {

@@ -2,12 +2,13 @@
 
 use serde_json::Value;
 
+use super::promises;
 use super::tour::{Ran, Stage};
 use crate::error::{Result, io};
 use crate::render::units::{count, size};
 
 /// The made-up credential; the tour proves that it is seen by the sample API and by nobody else.
-const SECRET: &str = "tracker-pat-5f2c9e71d04b8a36";
+pub(super) const SECRET: &str = "tracker-pat-5f2c9e71d04b8a36";
 /// Its base64 form, which an API could echo as well.
 const SECRET_BASE64: &str = "dHJhY2tlci1wYXQtNWYyYzllNzFkMDRiOGEzNg";
 
@@ -25,6 +26,7 @@ pub(super) fn play(stage: &mut Stage<'_, '_>) -> Result<()> {
     private_address(stage)?;
     crystallize(stage)?;
     run(stage)?;
+    promises::play(stage)?;
     tamper(stage)?;
     drift(stage)?;
     audit(stage)
