@@ -94,7 +94,7 @@ fn confirm(stage: &mut Stage) -> Result<()> {
 
 fn bless(stage: &mut Stage) -> Result<()> {
     stage.step(RUN, 5, &["needs confirmation"])?;
-    stage.step("rote flow bless report", 5, &["`report` was not blessed"])?;
+    stage.step("rote flow bless report", 5, &["nobody agreed, and nothing was changed"])?;
     let says = ["github/issues/create 1 any", "github/issues/create-comment 1 any", "next:"];
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
     stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s2 github/issues/create"])?;
@@ -132,7 +132,7 @@ fn release(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow info report", 0, &["takes", "may write", "made from workspace triage"])?;
     stage.step("rote flow list", 0, &["report 0.1.0 released"])?;
     stage.step("rote flow health report", 0, &["report 0.1.0: is healthy", "blessing valid", "runs"])?;
-    stage.step("rote flow stats report", 0, &["report 9 89 %…"])?;
+    stage.step("rote flow stats report", 0, &["report 8 100 %…"])?;
     Ok(())
 }
 
