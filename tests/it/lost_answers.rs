@@ -22,7 +22,7 @@ const CASES_OF_A_HOME: u64 = 50;
 /// How many are played at a time.
 const THREADS: u64 = 4;
 /// What a call that is met with silence waits for. Longer than any answer on loopback takes on a busy machine.
-const PATIENCE: &str = "2";
+const PATIENCE: &str = "5";
 /// Of the silent faults, which cost [`PATIENCE`] each, one in so many is kept; the others become closed connections.
 const SILENCE: u64 = 8;
 
