@@ -1,3 +1,5 @@
+//! Every spelling of another method that a server might look for, and what is none.
+
 use super::*;
 
 fn claim(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<String> {
