@@ -316,3 +316,34 @@ fn put(home: &TestHome, text: &str) {
 fn remove(home: &TestHome, below: &str) {
     std::fs::remove_file(home.home().join(below)).unwrap();
 }
+
+#[test]
+fn a_field_that_is_a_credential_is_filled_and_an_optional_one_when_a_person_bound_it() {
+    let api = api();
+    let home = home();
+    let token = json!({ "type": "string", "description": "Authentication token" });
+    let operation = |id: &str, required: &[&str]| {
+        let schema = json!({ "type": "object", "required": required, "properties": { "token": token, "text": { "type": "string" } } });
+        json!({ "post": { "operationId": id, "requestBody": { "content": { "application/json": { "schema": schema } } } } })
+    };
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Chat", "version": "1" },
+        "paths": { "/a": operation("compose", &["token", "text"]), "/b": operation("note", &[]), "/c": operation("mark", &["token"]) },
+    });
+    home.file("chat.json", document.to_string());
+    ok(&home, &["adapter", "new", "chat", "chat.json", "--base-url", &api.url()]);
+    ok(&home, &["init", "w"]);
+    assert_eq!(home.rote(&["call", "chat", "compose", "-p", "text=hi"]).code, 4, "a required one waits for its value");
+    ok(&home, &["call", "chat", "note", "-p", "text=hi"]);
+    set(&home, &["CHAT_TOKEN"]);
+    for tool in ["compose", "note"] {
+        ok(&home, &["call", "chat", tool, "-p", "text=hi"]);
+    }
+    ok(&home, &["call", "chat", "mark"]);
+    let typed = home.rote(&["call", "chat", "compose", "-p", "text=hi", "-p", "token=mine"]);
+    assert_eq!(typed.code, 2, "it is not an argument: {typed}");
+    let bodies: Vec<Value> =
+        api.received().iter().map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+    let filled = json!({ "token": SECRET, "text": "hi" });
+    assert_eq!(bodies, [json!({ "text": "hi" }), filled.clone(), filled, json!({ "token": SECRET })]);
+}

@@ -26,8 +26,8 @@ pub struct GivenCredential {
 }
 
 impl GivenCredential {
-    /// Makes every operation send it, and none without: a person said that the API wants it. Parameters of operations
-    /// that are credentials are filled beside it.
+    /// Makes every operation send it, and none without: a person said that the API wants it. Required parameters of
+    /// operations that are credentials are filled beside it; optional ones give way.
     pub(crate) fn apply(&self, api: &mut Api) {
         let schemes = &mut api.auth.schemes;
         schemes.retain(|_, slot| slot.parameter && !self.travels_like(&slot.kind));
@@ -35,13 +35,16 @@ impl GivenCredential {
             slot.token_env.clone_from(&self.token_env);
         }
         for tool in &mut api.tools {
-            let of_parameters: BTreeSet<&String> =
-                tool.tool.security.iter().flatten().filter(|slot| schemes.contains_key(*slot)).collect();
-            let all = std::iter::once(SLOT.to_owned()).chain(of_parameters.into_iter().cloned());
+            let ways = &tool.tool.security;
+            let in_each = |slot: &&String| schemes.contains_key(*slot) && ways.iter().all(|way| way.contains(slot));
+            let required: BTreeSet<&String> = ways.iter().flatten().filter(in_each).collect();
+            let all = std::iter::once(SLOT.to_owned()).chain(required.into_iter().cloned());
             let alternatives = vec![all.collect::<Vec<_>>()];
             tool.operation.credentials.clone_from(&alternatives);
             tool.tool.security = alternatives;
         }
+        let used: BTreeSet<&String> = api.tools.iter().flat_map(|tool| tool.tool.security.iter().flatten()).collect();
+        schemes.retain(|name, _| used.contains(name));
         let slot = AuthSlot {
             kind: self.kind.clone(),
             token_env: self.token_env.clone(),
@@ -279,6 +282,7 @@ mod tests {
           {"name": "text", "in": "formData", "type": "string"}]}},
         "/b": {"get": {"operationId": "b", "parameters": [
           {"name": "token", "in": "query", "required": true, "type": "string", "description": "Authentication token"},
+          {"name": "access_token", "in": "query", "type": "string"},
           {"name": "X-Api-Key", "in": "header", "required": true, "type": "string"}]}}}}"#;
 
     fn parameters() -> Api {
@@ -296,6 +300,7 @@ mod tests {
         name_slots(&mut api.auth, &"chat".parse().unwrap());
         let expected = [
             ("X-Api-Key (header)", "CHAT_API_KEY"),
+            ("access_token (query)", "CHAT_TOKEN"),
             ("oauth", "CHAT_TOKEN"),
             ("token (header)", "CHAT_TOKEN"),
             ("token (query)", "CHAT_TOKEN"),
@@ -321,6 +326,7 @@ mod tests {
             assert_eq!(api.auth.schemes["token (query)"].token_env, query);
             assert_eq!(api.auth.schemes["X-Api-Key (header)"].token_env, "CHAT_API_KEY");
             assert_eq!(api.auth.token_env.as_deref(), Some("GIVEN"));
+            assert!(!api.auth.schemes.contains_key("access_token (query)"), "an optional one gives way");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! after admission, to a request whose origin a person bound it to; refusals say the same for a slot of
 //! another tool as for one that does not exist.
 
+mod field;
 mod placement;
 
 use std::collections::BTreeSet;

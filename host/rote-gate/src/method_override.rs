@@ -120,5 +120,10 @@ fn names_a_method(name: &str) -> bool {
     }
 }
 
+/// Returns the names of the fields of a multipart body, as any reader may take them.
+pub(crate) fn part_names(body: &[u8]) -> impl Iterator<Item = String> {
+    multipart::fields(body).map(|(name, _)| name)
+}
+
 #[cfg(test)]
 mod tests;

@@ -9,7 +9,8 @@ mod words;
 
 use rote_types::{Access, Method, ToolHints};
 
-use words::{Class, Place, Table, words_of};
+pub(crate) use words::words_of;
+use words::{Class, Place, Table};
 
 /// What a description says about one operation.
 #[derive(Debug, Clone, Copy)]

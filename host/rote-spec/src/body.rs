@@ -30,6 +30,8 @@ pub(crate) struct BodyPlan<'a> {
     pub(crate) encoding: Option<Node<'a>>,
     pub(crate) required: bool,
     pub(crate) description: &'a str,
+    /// Fields that the gate fills; they are no arguments.
+    filled: Vec<&'a str>,
 }
 
 /// Finds the body of an operation.
@@ -52,6 +54,7 @@ pub(crate) fn plan<'a>(
         encoding: None,
         required: false,
         description: "",
+        filled: Vec::new(),
     };
     let Some(body) = reader.resolve(declared, "request body left open", notes) else {
         return Some(open);
@@ -74,6 +77,7 @@ pub(crate) fn plan<'a>(
         encoding: media.as_ref().and_then(|media| media.get("encoding")),
         required,
         description,
+        filled: Vec::new(),
     })
 }
 
@@ -99,6 +103,7 @@ fn plan_swagger<'a>(
             encoding: None,
             required: body.node.flag("required"),
             description: body.node.text("description").unwrap_or(""),
+            filled: Vec::new(),
         });
     }
     if declarations.form.is_empty() {
@@ -120,6 +125,7 @@ fn plan_swagger<'a>(
         encoding: None,
         required: declarations.form.iter().any(|field| field.node.flag("required")),
         description: "",
+        filled: Vec::new(),
     })
 }
 
@@ -132,7 +138,42 @@ pub(crate) struct Arguments {
     pub(crate) dependent: Map<String, Value>,
 }
 
-impl BodyPlan<'_> {
+impl<'a> BodyPlan<'a> {
+    /// Leaves a field to the gate.
+    pub(crate) fn fill(&mut self, name: &'a str) {
+        self.filled.push(name);
+    }
+
+    /// Whether there has to be a body: the gate needs one to put a field in.
+    fn is_sent(&self) -> bool {
+        self.required || !self.filled.is_empty()
+    }
+
+    /// Takes the filled fields out of the schema; an object of which nothing is left can only be empty.
+    fn leave_out_filled(&self, schema: &mut Map<String, Value>) {
+        if self.filled.is_empty() {
+            return;
+        }
+        let is_filled = |name: &str| self.filled.contains(&name);
+        let mut is_empty = false;
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.retain(|name, _| !is_filled(name));
+            is_empty = properties.is_empty();
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.retain(|name| !name.as_str().is_some_and(is_filled));
+        }
+        if let Some(Value::Object(dependent)) = schema.get_mut("dependentRequired") {
+            dependent.retain(|name, _| !is_filled(name));
+            for names in dependent.values_mut().filter_map(Value::as_array_mut) {
+                names.retain(|name| !name.as_str().is_some_and(is_filled));
+            }
+        }
+        if is_empty && !schema.contains_key("additionalProperties") {
+            schema.insert("additionalProperties".to_owned(), json!(false));
+        }
+    }
+
     /// Whether a list of arguments may be the body's fields.
     fn may_flatten(&self) -> bool {
         matches!(self.class, Class::Json | Class::Form | Class::Multipart | Class::Xml)
@@ -147,6 +188,7 @@ pub(crate) fn assemble<'a>(
     arguments: &mut Arguments,
 ) -> Body {
     let mut schema = body_schema(plan, writer);
+    plan.leave_out_filled(&mut schema);
     let kind = match plan.class {
         Class::Json => MediaKind::Json { lines: false },
         Class::JsonLines => MediaKind::Json { lines: true },
@@ -165,7 +207,7 @@ pub(crate) fn assemble<'a>(
         }
         None => BodyArguments::Whole { argument: whole(plan, schema, arguments) },
     };
-    Body { content_type: plan.content_type.clone(), kind, arguments: body_arguments, required: plan.required }
+    Body { content_type: plan.content_type.clone(), kind, arguments: body_arguments, required: plan.is_sent() }
 }
 
 fn body_schema<'a>(plan: &BodyPlan<'a>, writer: &mut SchemaWriter<'a, '_>) -> Map<String, Value> {
@@ -278,7 +320,7 @@ fn whole(plan: &BodyPlan<'_>, mut schema: Map<String, Value>, arguments: &mut Ar
     while arguments.properties.contains_key(&argument) {
         argument.push('_');
     }
-    if plan.required {
+    if plan.is_sent() {
         arguments.required.push(argument.clone());
     }
     arguments.properties.insert(argument.clone(), Value::Object(schema));

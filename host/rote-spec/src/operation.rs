@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::access::{self, Evidence};
 use crate::body::{self, Arguments, BodyPlan};
-use crate::credentials;
+use crate::credentials::{self, Common};
 use crate::documents::Node;
 use crate::notices::Notes;
 use crate::parameters::{self, Planned};
@@ -36,6 +36,7 @@ pub(crate) fn generate<'a>(
     place: &Place<'a>,
     bases: &[ServerChoice],
     cache: &FieldCache,
+    common: &Common,
 ) -> GeneratedTool {
     let notes = Notes::default();
     let pointer = reader.place(&place.operation);
@@ -43,12 +44,14 @@ pub(crate) fn generate<'a>(
     for repair in &template.repairs {
         notes.add(&pointer, repair);
     }
-    let declarations = parameters::declared(reader, &place.item, &place.operation, &notes);
+    let mut declarations = parameters::declared(reader, &place.item, &place.operation, &notes);
+    declarations.report_reserved(reader);
+    let mut body = body::plan(reader, &place.operation, &declarations, &notes);
+    let found = credentials::take(reader, common, place, &mut declarations, body.as_mut());
     let planned = declarations.plan(reader, &template, &notes, &pointer);
-    let body = body::plan(reader, &place.operation, &declarations, &notes);
     let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
     let mut needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
-    credentials::add_to(&mut needs.alternatives, reader, &declarations);
+    credentials::add_to(&mut needs.alternatives, reader, &declarations, found);
     let answers = answers(reader, &place.operation, cache);
     let own_servers =
         servers::of_operation(reader.documents, [&place.operation, &place.item], bases, &notes).unwrap_or_default();

@@ -6,12 +6,9 @@
 use std::collections::HashSet;
 
 use rote_request::{Encoding, Location, Parameter, Style};
-use rote_types::AuthKind;
 use serde_json::Value;
 
-use crate::credentials::{self, Place};
 use crate::documents::Node;
-use crate::media::{self, Class};
 use crate::names;
 use crate::notices::Notes;
 use crate::reader::Reader;
@@ -35,8 +32,8 @@ pub(crate) struct Declarations<'a> {
     pub(crate) body: Option<Declared<'a>>,
     /// Swagger 2's `in: formData`.
     pub(crate) form: Vec<Declared<'a>>,
-    /// Parameters that the gate fills, with their places; they are no arguments.
-    pub(crate) credentials: Vec<(AuthKind, String)>,
+    /// Headers that say nothing about the operation.
+    reserved: Vec<Declared<'a>>,
     /// A required `Authorization` header.
     pub(crate) authorization: Option<Declared<'a>>,
 }
@@ -78,36 +75,32 @@ pub(crate) fn declared<'a>(
             all.add(reader, Declared { node, name }, place, notes);
         }
     }
-    all.take_credentials(reader, operation);
     all
 }
 
 impl<'a> Declarations<'a> {
-    /// Takes out what is a credential and not an argument.
-    fn take_credentials(&mut self, reader: &Reader<'a>, operation: &Node<'a>) {
-        let mut found = Vec::new();
-        self.wire.retain(|(location, declared)| {
-            let place = match location {
-                Location::Header => Place::Header,
-                Location::Query => Place::Query,
-                Location::Path | Location::Cookie => return true,
-            };
-            let kind = credentials::kind(&declared.node, declared.name, place);
-            let kept = kind.is_none();
-            found.extend(kind.map(|kind| (kind, reader.place(&declared.node))));
-            kept
-        });
-        // The gate fills a form of pairs; in one of parts the field stays an argument.
-        let offers = |class| reader.swagger_media(operation, "consumes").iter().any(|name| media::class(name) == class);
-        if reader.is_swagger() && offers(Class::Form) {
-            self.form.retain(|declared| {
-                let kind = credentials::kind(&declared.node, declared.name, Place::Form);
-                let kept = kind.is_none();
-                found.extend(kind.map(|kind| (kind, reader.place(&declared.node))));
-                kept
-            });
+    /// The parameters of path, query, header and cookie.
+    pub(crate) fn wire(&self) -> impl Iterator<Item = &(Location, Declared<'a>)> {
+        self.wire.iter()
+    }
+
+    /// Leaves out the parameters for which `keep` says so.
+    pub(crate) fn keep_wire(&mut self, mut keep: impl FnMut(Location, &Declared<'a>) -> bool) {
+        self.wire.retain(|(location, declared)| keep(*location, declared));
+    }
+
+    /// Counts the headers that were left out.
+    pub(crate) fn report_reserved(&self, reader: &Reader<'_>) {
+        for declared in &self.reserved {
+            if declared.name.eq_ignore_ascii_case("authorization") {
+                let headers = &reader.schemes.authorization_headers;
+                headers.set(headers.get() + 1);
+            }
+            reader.notices.tally(
+                &reader.place(&declared.node),
+                "header parameters named Accept, Content-Type or Authorization are ignored, as OpenAPI asks",
+            );
         }
-        self.credentials = found;
     }
 
     fn add(&mut self, reader: &Reader<'a>, declared: Declared<'a>, place: &str, notes: &Notes) {
@@ -132,10 +125,11 @@ impl<'a> Declarations<'a> {
                 return;
             }
         };
-        if location == Location::Header && is_reserved(reader, &declared) {
+        if location == Location::Header && is_reserved(declared.name) {
             if declared.name.eq_ignore_ascii_case("authorization") && declared.node.flag("required") {
-                self.authorization = Some(declared);
+                self.authorization = Some(declared.clone());
             }
+            self.reserved.push(declared);
             return;
         }
         let same = |known: &&mut (Location, Declared<'a>)| known.0 == location && known.1.name == declared.name;
@@ -190,21 +184,8 @@ impl<'a> Declarations<'a> {
 }
 
 /// OpenAPI 3 §4.8.12.2: these three say nothing about the operation.
-fn is_reserved(reader: &Reader<'_>, declared: &Declared<'_>) -> bool {
-    let name = declared.name;
-    let authorization = name.eq_ignore_ascii_case("authorization");
-    if authorization {
-        let headers = &reader.schemes.authorization_headers;
-        headers.set(headers.get() + 1);
-    }
-    let reserved = authorization || name.eq_ignore_ascii_case("accept") || name.eq_ignore_ascii_case("content-type");
-    if reserved {
-        reader.notices.tally(
-            &reader.place(&declared.node),
-            "header parameters named Accept, Content-Type or Authorization are ignored, as OpenAPI asks",
-        );
-    }
-    reserved
+fn is_reserved(name: &str) -> bool {
+    ["accept", "authorization", "content-type"].iter().any(|reserved| name.eq_ignore_ascii_case(reserved))
 }
 
 fn undeclared<'a>(location: Location, name: &str) -> Planned<'a> {

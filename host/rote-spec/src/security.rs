@@ -120,7 +120,7 @@ impl Schemes {
         let (word, name) = match &kind {
             AuthKind::ApiKeyHeader { name } => ("header", name.clone()),
             AuthKind::ApiKeyQuery { name } => ("query", name.clone()),
-            AuthKind::ApiKeyForm { name } => ("form", name.clone()),
+            AuthKind::ApiKeyForm { name } => ("body", name.clone()),
             AuthKind::ApiKeyCookie { name } => ("cookie", name.clone()),
             AuthKind::Bearer | AuthKind::Basic => ("header", "Authorization".to_owned()),
         };
@@ -128,7 +128,7 @@ impl Schemes {
         while self.usable.contains_key(&slot) || self.unsupported.contains_key(&slot) {
             slot.push('\'');
         }
-        let evidence = format!("required parameter `{name}` in {word} at {place}");
+        let evidence = format!("parameter `{name}` in {word} at {place}");
         self.parameters.borrow_mut().entry(slot.clone()).or_insert((kind, evidence));
         slot
     }

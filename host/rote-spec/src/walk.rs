@@ -7,6 +7,7 @@ use std::cell::Cell;
 use rote_types::{Method, ServerIdentity, SpecType};
 use serde_json::Value;
 
+use crate::credentials::Common;
 use crate::documents::{Documents, Node};
 use crate::names::{Claim, assign, toolset};
 use crate::notices::Notices;
@@ -45,10 +46,11 @@ pub(crate) fn walk(
     let mut found = Found::default();
     found.collect(&reader)?;
     let cache = FieldCache::default();
+    let common = Common::count(&reader, &found.places);
     let mut tools: Vec<GeneratedTool> = Vec::with_capacity(found.places.len());
     let mut bytes = 0_usize;
     for place in &found.places {
-        let tool = generate(&reader, place, &base_urls, &cache);
+        let tool = generate(&reader, place, &base_urls, &cache, &common);
         bytes = bytes.saturating_add(size(&tool));
         if bytes > limits.output_bytes {
             return Err(exceeded(documents, format!("tools of more than {} bytes", limits.output_bytes)));

@@ -75,7 +75,8 @@ pub enum AuthKind {
         /// The cookie's name.
         name: String,
     },
-    /// A field of an `application/x-www-form-urlencoded` body.
+    /// A field of the body: of a form, `application/x-www-form-urlencoded` or `multipart/form-data`, or of the object
+    /// that a JSON body is, as the request's content type says.
     ApiKeyForm {
         /// The field's name.
         name: String,

@@ -46,7 +46,7 @@ pub fn auth_line(auth: &Authentication) -> String {
         AuthKind::ApiKeyHeader { name } => format!("header {name}"),
         AuthKind::ApiKeyQuery { name } => format!("query {name}"),
         AuthKind::ApiKeyCookie { name } => format!("cookie {name}"),
-        AuthKind::ApiKeyForm { name } => format!("form field {name}"),
+        AuthKind::ApiKeyForm { name } => format!("body field {name}"),
     };
     format!("{name} ({how})")
 }

@@ -1,14 +1,13 @@
-//! How the values of credentials travel: in a header, the query, a cookie or a form; and how they are shown.
+//! How the values of credentials travel: in a header, the query, a cookie or the body; and how they are shown.
 
 use base64::Engine;
-use bytes::Bytes;
 use http::{HeaderName, HeaderValue, header};
 use rote_govern::egress::{CleartextGrant, Route, Target, match_url, may_carry_secret};
 use rote_types::{AdapterId, AuthKind, Manifest, command};
 use secrecy::ExposeSecret;
-use url::{Url, form_urlencoded};
+use url::Url;
 
-use super::Credential;
+use super::{Credential, field};
 use crate::request::{Outgoing, refused};
 use crate::{CredentialPreview, GateError};
 
@@ -43,12 +42,7 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &
                 let clean = value.bytes().all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
                 clean.then(|| outgoing.cookies.push(format!("{name}={value}")))
             }
-            AuthKind::ApiKeyForm { name } => {
-                let body = outgoing.body.take().unwrap_or_default();
-                let value = form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>();
-                outgoing.body = form_with(outgoing, &body, name, &value).map(Bytes::from);
-                outgoing.body.is_some().then_some(())
-            }
+            AuthKind::ApiKeyForm { name } => field::fill(outgoing, name, value).then_some(()),
         }
         .ok_or_else(unusable)?;
     }
@@ -102,37 +96,10 @@ fn without_query(url: &Url, name: &str) -> Url {
     let Some(query) = url.query() else {
         return url.clone();
     };
-    let kept = without_field(query, name);
+    let kept = field::without(query, name);
     let mut url = url.clone();
     url.set_query((!kept.is_empty()).then_some(&kept));
     url
-}
-
-fn without_field(pairs: &str, name: &str) -> String {
-    let is_named = |pair: &&str| form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| key == name);
-    pairs.split('&').filter(|pair| !pair.is_empty() && !is_named(pair)).collect::<Vec<_>>().join("&")
-}
-
-/// A form with this field, its value encoded already, in place of the guest's; none when the body is not a form.
-fn form_with(outgoing: &mut Outgoing, body: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
-    const FORM: &str = "application/x-www-form-urlencoded";
-    let declared = outgoing.headers.iter().find(|(known, _)| *known == header::CONTENT_TYPE);
-    match declared {
-        Some((_, declared)) => {
-            let essence = declared.to_str().ok()?.split(';').next().unwrap_or_default().trim();
-            if !essence.eq_ignore_ascii_case(FORM) {
-                return None;
-            }
-        }
-        None => outgoing.headers.push((header::CONTENT_TYPE, HeaderValue::from_static(FORM))),
-    }
-    let mut form = without_field(std::str::from_utf8(body).ok()?, name);
-    if !form.is_empty() {
-        form.push('&');
-    }
-    let name: String = form_urlencoded::byte_serialize(name.as_bytes()).collect();
-    form.push_str(&format!("{name}={value}"));
-    Some(form.into_bytes())
 }
 
 /// A request as people see it.
@@ -162,11 +129,7 @@ pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> Ma
                 cookies.retain(|pair| pair.split('=').next() != Some(name));
                 cookies.push(format!("{name}=<{token}>"));
             }
-            AuthKind::ApiKeyForm { name } => {
-                let body = outgoing.body.take().unwrap_or_default();
-                let shown = form_with(&mut outgoing, &body, name, &format!("<{token}>"));
-                outgoing.body = Some(shown.map_or(body, Bytes::from));
-            }
+            AuthKind::ApiKeyForm { name } => field::show(&mut outgoing, name, &format!("<{token}>")),
         }
     }
     let mut text = url.to_string();

@@ -155,13 +155,53 @@ async fn a_field_of_a_form_is_filled_and_shown_by_its_name() {
     assert!(matches!(world.gate.send(&call, form(Some("channel=C1"))).await, Err(GateError::Previewed)));
     let shown = call.preview.get().unwrap().body.as_ref().unwrap();
     assert_eq!(shown.text, "channel=C1&token=<API_TOKEN>");
-    let json_body = ClaimedRequest {
-        headers: vec![("content-type".into(), "application/json".into())],
-        body: Some(b"{}".to_vec()),
+    let text = ClaimedRequest {
+        headers: vec![("content-type".into(), "text/plain".into())],
+        body: Some(b"hi".to_vec()),
         ..claim_with_key("POST", "/things/7")
     };
     let call = world.call(&surface, "post", json!({}));
-    assert_eq!(world.gate.send(&call, json_body).await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(world.gate.send(&call, text).await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(server.requests.lock().unwrap().len(), cases.len());
+    world.assert_no_secret_on_disk();
+}
+
+#[tokio::test]
+async fn a_part_and_a_member_are_filled_and_no_second_one_stands_beside_them() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::with_auth(&server.url(), Some(AuthKind::ApiKeyForm { name: "token".into() }));
+    world.set_token("API_TOKEN", SECRET);
+    let with = |media: &str, body: &str| ClaimedRequest {
+        headers: vec![("Content-Type".into(), media.into())],
+        body: Some(body.as_bytes().to_vec()),
+        ..claim_with_key("POST", "/things/7")
+    };
+    let part = |name: &str| format!("--b\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n");
+    let (parts, json) = ("multipart/form-data; boundary=b", "Application/JSON; charset=utf-8");
+    let text = format!("{}hi\r\n--b--\r\n", part("text"));
+    let cases = [
+        (parts, text.clone(), format!("{}{SECRET}\r\n{text}", part("token"))),
+        (json, r#"{"text":"hi","n":1.10}"#.to_owned(), format!(r#"{{"token":"{SECRET}","text":"hi","n":1.10}}"#)),
+        (json, "{}".to_owned(), format!(r#"{{"token":"{SECRET}"}}"#)),
+    ];
+    for (index, (media, body, sent)) in cases.iter().enumerate() {
+        let call = world.call(&surface, "post", json!({}));
+        world.gate.send(&call, with(media, body)).await.unwrap();
+        let request = server.request(index);
+        assert!(request.ends_with(&format!("\r\n\r\n{sent}")), "{request}");
+        let mut call = world.call(&surface, "post", json!({}));
+        call.dry_run = true;
+        assert!(matches!(world.gate.send(&call, with(media, body)).await, Err(GateError::Previewed)));
+        let shown = call.preview.get().unwrap().body.as_ref().unwrap();
+        assert_eq!(shown.text, sent.replace(SECRET, "<API_TOKEN>"));
+    }
+    let own = format!("{}mine\r\n--b--\r\n", part("token"));
+    for (media, body) in [(parts, own.as_str()), (json, r#"{"token":"mine"}"#), (json, "[]"), (json, "")] {
+        let call = world.call(&surface, "post", json!({}));
+        let error = world.gate.send(&call, with(media, body)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{body}");
+        assert!(error.to_string().contains("`API_TOKEN` cannot be sent"), "{error}");
+    }
     assert_eq!(server.requests.lock().unwrap().len(), cases.len());
     world.assert_no_secret_on_disk();
 }

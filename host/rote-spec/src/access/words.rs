@@ -116,7 +116,7 @@ fn place(text: &str) -> Result<Place, String> {
 }
 
 /// The words of an identifier, lower case: `cancel-run`, `cancelRun`, `cancel_run` and `CancelRUN` are two each.
-pub(super) fn words_of(text: &str) -> Vec<String> {
+pub(crate) fn words_of(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut open = false;
     let mut characters = text.chars().peekable();

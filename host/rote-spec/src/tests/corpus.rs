@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use rote_types::AuthKind;
 use serde_json::Value;
 
 use super::{bytes, read_file};
@@ -128,11 +127,7 @@ fn no_body_carrying_operation_loses_its_body() {
             let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
             let in_body = |one: &Value| {
                 let one = one["$ref"].as_str().and_then(|r| document.pointer(r.strip_prefix('#')?)).unwrap_or(one);
-                // The gate adds a credential to a form, and makes the form where that is all there is in it.
-                let filled = api.auth.schemes.values().any(|slot| {
-                    slot.parameter && matches!(&slot.kind, AuthKind::ApiKeyForm { name } if one["name"] == *name)
-                });
-                one["in"] == "body" || (one["in"] == "formData" && !filled)
+                one["in"] == "body" || one["in"] == "formData"
             };
             let carries = operation.get("requestBody").is_some() || parameters.iter().any(in_body);
             assert!(!carries || tool.operation.body.is_some(), "{file}: {}", tool.tool.name);
@@ -140,18 +135,32 @@ fn no_body_carrying_operation_loses_its_body() {
     }
 }
 
-/// Which parameters of real descriptions are taken for credentials: Slack's required ones, and no other.
+/// What becomes a slot in real descriptions is what the judged list says, operation by operation.
 #[test]
 fn only_what_authenticates_is_taken_for_a_credential() {
+    let judged = crate::credentials::tests::judged();
     for (file, _, api) in all() {
-        let is_parameter = |slot: &String| api.auth.schemes.get(slot).is_some_and(|slot| slot.parameter);
-        let found = api.tools.iter().filter(|tool| tool.tool.security.iter().flatten().any(is_parameter)).count();
-        assert_eq!(found, if file.contains("slack") { 123 } else { 0 }, "{file}");
-        // Stripe has a `token` in a path, which is an object of its own and no credential.
+        let own = judged.iter().filter(|one| one.is_caller && one.file == file);
+        let mut own: Vec<(&str, &str)> = own.map(|one| (one.method, one.path)).collect();
+        let is_parameter = |slot: &String| {
+            api.auth.schemes.get(slot).is_some_and(|slot| slot.parameter)
+                || file.contains("petstore3") && slot == "api_key"
+        };
+        let takes = |tool: &&crate::GeneratedTool| tool.tool.security.iter().flatten().any(is_parameter);
+        let found = api.tools.iter().filter(takes).map(|tool| &tool.tool);
+        let mut found: Vec<(&str, &str)> = found.map(|tool| (tool.method.as_str(), tool.path.as_str())).collect();
+        if file.contains("petstore3") {
+            // The scheme of that name is what other operations want.
+            found.retain(|one| own.contains(one));
+        }
+        own.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, own, "{file}");
         let asked = |tool: &&crate::GeneratedTool| {
             let required = tool.tool.input_schema["required"].as_array();
             required.into_iter().flatten().any(|name| name == "token")
         };
+        // Stripe has a `token` in a path, which is an object of its own and no credential.
         let expected = if file.contains("stripe") { 1 } else { 0 };
         assert_eq!(api.tools.iter().filter(asked).count(), expected, "{file}");
     }

@@ -408,16 +408,89 @@ fn parameters_that_are_credentials_are_slots_and_no_arguments() {
     );
     let ways = |name: &str| tool(&api, name).tool.security.clone();
     let arguments = |name: &str| properties(&api, name).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert_eq!(ways("form"), [vec!["oauth", "token (form)"], vec!["token (form)"]]);
+    assert_eq!(ways("form"), [vec!["oauth", "token (body)"], vec!["token (body)"]]);
     assert_eq!(arguments("form"), ["text"]);
     assert_eq!(tool(&api, "form").operation.credentials, ways("form"));
-    assert_eq!((ways("parts").len(), arguments("parts")), (0, vec!["token".to_owned()]));
+    assert_eq!((ways("parts"), arguments("parts").len()), (vec![vec!["token (body)".to_owned()]], 0));
+    let parts = tool(&api, "parts").operation.body.as_ref().unwrap();
+    assert!(parts.required, "the gate needs a body to put it in");
     assert_eq!(ways("query"), [["api_key (query)", "key"]], "a scheme that travels alike is the same slot");
     assert!(arguments("query").is_empty());
-    assert_eq!((ways("other").len(), arguments("other").len()), (0, 4), "what is no credential stays an argument");
+    assert_eq!(arguments("other"), ["token", "key", "apikey"], "what is no credential stays an argument");
+    assert_eq!(ways("other"), [vec!["access_token (query)".to_owned()], vec![]], "an optional one is one more way");
     assert_eq!(ways("header"), [["oauth"]], "described as bearer, it travels like the scheme");
     assert_eq!((ways("reserved"), arguments("reserved").len()), (vec![vec!["key".to_owned()]], 0));
     let slots: Vec<(&str, bool)> =
         api.auth.schemes.iter().map(|(name, slot)| (name.as_str(), slot.parameter)).collect();
-    assert_eq!(slots, [("api_key (query)", true), ("key", false), ("oauth", false), ("token (form)", true)]);
+    let expected = [
+        ("access_token (query)", true),
+        ("api_key (query)", true),
+        ("key", false),
+        ("oauth", false),
+        ("token (body)", true),
+    ];
+    assert_eq!(slots, expected);
+}
+
+/// Four operations that take a `token` in a JSON body, and what `more` adds.
+fn with_tokens(more: &str) -> Api {
+    let body =
+        |schema: &str| format!(r#"{{"requestBody": {{"content": {{"application/json": {{"schema": {schema}}}}}}}"#);
+    let token = r#""token": {"type": "string", "description": "Authentication token"}"#;
+    let with = |rest: &str| {
+        body(&format!(r#"{{"type": "object", "properties": {{{token}{rest}}}, "required": ["token", "text"]}}"#))
+    };
+    let base = body(
+        r##"{"allOf": [{"$ref": "#/components/schemas/Base"}, {"type": "object", "properties": {"n": {"type": "integer"}}}]}"##,
+    );
+    let text = r#", "text": {"type": "string"}"#;
+    inline(&format!(
+        r#"{{"openapi": "3.0.0", "info": {{"title": "t", "version": "1"}},
+        "components": {{"schemas": {{"Base": {{"type": "object", "required": ["token"], "properties": {{{token}}}}}}}}},
+        "paths": {{
+          "/send": {{"post": {}, "operationId": "send"}}}},
+          "/only": {{"post": {}, "operationId": "only"}}}},
+          "/base": {{"post": {base}, "operationId": "base"}}}},
+          "/list": {{"get": {{"operationId": "list", "parameters": [{{"name": "token", "in": "query", "schema": {{"type": "string"}}, "description": "Authentication token"}}]}}}}
+          {more}}}}}"#,
+        with(text),
+        with(""),
+    ))
+}
+
+#[test]
+fn a_member_that_most_json_bodies_have_is_the_callers_own() {
+    let api = with_tokens("");
+    let arguments = |name: &str| properties(&api, name).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let ways = |name: &str| tool(&api, name).tool.security.clone();
+    assert_eq!((arguments("send"), ways("send")), (vec!["text".to_owned()], vec![vec!["token (body)".to_owned()]]));
+    assert_eq!((arguments("base"), ways("base")), (vec!["n".to_owned()], vec![vec!["token (body)".to_owned()]]));
+    assert_eq!(ways("list"), [vec!["token (query)".to_owned()], vec![]]);
+    let only = tool(&api, "only");
+    let sent = rote_request::build(&only.operation, &serde_json::Map::new()).unwrap();
+    assert_eq!((sent.body.as_deref(), arguments("only").len()), (Some(&b"{}"[..]), 0));
+    assert!(sent.headers.contains(&("content-type".to_owned(), "application/json".to_owned())), "{:?}", sent.headers);
+}
+
+#[test]
+fn a_member_of_few_json_bodies_stays_an_argument() {
+    let paths: String = (0..5).map(|n| format!(r#", "/o{n}": {{"get": {{"operationId": "o{n}"}}}}"#)).collect();
+    let api = with_tokens(&paths);
+    for name in ["send", "only", "base", "list"] {
+        assert!(properties(&api, name)["token"].is_object(), "{name}");
+        assert!(tool(&api, name).tool.security.is_empty(), "{name}");
+    }
+    // An API whose operations are about tokens takes them as its objects, in however many.
+    let about = inline(
+        r#"{"openapi": "3.0.0", "info": {"title": "t", "version": "1"}, "paths": {
+          "/tokens/introspect": {"post": {"operationId": "a", "requestBody": {"content": {"application/x-www-form-urlencoded": {"schema":
+            {"type": "object", "properties": {"token": {"type": "string", "description": "The access token"}}, "required": ["token"]}}}}}},
+          "/tokens/revoke": {"post": {"operationId": "b", "requestBody": {"content": {"application/json": {"schema":
+            {"type": "object", "properties": {"token": {"type": "string", "description": "The access token"}}, "required": ["token"]}}}}}},
+          "/tokens/verify": {"get": {"operationId": "c", "parameters": [
+            {"name": "token", "in": "query", "required": true, "schema": {"type": "string"}, "description": "The access token"}]}}}}"#,
+    );
+    for name in ["a", "b", "c"] {
+        assert!(properties(&about, name)["token"].is_object(), "{name}");
+    }
 }
