@@ -47,30 +47,31 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
           from         [DIR]/work/openapi.yaml
           base url     https://eu.tracker.example/v1
           credential   TRACKER_TOKEN (bearer) — missing
+          tools        10 read, 7 write, 2 destroy, send or pay
           component    [SIZE AND DIGEST]
           policy       [DIR]/home/adapters/tracker/config/policies.json
           installed    [TIME]
 
-        TOOL                METHOD  PATH                                             ABOUT
-        addComment          POST    /projects/{project}/issues/{number}/comments     Comment on an issue
-        createIssue         POST    /projects/{project}/issues                       Open an issue
-        createProject       POST    /projects                                        Create a project
-        deleteIssue         DELETE  /projects/{project}/issues/{number}              Delete an issue for good
-        deleteProject       DELETE  /projects/{project}                              Delete a project and its issues
-        downloadAttachment  GET     /attachments/{id}                                Download an attached file
-        getIssue            GET     /projects/{project}/issues/{number}              Get one issue
-        getProject          GET     /projects/{project}                              Get one project
-        getStatus           GET     /status                                          Say that the service is up
-        listComments        GET     /projects/{project}/issues/{number}/comments     List an issue's comments
-        listIssues          GET     /projects/{project}/issues                       List a project's issues
-        listLabels          GET     /projects/{project}/labels                       List the labels that a project's issues carry
-        listProjects        GET     /projects                                        List projects
-        replaceProject      PUT     /projects/{project}                              Replace a project's title and description
-        searchIssues        GET     /search                                          Search issues of all projects by words
-        setLabels           PUT     /projects/{project}/issues/{number}/labels       Replace an issue's labels
-        updateIssue         PATCH   /projects/{project}/issues/{number}              Change an issue's title, text, state, assignee or priority
-        uploadAttachment    POST    /projects/{project}/issues/{number}/attachments  Attach a file to an issue
-        whoAmI              GET     /whoami                                          Show the caller's account and how the request arrived
+        TOOL                METHOD  DOES     PATH                                             ABOUT
+        addComment          POST    write    /projects/{project}/issues/{number}/comments     Comment on an issue
+        createIssue         POST    write    /projects/{project}/issues                       Open an issue
+        createProject       POST    write    /projects                                        Create a project
+        deleteIssue         DELETE  destroy  /projects/{project}/issues/{number}              Delete an issue for good
+        deleteProject       DELETE  destroy  /projects/{project}                              Delete a project and its issues
+        downloadAttachment  GET     read     /attachments/{id}                                Download an attached file
+        getIssue            GET     read     /projects/{project}/issues/{number}              Get one issue
+        getProject          GET     read     /projects/{project}                              Get one project
+        getStatus           GET     read     /status                                          Say that the service is up
+        listComments        GET     read     /projects/{project}/issues/{number}/comments     List an issue's comments
+        listIssues          GET     read     /projects/{project}/issues                       List a project's issues
+        listLabels          GET     read     /projects/{project}/labels                       List the labels that a project's issues carry
+        listProjects        GET     read     /projects                                        List projects
+        replaceProject      PUT     write    /projects/{project}                              Replace a project's title and description
+        searchIssues        GET     read     /search                                          Search issues of all projects by words
+        setLabels           PUT     write    /projects/{project}/issues/{number}/labels       Replace an issue's labels
+        updateIssue         PATCH   write    /projects/{project}/issues/{number}              Change an issue's title, text, state, assignee or priority
+        uploadAttachment    POST    write    /projects/{project}/issues/{number}/attachments  Attach a file to an issue
+        whoAmI              GET     read     /whoami                                          Show the caller's account and how the request arrived
         $ rote adapter set tracker base_url http://127.0.0.1:[PORT]/v1
         tracker: base url is http://127.0.0.1:[PORT]/v1
         $ rote adapter new tracker openapi.yaml

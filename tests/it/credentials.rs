@@ -347,3 +347,61 @@ fn a_field_that_is_a_credential_is_filled_and_an_optional_one_when_a_person_boun
     let filled = json!({ "token": SECRET, "text": "hi" });
     assert_eq!(bodies, [json!({ "text": "hi" }), filled.clone(), filled, json!({ "token": SECRET })]);
 }
+
+#[test]
+fn a_person_keeps_a_credential_under_a_name_of_her_own() {
+    let api = api();
+    let home = installed("Shop", &[("shop", &api)]);
+    set(&home, &["MY_PAT"]);
+    let commands: [&[&str]; 7] = [
+        &["token", "bind", "MY_PAT", "shop"],
+        &["adapter", "set", "shop", "credential", "MY_PAT"],
+        &["call", "shop", "me"],
+        &["adapter", "set", "shop", "credential", "NOPE=OTHER"],
+        &["adapter", "set", "shop", "credential", "bad name"],
+        &["adapter", "set", "shop", "credential", "SHOP_BASIC_AUTH=MY_LOGIN"],
+        &["token", "bind", "SHOP_TOKEN", "shop"],
+    ];
+    let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
+    expect![[r#"
+        $ rote token bind MY_PAT shop
+        --- stderr
+        error: adapter `shop` uses no credential `MY_PAT`
+          caused by: it uses SHOP_BASIC_AUTH, SHOP_TOKEN
+
+        hint: rote adapter set shop credential MY_PAT
+        --- exit 3
+        $ rote adapter set shop credential MY_PAT
+        shop sends MY_PAT in place of SHOP_TOKEN
+        bound to shop at http://127.0.0.1:[PORT]
+        $ rote call shop me
+        @1 200 OK · 7 B JSON · [DURATION] · {n}
+          n=1
+        $ rote adapter set shop credential NOPE=OTHER
+        --- stderr
+        error: adapter `shop` uses no credential `NOPE`; it uses MY_PAT, SHOP_BASIC_AUTH
+
+        hint: rote adapter set shop credential MY_PAT=OTHER
+        --- exit 3
+        $ rote adapter set shop credential 'bad name'
+        --- stderr
+        error: `bad name` is not a token name: use 1 to 128 letters, digits, `_`, `-` or `.`, starting with a letter or `_`
+        --- exit 2
+        $ rote adapter set shop credential SHOP_BASIC_AUTH=MY_LOGIN
+        shop sends MY_LOGIN in place of SHOP_BASIC_AUTH
+        bound to shop at http://127.0.0.1:[PORT]
+        $ rote token bind SHOP_TOKEN shop
+        --- stderr
+        error: adapter `shop` uses no credential `SHOP_TOKEN`
+          caused by: it uses MY_LOGIN, MY_PAT
+
+        hint: rote token bind MY_PAT shop
+        --- exit 3
+    "#]].assert_eq(&(transcripts.join("\n") + "\n"));
+    assert_eq!(authorizations(&api), [Some(format!("Bearer {SECRET}"))]);
+    let auth = &home.data(&["adapter", "info", "shop"])["auth"];
+    assert_eq!((&auth["token_env"], &auth["schemes"]["pat"]["token_env"]), (&json!("MY_PAT"), &json!("MY_PAT")));
+    assert_eq!(auth["schemes"]["basic"]["token_env"], "MY_LOGIN");
+    // What was confirmed rested on the other credential; the manifest is sealed again.
+    assert_eq!(home.rote(&["call", "shop", "me"]).code, 0);
+}

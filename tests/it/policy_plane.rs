@@ -15,7 +15,7 @@ fn events(home: &rote_testkit::TestHome, kinds: &[&str]) -> Vec<(String, Value)>
 #[test]
 fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
     let (home, _server) = tracker();
-    let changes: [(&[&str], &str, Value); 6] = [
+    let changes: [(&[&str], &str, Value); 7] = [
         (
             &["token", "set", "TRACKER_TOKEN", SECRET, "-y"],
             "token.set",
@@ -36,6 +36,11 @@ fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
             &["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1", "-y"],
             "adapter.set",
             json!({"adapter": "tracker", "key": "base_url", "value": "http://127.0.0.1:9/v1"}),
+        ),
+        (
+            &["adapter", "set", "tracker", "credential", "MY_PAT", "-y"],
+            "adapter.set",
+            json!({"adapter": "tracker", "key": "credential", "value": "MY_PAT"}),
         ),
         (&["adapter", "remove", "tracker", "-y"], "adapter.removed", json!({"adapter": "tracker"})),
     ];

@@ -50,6 +50,22 @@ fn a_confirm_token_is_not_good_for_another_server() {
 }
 
 #[test]
+fn a_confirm_token_is_not_good_for_another_credential() {
+    let (home, old, _) = things();
+    let new = ["adapter", "new", "things", "things.json", "--base-url", &old.url(), "--bearer-token", "FIRST", "--yes"];
+    assert_eq!(home.rote(&new).code, 0);
+    for name in ["FIRST", "SECOND"] {
+        assert_eq!(home.invocation(&["token", "set", name, "--stdin"]).input(crate::SECRET).run().code, 0);
+    }
+    let refused = home.rote(&["call", "things", "drop", "-p", "id=1", "--json"]);
+    let token = refused.envelope()["error"]["details"]["confirm_token"].as_str().unwrap().to_owned();
+    assert_eq!(home.rote(&["adapter", "set", "things", "credential", "SECOND", "--yes"]).code, 0);
+    let again = home.rote(&["call", "things", "drop", "-p", "id=1", "--confirm", &token]);
+    assert!(again.code == 5 && again.stderr.contains("credential"), "{again}");
+    assert!(old.received().is_empty());
+}
+
+#[test]
 fn a_flow_stops_when_its_adapter_goes_elsewhere_until_it_is_repinned() {
     let (home, old, new) = things();
     assert_eq!(home.rote(&["call", "things", "get", "-p", "id=1"]).code, 0);

@@ -149,6 +149,18 @@ pub enum AdapterError {
         /// Servers that operations have of their own.
         known: Vec<String>,
     },
+    /// An entry of the vault that no slot of the adapter has.
+    #[error("adapter `{id}` {}", entries_text(name, known))]
+    UnknownEntry {
+        /// The adapter.
+        id: AdapterId,
+        /// What was typed; empty when the adapter has no credential at all.
+        name: String,
+        /// What a person wanted in its place.
+        wanted: String,
+        /// The entries that it has.
+        known: Vec<String>,
+    },
     /// An address range that cannot be granted.
     #[error("`{text}` is not an address range: {reason}")]
     Range {
@@ -267,7 +279,10 @@ impl Classify for AdapterError {
             Self::Load { source, .. } => source.kind(),
             Self::Call(failure) => failure.cause.kind(),
             Self::BatchItem { source, .. } => source.kind(),
-            Self::NotInstalled { .. } | Self::UnknownTool { .. } | Self::NoDescription { .. } => ErrorKind::NotFound,
+            Self::NotInstalled { .. }
+            | Self::UnknownTool { .. }
+            | Self::UnknownEntry { .. }
+            | Self::NoDescription { .. } => ErrorKind::NotFound,
             Self::Exists { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
             Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
@@ -311,6 +326,19 @@ impl Classify for AdapterError {
                 Some("write it like uploads.example.com=keep or uploads.example.com=http://127.0.0.1:4010".to_owned())
             }
             Self::UnknownServer { id, .. } => Some(command("rote adapter info").argument(id).into()),
+            Self::UnknownEntry { id, wanted, known, .. } => Some(match known.first() {
+                Some(first) => command("rote adapter set")
+                    .argument(id)
+                    .plain("credential")
+                    .argument(format!("{first}={wanted}"))
+                    .into(),
+                None => command("rote adapter new")
+                    .argument(id)
+                    .plain("SPEC")
+                    .option("--bearer-token", wanted)
+                    .plain("--yes")
+                    .into(),
+            }),
             Self::Range { .. } => Some("write it like 127.0.0.1/32 or 10.0.0.0/8".to_owned()),
             Self::NoTools { .. } | Self::NoDescription { .. } | Self::BatchTooLarge { .. } | Self::Host { .. } => None,
         }
@@ -363,6 +391,13 @@ fn known_text(known: &[String]) -> String {
     match known {
         [] => "; none has a server of its own".to_owned(),
         known => format!("; they have {}", known.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn entries_text(name: &str, known: &[String]) -> String {
+    match known {
+        [] => "asks for no credential".to_owned(),
+        known => format!("uses no credential `{name}`; it uses {}", known.join(", ")),
     }
 }
 

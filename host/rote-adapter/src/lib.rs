@@ -30,6 +30,7 @@ pub use generate::{GenerateError, generate};
 pub use index::{indexed, meaningful_words};
 pub use install::InstallOptions;
 pub use opened::Adapter;
+pub use registry::entries::EntryWord;
 pub use registry::servers::ServerWord;
 pub use registry::{AdapterEntry, AdapterProblem, Adapters, Hit};
 pub use report::{AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, ToolsetCount};

@@ -4,6 +4,7 @@
 //! replaced in one step. An opened adapter is kept until its manifest or its policy changes on disk.
 
 pub(crate) mod base;
+pub(crate) mod entries;
 mod sealed;
 pub(crate) mod servers;
 

@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use rote_adapter::{
-    Adapter, AdapterEntry, AdapterLine, AdapterProblem, GivenCredential, Hit, InstallOptions, InstallReport,
+    Adapter, AdapterEntry, AdapterLine, AdapterProblem, EntryWord, GivenCredential, Hit, InstallOptions, InstallReport,
     ServerWord, SpecLocation,
 };
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination};
-use rote_types::{AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command};
+use rote_types::{
+    Access, AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command,
+};
 use rote_vault::{Binding, TokenPlace};
 use serde::Serialize;
 use serde_json::json;
@@ -69,6 +71,8 @@ pub struct AdapterDetail {
     pub sensitivity_tier: SensitivityTier,
     /// Where its operations go, with how many of them go there.
     pub destinations: Vec<Destination>,
+    /// How many of its tools do what.
+    pub access: AccessCounts,
     /// Its tools, by name.
     pub tools: Vec<ToolLine>,
     /// Its policy file.
@@ -83,6 +87,37 @@ pub struct AdapterDetail {
     pub created_at: Timestamp,
 }
 
+/// Which entry of the vault fills the slots of an adapter.
+#[derive(Debug, Clone, Serialize)]
+pub struct CredentialSet {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The entry that they had.
+    pub replaced: String,
+    /// The entry that they have.
+    pub name: String,
+    /// Where that may go now, of all adapters.
+    pub bindings: Vec<Binding>,
+}
+
+/// How many tools do what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct AccessCounts {
+    /// They change nothing.
+    pub read: usize,
+    /// They change what another call can set right.
+    pub write: usize,
+    /// They destroy, send or pay.
+    pub destroy: usize,
+}
+
+impl AccessCounts {
+    fn of(tools: &[ToolLine]) -> Self {
+        let count = |access| tools.iter().filter(|tool| tool.access == access).count();
+        Self { read: count(Access::Read), write: count(Access::Write), destroy: count(Access::Destroy) }
+    }
+}
+
 /// A tool in a line.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolLine {
@@ -92,6 +127,8 @@ pub struct ToolLine {
     pub method: Method,
     /// The path template.
     pub path: String,
+    /// Whether it reads, writes or destroys.
+    pub access: Access,
     /// Its group.
     pub toolset: String,
     /// What it does.
@@ -159,9 +196,11 @@ impl App {
             name: tool.name.clone(),
             method: tool.method,
             path: tool.path.clone(),
+            access: tool.access,
             toolset: tool.toolset.clone(),
             description: tool.description.clone(),
         });
+        let tools: Vec<ToolLine> = tools.collect();
         let (allowed, cleartext, policy_problem) = match &**adapter.policy() {
             Ok(policy) => (
                 policy.allowed_ranges().iter().map(range_text).collect(),
@@ -182,7 +221,8 @@ impl App {
             auth: manifest.auth.clone(),
             sensitivity_tier: manifest.sensitivity_tier,
             destinations,
-            tools: tools.collect(),
+            access: AccessCounts::of(&tools),
+            tools,
             policy: adapters.policy_file(&id),
             policy_problem,
             allowed,
@@ -210,6 +250,24 @@ impl App {
         let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
         let object = json!({ "adapter": id, "key": "server", "value": word });
         self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_server(&id, word)?))
+    }
+
+    /// Fills the slots of an adapter that have one entry of the vault from another (`NAME` for the recommended one,
+    /// `OLD=NAME` for any), and lets the adapter send that, as when the name is typed with `adapter new`.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed or has no such entry, Usage for a bad name.
+    pub fn set_credential(&self, text: &str, word: &str, consent: Consent) -> Result<CredentialSet, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "key": "credential", "value": word });
+        let word = EntryWord::parse(word)?;
+        let replaced = self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_entry(&id, &word)?))?;
+        let bindings = match adapters.open(&id)?.origins()?.is_empty() {
+            // Nothing is bound to nowhere; once there is a base URL, `token bind` binds it.
+            true => Vec::new(),
+            false => self.token_bind(&word.name, id.as_str(), consent)?,
+        };
+        Ok(CredentialSet { adapter: id, replaced, name: word.name, bindings })
     }
 
     /// Lets an adapter reach a private address range.

@@ -26,7 +26,7 @@ mod system;
 mod token;
 mod workspace;
 
-pub use adapter::{AdapterDetail, AdapterList, AdapterNew, ToolLine};
+pub use adapter::{AccessCounts, AdapterDetail, AdapterList, AdapterNew, CredentialSet, ToolLine};
 pub use app::App;
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};

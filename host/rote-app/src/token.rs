@@ -137,9 +137,13 @@ impl App {
         let message = format!("adapter `{id}` uses no credential `{name}`");
         let error = AppError::new(ErrorKind::NotFound, message);
         Err(match auth.token_env.as_deref().or(names.first().copied()) {
-            Some(first) => error
-                .with_cause(format!("it uses {}", names.join(", ")))
-                .with_hint(command("rote token bind").argument(first).argument(id)),
+            Some(first) => error.with_cause(format!("it uses {}", names.join(", "))).with_hint(
+                match self.vault()?.list()?.iter().any(|info| info.name == name) {
+                    // She keeps it under a name of her own, and does not mistype the adapter's.
+                    true => command("rote adapter set").argument(id).plain("credential").argument(name),
+                    false => command("rote token bind").argument(first).argument(id),
+                },
+            ),
             None => error.with_hint(
                 command("rote adapter new").argument(id).plain("SPEC").option("--bearer-token", name).plain("--yes"),
             ),

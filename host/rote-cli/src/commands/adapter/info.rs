@@ -1,7 +1,7 @@
 //! `rote adapter info`.
 
 use clap::Args;
-use rote_app::AdapterDetail;
+use rote_app::{AccessCounts, AdapterDetail};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -32,6 +32,11 @@ impl Info {
     }
 }
 
+fn access_line(counts: AccessCounts) -> String {
+    let AccessCounts { read, write, destroy } = counts;
+    format!("{read} read, {write} write, {destroy} destroy, send or pay")
+}
+
 fn text(detail: &AdapterDetail, most: usize) -> String {
     let adapter = &detail.adapter;
     let credential = match detail.credential {
@@ -46,6 +51,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
     rows.extend(destinations(&detail.destinations).into_iter().map(|host| ("goes to", host)));
     rows.extend([
         ("credential", credential),
+        ("tools", access_line(detail.access)),
         ("component", format!("{} · {}", size(detail.component.bytes), detail.component.sha256)),
         ("policy", detail.policy.display().to_string()),
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
@@ -62,11 +68,12 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         vec![
             tool.name.clone(),
             tool.method.to_string(),
+            tool.access.to_string(),
             tool.path.clone(),
             clip(tool.description.lines().next().unwrap_or_default(), 60),
         ]
     });
-    lines.push(table(&["tool", "method", "path", "about"], &tools.collect::<Vec<_>>()));
+    lines.push(table(&["tool", "method", "does", "path", "about"], &tools.collect::<Vec<_>>()));
     if detail.tools.len() > most {
         lines.push(format!("… {} more; --all lists them", plural(detail.tools.len() - most, "tool")));
     }

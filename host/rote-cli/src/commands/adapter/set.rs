@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::{base_url, destinations};
+use crate::render::adapter::{base_url, bindings, destinations};
 use crate::ui::{Report, Ui};
 
 /// Change what may change of an adapter; its fingerprint stays
@@ -30,6 +30,8 @@ enum Key {
     BaseUrl,
     /// Where operations go that have a server of their own: HOST=URL, or HOST=keep
     Server,
+    /// Which entry of the vault it sends, and may send from then on: NAME for the recommended one, or OLD=NAME
+    Credential,
 }
 
 impl Set {
@@ -37,6 +39,10 @@ impl Set {
         let (question, key) = match self.key {
             Key::BaseUrl => (format!("send the requests of `{}` to {}?", self.id, self.value), "base_url"),
             Key::Server => (format!("decide of a server of `{}`: {}?", self.id, self.value), "server"),
+            Key::Credential => (
+                format!("let `{}` send the credential {} to where its requests go now?", self.id, self.value),
+                "credential",
+            ),
         };
         let command = command("rote adapter set").argument(&self.id).plain(key).argument(&self.value);
         let consent = self.yes.noted(context, ui, &question, command)?;
@@ -50,6 +56,15 @@ impl Set {
                 let all = context.app()?.set_server(&self.id, &self.value, consent)?;
                 let text = format!("{} goes to\n  {}", self.id, destinations(&all).join("\n  "));
                 Ok(Report::new(json!({ "adapter": self.id, "destinations": all }), text))
+            }
+            Key::Credential => {
+                let set = context.app()?.set_credential(&self.id, &self.value, consent)?;
+                let bound = match set.bindings.as_slice() {
+                    [] => String::new(),
+                    all => format!("\nbound to {}", bindings(all)),
+                };
+                let text = format!("{} sends {} in place of {}{bound}", set.adapter, set.name, set.replaced);
+                Ok(Report::new(&set, text))
             }
         }
     }
