@@ -27,10 +27,18 @@ impl fmt::Display for Override {
 }
 
 /// Returns the first place of `claimed` that names another method than `own`; `query` is that of its checked URL.
-pub(crate) fn find(claimed: &ClaimedRequest, query: Option<&str>, own: &str) -> Option<Override> {
+/// `is_declared` says which arguments the tool has.
+pub(crate) fn find(
+    claimed: &ClaimedRequest,
+    query: Option<&str>,
+    own: &str,
+    is_declared: &dyn Fn(&str) -> bool,
+) -> Option<Override> {
     let asked = Asked { own };
+    let query = query.unwrap_or_default().as_bytes();
     asked
-        .pairs("the query field", query.unwrap_or_default().as_bytes())
+        .pairs("the query field", query)
+        .or_else(|| asked.plain(query, is_declared))
         .or_else(|| asked.headers(&claimed.headers))
         .or_else(|| asked.body(claimed.body.as_deref().unwrap_or_default(), &claimed.headers))
 }
@@ -53,6 +61,20 @@ impl Asked<'_> {
         text.split(|byte| matches!(byte, b'&' | b';'))
             .flat_map(url::form_urlencoded::parse)
             .find_map(|(name, value)| self.check(place, &name, &value))
+    }
+
+    /// A query field `method` that the tool does not have and whose value is a method (Facebook's Graph API reads it).
+    /// One that it has is an argument of its own, such as a filter of a log.
+    fn plain(&self, text: &[u8], is_declared: &dyn Fn(&str) -> bool) -> Option<Override> {
+        const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+        let mut pairs = text.split(|byte| matches!(byte, b'&' | b';')).flat_map(url::form_urlencoded::parse);
+        pairs.find_map(|(name, value)| {
+            let said = value.trim().to_ascii_lowercase();
+            let plain = ["method", "httpmethod"].contains(&letters(&name).as_str());
+            let other = METHODS.contains(&said.as_str()) && !said.eq_ignore_ascii_case(self.own);
+            let found = plain && other && !is_declared(&name);
+            found.then(|| Override { place: "the query field", name: name.into_owned(), value: value.into_owned() })
+        })
     }
 
     fn headers(&self, headers: &[(String, String)]) -> Option<Override> {
@@ -104,20 +126,24 @@ fn percent_decoded(text: &str) -> String {
 /// Whether servers take a field of this name for the method: `_method` (Rails, Laravel, Symfony, Spring, Express),
 /// `_HttpMethod` (Salesforce), `X-HTTP-Method` (Microsoft), `X-HTTP-Method-Override` (Google, Firebase's query too),
 /// `X-Method-Override` (IBM). Case and the marks between words do not count, nor does what PHP cuts off. A plain
-/// `method` or `httpMethod` is a common argument of its own and is taken for nothing else.
+/// `method` or `httpMethod` is a common argument of its own: it counts only in a query, where no tool has it.
 fn names_a_method(name: &str) -> bool {
-    let name = name.trim();
-    let Some(first) = name.chars().next() else {
+    let Some(first) = name.trim().chars().next() else {
         return false;
     };
-    let cut = name.char_indices().skip(1).find(|(_, c)| matches!(c, '[' | '\0'));
-    let stem = cut.map_or(name, |(end, _)| &name[..end]);
-    let letters: String = stem.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    match letters.as_str() {
+    match letters(name).as_str() {
         "method" | "httpmethod" => !first.is_ascii_alphanumeric(),
         "xhttpmethod" | "xhttpmethodoverride" | "xmethodoverride" | "httpmethodoverride" | "methodoverride" => true,
         _ => false,
     }
+}
+
+/// The letters and digits of a name in lower case, up to what PHP cuts off.
+fn letters(name: &str) -> String {
+    let name = name.trim();
+    let cut = name.char_indices().skip(1).find(|(_, c)| matches!(c, '[' | '\0'));
+    let stem = cut.map_or(name, |(end, _)| &name[..end]);
+    stem.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
 }
 
 /// Returns the names of the fields of a multipart body, as any reader may take them.

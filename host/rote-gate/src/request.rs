@@ -75,7 +75,8 @@ pub(crate) fn normalise(
 ) -> Result<Outgoing, GateError> {
     let method = check_method(claimed, tool)?;
     let target = match_url(&claimed.url, route).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
-    if let Some(found) = method_override::find(claimed, target.url().query(), method.as_str()) {
+    let is_declared = |name: &str| tool.input_schema["properties"].get(name).is_some();
+    if let Some(found) = method_override::find(claimed, target.url().query(), method.as_str(), &is_declared) {
         return Err(GateError::Denied {
             rule: "request.method_override".to_owned(),
             message: format!("{found}, but tool `{}` is `{method}`", tool.name),

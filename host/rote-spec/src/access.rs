@@ -24,6 +24,12 @@ pub(crate) struct Evidence<'d> {
     pub(crate) summary: &'d str,
 }
 
+/// Decides what an operation does when one of its arguments says which procedure is called: the worst of them.
+pub(crate) fn decide_called(evidence: &Evidence<'_>, procedures: &[&str]) -> Access {
+    let each = procedures.iter().map(|name| decide(&Evidence { operation_id: name, summary: "", ..*evidence }));
+    each.max().unwrap_or(Access::Read).max(decide(evidence))
+}
+
 /// Decides what an operation does.
 pub(crate) fn decide(evidence: &Evidence<'_>) -> Access {
     let least = Access::least(evidence.method, ToolHints::default(), evidence.operation_id);
@@ -61,6 +67,8 @@ impl<'t> Reading<'t> {
             Some(verb) if !(reads_by_method && verb.0 == Class::Destroy) => vec![verb],
             other => other.into_iter().chain(verbs_of_summary(table, evidence.summary)).collect(),
         };
+        let mut verbs: Vec<_> = verbs;
+        verbs.extend(called_in(evidence.path).filter_map(|name| verb_of_id(table, name)));
         let mut about = words_of(evidence.operation_id);
         about.extend(evidence.path.rsplit('/').take(2).flat_map(words_of));
         Self { table, method: evidence.method, verbs, segment: words_of(last_segment(evidence.path)), about }
@@ -109,14 +117,26 @@ impl<'t> Reading<'t> {
 }
 
 /// The verb of an operation id: the first word of its last part, or else its first word. A dot or a slash ends a
-/// namespace; an underscore may, or may stand between words (`chat_delete`, `delete_chat`).
+/// namespace; an underscore may, or may stand between words (`chat_delete`, `droplets_destroy_byTag`, `delete_chat`).
 fn verb_of_id(table: &Table, id: &str) -> Option<(Class, &'static str, Place)> {
     let own = id.rsplit(['/', '.', ':', '#']).find(|part| !part.is_empty())?;
     let first_of = |text: &str| words_of(text).into_iter().find(|word| !table.is_skipped(word));
     let first = first_of(own).and_then(|word| table.exact(&word));
     let last = own.rsplit('_').find(|part| !part.is_empty()).and_then(first_of).and_then(|word| table.exact(&word));
-    let said = first.filter(|(class, _)| *class == Class::Read).or(last).or(first)?;
+    let second = || own.split('_').filter(|part| !part.is_empty()).nth(1).and_then(first_of);
+    let after_name = first.is_none().then(second).flatten().and_then(|word| table.exact(&word));
+    let said = first.filter(|(class, _)| *class == Class::Read).or(after_name).or(last).or(first)?;
     Some((said.0, said.1, Place::Id))
+}
+
+/// Fields by which an API of remote procedures says which one is called.
+const CALLED_BY: [&str; 9] = ["method", "action", "api", "cmd", "command", "function", "op", "operation", "procedure"];
+
+/// The procedures that a path names in its query or fragment: `/rest?method=photos.delete`, `/#Action=DeleteUser`.
+fn called_in(path: &str) -> impl Iterator<Item = &str> {
+    let pairs = path.split(['?', '#', '&', ';']).skip(1).filter_map(|pair| pair.split_once('='));
+    let named = |name: &str| CALLED_BY.iter().any(|known| name.eq_ignore_ascii_case(known));
+    pairs.filter(move |(name, value)| named(name) && !value.contains('{')).map(|(_, value)| value)
 }
 
 /// The first verb of a summary; several when it begins like `Create/modify/delete`.

@@ -75,7 +75,7 @@ pub(crate) fn generate<'a>(
         path: place.path,
         summary: summary(place),
     };
-    let access = access::decide(&evidence);
+    let access = access::decide_called(&evidence, &declarations.procedures());
     let tool = Tool {
         name: String::new(),
         original_operation_id: None,

@@ -16,6 +16,8 @@ use crate::template::Template;
 
 /// Most parameters of one operation.
 const MOST_PARAMETERS: usize = 500;
+/// Most procedures of one operation that are looked at.
+const MOST_PROCEDURES: usize = 2_000;
 
 /// One parameter that was declared, reference followed.
 #[derive(Debug, Clone)]
@@ -82,6 +84,21 @@ impl<'a> Declarations<'a> {
     /// The parameters of path, query, header and cookie.
     pub(crate) fn wire(&self) -> impl Iterator<Item = &(Location, Declared<'a>)> {
         self.wire.iter()
+    }
+
+    /// The procedures that a query parameter `method` lists, such as `flickr.photos.delete`; a dot tells them from
+    /// other methods.
+    pub(crate) fn procedures(&self) -> Vec<&'a str> {
+        let mut all = Vec::new();
+        for (location, declared) in &self.wire {
+            if *location == Location::Query && declared.name.eq_ignore_ascii_case("method") {
+                let schema = declared.node.get("schema").unwrap_or_else(|| declared.node.clone());
+                let listed = schema.value.get("enum").and_then(Value::as_array);
+                all.extend(listed.into_iter().flatten().filter_map(Value::as_str).filter(|name| name.contains('.')));
+            }
+        }
+        all.truncate(MOST_PROCEDURES);
+        all
     }
 
     /// Leaves out the parameters for which `keep` says so.

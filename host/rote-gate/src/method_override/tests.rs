@@ -11,7 +11,7 @@ fn claim(url: &str, headers: &[(&str, &str)], body: &[u8]) -> Option<String> {
         ..ClaimedRequest::default()
     };
     let query = url.split_once('?').map(|(_, query)| query);
-    find(&claimed, query, "POST").map(|found| found.to_string())
+    find(&claimed, query, "POST", &|name| name == "httpMethod").map(|found| found.to_string())
 }
 
 fn with_body(media: &str, body: &[u8]) -> Option<String> {
@@ -32,10 +32,22 @@ fn a_query_names_no_other_method_however_it_is_spelled() {
         "X_HTTP_Method=PATCH",
         "_method=banana",
         "_method=post&_method=DELETE",
+        "method=delete",
+        "a=1&Method=PUT",
+        "method[]=DELETE",
     ] {
         assert!(claim(&format!("/t?{query}"), &[], b"").is_some(), "{query}");
     }
-    for query in ["_method=post", "_method=", "method=DELETE", "httpMethod=PUT", "payment_method=card", "a=_method"] {
+    for query in [
+        "_method=post",
+        "_method=",
+        "method=card",
+        "method=flickr.photos.getInfo",
+        "method=POST",
+        "httpMethod=PUT",
+        "payment_method=card",
+        "a=_method",
+    ] {
         assert_eq!(claim(&format!("/t?{query}"), &[], b""), None, "{query}");
     }
 }

@@ -52,6 +52,49 @@ fn a_verb_counts_in_the_id_in_the_path_and_in_the_summary() {
 }
 
 #[test]
+fn a_procedure_that_the_path_calls_counts_like_an_id() {
+    for (method, path) in [
+        (Method::Get, "/services/rest?method=flickr.photos.delete"),
+        (Method::Get, "/services/rest?format=json&Method=flickr.photos.delete"),
+        (Method::Post, "/#Action=DeleteUser"),
+        (Method::Get, "/api?action=purge"),
+    ] {
+        assert_eq!(access(method, "", path, ""), Destroy, "{path}");
+    }
+    for (path, expected) in [
+        ("/services/rest?method=flickr.photos.search", Read),
+        ("/services/rest?method=flickr.photos.setMeta", Write),
+        ("/services/rest?method={method}", Read),
+        ("/things?sort=delete", Read),
+    ] {
+        assert_eq!(access(Method::Get, "", path, ""), expected, "{path}");
+    }
+}
+
+#[test]
+fn of_the_procedures_that_an_argument_lists_the_worst_counts() {
+    let evidence = Evidence { method: Method::Get, operation_id: "call", path: "/services/rest", summary: "" };
+    let decided = |all: &[&str]| decide_called(&evidence, all);
+    assert_eq!(decided(&["flickr.photos.search", "flickr.photos.delete"]), Destroy);
+    assert_eq!(decided(&["flickr.photos.search", "flickr.photos.setMeta"]), Write);
+    assert_eq!((decided(&["flickr.photos.search"]), decided(&[])), (Read, Read));
+}
+
+#[test]
+fn a_word_counts_beside_what_makes_it_grave() {
+    for (path, expected) in [
+        ("/terminal/readers/{reader}/process_payment_intent", Destroy),
+        ("/payment_intents/{intent}/confirm", Destroy),
+        ("/quotes/{quote}/accept", Destroy),
+        ("/files/{fileId}/permissions", Destroy),
+        ("/images/{image}/process", Write),
+        ("/emails/{id}/confirm", Write),
+    ] {
+        assert_eq!(access(Method::Post, "", path, ""), expected, "{path}");
+    }
+}
+
+#[test]
 fn a_noun_or_another_verb_does_not_count() {
     for (id, path, summary) in [
         ("actions/create-remove-token-for-repo", "/runners/remove-token", "Create a remove token"),
@@ -131,7 +174,7 @@ fn hostile_words_are_only_words() {
 /// One line of the judged list.
 struct Judged {
     line: &'static str,
-    held_out: bool,
+    half: &'static str,
     own: Access,
     found: Access,
     by_method: bool,
@@ -151,7 +194,8 @@ fn judged() -> Vec<Judged> {
             other => panic!("`{other}` is not a judgement: {line}"),
         };
         let by_method = Access::least(method, ToolHints::default(), "") == Destroy;
-        Judged { line, held_out: half == "held-out", own, found: access(method, id, path, summary), by_method }
+        assert!(["tuning", "held-out", "fresh"].contains(&half), "{line}");
+        Judged { line, half, own, found: access(method, id, path, summary), by_method }
     };
     text.lines().filter(|line| !line.starts_with('#')).skip(1).map(parse).collect()
 }
@@ -170,28 +214,24 @@ fn figures(name: &str, all: &[Judged], counts: impl Fn(&Judged) -> bool) -> (usi
 #[test]
 fn judged_operations_are_found_with_the_stated_precision_and_recall() {
     let all = judged();
-    assert_eq!(all.len(), 400);
+    assert_eq!(all.len(), 500);
     for one in all.iter().filter(|one| (one.own == Destroy) != (one.found == Destroy)) {
         println!("  judged {}, found {}: {}", one.own, one.found, one.line);
     }
     for one in &all {
         assert!(one.own != Read || one.found != Destroy, "a read that would ask: {}", one.line);
     }
+    // Name, whose lines count, whether those that the method says count too, least precision and recall.
     let floors = [
-        ("tuning half", (80, 85)),
-        ("held-out half", (85, 85)),
-        ("both halves, without what the method says", (85, 80)),
-        ("held-out half, without what the method says", (85, 80)),
+        ("tuning half", &["tuning"][..], true, (80, 85)),
+        ("held-out half", &["held-out"], true, (85, 85)),
+        ("both halves, without what the method says", &["tuning", "held-out"], false, (85, 80)),
+        ("held-out half, without what the method says", &["held-out"], false, (85, 80)),
+        ("fresh hundred", &["fresh"], true, (80, 85)),
+        ("fresh hundred, without what the method says", &["fresh"], false, (85, 80)),
     ];
-    for (name, (precision, recall)) in floors {
-        let counts = |one: &Judged| {
-            let half = match name.split_once(' ').map_or(name, |(first, _)| first) {
-                "tuning" => !one.held_out,
-                "held-out" => one.held_out,
-                _ => true,
-            };
-            half && !(name.contains("without") && one.by_method)
-        };
+    for (name, halves, with_method, (precision, recall)) in floors {
+        let counts = |one: &Judged| halves.contains(&one.half) && (with_method || !one.by_method);
         let reached = figures(name, &all, counts);
         assert!(reached.0 >= precision && reached.1 >= recall, "{name}: {reached:?}");
     }

@@ -28,6 +28,7 @@ pub(super) enum Place {
 pub(super) struct Table {
     words: HashMap<&'static str, (Class, Vec<Place>)>,
     exceptions: HashMap<&'static str, Vec<&'static str>>,
+    conditions: HashMap<&'static str, Vec<&'static str>>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -58,6 +59,10 @@ impl Table {
             "skip" => Class::Skip,
             "except" => {
                 self.exceptions.insert(word, parts.collect());
+                return Ok(());
+            }
+            "only" => {
+                self.conditions.insert(word, parts.collect());
                 return Ok(());
             }
             other => return Err(format!("`{other}` is not a class")),
@@ -98,9 +103,10 @@ impl Table {
         self.words.get(word).is_some_and(|(own, places)| *own == class && places.contains(&place))
     }
 
-    /// Whether a word says nothing beside one of these.
+    /// Whether a word says nothing beside one of these, or only beside others.
     pub(super) fn excepted(&self, word: &str, beside: &[String]) -> bool {
-        self.exceptions.get(word).is_some_and(|names| beside.iter().any(|one| names.contains(&one.as_str())))
+        let named = |names: &Vec<&str>| beside.iter().any(|one| names.contains(&one.as_str()));
+        self.exceptions.get(word).is_some_and(named) || self.conditions.get(word).is_some_and(|names| !named(names))
     }
 }
 

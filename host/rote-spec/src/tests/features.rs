@@ -494,3 +494,16 @@ fn a_member_of_few_json_bodies_stays_an_argument() {
         assert!(properties(&about, name)["token"].is_object(), "{name}");
     }
 }
+
+#[test]
+fn a_tool_that_calls_any_of_many_procedures_does_what_the_worst_does() {
+    let api = |names: &str| {
+        inline(&format!(
+            r#"{{"openapi": "3.0.0", "info": {{"title": "t", "version": "1"}}, "paths": {{"/rest": {{"get": {{"operationId": "call", "parameters": [
+              {{"name": "method", "in": "query", "required": true, "schema": {{"type": "string", "enum": [{names}]}}}}]}}}}}}}}"#
+        ))
+    };
+    let access = |names: &str| tool(&api(names), "call").tool.access;
+    assert_eq!(access(r#""photos.search", "photos.delete""#), rote_types::Access::Destroy);
+    assert_eq!(access(r#""GET", "DELETE""#), rote_types::Access::Read, "a filter of a log");
+}
