@@ -16,9 +16,9 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
         &["adapter", "new", "tracker", "openapi.yaml"],
         &["adapter", "list"],
         &["adapter", "info", "tracker"],
-        &["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1"],
+        &["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1", "--yes"],
         &["adapter", "new", "tracker", "openapi.yaml"],
-        &["adapter", "remove", "tracker"],
+        &["adapter", "remove", "tracker", "--yes"],
         &["adapter", "info", "tracker"],
     ];
     let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
@@ -72,15 +72,18 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
         updateIssue         PATCH   write    /projects/{project}/issues/{number}              Change an issue's title, text, state, assignee or priority
         uploadAttachment    POST    write    /projects/{project}/issues/{number}/attachments  Attach a file to an issue
         whoAmI              GET     read     /whoami                                          Show the caller's account and how the request arrived
-        $ rote adapter set tracker base_url http://127.0.0.1:[PORT]/v1
+        $ rote adapter set tracker base_url http://127.0.0.1:[PORT]/v1 --yes
         tracker: base url is http://127.0.0.1:[PORT]/v1
         $ rote adapter new tracker openapi.yaml
         --- stderr
-        error: adapter `tracker` is installed already
+        error: nobody agreed, and nothing was changed
+          caused by: adapter `tracker`: Tracker 1.4.0
+              base url: https://eu.tracker.example/v1
+            replace the one that is installed?
 
-        hint: rote adapter new tracker --spec … --yes # replaces it
-        --- exit 10
-        $ rote adapter remove tracker
+        hint: rote adapter new tracker openapi.yaml --yes
+        --- exit 5
+        $ rote adapter remove tracker --yes
         removed tracker
         $ rote adapter info tracker
         --- stderr
@@ -196,12 +199,15 @@ fn a_credential_can_be_given_where_the_description_names_none() {
         let before = api.received().len();
         assert_eq!(home.rote(&["call", "open", "me"]).code, 4, "a credential that was given is required");
         assert_eq!(api.received().len(), before);
-        assert_eq!(home.invocation(&["token", "set", "MY_TOKEN", "--stdin"]).input("secret-value").run().code, 0);
+        assert_eq!(
+            home.invocation(&["token", "set", "MY_TOKEN", "--stdin", "--yes"]).input("secret-value").run().code,
+            0
+        );
         assert_eq!(home.rote(&["call", "open", "me"]).code, 0);
         let received = api.received().pop().unwrap();
         let sent = if header.is_empty() { Some(received.target.as_str()) } else { received.header(header) };
         assert_eq!(sent, Some(value), "{flags:?}");
-        assert_eq!(home.rote(&["token", "delete", "MY_TOKEN"]).code, 0);
+        assert_eq!(home.rote(&["token", "delete", "MY_TOKEN", "--yes"]).code, 0);
     }
     for wrong in [["--bearer-token", "no name"], ["--api-key-header", "MY_TOKEN"], ["--api-key-header", "X Key=T"]] {
         let run = home.rote(&[&["adapter", "new", "other", "open.json"], &wrong[..]].concat());
@@ -220,11 +226,12 @@ fn with_a_base_url_an_operations_own_server_waits_for_a_person() {
         "/upload": {"get": {"operationId": "upload", "servers": [{"url": "UPLOADS/v2"}]}}}}"#;
     home.file("files.json", document.replace("UPLOADS", &production.url()));
     assert_eq!(home.rote(&["init", "w"]).code, 0);
-    let new = ["adapter", "new", "files", "files.json", "--base-url", &api.url(), "--bearer-token", "MY_TOKEN"];
+    let url = api.url();
+    let new = ["adapter", "new", "files", "files.json", "--base-url", &url, "--bearer-token", "MY_TOKEN", "--yes"];
     let made = home.data(&new);
     assert_eq!(made["destinations"][1]["server"], production.url());
     assert_eq!(made["destinations"][1]["standing"], "undecided");
-    assert_eq!(home.invocation(&["token", "set", "MY_TOKEN", "--stdin"]).input("secret-value").run().code, 0);
+    assert_eq!(home.invocation(&["token", "set", "MY_TOKEN", "--stdin", "--yes"]).input("secret-value").run().code, 0);
     let info = home.rote(&["adapter", "info", "files"]);
     let line = format!("{}: 1 operation (refused until you keep or map it)", production.url());
     assert!(info.stdout.contains(&line), "{info}");
@@ -237,17 +244,17 @@ fn with_a_base_url_an_operations_own_server_waits_for_a_person() {
     assert_eq!((api.received().len(), production.received().len()), (1, 0));
 
     let word = format!("{}={}/mock", production.url(), api.url());
-    assert_eq!(home.rote(&["adapter", "set", "files", "server", &word]).code, 0);
+    assert_eq!(home.rote(&["adapter", "set", "files", "server", &word, "--yes"]).code, 0);
     let run = home.rote(&["call", "files", "upload"]);
     assert_eq!(run.code, 0, "{run}");
     assert_eq!(api.received().last().unwrap().target, "/mock/upload");
     assert_eq!(production.received().len(), 0);
 
-    let unknown = home.rote(&["adapter", "set", "files", "server", "other.example=keep"]);
+    let unknown = home.rote(&["adapter", "set", "files", "server", "other.example=keep", "--yes"]);
     assert_eq!(unknown.code, 2, "{unknown}");
     // A person who keeps a server at a loopback address has not allowed the address.
     let word = format!("{}=keep", production.url());
-    let kept = [&new[..], &["--yes", "--server", &word]].concat();
+    let kept = [&new[..], &["--server", &word]].concat();
     assert_eq!(home.data(&kept)["destinations"][1]["standing"], "kept");
     let refused = home.rote(&["call", "files", "upload"]);
     assert!(refused.code == 6 && refused.stderr.contains("rote adapter allow files"), "{refused}");

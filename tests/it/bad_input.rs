@@ -101,7 +101,7 @@ fn call(script: impl Fn() -> Script + Send + Sync + 'static) -> (TestHome, FakeA
     home.file("fake.json", document.to_string());
     let made = home.data(&["adapter", "new", "fake", "fake.json", "--base-url", &api.url()]);
     let name = made["auth"]["token_env"].as_str().unwrap_or_default().to_owned();
-    let set = home.invocation(&["token", "set", &name, "--stdin"]).input("s3cret-value-of-the-test").run();
+    let set = home.invocation(&["token", "set", &name, "--stdin", "--yes"]).input("s3cret-value-of-the-test").run();
     assert_eq!(set.code, 0, "{set}");
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     let run = home.rote(&["call", "fake", "x"]);

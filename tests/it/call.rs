@@ -300,20 +300,20 @@ fn a_credential_stays_with_the_api() {
             --- exit 3
         "#]],
     );
-    assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN", "--reveal"]).stdout.trim_end(), SECRET);
+    assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN", "--reveal", "--yes"]).stdout.trim_end(), SECRET);
 }
 
 #[test]
 fn a_credential_comes_from_the_environment_once_a_person_bound_its_name() {
     let (home, server) = tracker();
-    assert_eq!(home.rote(&["token", "delete", "TRACKER_TOKEN"]).code, 0);
+    assert_eq!(home.rote(&["token", "delete", "TRACKER_TOKEN", "--yes"]).code, 0);
     let run = home.rote(&["call", "tracker", "whoAmI"]);
     assert_eq!((run.code, server.requests().len()), (4, 0), "{run}");
     let run = || home.invocation(&["call", "tracker", "whoAmI"]).env("TRACKER_TOKEN", "from-outside").run();
     let unbound = run();
     assert_eq!((unbound.code, server.requests().len()), (4, 0), "{unbound}");
     assert!(unbound.stderr.contains("hint: rote token bind TRACKER_TOKEN tracker"), "{unbound}");
-    assert_eq!(home.rote(&["token", "bind", "TRACKER_TOKEN", "tracker"]).code, 0);
+    assert_eq!(home.rote(&["token", "bind", "TRACKER_TOKEN", "tracker", "--yes"]).code, 0);
     let bound = run();
     assert_eq!(bound.code, 0, "{bound}");
     assert!(server.requests()[0].headers.iter().any(|(_, value)| value == "Bearer from-outside"));
@@ -459,7 +459,7 @@ fn a_private_address_needs_a_person() {
     let refused = home.rote(&["call", "inside", "x"]);
     assert_eq!((refused.code, api.received().len()), (6, 0), "{refused}");
     assert!(refused.stderr.contains("rote adapter allow inside"), "{refused}");
-    assert_eq!(home.rote(&["adapter", "allow", "inside", "--cidr", "127.0.0.1/32"]).code, 0);
+    assert_eq!(home.rote(&["adapter", "allow", "inside", "--cidr", "127.0.0.1/32", "--yes"]).code, 0);
     let allowed = home.rote(&["call", "inside", "x"]);
     assert_eq!((allowed.code, api.received().len()), (0, 1), "{allowed}");
 }

@@ -123,7 +123,7 @@ impl Bench {
         let document = path("shelf.openapi.yaml");
         let run = home.rote(&["adapter", "new", "shelf", &document, "--base-url", &api.url(), "--yes"]);
         assert_eq!(run.code, 0, "{run}");
-        let run = home.invocation(&["token", "set", "SHELF_TOKEN", "--stdin"]).input(SECRET).run();
+        let run = home.invocation(&["token", "set", "SHELF_TOKEN", "--stdin", "--yes"]).input(SECRET).run();
         assert_eq!(run.code, 0, "{run}");
         let run = home.rote(&["flow", "build", &path(source), "--out", "conformance.wasm"]);
         assert_eq!(run.code, 0, "{run}");
@@ -133,7 +133,7 @@ impl Bench {
     /// Tells every case, one text each.
     fn tell_all(&self) -> Vec<String> {
         let mut told: Vec<String> = CASES.iter().map(|case| self.tell(case, case)).collect();
-        let run = self.home.rote(&["token", "delete", "SHELF_TOKEN"]);
+        let run = self.home.rote(&["token", "delete", "SHELF_TOKEN", "--yes"]);
         assert_eq!(run.code, 0, "{run}");
         told.extend(WITHOUT_CREDENTIAL.iter().map(|case| self.tell(case, &format!("{case}, no credential"))));
         told

@@ -35,7 +35,7 @@ fn installed(title: &str, adapters: &[(&str, &FakeApi)]) -> TestHome {
 }
 
 fn set(home: &TestHome, words: &[&str]) {
-    let run = home.invocation(&[&["token", "set", "--stdin"], words].concat()).input(SECRET).run();
+    let run = home.invocation(&[&["token", "set", "--stdin", "--yes"], words].concat()).input(SECRET).run();
     assert_eq!(run.code, 0, "{run}");
 }
 
@@ -107,13 +107,13 @@ fn another_base_url_needs_another_binding() {
     let (good, evil) = (api(), api());
     let home = installed("Shop", &[("shop", &good)]);
     set(&home, &["SHOP_TOKEN"]);
-    assert_eq!(home.rote(&["adapter", "set", "shop", "base_url", &evil.url()]).code, 0);
+    assert_eq!(home.rote(&["adapter", "set", "shop", "base_url", &evil.url(), "--yes"]).code, 0);
     assert_eq!(home.data(&["adapter", "info", "shop"])["credential"], "unbound");
     let commands: [&[&str]; 7] = [
         &["call", "shop", "me"],
         &["call", "shop", "me", "--dry-run"],
-        &["token", "bind", "SHOP_TOKN", "shop"],
-        &["token", "bind", "SHOP_TOKEN", "shop"],
+        &["token", "bind", "SHOP_TOKN", "shop", "--yes"],
+        &["token", "bind", "SHOP_TOKEN", "shop", "--yes"],
         &["call", "shop", "me"],
         &["token", "list"],
         &["token", "get", "SHOP_TOKEN"],
@@ -147,14 +147,14 @@ fn another_base_url_needs_another_binding() {
         credential       deny     nobody bound `SHOP_TOKEN` to adapter `shop` at http://127.0.0.1:[PORT]
 
         nothing was sent; the call would be: deny
-        $ rote token bind SHOP_TOKN shop
+        $ rote token bind SHOP_TOKN shop --yes
         --- stderr
         error: adapter `shop` uses no credential `SHOP_TOKN`
           caused by: it uses SHOP_BASIC_AUTH, SHOP_TOKEN
 
         hint: rote token bind SHOP_TOKEN shop
         --- exit 3
-        $ rote token bind SHOP_TOKEN shop
+        $ rote token bind SHOP_TOKEN shop --yes
         SHOP_TOKEN
         bound to shop at http://127.0.0.1:[PORT], http://127.0.0.1:[PORT]
         $ rote call shop me
@@ -179,30 +179,30 @@ fn a_credential_names_the_adapters_that_it_is_for() {
         let url = if id == "one" { one.url() } else { two.url() };
         ok(&home, &["adapter", "new", id, "api.json", "--base-url", &url, "--yes", "--bearer-token", "BOTH"]);
     }
-    ok(&home, &["token", "delete", "BOTH"]);
+    ok(&home, &["token", "delete", "BOTH", "--yes"]);
     let commands: [&[&str]; 4] = [
-        &["token", "set", "BOTH", "--stdin"],
-        &["token", "set", "NOBODYS", "--stdin"],
-        &["token", "set", "BOTH", "--stdin", "--adapter", "two"],
-        &["token", "set", "BOTH", "--stdin", "--adapter", "three"],
+        &["token", "set", "BOTH", "--stdin", "--yes"],
+        &["token", "set", "NOBODYS", "--stdin", "--yes"],
+        &["token", "set", "BOTH", "--stdin", "--adapter", "two", "--yes"],
+        &["token", "set", "BOTH", "--stdin", "--adapter", "three", "--yes"],
     ];
     let transcripts =
         commands.map(|words| home.normaliser().apply(&home.invocation(words).input(SECRET).run().to_string()));
     expect![[r#"
-        $ rote token set BOTH --stdin
+        $ rote token set BOTH --stdin --yes
         stored BOTH (static)
         bound to no adapter yet
         --- stderr
         next: rote token bind BOTH ADAPTER
-        $ rote token set NOBODYS --stdin
+        $ rote token set NOBODYS --stdin --yes
         stored NOBODYS (static)
         bound to no adapter yet
         --- stderr
         next: rote token bind NOBODYS ADAPTER
-        $ rote token set BOTH --stdin --adapter two
+        $ rote token set BOTH --stdin --adapter two --yes
         stored BOTH (static)
         bound to two at http://127.0.0.1:[PORT]
-        $ rote token set BOTH --stdin --adapter three
+        $ rote token set BOTH --stdin --adapter three --yes
         --- stderr
         error: adapter `three` is not installed
 
@@ -222,7 +222,7 @@ fn a_given_credential_is_required() {
         "open.json",
         r#"{"openapi": "3.1.0", "info": {"title": "Open", "version": "1"}, "paths": {"/me": {"get": {"operationId": "me"}}}}"#,
     );
-    ok(&home, &["adapter", "new", "open", "open.json", "--base-url", &api.url(), "--bearer-token", "GIVEN"]);
+    ok(&home, &["adapter", "new", "open", "open.json", "--base-url", &api.url(), "--bearer-token", "GIVEN", "--yes"]);
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     let run = home.rote(&["call", "open", "me", "--json"]);
     assert_eq!((run.code, &run.envelope()["error"]["hint"]), (4, &json!("rote token set GIVEN")), "{run}");
@@ -238,20 +238,20 @@ fn a_credential_does_not_travel_unencrypted_unless_a_person_says_so() {
     let port = api.url().rsplit(':').next().unwrap().to_owned();
     let home = installed("Shop", &[("shop", &api)]);
     let base = "http://192.0.2.7:8080";
-    ok(&home, &["adapter", "set", "shop", "base_url", base]);
-    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.7/32"]);
+    ok(&home, &["adapter", "set", "shop", "base_url", base, "--yes"]);
+    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.7/32", "--yes"]);
     set(&home, &["SHOP_TOKEN"]);
     let run = home.rote(&["call", "shop", "me", "--json"]);
     let error = &run.envelope()["error"];
     assert_eq!(run.code, 6, "{run}");
     assert_eq!(error["details"]["rule"], "credential.cleartext", "{run}");
     assert_eq!(error["hint"], "rote adapter allow shop --cleartext");
-    assert_eq!(home.data(&["adapter", "allow", "shop", "--cleartext"])["cleartext"], json!([base]));
+    assert_eq!(home.data(&["adapter", "allow", "shop", "--cleartext", "--yes"])["cleartext"], json!([base]));
     assert_eq!(home.data(&["call", "shop", "me", "--dry-run"])["dry_run"]["verdict"], "allow");
     // The grant is for that place.
-    ok(&home, &["adapter", "set", "shop", "base_url", &format!("http://192.0.2.8:{port}")]);
-    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.8/32"]);
-    ok(&home, &["token", "bind", "SHOP_TOKEN", "shop"]);
+    ok(&home, &["adapter", "set", "shop", "base_url", &format!("http://192.0.2.8:{port}"), "--yes"]);
+    ok(&home, &["adapter", "allow", "shop", "--cidr", "192.0.2.8/32", "--yes"]);
+    ok(&home, &["token", "bind", "SHOP_TOKEN", "shop", "--yes"]);
     assert_eq!(home.rote(&["call", "shop", "me"]).code, 6);
 }
 
@@ -261,7 +261,8 @@ fn an_older_vault_that_is_put_back_is_noticed() {
     let home = installed("Shop", &[("shop", &api)]);
     set(&home, &["SHOP_TOKEN"]);
     let older = home.read("secrets/tokens.json");
-    let run = home.invocation(&["token", "set", "SHOP_TOKEN", "--stdin"]).input("newer-value-0123456789").run();
+    let run =
+        home.invocation(&["token", "set", "SHOP_TOKEN", "--stdin", "--yes"]).input("newer-value-0123456789").run();
     assert_eq!(run.code, 0, "{run}");
     put(&home, &older);
     let run = home.rote(&["call", "shop", "me"]);
@@ -303,7 +304,7 @@ fn a_vault_without_bindings_is_taken_over_once_and_said() {
     "#]]
     .assert_eq(&(transcripts.join("\n") + "\n"));
     assert_eq!(home.rote(&["call", "shop", "me"]).code, 0);
-    ok(&home, &["adapter", "set", "shop", "base_url", &evil.url()]);
+    ok(&home, &["adapter", "set", "shop", "base_url", &evil.url(), "--yes"]);
     assert_eq!(home.rote(&["call", "shop", "me"]).code, 4);
     assert!(evil.received().is_empty());
 }
@@ -354,43 +355,43 @@ fn a_person_keeps_a_credential_under_a_name_of_her_own() {
     let home = installed("Shop", &[("shop", &api)]);
     set(&home, &["MY_PAT"]);
     let commands: [&[&str]; 7] = [
-        &["token", "bind", "MY_PAT", "shop"],
-        &["adapter", "set", "shop", "credential", "MY_PAT"],
+        &["token", "bind", "MY_PAT", "shop", "--yes"],
+        &["adapter", "set", "shop", "credential", "MY_PAT", "--yes"],
         &["call", "shop", "me"],
-        &["adapter", "set", "shop", "credential", "NOPE=OTHER"],
-        &["adapter", "set", "shop", "credential", "bad name"],
-        &["adapter", "set", "shop", "credential", "SHOP_BASIC_AUTH=MY_LOGIN"],
-        &["token", "bind", "SHOP_TOKEN", "shop"],
+        &["adapter", "set", "shop", "credential", "NOPE=OTHER", "--yes"],
+        &["adapter", "set", "shop", "credential", "bad name", "--yes"],
+        &["adapter", "set", "shop", "credential", "SHOP_BASIC_AUTH=MY_LOGIN", "--yes"],
+        &["token", "bind", "SHOP_TOKEN", "shop", "--yes"],
     ];
     let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
     expect![[r#"
-        $ rote token bind MY_PAT shop
+        $ rote token bind MY_PAT shop --yes
         --- stderr
         error: adapter `shop` uses no credential `MY_PAT`
           caused by: it uses SHOP_BASIC_AUTH, SHOP_TOKEN
 
         hint: rote adapter set shop credential MY_PAT
         --- exit 3
-        $ rote adapter set shop credential MY_PAT
+        $ rote adapter set shop credential MY_PAT --yes
         shop sends MY_PAT in place of SHOP_TOKEN
         bound to shop at http://127.0.0.1:[PORT]
         $ rote call shop me
         @1 200 OK · 7 B JSON · [DURATION] · {n}
           n=1
-        $ rote adapter set shop credential NOPE=OTHER
+        $ rote adapter set shop credential NOPE=OTHER --yes
         --- stderr
         error: adapter `shop` uses no credential `NOPE`; it uses MY_PAT, SHOP_BASIC_AUTH
 
         hint: rote adapter set shop credential MY_PAT=OTHER
         --- exit 3
-        $ rote adapter set shop credential 'bad name'
+        $ rote adapter set shop credential 'bad name' --yes
         --- stderr
         error: `bad name` is not a token name: use 1 to 128 letters, digits, `_`, `-` or `.`, starting with a letter or `_`
         --- exit 2
-        $ rote adapter set shop credential SHOP_BASIC_AUTH=MY_LOGIN
+        $ rote adapter set shop credential SHOP_BASIC_AUTH=MY_LOGIN --yes
         shop sends MY_LOGIN in place of SHOP_BASIC_AUTH
         bound to shop at http://127.0.0.1:[PORT]
-        $ rote token bind SHOP_TOKEN shop
+        $ rote token bind SHOP_TOKEN shop --yes
         --- stderr
         error: adapter `shop` uses no credential `SHOP_TOKEN`
           caused by: it uses MY_LOGIN, MY_PAT

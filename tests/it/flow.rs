@@ -114,7 +114,7 @@ fn a_changed_adapter_stops_a_flow_with_exit_7() {
 #[test]
 fn a_missing_adapter_stops_a_flow() {
     let (home, _server) = crystallized();
-    assert_eq!(home.rote(&["adapter", "remove", "tracker"]).code, 0);
+    assert_eq!(home.rote(&["adapter", "remove", "tracker", "--yes"]).code, 0);
     let run = home.rote(&["run", "greet", "project=beacon"]);
     assert_eq!(run.code, 3, "{run}");
 }

@@ -179,7 +179,7 @@ fn an_install_that_is_killed_anywhere_leaves_all_or_nothing() {
     let whole = installed(&home);
     let (mut absent, mut present) = (0, 0);
     for at in points {
-        assert_eq!(home.rote(&["adapter", "remove", "small"]).code, 0);
+        assert_eq!(home.rote(&["adapter", "remove", "small", "--yes"]).code, 0);
         let run = home.invocation(&install("new.json")).env("ROTE_TEST_KILL_AT", &at).run();
         assert!(run.killed || run.code == 0, "{at}: {run}");
         match installed(&home) {
@@ -218,7 +218,7 @@ fn a_replacement_that_is_killed_anywhere_leaves_the_old_one_or_the_new_one() {
 fn a_removal_that_is_killed_anywhere_leaves_all_or_nothing() {
     let home = described();
     assert_eq!(home.rote(&install("new.json")).code, 0);
-    let remove = ["adapter", "remove", "small"];
+    let remove = ["adapter", "remove", "small", "--yes"];
     let points = boundaries(&home, &remove, SAMPLES);
     for at in points {
         assert_eq!(home.rote(&install("new.json")).code, 0);

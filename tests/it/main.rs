@@ -63,7 +63,7 @@ fn tracker() -> (TestHome, TrackerServer) {
     home.file("openapi.yaml", DOCUMENT);
     let run = home.rote(&["adapter", "new", "tracker", "openapi.yaml", "--base-url", &server.base_url()]);
     assert_eq!(run.code, 0, "{run}");
-    let run = home.invocation(&["token", "set", "TRACKER_TOKEN", "--stdin"]).input(SECRET).run();
+    let run = home.invocation(&["token", "set", "TRACKER_TOKEN", "--stdin", "--yes"]).input(SECRET).run();
     assert_eq!(run.code, 0, "{run}");
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     (home, server)

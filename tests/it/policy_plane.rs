@@ -1,5 +1,6 @@
 //! Changes of what rote may do, and with which credentials: each is one event of the journal, written first.
 
+use expect_test::expect;
 use serde_json::{Value, json};
 
 use crate::{SECRET, home, tracker};
@@ -15,7 +16,21 @@ fn events(home: &rote_testkit::TestHome, kinds: &[&str]) -> Vec<(String, Value)>
 #[test]
 fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
     let (home, _server) = tracker();
-    let changes: [(&[&str], &str, Value); 7] = [
+    let fingerprint = home.data(&["adapter", "info", "tracker"])["adapter"]["fingerprint"].clone();
+    let again = ["adapter", "new", "tracker", "openapi.yaml", "--base-url", "http://127.0.0.1:9/v1", "-y"];
+    let changes: [(&[&str], &str, Value); 9] = [
+        (
+            &again,
+            "adapter.replaced",
+            json!({"adapter": "tracker", "fingerprint": fingerprint, "replaces": fingerprint,
+                "base_url": "http://127.0.0.1:9/v1", "hosts": ["http://127.0.0.1:9"], "hosts_total": 1,
+                "granted": ["127.0.0.1/32 port 9"]}),
+        ),
+        (
+            &["token", "bind", "TRACKER_TOKEN", "tracker", "-y"],
+            "token.bound",
+            json!({"name": "TRACKER_TOKEN", "adapter": "tracker", "origins": ["http://127.0.0.1:9"]}),
+        ),
         (
             &["token", "set", "TRACKER_TOKEN", SECRET, "-y"],
             "token.set",
@@ -56,6 +71,89 @@ fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
         }
         assert!(!body.to_string().contains(SECRET), "{body}");
     }
+}
+
+#[test]
+fn a_new_adapter_asks_where_it_changes_what_is_granted() {
+    let home = home();
+    let document = json!({ "openapi": "3.1.0", "info": { "title": "Files", "version": "2" },
+        "servers": [{ "url": "https://files.example" }],
+        "paths": {
+            "/list": { "get": { "operationId": "list" } },
+            "/up": { "get": { "operationId": "up", "servers": [{ "url": "https://uploads.example" }] } },
+        } });
+    home.file("files.json", document.to_string());
+    let new = ["adapter", "new", "files", "files.json"];
+    let transcript = |flags: &[&str]| home.transcript(&[&new[..], flags].concat());
+    // Typed for a new one, a credential is bound; nobody said that it may be.
+    let refused = transcript(&["--bearer-token", "KEY OF MINE"]);
+    assert!(refused.contains("--- exit 2"), "{refused}");
+    expect![[r#"
+        $ rote adapter new files files.json --bearer-token MY_KEY --name 'My files'
+        --- stderr
+        error: nobody agreed, and nothing was changed
+          caused by: adapter `files`: My files 2
+              base url: https://files.example
+              goes to: https://files.example: 1 operation
+              goes to: https://uploads.example: 1 operation (as the description says)
+            let it send `MY_KEY` to https://files.example, https://uploads.example?
+
+        hint: rote adapter new files files.json --bearer-token MY_KEY --name 'My files' --yes
+        --- exit 5"#]]
+    .assert_eq(&transcript(&["--bearer-token", "MY_KEY", "--name", "My files"]));
+    assert!(home.data(&["adapter", "list"])["adapters"].as_array().unwrap().is_empty());
+    assert_eq!(events(&home, &["adapter.installed", "token.bound"]), []);
+    // Only added, it grants nothing.
+    assert_eq!(home.rote(&new).code, 0);
+    let installed = events(&home, &["adapter.installed"]);
+    assert_eq!(installed.len(), 1);
+    assert_eq!(installed[0].1["attended"], false);
+    assert_eq!(installed[0].1["hosts"], json!(["https://files.example", "https://uploads.example"]));
+    // In the place of another one it is asked about, even if it is the same.
+    let before = home.data(&["adapter", "info", "files"]);
+    expect![[r#"
+        $ rote adapter new files files.json --server uploads.example=keep --base-url https://x.example
+        --- stderr
+        error: nobody agreed, and nothing was changed
+          caused by: adapter `files`: Files 2
+              base url: https://x.example
+              goes to: https://x.example: 1 operation
+              goes to: https://uploads.example: 1 operation (kept)
+            replace the one that is installed?
+
+        hint: rote adapter new files files.json --base-url https://x.example --server uploads.example=keep --yes
+        --- exit 5"#]]
+    .assert_eq(&transcript(&["--server", "uploads.example=keep", "--base-url", "https://x.example"]));
+    assert_eq!(home.data(&["adapter", "info", "files"]), before);
+    assert_eq!(events(&home, &["adapter.replaced"]), []);
+    assert_eq!(home.rote(&[&new[..], &["--bearer-token", "MY_KEY", "--yes"]].concat()).code, 0);
+    let kinds: Vec<String> = events(&home, &["adapter.replaced", "token.bound"]).into_iter().map(|one| one.0).collect();
+    assert_eq!(kinds, ["adapter.replaced", "token.bound"]);
+}
+
+#[test]
+fn a_blessing_and_its_end_are_events_like_all_others() {
+    let (home, _server) = tracker();
+    assert_eq!(
+        home.rote(&["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", "body=x"]).code,
+        0
+    );
+    assert_eq!(home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "say"]).code, 0);
+    let refused = home.rote(&["flow", "unbless", "say"]);
+    assert_eq!(refused.code, 5, "{refused}");
+    let made = home.rote(&["flow", "bless", "say", "--yes"]);
+    assert_eq!(made.code, 0, "{made}");
+    for _ in 0..2 {
+        assert_eq!(home.rote(&["flow", "unbless", "say", "--yes"]).code, 0);
+    }
+    let found = events(&home, &["flow.blessed", "flow.unblessed"]);
+    let kinds: Vec<&str> = found.iter().map(|one| one.0.as_str()).collect();
+    assert_eq!(kinds, ["flow.blessed", "flow.unblessed"], "what was not blessed is not taken back");
+    for (_, body) in &found {
+        assert_eq!((&body["flow"], &body["attended"]), (&json!("say"), &json!(false)));
+        assert!(body["by"].is_string(), "{body}");
+    }
+    assert!(found[0].1["sha256"].is_string() && found[0].1["tools"].is_number(), "{:?}", found[0]);
 }
 
 #[test]

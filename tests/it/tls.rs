@@ -17,7 +17,7 @@ fn secured(identity: Identity) -> (TestHome, FakeApi) {
     home.file("vault.json", document.to_string());
     let made = home.data(&["adapter", "new", "vault", "vault.json", "--base-url", &api.url()]);
     let name = made["auth"]["token_env"].as_str().unwrap_or_default().to_owned();
-    let set = home.invocation(&["token", "set", &name, "--stdin"]).input(SECRET).run();
+    let set = home.invocation(&["token", "set", &name, "--stdin", "--yes"]).input(SECRET).run();
     assert_eq!(set.code, 0, "{set}");
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     (home, api)

@@ -55,7 +55,7 @@ fn a_confirm_token_is_not_good_for_another_credential() {
     let new = ["adapter", "new", "things", "things.json", "--base-url", &old.url(), "--bearer-token", "FIRST", "--yes"];
     assert_eq!(home.rote(&new).code, 0);
     for name in ["FIRST", "SECOND"] {
-        assert_eq!(home.invocation(&["token", "set", name, "--stdin"]).input(crate::SECRET).run().code, 0);
+        assert_eq!(home.invocation(&["token", "set", name, "--stdin", "--yes"]).input(crate::SECRET).run().code, 0);
     }
     let refused = home.rote(&["call", "things", "drop", "-p", "id=1", "--json"]);
     let token = refused.envelope()["error"]["details"]["confirm_token"].as_str().unwrap().to_owned();

@@ -52,9 +52,9 @@ pub enum AdapterError {
         /// How many operations were left out.
         skipped: usize,
     },
-    /// There is an adapter of that name.
-    #[error("adapter `{id}` is installed already")]
-    Exists {
+    /// Another command changed the adapter between the look at it and its installation.
+    #[error("adapter `{id}` was changed by another command meanwhile; nothing was installed")]
+    Meanwhile {
         /// Its name.
         id: AdapterId,
     },
@@ -283,7 +283,7 @@ impl Classify for AdapterError {
             | Self::UnknownTool { .. }
             | Self::UnknownEntry { .. }
             | Self::NoDescription { .. } => ErrorKind::NotFound,
-            Self::Exists { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
+            Self::Meanwhile { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
             Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
             | Self::Reference { .. }
@@ -312,7 +312,7 @@ impl Classify for AdapterError {
             Self::Call(failure) => failure.cause.hint(),
             Self::BatchItem { source, .. } => source.hint(),
             Self::NotInstalled { .. } => Some("rote adapter list".to_owned()),
-            Self::Exists { id } => Some(install_again(id, "replaces it")),
+            Self::Meanwhile { id } => Some(command("rote adapter info").argument(id).into()),
             Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } | Self::Index { id, .. } => {
                 Some(install_again(id, "installs it again"))
             }
@@ -377,7 +377,7 @@ fn with_response(details: Option<Value>, response: Option<ResponseId>) -> Option
 }
 
 fn install_again(id: &AdapterId, effect: &'static str) -> String {
-    command("rote adapter new").argument(id).plain("--spec … --yes").note(effect).into()
+    command("rote adapter new").argument(id).plain("--spec …").note(effect).into()
 }
 
 fn nearest_text(nearest: &[String]) -> String {

@@ -1,4 +1,5 @@
-//! From a description to a package on disk, in one step that either happens or leaves nothing.
+//! From a description to a package on disk, in two steps: it is made in memory, so that a person can see it, and then
+//! installed as it was seen, which either happens or leaves nothing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +8,10 @@ use jiff::Timestamp;
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination, Standing};
 use rote_govern::{Policy, fingerprint, seal, tool_digest};
-use rote_home::{FileMode, Home, Staged, create_private_dir, write_atomic};
+use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
 use rote_request::Operation;
 use rote_spec::{Api, SpecLimits};
-use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Tool, command, sha256};
+use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Sha256Digest, Tool, command, sha256};
 
 use crate::credential::{name_slots, origins};
 use crate::inherit::Inherited;
@@ -43,10 +44,6 @@ pub struct InstallOptions {
     pub servers: Vec<ServerWord>,
     /// What every operation sends, instead of what the description says.
     pub credential: Option<GivenCredential>,
-    /// Replace an adapter of the same name.
-    pub replace: bool,
-    /// Make the report and write nothing.
-    pub dry_run: bool,
 }
 
 /// Where and when a package is installed, and the key that seals it.
@@ -56,7 +53,18 @@ pub(crate) struct Site<'s> {
     pub(crate) now: Timestamp,
 }
 
+/// An adapter that is made and not installed yet.
+#[derive(Debug)]
+pub struct Prepared {
+    package: Package,
+    document: Document,
+    loader: Loader,
+    /// What stood in its place when it was made.
+    standing: Option<Sha256Digest>,
+}
+
 /// A package in memory, with all that the report needs.
+#[derive(Debug)]
 struct Package {
     manifest: Manifest,
     tools: Vec<u8>,
@@ -69,32 +77,52 @@ struct Package {
     report: InstallReport,
 }
 
-/// Reads `document`, makes the package and, unless it is a dry run, installs it.
-pub(crate) fn install(
+/// Reads `document` and makes the package; nothing is written.
+pub(crate) fn prepare(
     site: &Site<'_>,
     id: &AdapterId,
-    document: &Document,
+    document: Document,
     mut loader: Loader,
     options: &InstallOptions,
-) -> Result<InstallReport, AdapterError> {
-    let installed = site.home.adapter_dir(id).symlink_metadata().is_ok();
-    if installed && !options.replace && !options.dry_run {
-        return Err(AdapterError::Exists { id: id.clone() });
-    }
+) -> Result<Prepared, AdapterError> {
+    let standing = standing(site, id);
     let source = rote_spec::Source { name: &document.name, bytes: &document.bytes };
     let mut api = rote_spec::read(source, &mut loader, &SpecLimits::default())?;
     if let Some(credential) = &options.credential {
         credential.apply(&mut api);
     }
     name_slots(&mut api.auth, id);
-    let mut package = Package::new(id, document, api, options, site.now)?;
-    package.report.replaced = installed;
+    let mut package = Package::new(id, &document, api, options, site.now)?;
+    package.report.replaced = standing.is_some();
     let inherited = Inherited::read(site, &package.manifest, &package.policy);
     package.report.policies_set_aside = inherited.as_ref().is_ok_and(|one| one.aside.is_some());
-    if !options.dry_run {
-        package.write(site, document, loader, options)?;
+    Ok(Prepared { package, document, loader, standing })
+}
+
+impl Prepared {
+    /// Returns what installing it would make.
+    #[must_use]
+    pub fn report(&self) -> &InstallReport {
+        &self.package.report
     }
-    Ok(package.report)
+
+    /// Puts the package in its place, which must be as it was when the package was made.
+    pub(crate) fn install(self, site: &Site<'_>) -> Result<InstallReport, AdapterError> {
+        let id = &self.package.manifest.id;
+        let _guard = super::registry::lock_package(site.home, id)?;
+        if standing(site, id) != self.standing {
+            return Err(AdapterError::Meanwhile { id: id.clone() });
+        }
+        self.package.write(site, &self.document, self.loader)?;
+        Ok(InstallReport { dry_run: false, ..self.package.report })
+    }
+}
+
+/// What stands where the adapter goes, by the digest of its manifest; one that cannot be read counts as empty.
+fn standing(site: &Site<'_>, id: &AdapterId) -> Option<Sha256Digest> {
+    let dir = site.home.adapter_dir(id);
+    dir.symlink_metadata().ok()?;
+    Some(sha256(&read_capped(&dir.join(package::MANIFEST), package::MAX_MANIFEST_BYTES).unwrap_or_default()))
 }
 
 impl Package {
@@ -166,7 +194,7 @@ impl Package {
             suggested_safe_list: calm,
             replaced: false,
             policies_set_aside: false,
-            dry_run: options.dry_run,
+            dry_run: true,
             next: next_steps(&manifest, &listed),
         };
         granted.into_iter().for_each(|range| policy.allow(range));
@@ -174,16 +202,10 @@ impl Package {
         Ok(Self { manifest, tools, offsets, listed, component, sensitivity, capabilities, policy, report })
     }
 
-    fn write(
-        &self,
-        site: &Site<'_>,
-        document: &Document,
-        loader: Loader,
-        options: &InstallOptions,
-    ) -> Result<(), AdapterError> {
+    /// Writes the package in place of whatever stands there. The caller holds the package's lock.
+    fn write(&self, site: &Site<'_>, document: &Document, loader: Loader) -> Result<(), AdapterError> {
         let id = &self.manifest.id;
         let destination = site.home.adapter_dir(id);
-        let _guard = super::registry::lock_package(site.home, id)?;
         // Leftovers of killed installations, of this adapter or another, go with the next one.
         rote_home::sweep_staging(&site.home.adapters_dir())?;
         let inherited = Inherited::read(site, &self.manifest, &self.policy)?;
@@ -211,15 +233,14 @@ impl Package {
         manifest.policies = inherited.told.as_ref().map(Policy::digest);
         seal(&mut manifest, &site.key);
         put(package::MANIFEST, &pretty(&manifest))?;
-        if options.replace {
+        if self.report.replaced {
             keep_logs(&destination, root)?;
-            Ok(staged.commit()?)
-        } else {
-            staged.commit_new().map_err(|error| match error {
-                rote_home::HomeError::Exists { .. } => AdapterError::Exists { id: id.clone() },
-                other => other.into(),
-            })
+            return Ok(staged.commit()?);
         }
+        staged.commit_new().map_err(|error| match error {
+            rote_home::HomeError::Exists { .. } => AdapterError::Meanwhile { id: id.clone() },
+            other => other.into(),
+        })
     }
 }
 

@@ -28,7 +28,7 @@ pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};
 pub use index::{indexed, meaningful_words};
-pub use install::InstallOptions;
+pub use install::{InstallOptions, Prepared};
 pub use opened::Adapter;
 pub use registry::entries::EntryWord;
 pub use registry::servers::ServerWord;

@@ -22,7 +22,7 @@ use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_dura
 use rote_types::{AdapterId, Clock, Entropy, SensitivityTier, Tool};
 use serde::Serialize;
 
-use crate::install::Site;
+use crate::install::{Prepared, Site};
 use crate::opened::Adapter;
 use crate::package::{self, nearest};
 use crate::source::{Document, Loader, SpecLocation, read_source};
@@ -88,44 +88,53 @@ impl Adapters {
         Self { home: home.clone(), clock, entropy, opened, key: OnceLock::new(), notes }
     }
 
-    /// Installs the description that a person named by path or URL.
+    /// Makes an adapter from the description that a person named by path or URL; installs nothing.
     ///
     /// # Errors
-    /// As [`Adapters::install`], and when the document cannot be read or fetched.
-    pub async fn install_from(
+    /// As [`Adapters::prepare`], and when the document cannot be read or fetched.
+    pub async fn prepare_from(
         self: &Arc<Self>,
         gate: &Arc<Gate>,
         id: &AdapterId,
         location: &SpecLocation,
         options: InstallOptions,
-    ) -> Result<InstallReport, AdapterError> {
-        self.refuse_installed(id, &options)?;
+    ) -> Result<Prepared, AdapterError> {
         let document = read_source(gate, location).await?;
         let (adapters, gate, id) = (Arc::clone(self), Arc::clone(gate), id.clone());
         let executor = tokio::runtime::Handle::current();
         // Reading blocks: on the processor for a second, and on the network when the document has references.
         let work = tokio::task::spawn_blocking(move || {
             let loader = Loader::with_gate(&document, gate, executor);
-            adapters.install(&id, &document, loader, &options)
+            adapters.prepare(&id, document, loader, &options)
         });
-        work.await.map_err(|_| AdapterError::Host { task: "install the adapter" })?
+        work.await.map_err(|_| AdapterError::Host { task: "make the adapter" })?
     }
 
-    /// Makes and installs an adapter; with `dry_run` it only says what it would make.
+    /// Makes an adapter and installs nothing.
     ///
     /// # Errors
-    /// [`AdapterError::Exists`] unless `replace` is set; [`AdapterError::Spec`] and [`AdapterError::NoTools`] for a
-    /// description that is none; [`AdapterError::BaseUrl`]; [`AdapterError::Home`] when the disk refuses. The
-    /// package of before, or none, is then in place.
-    pub fn install(
+    /// [`AdapterError::Spec`] and [`AdapterError::NoTools`] for a description that is none; [`AdapterError::BaseUrl`].
+    pub fn prepare(
         &self,
         id: &AdapterId,
-        document: &Document,
+        document: Document,
         loader: Loader,
         options: &InstallOptions,
-    ) -> Result<InstallReport, AdapterError> {
-        let site = Site { home: &self.home, key: self.key()?, now: self.clock.now() };
-        install::install(&site, id, document, loader, options)
+    ) -> Result<Prepared, AdapterError> {
+        install::prepare(&self.site()?, id, document, loader, options)
+    }
+
+    /// Installs an adapter as it was made, in place of the one that stood there then.
+    ///
+    /// # Errors
+    /// [`AdapterError::Meanwhile`] when another command was faster; [`AdapterError::Policy`] when its policies cannot
+    /// be understood; [`AdapterError::Home`] when the disk refuses. The package of before, or none, is then in place.
+    pub fn install(&self, prepared: Prepared) -> Result<InstallReport, AdapterError> {
+        prepared.install(&self.site()?)
+    }
+
+    fn site(&self) -> Result<Site<'_>, AdapterError> {
+        Ok(Site { home: &self.home, key: self.key()?, now: self.clock.now() })
     }
 
     /// Returns the installed adapters by name, and the packages that cannot be read.
@@ -362,14 +371,6 @@ impl Adapters {
 
     fn opened(&self) -> std::sync::MutexGuard<'_, HashMap<AdapterId, Arc<Adapter>>> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn refuse_installed(&self, id: &AdapterId, options: &InstallOptions) -> Result<(), AdapterError> {
-        let installed = self.home.adapter_dir(id).symlink_metadata().is_ok();
-        match installed && !options.replace && !options.dry_run {
-            true => Err(AdapterError::Exists { id: id.clone() }),
-            false => Ok(()),
-        }
     }
 
     /// Grants what typing a URL grants. The caller holds the package's lock.

@@ -1,17 +1,12 @@
-//! Adapters: made from a description, listed, shown, changed, removed, searched.
+//! Adapters: listed, shown, changed, removed, searched.
 
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use rote_adapter::{
-    Adapter, AdapterEntry, AdapterLine, AdapterProblem, EntryWord, GivenCredential, Hit, InstallOptions, InstallReport,
-    ServerWord, SpecLocation,
-};
+use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, EntryWord, Hit};
 use rote_govern::egress::AllowedRange;
 use rote_govern::reach::{self, Destination};
-use rote_types::{
-    Access, AdapterId, AuthKind, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command,
-};
+use rote_types::{Access, AdapterId, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command};
 use rote_vault::{Binding, TokenPlace};
 use serde::Serialize;
 use serde_json::json;
@@ -19,29 +14,6 @@ use serde_json::json;
 use crate::change::{Change, Consent};
 use crate::error::name;
 use crate::{App, AppError};
-
-/// A wish for an adapter.
-#[derive(Debug, Clone)]
-pub struct AdapterNew {
-    /// The local name it gets.
-    pub id: String,
-    /// A file, a directory or a URL.
-    pub spec: String,
-    /// Where requests go, as a person typed it; a loopback or private address here is a grant.
-    pub base_url: Option<String>,
-    /// What to do with servers that operations have of their own, as `HOST=URL` or `HOST=keep`.
-    pub servers: Vec<String>,
-    /// How and under which name of the vault every call authenticates, instead of what the description says.
-    pub credential: Option<(AuthKind, String)>,
-    /// A display name instead of the description's own.
-    pub name: Option<String>,
-    /// Read and count, install nothing.
-    pub dry_run: bool,
-    /// Replace an adapter of the same id.
-    pub replace: bool,
-    /// Refuse when an operation was skipped.
-    pub strict: bool,
-}
 
 /// The installed adapters.
 #[derive(Debug, Clone, Serialize)]
@@ -136,42 +108,6 @@ pub struct ToolLine {
 }
 
 impl App {
-    /// Makes an adapter from a description and installs it.
-    ///
-    /// # Errors
-    /// Usage for a description that is none, Conflict for a name that is taken and for gaps when `strict`.
-    pub async fn adapter_new(&self, wish: AdapterNew) -> Result<InstallReport, AppError> {
-        let id: AdapterId = name(&wish.id)?;
-        let location = match SpecLocation::parse(&wish.spec)? {
-            SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
-            url => url,
-        };
-        let credential = wish.credential.map(given).transpose()?;
-        let servers = wish.servers.iter().map(|word| ServerWord::parse(word)).collect::<Result<Vec<_>, _>>()?;
-        let options = |dry_run| InstallOptions {
-            credential: credential.clone(),
-            servers: servers.clone(),
-            name: wish.name.clone(),
-            base_url: wish.base_url.clone(),
-            replace: wish.replace,
-            dry_run,
-        };
-        let (adapters, gate) = (self.adapters_of_home()?, self.gate()?);
-        if wish.strict {
-            let rehearsed = adapters.install_from(&gate, &id, &location, options(true)).await?;
-            refuse_gaps(&rehearsed)?;
-        }
-        let report = adapters.install_from(&gate, &id, &location, options(wish.dry_run)).await?;
-        if let Some(credential) = credential.filter(|_| !wish.dry_run && !report.bound.is_empty()) {
-            let (name, vault) = (credential.token_env, self.vault()?);
-            let object = json!({ "name": name, "adapter": id, "origins": report.bound });
-            let binding = Binding { adapter: id, origins: report.bound.clone() };
-            let bind = || Ok(vault.bind(&name, &binding, self.now())?);
-            self.change(Change::TokenBound, Consent::Unattended, object, bind)?;
-        }
-        Ok(report)
-    }
-
     /// Returns the installed adapters.
     ///
     /// # Errors
@@ -365,30 +301,4 @@ fn range_text(range: &AllowedRange) -> String {
         Some(port) => format!("{} port {port}", range.cidr),
         None => range.cidr.to_string(),
     }
-}
-
-fn refuse_gaps(report: &InstallReport) -> Result<(), AppError> {
-    if report.skipped.is_empty() {
-        return Ok(());
-    }
-    let (skipped, total) = (report.operations.skipped, report.operations.total);
-    let message = format!("{skipped} of {total} operations had to be skipped; nothing was installed");
-    let mut error = AppError::new(ErrorKind::Conflict, message).with_hint("leave out --strict to install the others");
-    for one in report.skipped.iter().take(5) {
-        error = error.with_cause(format!("`{}`: {} ({})", one.name, one.reason, one.pointer));
-    }
-    Err(error.with_details(json!({ "operations": report.operations, "skipped": report.skipped })))
-}
-
-/// Checks a credential that a person described.
-fn given((kind, token_env): (AuthKind, String)) -> Result<GivenCredential, AppError> {
-    rote_vault::check_name(&token_env)?;
-    if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } = &kind {
-        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
-        if !fits || name.is_empty() {
-            let message = format!("`{name}` is no name of a header or a query parameter");
-            return Err(AppError::new(ErrorKind::Usage, message).with_hint("--api-key-header X-Api-Key=MY_API_KEY"));
-        }
-    }
-    Ok(GivenCredential { kind, token_env })
 }

@@ -36,9 +36,13 @@ pub(crate) enum Change {
     TokenBound,
     TokenDeleted,
     TokenRevealed,
+    AdapterInstalled,
+    AdapterReplaced,
     AdapterRemoved,
     AdapterSet,
     AdapterAllowed,
+    FlowBlessed,
+    FlowUnblessed,
 }
 
 impl Change {
@@ -49,9 +53,13 @@ impl Change {
             Self::TokenBound => "token.bound",
             Self::TokenDeleted => "token.deleted",
             Self::TokenRevealed => "token.revealed",
+            Self::AdapterInstalled => "adapter.installed",
+            Self::AdapterReplaced => "adapter.replaced",
             Self::AdapterRemoved => "adapter.removed",
             Self::AdapterSet => "adapter.set",
             Self::AdapterAllowed => "adapter.allowed",
+            Self::FlowBlessed => "flow.blessed",
+            Self::FlowUnblessed => "flow.unblessed",
         }
     }
 }

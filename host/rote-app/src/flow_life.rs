@@ -6,9 +6,11 @@ use std::time::Duration;
 use rote_flow::{BlessRequest, Blessed, FlowStats, RunEnd};
 use rote_govern::Constraint;
 use rote_types::{ErrorKind, Sha256Digest};
+use serde_json::json;
 
+use crate::change::{Change, Consent};
 use crate::error::name;
-use crate::{App, AppError, Consent};
+use crate::{App, AppError};
 
 /// A wish to bless a flow.
 #[derive(Debug, Clone)]
@@ -47,9 +49,18 @@ impl App {
             constraints,
             lifetime: wish.lifetime,
             by: self.user().to_owned(),
-            attended: wish.consent.attended(),
         };
-        Ok(self.flows_of_home()?.bless(&request)?)
+        let flows = self.flows_of_home()?;
+        let blessed = flows.sign_blessing(&request)?;
+        let permissions = &blessed.permissions;
+        let object = json!({
+            "flow": permissions.flow,
+            "sha256": permissions.source_sha256,
+            "tools": permissions.tools.len(),
+            "expires_at": permissions.expires_at,
+        });
+        self.change(Change::FlowBlessed, wish.consent, object, || Ok(flows.keep_blessing(&blessed)?))?;
+        Ok(blessed)
     }
 
     /// Takes a blessing back; false when there was none.
@@ -57,7 +68,12 @@ impl App {
     /// # Errors
     /// General when the file cannot be removed.
     pub fn unbless(&self, flow: &str, consent: Consent) -> Result<bool, AppError> {
-        Ok(self.flows_of_home()?.unbless(&name(flow)?, self.user(), consent.attended())?)
+        let (flows, flow) = (self.flows_of_home()?, name(flow)?);
+        if !flows.has_blessing(&flow) {
+            return Ok(false);
+        }
+        self.change(Change::FlowUnblessed, consent, json!({ "flow": flow }), || Ok(flows.unbless(&flow)?))?;
+        Ok(true)
     }
 
     /// Removes a flow; a released one with `force`.

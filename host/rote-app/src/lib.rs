@@ -5,6 +5,7 @@
 //! before a use case needs it, so that a cheap command stays cheap.
 
 mod adapter;
+mod adapter_new;
 mod app;
 mod audit;
 mod call;
@@ -26,7 +27,8 @@ mod system;
 mod token;
 mod workspace;
 
-pub use adapter::{AccessCounts, AdapterDetail, AdapterList, AdapterNew, CredentialSet, ToolLine};
+pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, ToolLine};
+pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use app::App;
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};

@@ -144,9 +144,9 @@ impl App {
                     false => command("rote token bind").argument(first).argument(id),
                 },
             ),
-            None => error.with_hint(
-                command("rote adapter new").argument(id).plain("SPEC").option("--bearer-token", name).plain("--yes"),
-            ),
+            None => {
+                error.with_hint(command("rote adapter new").argument(id).plain("SPEC").option("--bearer-token", name))
+            }
         })
     }
 

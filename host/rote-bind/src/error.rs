@@ -58,7 +58,7 @@ impl Classify for BindError {
         Some(match self {
             Self::UnknownTool { adapter, tool } => format!("find its name with: rote probe {adapter} \"{tool}\""),
             Self::UnknownToolset { adapter, .. } => format!("see its toolsets with: rote adapter info {adapter}"),
-            _ => "install the adapter again: rote adapter new <id> <spec> --yes".to_owned(),
+            _ => "install the adapter again: rote adapter new <id> <spec>".to_owned(),
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Asking a person. Enter and the end of input mean no, and so does a terminal that is not there.
+//! Asking a person, for every command the same way. Enter and the end of input mean no, and so does a terminal that
+//! is not there: what comes through a pipe is nobody's word, and neither is what was typed before the question stood there.
 
 use clap::Args;
 use rote_app::{AppError, Consent};
@@ -41,32 +42,20 @@ impl Yes {
         let error = AppError::new(ErrorKind::ConfirmationNeeded, "nobody agreed, and nothing was changed");
         Err(error.with_cause(question.to_owned()).with_hint(command.plain("--yes")).into())
     }
-
-    /// As [`Yes::agree`], but without a terminal the flag is not needed yet.
-    pub(crate) fn noted(
-        self,
-        context: &Context,
-        ui: &mut Ui<'_>,
-        question: &str,
-        command: CommandLine,
-    ) -> Result<Consent> {
-        match context.environment.input_is_terminal() {
-            true => self.agree(context, ui, question, command),
-            false => Ok(Consent::Unattended),
-        }
-    }
 }
 
-/// Asks on a terminal; anything but `y` or `yes` is no.
+/// Asks on a terminal; anything but `y` or `yes` is no. A question that nobody would see is not asked.
 ///
 /// # Errors
 /// The terminal cannot be read.
 pub(crate) fn confirmed(context: &Context, ui: &mut Ui<'_>, question: &str) -> Result<bool> {
-    if !context.environment.input_is_terminal() || ui.json {
+    if !context.environment.input_is_terminal() || !context.environment.stderr_terminal || ui.json {
         return Ok(false);
     }
+    let failed = |error: std::io::Error| crate::error::io("cannot read the answer", &error);
+    forget_typed().map_err(failed)?;
     ui.talk(&format!("{question} [y/N]"));
-    let answer = read_line().map_err(|error| crate::error::io("cannot read the answer", &error))?;
+    let answer = read_line().map_err(failed)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
@@ -88,6 +77,12 @@ pub(crate) fn binds(context: &Context, ui: &mut Ui<'_>, error: &AppError) -> Res
     }
     context.app()?.token_bind(token, adapter, Consent::Attended)?;
     Ok(true)
+}
+
+/// Drops what was typed, or pasted with the command, before there was a question.
+fn forget_typed() -> std::io::Result<()> {
+    use rustix::termios::{QueueSelector, tcflush};
+    Ok(tcflush(std::io::stdin(), QueueSelector::IFlush)?)
 }
 
 fn read_line() -> std::io::Result<String> {

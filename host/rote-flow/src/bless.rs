@@ -1,4 +1,7 @@
 //! Blessing: a person allows a flow, exactly as it is, to make its writes without a token each time.
+//!
+//! It is signed and kept in two steps, because the event of the journal stands between them; the application writes it,
+//! as those of all changes of the policy plane.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,10 +10,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
-use rote_home::{Durability, FileMode, NewEvent, host_key, read_capped, remove_file, write_durable};
+use rote_home::{FileMode, host_key, read_capped, remove_file, write_durable};
 use rote_types::{AdapterId, FlowName, Sha256Digest, TrustRoot};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package};
 
@@ -34,11 +36,9 @@ pub struct BlessRequest {
     pub lifetime: Option<Duration>,
     /// Who blesses.
     pub by: String,
-    /// Whether somebody was asked on a terminal.
-    pub attended: bool,
 }
 
-/// A blessing that was written.
+/// A blessing that is signed; it counts once it is kept.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Blessed {
     /// The file.
@@ -54,7 +54,7 @@ impl Flows {
     /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known,
     /// [`FlowError::ChangedMeanwhile`] when another file was shown, a constraint for a tool that the flow does not
     /// write with, or the files.
-    pub fn bless(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
+    pub fn sign_blessing(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
         let (path, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
         if request.shown.is_some_and(|shown| shown != package.digest()) {
             return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
@@ -79,38 +79,31 @@ impl Flows {
             mac: String::new(),
         };
         let permissions = permissions.sign(&key).map_err(|source| self.void(&request.flow, source))?;
-        let path = self.parts.home.flow_permissions_file(&request.flow);
-        let text = serde_json::to_string_pretty(&permissions)
-            .map_err(|error| FlowError::Malformed { what: "permissions", message: error.to_string() })?;
-        // Written down first: a process that dies between leaves an event without a blessing, never the reverse.
-        let body = json!({
-            "flow": request.flow,
-            "sha256": package.digest(),
-            "tools": permissions.tools.len(),
-            "by": request.by,
-            "attended": request.attended,
-            "expires_at": expires_at,
-        });
-        let event = NewEvent { kind: "flow.blessed", effect: None, body };
-        self.parts.journal.append(now, Durability::Disk, &[event])?;
-        write_durable(&path, (text + "\n").as_bytes(), FileMode::Private)?;
-        Ok(Blessed { path, permissions })
+        Ok(Blessed { path: self.parts.home.flow_permissions_file(&request.flow), permissions })
     }
 
-    /// Takes a blessing back; false when there was none. The journal keeps `by` and whether somebody was asked.
+    /// Writes a signed blessing, which counts from then on.
     ///
     /// # Errors
-    /// The file or the journal refused.
-    pub fn unbless(&self, flow: &FlowName, by: &str, attended: bool) -> Result<bool, FlowError> {
-        let path = self.parts.home.flow_permissions_file(flow);
-        if !path.exists() {
-            return Ok(false);
-        }
-        let body = json!({ "flow": flow, "by": by, "attended": attended });
-        let event = NewEvent { kind: "flow.unblessed", effect: None, body };
-        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
-        remove_file(&path)?;
-        Ok(true)
+    /// The file refused.
+    pub fn keep_blessing(&self, blessed: &Blessed) -> Result<(), FlowError> {
+        let text = serde_json::to_string_pretty(&blessed.permissions)
+            .map_err(|error| FlowError::Malformed { what: "permissions", message: error.to_string() })?;
+        Ok(write_durable(&blessed.path, (text + "\n").as_bytes(), FileMode::Private)?)
+    }
+
+    /// Whether a flow has a blessing, of whatever worth.
+    #[must_use]
+    pub fn has_blessing(&self, flow: &FlowName) -> bool {
+        self.parts.home.flow_permissions_file(flow).exists()
+    }
+
+    /// Takes a blessing back.
+    ///
+    /// # Errors
+    /// The file refused.
+    pub fn unbless(&self, flow: &FlowName) -> Result<(), FlowError> {
+        Ok(remove_file(&self.parts.home.flow_permissions_file(flow))?)
     }
 
     fn blessed_tools(&self, package: &Package, request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {

@@ -17,7 +17,7 @@ pub(crate) fn check(rote: &Rote, url: &str) -> Result<()> {
     let manifest: Value = serde_json::from_slice(&std::fs::read(rote.home().join("adapters/bin/manifest.json"))?)?;
     for (scheme, value) in [("bearer", CANARY), ("basic", "user:secret-pass")] {
         let name = manifest["auth"]["schemes"][scheme]["token_env"].as_str().context("a slot names its token")?;
-        rote.ok(&["token", "set", name, value])?;
+        rote.ok(&["token", "set", name, value, "--yes"])?;
     }
     let checks: [(&str, Check); 7] = [
         ("request parts", request_parts),

@@ -55,7 +55,7 @@ fn set_tokens(rote: &Rote, folder: &std::path::Path) -> Result<()> {
     for slot in manifest["auth"]["schemes"].as_object().into_iter().flatten().map(|(_, slot)| slot) {
         let name = slot["token_env"].as_str().context("a slot names its token")?;
         let value = if slot["type"] == "basic" { "user:password" } else { "token-for-prism" };
-        rote.ok(&["token", "set", name, value])?;
+        rote.ok(&["token", "set", name, value, "--yes"])?;
     }
     Ok(())
 }

@@ -116,7 +116,9 @@ impl Fixture {
         let base_url = Some(format!("http://{address}/v2"));
         let options = InstallOptions { base_url, ..InstallOptions::default() };
         let loader = Loader::new(&document);
-        caller.parts.adapters.install(&"shop".parse().unwrap(), &document, loader, &options).unwrap();
+        let adapters = &caller.parts.adapters;
+        let prepared = adapters.prepare(&"shop".parse().unwrap(), document, loader, &options).unwrap();
+        adapters.install(prepared).unwrap();
         let workspace = Workspace::create(&home, &"w".parse().unwrap(), Fixed.now()).unwrap();
         Self { _dir: dir, home, caller, workspace: Arc::new(workspace), seen }
     }

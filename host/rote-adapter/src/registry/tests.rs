@@ -78,8 +78,13 @@ impl Fixture {
     }
 
     fn install(&self, name: &str, text: &str, options: &InstallOptions) -> Result<InstallReport, AdapterError> {
+        self.adapters.install(self.prepare(name, text, options)?)
+    }
+
+    fn prepare(&self, name: &str, text: &str, options: &InstallOptions) -> Result<Prepared, AdapterError> {
         let document = Document::embedded("shop.json", text.as_bytes());
-        self.adapters.install(&id(name), &document, Loader::new(&document), options)
+        let loader = Loader::new(&document);
+        self.adapters.prepare(&id(name), document, loader, options)
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -133,12 +138,12 @@ fn a_package_has_the_files_that_the_layout_lists() {
 }
 
 #[test]
-fn the_report_says_what_was_made_and_a_dry_run_makes_nothing() {
+fn the_report_says_what_will_be_made_and_nothing_is_before_it_is_installed() {
     let fixture = Fixture::new();
-    let dry = InstallOptions { dry_run: true, ..InstallOptions::default() };
-    let planned = fixture.install("shop", SHOP, &dry).unwrap();
-    assert!(fixture.adapters.ids().unwrap().is_empty());
-    let made = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap();
+    let prepared = fixture.prepare("shop", SHOP, &InstallOptions::default()).unwrap();
+    let planned = prepared.report().clone();
+    assert!(planned.dry_run && fixture.adapters.ids().unwrap().is_empty());
+    let made = fixture.adapters.install(prepared).unwrap();
     assert_eq!(InstallReport { dry_run: false, ..planned }, made);
     let counts = made.operations;
     assert_eq!(counts.total, 3);
@@ -181,16 +186,33 @@ fn the_fingerprint_is_the_surface_and_nothing_else() {
 }
 
 #[test]
-fn an_installed_adapter_is_replaced_only_when_asked_and_a_persons_marks_survive() {
+fn an_adapter_is_installed_in_the_place_that_somebody_saw_and_in_no_other() {
+    let fixture = Fixture::new();
+    let prepare = || fixture.prepare("shop", SHOP, &InstallOptions::default()).unwrap();
+    let refused = |prepared, context: &str| {
+        let error = fixture.adapters.install(prepared).unwrap_err();
+        assert!(matches!(error, AdapterError::Meanwhile { .. }), "{context}: {error}");
+    };
+    let seen = prepare();
+    fixture.adapters.install(prepare()).unwrap();
+    refused(seen, "another one came");
+    let seen = prepare();
+    fixture.adapters.set_base_url(&id("shop"), "https://elsewhere.example").unwrap();
+    refused(seen, "it goes elsewhere");
+    let seen = prepare();
+    fixture.adapters.remove(&id("shop")).unwrap();
+    refused(seen, "it went");
+    assert!(fixture.adapters.ids().unwrap().is_empty());
+}
+
+#[test]
+fn a_persons_marks_survive_a_replacement() {
     let fixture = Fixture::installed();
-    let error = fixture.install("shop", SHOP, &InstallOptions::default()).unwrap_err();
-    assert!(matches!(error, AdapterError::Exists { .. }), "{error}");
     fixture.rewrite("config/policies.json", "\"deny_list\": []", "\"deny_list\": [\"orders/cancel\"]");
     rote_home::append_line(&fixture.file("logs/write_guard_2026-01-01.jsonl"), "{}", FileMode::Private).unwrap();
     let before = fixture.adapters.open(&id("shop")).unwrap();
     let changed = SHOP.replace("\"maximum\": 100", "\"maximum\": 50");
-    let replace = InstallOptions { replace: true, ..InstallOptions::default() };
-    let report = fixture.install("shop", &changed, &replace).unwrap();
+    let report = fixture.install("shop", &changed, &InstallOptions::default()).unwrap();
     assert!(report.replaced);
     let after = fixture.adapters.open(&id("shop")).unwrap();
     assert_ne!(before.manifest().fingerprint, after.manifest().fingerprint);
@@ -320,7 +342,7 @@ fn a_new_grant_joins_the_marks_of_a_replaced_adapter() {
     let fixture = Fixture::installed();
     fixture.rewrite("config/policies.json", "\"confirm_list\": []", "\"confirm_list\": [\"orders/*\"]");
     let base_url = Some("http://127.0.0.1:1234".to_owned());
-    let options = InstallOptions { replace: true, base_url, ..InstallOptions::default() };
+    let options = InstallOptions { base_url, ..InstallOptions::default() };
     assert_eq!(fixture.install("shop", SHOP, &options).unwrap().granted, ["127.0.0.1/32 port 1234"]);
     let text = fixture.text("config/policies.json");
     assert!(text.contains("orders/*") && text.contains("127.0.0.1/32"), "{text}");
@@ -351,7 +373,8 @@ fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
     let document = Document::read(&dir.path().join("openapi.yaml")).unwrap();
     assert!(matches!(document.reach, Reach::Directory(_)));
     let loader = Loader::new(&document);
-    let report = fixture.adapters.install(&id("shop"), &document, loader, &InstallOptions::default()).unwrap();
+    let prepared = fixture.adapters.prepare(&id("shop"), document, loader, &InstallOptions::default()).unwrap();
+    let report = fixture.adapters.install(prepared).unwrap();
     assert_eq!(report.adapter.base_url, None);
     assert!(report.next[0].to_string().contains("set shop base_url"), "{:?}", report.next);
     let spec: serde_json::Value = serde_json::from_str(&fixture.text("spec.json")).unwrap();
@@ -365,8 +388,11 @@ fn yaml_and_what_it_refers_to_end_up_in_the_spec_file() {
 fn racing_installations_make_one_adapter() {
     let fixture = Fixture::new();
     let made = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..4).map(|_| scope.spawn(|| fixture.install("shop", SHOP, &InstallOptions::default()).is_ok())).collect();
+        let prepared: Vec<Prepared> =
+            (0..4).map(|_| fixture.prepare("shop", SHOP, &InstallOptions::default()).unwrap()).collect();
+        let adapters = &fixture.adapters;
+        let install = |prepared| scope.spawn(move || adapters.install(prepared).is_ok());
+        let threads: Vec<_> = prepared.into_iter().map(install).collect();
         threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
     });
     assert_eq!(made, 1);
@@ -471,10 +497,7 @@ fn another_api_under_the_same_name_inherits_no_grant() {
     let fixture = Fixture::installed();
     fixture.rewrite("config/policies.json", "\"safe_list\": []", "\"safe_list\": [\"*\"]");
     fixture.adapters.allow_cidr(&id("shop"), "10.0.0.0/8", None, "x").unwrap();
-    let replace = |text: &str| {
-        let options = InstallOptions { replace: true, ..InstallOptions::default() };
-        fixture.install("shop", text, &options).unwrap()
-    };
+    let replace = |text: &str| fixture.install("shop", text, &InstallOptions::default()).unwrap();
     let newer =
         SHOP.replace("\"version\": \"2.0\"", "\"version\": \"2.1\"").replace("\"maximum\": 100", "\"maximum\": 50");
     assert!(!replace(&newer).policies_set_aside, "the same API, newer");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_app::{AdapterNew, App, AppConfig, FlowRan, NoObserver, RunFlow};
+use rote_app::{AdapterNew, App, AppConfig, Consent, FlowRan, NoObserver, RunFlow};
 use rote_types::RunLimits;
 
 const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "bench", "version": "1"},
@@ -40,11 +40,10 @@ pub(crate) async fn adapter(app: &App, folder: &Path, url: &str) {
         servers: Vec::new(),
         credential: None,
         name: None,
-        dry_run: false,
-        replace: false,
         strict: false,
     };
-    app.adapter_new(wish).await.expect("the adapter is made");
+    let plan = app.adapter_plan(wish).await.expect("the adapter is made");
+    app.adapter_install(plan, Consent::Unattended).expect("the adapter is installed");
 }
 
 /// Runs a flow to its end and returns how many calls it made.

@@ -37,7 +37,7 @@ pub(super) fn measure(folder: &Path, sample: &Path, runs: u32) -> Result<Vec<Mea
     write(&script, SCRIPT)?;
     let setup: [&[&str]; 6] = [
         &["adapter", "new", "tracker", "--spec", text(sample)?, "--base-url", &url, "--yes"],
-        &["token", "set", "TRACKER_TOKEN", "demo-token"],
+        &["token", "set", "TRACKER_TOKEN", "demo-token", "--yes"],
         &["init", "bench"],
         &["call", "tracker", "listProjects"],
         &["flow", "template", "create", "--workspace", "bench", "--name", "plan"],

@@ -32,7 +32,7 @@ impl Adapter {
 
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
-            Self::New(command) => command.run(context),
+            Self::New(command) => command.run(context, ui),
             Self::List(command) => command.run(context),
             Self::Info(command) => command.run(context),
             Self::Set(command) => command.run(context, ui),

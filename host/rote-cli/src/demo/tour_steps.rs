@@ -81,7 +81,7 @@ fn query(stage: &mut Stage<'_, '_>) -> Result<()> {
 
 fn credential(stage: &mut Stage<'_, '_>) -> Result<()> {
     stage.step("A credential reaches the API and nothing else")?;
-    stage.typed_with(&["token", "set", "TRACKER_TOKEN", "--stdin"], SECRET, 1)?;
+    stage.typed_with(&["token", "set", "TRACKER_TOKEN", "--stdin", "--yes"], SECRET, 1)?;
     stage.quiet(&["init", "trials"], "");
     stage.quiet(&["init", "triage"], "");
     let ran = stage.typed(&["-w", "trials", "call", "tracker", "whoAmI"], 2)?;

@@ -131,9 +131,7 @@ impl Classify for FlowError {
             Self::NotReleasable { flow, .. } => of_flow("rote flow info", flow).into(),
             Self::ChangedMeanwhile { flow } => of_flow("rote flow info", flow).into(),
             Self::Index { .. } => "rote flow index --rebuild".to_owned(),
-            Self::RepinBreaking { flow, .. } => {
-                of_flow("rote flow repin", flow).plain("--accept-breaking --yes").into()
-            }
+            Self::RepinBreaking { flow, .. } => of_flow("rote flow repin", flow).plain("--accept-breaking").into(),
             Self::ToolGone { adapter, tool, .. } => command("rote probe").argument(adapter).argument(tool).into(),
             Self::NothingToCrystallize { workspace, .. } => {
                 command("rote call <adapter> <tool>").option("--workspace", workspace).into()

@@ -102,9 +102,8 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,
         by: "ann".to_owned(),
-        attended: false,
     };
-    fixture.flows.bless(&request).unwrap();
+    fixture.bless(&request);
     fixture.install(&SHOP.replacen(
         r#""note": {"type": "string"}"#,
         r#""note": {"type": "string", "maxLength": 9}"#,
@@ -135,7 +134,7 @@ async fn a_breaking_change_is_pinned_only_when_accepted_and_a_tool_that_is_gone_
     assert!(shown.breaking);
     let error = fixture.flows.repin(&shown, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    assert_eq!(error.hint().unwrap(), "rote flow repin report --accept-breaking --yes");
+    assert_eq!(error.hint().unwrap(), "rote flow repin report --accept-breaking");
     fixture.flows.repin(&shown, true).unwrap();
     fixture.install(&SHOP.replace("orders_create", "orders_make"));
     let shown = fixture.flows.repin_preview(&name()).unwrap();

@@ -34,7 +34,6 @@ fn blessing() -> BlessRequest {
         )]),
         lifetime: Some(Duration::from_secs(3_600)),
         by: "ann".to_owned(),
-        attended: false,
     }
 }
 
@@ -42,14 +41,14 @@ fn blessing() -> BlessRequest {
 async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
     let fixture = Fixture::new();
     cancelling(&fixture).await;
-    fixture.flows.bless(&blessing()).unwrap();
+    fixture.bless(&blessing());
     let sent = fixture.shop.log().len();
     let done = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
     assert_eq!(fixture.shop.log()[sent..], [r#"POST /orders {"item":"pen"}"#, "DELETE /orders/9"]);
     assert!(done.notes.is_empty(), "{:?}", done.notes);
     let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "an argument out of bounds: {error}");
-    assert!(fixture.flows.unbless(&"report".parse().unwrap(), "ann", true).unwrap());
+    fixture.flows.unbless(&"report".parse().unwrap()).unwrap();
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
 }
@@ -58,7 +57,7 @@ async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
 async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change() {
     let fixture = Fixture::new();
     cancelling(&fixture).await;
-    fixture.flows.bless(&blessing()).unwrap();
+    fixture.bless(&blessing());
     let policy = fixture.home.adapter_policy_file(&id());
     let text = read_capped(&policy, 1 << 20).unwrap();
     fixture.adapters.allow_cidr(&id(), "10.0.0.0/8", None, "test").unwrap();
@@ -91,7 +90,7 @@ async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change(
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
     assert_eq!(other.log(), [r#"POST /orders {"item":"pen"}"#], "the delete waits for a person");
-    fixture.flows.bless(&blessing()).unwrap();
+    fixture.bless(&blessing());
     fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
     assert_eq!(other.log().last().unwrap(), "DELETE /orders/9");
 }
@@ -119,7 +118,7 @@ async fn a_flow_of_before_goes_wherever_its_adapter_goes() {
 async fn a_changed_flow_or_permissions_file_is_no_longer_blessed_and_says_so() {
     let fixture = Fixture::new();
     cancelling(&fixture).await;
-    let blessed = fixture.flows.bless(&blessing()).unwrap();
+    let blessed = fixture.bless(&blessing());
     let text = String::from_utf8(read_capped(&blessed.path, 1 << 20).unwrap()).unwrap();
     let wider = text.replace("\"max_calls\": 1", "\"max_calls\": 9");
     assert_ne!(text, wider);

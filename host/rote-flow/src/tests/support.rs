@@ -19,8 +19,8 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
-    AdapterTools, Crystallized, FlowError, FlowReference, Flows, FlowsParts, ParamSpec, ParameterInput, Request,
-    RunReport, RunRequest,
+    AdapterTools, BlessRequest, Blessed, Crystallized, FlowError, FlowReference, Flows, FlowsParts, ParamSpec,
+    ParameterInput, Request, RunReport, RunRequest,
 };
 
 pub(crate) const SHOP: &str = r##"{
@@ -275,9 +275,16 @@ impl Fixture {
 
     pub(crate) fn install_as(&self, id: &AdapterId, spec: &str) {
         let document = Document::embedded("shop.json", spec.as_bytes());
-        let options =
-            InstallOptions { base_url: Some(self.shop.url.clone()), replace: true, ..InstallOptions::default() };
-        self.adapters.install(id, &document, Loader::new(&document), &options).unwrap();
+        let options = InstallOptions { base_url: Some(self.shop.url.clone()), ..InstallOptions::default() };
+        let loader = Loader::new(&document);
+        let prepared = self.adapters.prepare(id, document, loader, &options).unwrap();
+        self.adapters.install(prepared).unwrap();
+    }
+
+    pub(crate) fn bless(&self, request: &BlessRequest) -> Blessed {
+        let blessed = self.flows.sign_blessing(request).unwrap();
+        self.flows.keep_blessing(&blessed).unwrap();
+        blessed
     }
 
     /// Keeps a credential, bound to the shop and its server.

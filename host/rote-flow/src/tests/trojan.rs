@@ -140,7 +140,6 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,
         by: "ann".to_owned(),
-        attended: false,
     };
     let request = fixture.run_request(&[]);
     let errors = [
@@ -148,7 +147,7 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         ("decompile", flows.decompile(&flow).unwrap_err()),
         ("validate", flows.validate(&flow).unwrap_err()),
         ("lint", flows.lint_reference(&flow, LintOptions::default()).await.unwrap_err()),
-        ("bless", flows.bless(&bless).unwrap_err()),
+        ("bless", flows.sign_blessing(&bless).unwrap_err()),
         ("release", flows.release(&"report".parse().unwrap(), true).await.unwrap_err()),
         ("dry run", flows.dry_run(&request).await.unwrap_err()),
         ("run", fixture.run(&request).await.unwrap_err()),

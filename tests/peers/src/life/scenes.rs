@@ -32,12 +32,12 @@ const CREATE: &str = "rote call github issues/create -t -p owner=octocat -p repo
 
 fn adapter(stage: &mut Stage) -> Result<()> {
     stage.step(
-        "rote adapter new github github.json --base-url URL --bearer-token GITHUB_TOKEN",
+        "rote adapter new github github.json --base-url URL --bearer-token GITHUB_TOKEN --yes",
         0,
         &["15 of 15 generated", "fingerprint"],
     )?;
     // GitHub's description names no way to authenticate.
-    stage.step("rote token set GITHUB_TOKEN ghp-for-the-check", 0, &["stored GITHUB_TOKEN"])?;
+    stage.step("rote token set GITHUB_TOKEN ghp-for-the-check --yes", 0, &["stored GITHUB_TOKEN"])?;
     stage.step("rote adapter info github", 0, &["credential GITHUB_TOKEN (bearer) — vault", "issues/create POST"])?;
     stage.step("rote adapter list", 0, &["github"])?;
     // As a person does with an editor.
@@ -100,9 +100,9 @@ fn bless(stage: &mut Stage) -> Result<()> {
     stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s2 github/issues/create"])?;
     // An adapter that goes elsewhere stops the flow before anything is sent. Typing the address granted it, so the
     // policies are others than those that the flow was blessed under.
-    stage.step("rote adapter set github base_url http://127.0.0.1:1", 0, &["http://127.0.0.1"])?;
+    stage.step("rote adapter set github base_url http://127.0.0.1:1 --yes", 0, &["http://127.0.0.1"])?;
     stage.step(RUN, 7, &["Made against: URL", "Goes to now: http://127.0.0.1:1", "hint: rote flow repin report"])?;
-    stage.step("rote adapter set github base_url URL", 0, &["URL"])?;
+    stage.step("rote adapter set github base_url URL --yes", 0, &["URL"])?;
     stage.step(RUN, 5, &["policies.json was changed since"])?;
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
     stage.step("rote run --resume latest", 0, &["report completed: 3 calls"])?;
@@ -115,9 +115,9 @@ fn outputs(stage: &mut Stage) -> Result<()> {
     stage.step(&format!("{RUN} --output summary"), 0, &["3 of 3 steps done"])?;
     stage.step(&format!("{RUN} --output json"), 0, &[r#"{"id":1,"body":"Me too"}"#])?;
     stage.step(&format!("{RUN} --record run.rec"), 0, &["report completed: 3 calls"])?;
-    stage.step("rote adapter set github base_url http://127.0.0.1:1", 0, &["http://127.0.0.1"])?;
+    stage.step("rote adapter set github base_url http://127.0.0.1:1 --yes", 0, &["http://127.0.0.1"])?;
     stage.step("rote flow test --replay run.rec", 0, &["3 calls answered, output as recorded"])?;
-    stage.step("rote adapter set github base_url URL", 0, &["URL"])?;
+    stage.step("rote adapter set github base_url URL --yes", 0, &["URL"])?;
     Ok(())
 }
 
@@ -164,7 +164,7 @@ fn derive(stage: &mut Stage) -> Result<()> {
 }
 
 fn compatible(stage: &mut Stage) -> Result<()> {
-    stage.step("rote adapter new github changed.json --base-url URL", 10, &["is installed already"])?;
+    stage.step("rote adapter new github changed.json --base-url URL", 5, &["replace the one that is installed?"])?;
     stage.step(
         "rote adapter new github changed.json --base-url URL --bearer-token GITHUB_TOKEN --yes",
         0,

@@ -38,7 +38,7 @@ impl Allow {
         let head = || command("rote adapter allow").argument(&self.id);
         let Some(cidr) = &self.cidr else {
             let question = format!("let `{}` send credentials unencrypted?", self.id);
-            let consent = self.yes.noted(context, ui, &question, head().plain("--cleartext"))?;
+            let consent = self.yes.agree(context, ui, &question, head().plain("--cleartext"))?;
             let origins = context.app()?.allow_cleartext(&self.id, &self.reason, consent)?;
             let text = format!("{} may send credentials unencrypted to {}", self.id, origins.join(", "));
             return Ok(Report::new(json!({ "adapter": self.id, "cleartext": origins }), text));
@@ -49,7 +49,7 @@ impl Allow {
         if let Some(port) = self.port {
             command = command.option("--port", port);
         }
-        let consent = self.yes.noted(context, ui, &question, command)?;
+        let consent = self.yes.agree(context, ui, &question, command)?;
         let allowed = context.app()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))

@@ -1,22 +1,28 @@
 //! `rote adapter new`.
 
 use clap::Args;
-use rote_app::{AdapterNew, AuthKind, InstallReport};
-use rote_types::{AdapterId, command};
+use rote_app::{AdapterNew, AdapterPlan, AuthKind, Consent, InstallReport};
+use rote_types::{AdapterId, CommandLine, command};
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::adapter::{auth_line, base_url, destinations};
 use crate::render::table::facts;
 use crate::render::units::{clip, plural, size};
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Most lines of one list of findings.
 const MAX_FINDINGS: usize = 10;
+/// Most hosts that a question names.
+const MAX_HOSTS: usize = 20;
 /// Most characters of a finding.
 const MAX_LINE: usize = 300;
 
 /// Make an adapter from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description
+///
+/// Nobody is asked about an adapter that is only added: it has no credential, and no grant but those in the words of this
+/// command. One that takes the place of another, or that a credential is typed for, is asked about, with its hosts.
 #[derive(Debug, Args)]
 pub struct New {
     /// The name that it gets here
@@ -43,9 +49,8 @@ pub struct New {
     /// Read and count, install nothing
     #[arg(long)]
     dry_run: bool,
-    /// Replace an adapter of the same name
-    #[arg(short, long)]
-    yes: bool,
+    #[command(flatten)]
+    yes: Yes,
     /// Refuse (exit 10) when an operation had to be skipped
     #[arg(long)]
     strict: bool,
@@ -53,7 +58,7 @@ pub struct New {
 
 /// For an API whose description does not say how to authenticate, or says it wrongly. ENV names the entry of the
 /// vault, or the environment variable, that holds the value; it may go to where the requests go, and nowhere else.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[group(multiple = false)]
 struct Credential {
     /// Send this credential as bearer token with every call, whatever the description says
@@ -71,6 +76,17 @@ struct Credential {
 }
 
 impl Credential {
+    /// Returns the options as they were typed.
+    fn typed(&self) -> impl Iterator<Item = (&'static str, &String)> {
+        let all = [
+            ("--bearer-token", &self.bearer_token),
+            ("--api-key-header", &self.api_key_header),
+            ("--api-key-query", &self.api_key_query),
+            ("--basic", &self.basic),
+        ];
+        all.into_iter().filter_map(|(option, value)| Some((option, value.as_ref()?)))
+    }
+
     fn read(self) -> Result<Option<(AuthKind, String)>> {
         let pair = |word: String, flag: &str| match word.split_once('=') {
             Some((name, env)) if !name.is_empty() => Ok((name.to_owned(), env.to_owned())),
@@ -93,11 +109,12 @@ impl Credential {
 }
 
 impl New {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let spec = self.source.or(self.spec);
-        let spec = spec.ok_or_else(|| {
-            usage("no API description was named", command("rote adapter new").argument(&self.id).plain("openapi.yaml"))
-        })?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let Some(spec) = self.source.clone().or_else(|| self.spec.clone()) else {
+            let hint = command("rote adapter new").argument(&self.id).plain("openapi.yaml");
+            return Err(usage("no API description was named", hint));
+        };
+        let (again, yes, dry_run) = (self.command(&spec), self.yes, self.dry_run);
         let wish = AdapterNew {
             id: self.id,
             spec,
@@ -105,14 +122,60 @@ impl New {
             servers: self.server,
             credential: self.credential.read()?,
             name: self.name,
-            dry_run: self.dry_run,
-            replace: self.yes,
             strict: self.strict,
         };
-        let made = context.block_on(context.app()?.adapter_new(wish))??;
+        let app = context.app()?;
+        let plan = context.block_on(app.adapter_plan(wish))??;
+        let made = match dry_run {
+            true => plan.report().clone(),
+            false => {
+                let consent = match plan.asks() {
+                    true => yes.agree(context, ui, &question(&plan), again)?,
+                    false => Consent::Unattended,
+                };
+                app.adapter_install(plan, consent)?
+            }
+        };
         let report = Report::new(&made, text(&made));
         Ok(made.next.iter().fold(report, |report, command| report.next(command.clone())))
     }
+
+    /// The command as it was typed.
+    fn command(&self, spec: &str) -> CommandLine {
+        let mut command = command("rote adapter new").argument(&self.id).argument(spec);
+        if let Some(url) = &self.base_url {
+            command = command.option("--base-url", url);
+        }
+        command = self.server.iter().fold(command, |command, word| command.option("--server", word));
+        command = self.credential.typed().fold(command, |command, (option, word)| command.option(option, word));
+        if let Some(name) = &self.name {
+            command = command.option("--name", name);
+        }
+        if self.strict { command.plain("--strict") } else { command }
+    }
+}
+
+/// What somebody agrees to: the hosts that the adapter would go to, the one that it would replace, and the credential
+/// that it would get.
+fn question(plan: &AdapterPlan) -> String {
+    let made = plan.report();
+    let adapter = &made.adapter;
+    let mut lines = vec![format!("adapter `{}`: {} {}", adapter.id, adapter.name, adapter.version)];
+    lines.push(format!("  base url: {}", base_url(adapter.base_url.as_deref())));
+    let hosts = destinations(&made.destinations);
+    lines.extend(hosts.iter().take(MAX_HOSTS).map(|host| format!("  goes to: {host}")));
+    lines.extend(more(hosts.len(), MAX_HOSTS).map(|more| format!("  goes to{more}: --dry-run --json lists all")));
+    let replace = made.replaced.then(|| "replace the one that is installed".to_owned());
+    let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
+    let rest = more(made.bound.len(), MAX_HOSTS).unwrap_or_default();
+    let bind = plan.binds().map(|name| format!("let it send `{name}` to {}{rest}", bound.join(", ")));
+    lines.push(format!("{}?", replace.into_iter().chain(bind).collect::<Vec<_>>().join(", and ")));
+    lines.join("\n")
+}
+
+/// Words for those of a list that are not shown.
+fn more(all: usize, shown: usize) -> Option<String> {
+    all.checked_sub(shown).filter(|rest| *rest > 0).map(|rest| format!(" and {rest} more"))
 }
 
 fn text(made: &InstallReport) -> String {

@@ -45,7 +45,7 @@ impl Set {
             ),
         };
         let command = command("rote adapter set").argument(&self.id).plain(key).argument(&self.value);
-        let consent = self.yes.noted(context, ui, &question, command)?;
+        let consent = self.yes.agree(context, ui, &question, command)?;
         match self.key {
             Key::BaseUrl => {
                 let adapter = context.app()?.set_base_url(&self.id, &self.value, consent)?;

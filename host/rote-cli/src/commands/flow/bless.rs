@@ -91,7 +91,7 @@ pub struct Unbless {
 impl Unbless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("take the blessing of `{}` back?", self.flow);
-        let consent = self.yes.noted(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
+        let consent = self.yes.agree(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
         let was = context.app()?.unbless(&self.flow, consent)?;
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))

@@ -28,7 +28,7 @@ impl Bind {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("let `{}` send `{}` to where its requests go now?", self.adapter, self.name);
         let command = command("rote token bind").argument(&self.name).argument(&self.adapter);
-        let consent = self.yes.noted(context, ui, &question, command)?;
+        let consent = self.yes.agree(context, ui, &question, command)?;
         let bound = context.app()?.token_bind(&self.name, &self.adapter, consent)?;
         let text = format!("{}\nbound to {}", self.name, bindings(&bound));
         Ok(Report::new(json!({ "name": self.name, "bindings": bound }), text))

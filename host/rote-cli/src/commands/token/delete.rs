@@ -22,7 +22,7 @@ impl Delete {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("delete the credential `{}`?", self.name);
         let command = command("rote token delete").argument(&self.name);
-        let consent = self.yes.noted(context, ui, &question, command)?;
+        let consent = self.yes.agree(context, ui, &question, command)?;
         context.app()?.token_delete(&self.name, consent)?;
         Ok(Report::new(json!({ "deleted": self.name }), format!("deleted {}", self.name)))
     }

@@ -32,7 +32,7 @@ impl Get {
             true => {
                 let question = format!("print the value of `{}` here?", self.name);
                 let command = command("rote token get").argument(&self.name).plain("--reveal");
-                app.token_reveal(&self.name, self.yes.noted(context, ui, &question, command)?)?
+                app.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
             }
         };
         let characters = value.expose_secret().chars().count();

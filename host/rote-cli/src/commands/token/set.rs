@@ -48,7 +48,7 @@ impl Set {
             true => Consent::Attended,
             false => {
                 let question = format!("store a credential as `{}`?", self.name);
-                self.yes.noted(
+                self.yes.agree(
                     context,
                     ui,
                     &question,

@@ -1,0 +1,145 @@
+//! A new adapter: made from a description, shown, and installed as it was shown.
+
+use std::collections::BTreeSet;
+
+use rote_adapter::{GivenCredential, InstallOptions, InstallReport, Prepared, ServerWord, SpecLocation};
+use rote_types::{AdapterId, AuthKind, ErrorKind};
+use rote_vault::Binding;
+use serde_json::json;
+
+use crate::change::{Change, Consent};
+use crate::error::name;
+use crate::{App, AppError};
+
+/// Most hosts that the event of an installation names; it says how many there are.
+const MAX_HOSTS: usize = 100;
+
+/// A wish for an adapter.
+#[derive(Debug, Clone)]
+pub struct AdapterNew {
+    /// The local name it gets.
+    pub id: String,
+    /// A file, a directory or a URL.
+    pub spec: String,
+    /// Where requests go, as a person typed it; a loopback or private address here is a grant.
+    pub base_url: Option<String>,
+    /// What to do with servers that operations have of their own, as `HOST=URL` or `HOST=keep`.
+    pub servers: Vec<String>,
+    /// How and under which name of the vault every call authenticates, instead of what the description says.
+    pub credential: Option<(AuthKind, String)>,
+    /// A display name instead of the description's own.
+    pub name: Option<String>,
+    /// Refuse when an operation was skipped.
+    pub strict: bool,
+}
+
+/// An adapter that is made and not installed yet.
+#[derive(Debug)]
+pub struct AdapterPlan {
+    prepared: Prepared,
+    /// The name of the credential that a person typed for it.
+    credential: Option<String>,
+}
+
+impl AdapterPlan {
+    /// Returns what installing it would make.
+    #[must_use]
+    pub fn report(&self) -> &InstallReport {
+        self.prepared.report()
+    }
+
+    /// Returns the credential that it would be bound to, when there is one and a place that it may go to.
+    #[must_use]
+    pub fn binds(&self) -> Option<&str> {
+        self.credential.as_deref().filter(|_| !self.report().bound.is_empty())
+    }
+
+    /// Whether somebody has to agree to it. An adapter that is only added has no credential, and no grant but those that
+    /// were typed for it. One that takes the place of another, or gets a credential, changes what is granted already.
+    #[must_use]
+    pub fn asks(&self) -> bool {
+        self.report().replaced || self.binds().is_some()
+    }
+}
+
+impl App {
+    /// Makes an adapter from a description; nothing is installed.
+    ///
+    /// # Errors
+    /// Usage for a description that is none, Conflict for gaps when `strict`.
+    pub async fn adapter_plan(&self, wish: AdapterNew) -> Result<AdapterPlan, AppError> {
+        let id: AdapterId = name(&wish.id)?;
+        let location = match SpecLocation::parse(&wish.spec)? {
+            SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
+            url => url,
+        };
+        let given = wish.credential.map(given).transpose()?;
+        let credential = given.as_ref().map(|given| given.token_env.clone());
+        let servers = wish.servers.iter().map(|word| ServerWord::parse(word)).collect::<Result<Vec<_>, _>>()?;
+        let options = InstallOptions { credential: given, servers, name: wish.name, base_url: wish.base_url };
+        let prepared = self.adapters_of_home()?.prepare_from(&self.gate()?, &id, &location, options).await?;
+        if wish.strict {
+            refuse_gaps(prepared.report())?;
+        }
+        Ok(AdapterPlan { prepared, credential })
+    }
+
+    /// Installs an adapter as it was made, and binds the credential that a person typed for it.
+    ///
+    /// # Errors
+    /// Conflict when another command changed the adapter of that name meanwhile.
+    pub fn adapter_install(&self, plan: AdapterPlan, consent: Consent) -> Result<InstallReport, AppError> {
+        let adapters = self.adapters_of_home()?;
+        let binds = plan.binds().map(str::to_owned);
+        let report = plan.report();
+        let id = report.adapter.id.clone();
+        let change = if report.replaced { Change::AdapterReplaced } else { Change::AdapterInstalled };
+        // A damaged one is replaced as well; what it was is then not known.
+        let before = report.replaced.then(|| adapters.open(&id).ok()).flatten();
+        let hosts: BTreeSet<&str> = report.destinations.iter().filter_map(|one| one.goes_to.as_deref()).collect();
+        let object = json!({
+            "adapter": id,
+            "fingerprint": report.adapter.fingerprint,
+            "replaces": before.map(|adapter| adapter.manifest().fingerprint.clone()),
+            "base_url": report.adapter.base_url,
+            "hosts": hosts.iter().take(MAX_HOSTS).collect::<Vec<_>>(),
+            "hosts_total": hosts.len(),
+            "granted": report.granted,
+        });
+        let report = self.change(change, consent, object, || Ok(adapters.install(plan.prepared)?))?;
+        if let Some(name) = binds {
+            let vault = self.vault()?;
+            let object = json!({ "name": name, "adapter": id, "origins": report.bound });
+            let binding = Binding { adapter: id, origins: report.bound.clone() };
+            let bind = || Ok(vault.bind(&name, &binding, self.now())?);
+            self.change(Change::TokenBound, consent, object, bind)?;
+        }
+        Ok(report)
+    }
+}
+
+fn refuse_gaps(report: &InstallReport) -> Result<(), AppError> {
+    if report.skipped.is_empty() {
+        return Ok(());
+    }
+    let (skipped, total) = (report.operations.skipped, report.operations.total);
+    let message = format!("{skipped} of {total} operations had to be skipped; nothing was installed");
+    let mut error = AppError::new(ErrorKind::Conflict, message).with_hint("leave out --strict to install the others");
+    for one in report.skipped.iter().take(5) {
+        error = error.with_cause(format!("`{}`: {} ({})", one.name, one.reason, one.pointer));
+    }
+    Err(error.with_details(json!({ "operations": report.operations, "skipped": report.skipped })))
+}
+
+/// Checks a credential that a person described.
+fn given((kind, token_env): (AuthKind, String)) -> Result<GivenCredential, AppError> {
+    rote_vault::check_name(&token_env)?;
+    if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } = &kind {
+        let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
+        if !fits || name.is_empty() {
+            let message = format!("`{name}` is no name of a header or a query parameter");
+            return Err(AppError::new(ErrorKind::Usage, message).with_hint("--api-key-header X-Api-Key=MY_API_KEY"));
+        }
+    }
+    Ok(GivenCredential { kind, token_env })
+}
