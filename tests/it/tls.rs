@@ -38,6 +38,34 @@ fn a_certificate_of_a_trusted_authority_opens_the_way() {
     assert_eq!(api.received()[0].header("authorization"), Some(format!("Bearer {SECRET}").as_str()));
 }
 
+#[test]
+fn whom_the_environment_makes_tls_trust_is_journaled_once_for_each_choice() {
+    let (first, second) = (Authority::new(), Authority::new());
+    let (home, _api) = secured(first.identity(&["127.0.0.1"]));
+    let told = || {
+        let events = home.data(&["audit", "tail", "-n", "200"]);
+        let all = events.as_array().unwrap().iter();
+        all.filter(|event| event["kind"] == "trust.changed").map(|event| event["body"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(home.rote(&["call", "vault", "x"]).code, 8, "the system does not trust it");
+    assert!(told().is_empty());
+    for (authority, code, count) in [(&first, 0, 1), (&first, 0, 1), (&second, 8, 2), (&first, 0, 3)] {
+        assert_eq!(call(&home, authority).code, code);
+        assert_eq!(told().len(), count);
+    }
+    let path = home.file("authority.pem", first.pem()).display().to_string();
+    let authorities = &told()[0]["authorities"]["SSL_CERT_FILE"];
+    assert_eq!(authorities["path"], path);
+    assert!(authorities["sha256"].as_str().unwrap().starts_with("sha256:"), "{authorities}");
+    // The event is there before the request that it is about.
+    let events = home.rote(&["audit", "tail", "-n", "200", "--json"]).stdout;
+    let place = |kind: &str| events.rfind(kind).unwrap();
+    assert!(place("trust.changed") < place("effect.started"), "{events}");
+    let doctor = home.invocation(&["flow", "doctor"]).env("SSL_CERT_FILE", &path).run();
+    assert!(doctor.code == 0 && doctor.stderr.contains("note: SSL_CERT_FILE is set"), "{doctor}");
+    assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
 /// Calls an API that cannot be trusted: nothing of the request gets there.
 fn refused(identity: Identity, trusted: &Authority, problem: &str) -> String {
     let (home, api) = secured(identity);

@@ -168,8 +168,10 @@ impl App {
 
     pub(crate) fn gate(&self) -> Result<Arc<Gate>, AppError> {
         self.gate.get(|| {
+            let journal = self.journal()?;
+            self.tell_trust(&journal)?;
             let parts = GateParts {
-                journal: self.journal()?,
+                journal,
                 home: self.home()?.clone(),
                 vault: self.vault()?,
                 clock: Arc::clone(&self.clock),

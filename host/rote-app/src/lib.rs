@@ -25,6 +25,7 @@ mod parameters;
 mod query;
 mod system;
 mod token;
+mod trusted;
 mod workspace;
 
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, ToolLine};
@@ -45,6 +46,7 @@ pub use flow_life::Bless;
 pub use flow_search::SearchFlows;
 pub use query::{BodyView, Query, ResponseView};
 pub use token::TokenStored;
+pub use trusted::TRUST;
 pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.

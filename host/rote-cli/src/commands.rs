@@ -150,6 +150,12 @@ impl Command {
         installs || matches!(self, Self::Call(_) | Self::Batch(_) | Self::Post(_) | Self::Run(_))
     }
 
+    /// Whether it says how things stand before something is sent.
+    #[must_use]
+    pub fn is_checkup(&self) -> bool {
+        matches!(self, Self::Flow(command) if command.is_checkup())
+    }
+
     /// Runs the command.
     ///
     /// # Errors

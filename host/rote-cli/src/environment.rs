@@ -9,6 +9,8 @@ use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_app::TRUST;
+
 /// The surroundings of one command.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -33,9 +35,6 @@ pub enum Input {
     Bytes(Vec<u8>),
 }
 
-/// The variables that choose which authorities TLS trusts; the TLS library reads them.
-pub const TRUST: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-
 /// Every variable that rote itself reads, with its meaning; credentials are read by the names that a person bound.
 pub const VARIABLES: [(&str, &str); 9] = [
     ("ROTE_HOME", "where everything is kept; default ~/.rote"),
@@ -45,7 +44,7 @@ pub const VARIABLES: [(&str, &str); 9] = [
     ("ROTE_KEY_SOURCE", "`keyring` keeps the vault's key in the system's keyring; default a file"),
     ("ROTE_INSTANCES", "how many sandboxes fit at once, 1 to 10,000; default 128"),
     ("NO_COLOR", "any value turns colour off"),
-    (TRUST[0], "a file of authorities to trust in place of the system's; a note says so"),
+    (TRUST[0], "a file of authorities to trust in place of the system's; a note says so, and the journal once"),
     (TRUST[1], "the same, as a folder"),
 ];
 

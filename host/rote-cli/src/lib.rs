@@ -23,10 +23,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches};
+use rote_app::TRUST;
 
 use crate::commands::Cli;
 use crate::context::Context;
-use crate::environment::{Environment, TRUST};
+use crate::environment::Environment;
 use crate::error::{CliError, Result};
 use crate::ui::Ui;
 
@@ -53,7 +54,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
     }
     let outcome = parse(words).and_then(|cli| {
-        if cli.command.sends() {
+        if cli.command.sends() || cli.command.is_checkup() {
             note_trust(&environment, &mut ui);
         }
         let context = Context::new(environment, &cli.global);

@@ -4,6 +4,7 @@
 //! that a hostile document cannot make the report larger than itself; things that occur often are counted.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 
 use indexmap::IndexMap;
 
@@ -13,6 +14,8 @@ use crate::{Diagnostic, Severity};
 const MOST_DIAGNOSTICS: usize = 1_000;
 /// Most notes of one operation.
 const MOST_NOTES: usize = 16;
+/// Most places that are told apart when they are counted.
+const MOST_PLACES: usize = 10_000;
 
 /// Collects diagnostics while the document is borrowed.
 #[derive(Debug, Default)]
@@ -20,6 +23,8 @@ pub(crate) struct Notices {
     list: RefCell<Vec<Diagnostic>>,
     /// Message → first place and count.
     tallies: RefCell<IndexMap<&'static str, (String, usize)>>,
+    /// Places that were counted, where each counts once.
+    places: RefCell<HashSet<String>>,
 }
 
 impl Notices {
@@ -37,6 +42,14 @@ impl Notices {
     pub(crate) fn tally(&self, pointer: &str, message: &'static str) {
         let mut tallies = self.tallies.borrow_mut();
         tallies.entry(message).or_insert_with(|| (pointer.to_owned(), 0)).1 += 1;
+    }
+
+    /// Counts a place of the document once, however many operations come by it; up to [`MOST_PLACES`] of them.
+    pub(crate) fn tally_place(&self, pointer: &str, message: &'static str) {
+        let mut places = self.places.borrow_mut();
+        if places.len() < MOST_PLACES && places.insert(pointer.to_owned()) {
+            self.tally(pointer, message);
+        }
     }
 
     fn push(&self, severity: Severity, pointer: &str, message: String) {

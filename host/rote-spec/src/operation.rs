@@ -19,6 +19,10 @@ use crate::{GeneratedTool, Outcome, ServerChoice, servers, spelled, template};
 /// Most bytes of schema that are written with full detail, for all tools and tries together.
 const MOST_WORK: usize = 256 << 20;
 
+/// Said of patterns of other dialects: what is not checked here is not called checked.
+const UNREAD_PATTERN: &str = "patterns that are not regular expressions of this engine (look-around, back-references, more \
+     than 1,000 bytes) are not checked here: the server decides";
+
 /// Where an operation stands and what it is called.
 #[derive(Debug)]
 pub(crate) struct Place<'a> {
@@ -179,6 +183,9 @@ fn assemble<'a>(
             let most = reader.limits.schema_bytes;
             let message = format!("the input schema was shortened to stay within {most} bytes and its depth limit");
             reader.notices.info(pointer, message);
+        }
+        for place in writer.unread() {
+            reader.notices.tally_place(place, UNREAD_PATTERN);
         }
         return Assembled { schema: input_schema(arguments, definitions), body };
     }

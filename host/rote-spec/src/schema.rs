@@ -6,7 +6,7 @@
 //! Invariants: nesting, closure and size are bounded by [`Detail`]; what lies beyond becomes a permissive schema.
 //! It does not validate anything and never fails: a schema that cannot be read is permissive, with a note.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use indexmap::IndexMap;
 use rote_types::SpecType;
@@ -17,6 +17,8 @@ use crate::keywords;
 use crate::merge::merge_into;
 use crate::notices::Notes;
 
+/// Most patterns of one tool that are counted as left out.
+const MOST_UNREAD: usize = 1_000;
 /// Deepest chain of `allOf` members that are merged into one schema.
 const MERGE_DEPTH: usize = 24;
 
@@ -74,6 +76,8 @@ pub(crate) struct SchemaWriter<'a, 'n> {
     truncated: bool,
     /// Whether response-only properties are left out.
     request: bool,
+    /// Where patterns stand that nobody here can check.
+    unread: BTreeSet<String>,
 }
 
 impl<'a, 'n> SchemaWriter<'a, 'n> {
@@ -91,7 +95,13 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
             spent: 0,
             truncated: false,
             request: false,
+            unread: BTreeSet::new(),
         }
+    }
+
+    /// The places of patterns that were left out.
+    pub(crate) fn unread(&self) -> impl Iterator<Item = &str> {
+        self.unread.iter().map(String::as_str)
     }
 
     /// Whether the size bound was reached, so that a coarser level of detail should be tried.
@@ -329,6 +339,8 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
                     if let Some(value) = keywords::plain(key, value) {
                         self.spend(keywords::weight(&value));
                         out.insert(key.clone(), value);
+                    } else if key == "pattern" && value.is_string() {
+                        self.leave_unread(node, key);
                     }
                 }
             }
@@ -399,10 +411,20 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
         for (key, schema) in map.members() {
             if keyword == "dependentSchemas" || keywords::is_pattern(key) {
                 schemas.insert(key.to_owned(), self.convert(&schema, depth + 1));
+            } else {
+                self.leave_unread(&schema, "");
             }
         }
         if !schemas.is_empty() {
             out.insert(keyword.to_owned(), Value::Object(schemas));
+        }
+    }
+
+    /// Remembers a pattern that is left out; a description with more of them than this says enough of it.
+    fn leave_unread(&mut self, node: &Node<'_>, key: &str) {
+        if self.unread.len() < MOST_UNREAD {
+            let node = if key.is_empty() { node.pointer.clone() } else { format!("{}/{key}", node.pointer) };
+            self.unread.insert(node);
         }
     }
 

@@ -65,6 +65,11 @@ pub enum Flow {
 }
 
 impl Flow {
+    /// Whether it looks at what runs would meet.
+    pub(super) fn is_checkup(&self) -> bool {
+        matches!(self, Self::Health(_) | Self::Doctor(_))
+    }
+
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self {
             Self::Template(command) => command.run(context),

@@ -1,4 +1,4 @@
-//! Finding the event that began an effect, from the number under which a workspace keeps it.
+//! Finding the event that began an effect, from the number under which a workspace keeps it, and the newest of a kind.
 
 use rote_types::{ResponseId, WorkspaceName};
 
@@ -14,5 +14,13 @@ impl Journal {
         let tail = "WHERE kind = 'effect.started' AND json_extract(body_json, '$.workspace') = ?1 \
                     AND json_extract(body_json, '$.response') = ?2 ORDER BY seq DESC LIMIT 1";
         Ok(self.select(tail, (workspace.as_str(), signed(response.0)))?.pop())
+    }
+
+    /// Returns the newest event of a kind. The events are gone through from the end until there is one.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn newest(&self, kind: &str) -> Result<Option<Event>, HomeError> {
+        Ok(self.select("WHERE kind = ?1 ORDER BY seq DESC LIMIT 1", (kind,))?.pop())
     }
 }

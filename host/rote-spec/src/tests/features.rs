@@ -507,3 +507,23 @@ fn a_tool_that_calls_any_of_many_procedures_does_what_the_worst_does() {
     assert_eq!(access(r#""photos.search", "photos.delete""#), rote_types::Access::Destroy);
     assert_eq!(access(r#""GET", "DELETE""#), rote_types::Access::Read, "a filter of a log");
 }
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_counted_and_checks_nothing() {
+    let api = inline(
+        r##"{"openapi": "3.1.0", "info": {"title": "t", "version": "1"},
+        "components": {"schemas": {"Name": {"type": "string", "pattern": "^(?=.*x)"}}},
+        "paths": {"/{a}": {"parameters": [
+            {"name": "a", "in": "path", "required": true, "schema": {"$ref": "#/components/schemas/Name"}},
+            {"name": "b", "in": "query", "schema": {"type": "string", "pattern": "(a)\\1"}},
+            {"name": "c", "in": "query", "schema": {"type": "string", "pattern": "^[a-z]+$"}},
+            {"name": "d", "in": "query", "schema": {"type": "object", "patternProperties": {"(": {"type": "string"}}}}],
+          "get": {"operationId": "get"}, "post": {"operationId": "post"}}}}"##,
+    );
+    let said = api.diagnostics.iter().filter(|one| one.message.starts_with("patterns ")).collect::<Vec<_>>();
+    assert_eq!(said.len(), 1, "{:?}", api.diagnostics);
+    assert!(said[0].message.ends_with("are not checked here: the server decides (3 in all)"), "{}", said[0].message);
+    assert!(said[0].pointer.ends_with("/pattern"), "{}", said[0].pointer);
+    let all = properties(&api, "get");
+    assert!(all["b"].get("pattern").is_none() && all["c"]["pattern"] == "^[a-z]+$", "{all}");
+}
