@@ -293,6 +293,7 @@ mod tests {
             security: Vec::new(),
             input_schema: schema,
             spelled: Vec::new(),
+            idempotency_header: None,
         }
     }
 

@@ -292,6 +292,7 @@ mod tests {
             toolset: name.split('/').next().unwrap_or_default().to_owned(),
             access: Access::Read,
             spelled: Vec::new(),
+            idempotency_header: None,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

@@ -162,6 +162,7 @@ impl Package {
             base_url: base.as_ref().map(|base| base.url.clone()),
             base_url_typed: options.base_url.is_some(),
             servers: decisions,
+            idempotency_header: None,
             tool_digests: digests,
             auth: api.auth,
             sensitivity_tier: sensitivity.tier,

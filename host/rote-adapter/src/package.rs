@@ -156,6 +156,7 @@ mod tests {
             toolset: "x".to_owned(),
             access: Access::Read,
             spelled: Vec::new(),
+            idempotency_header: None,
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

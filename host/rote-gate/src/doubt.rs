@@ -37,6 +37,9 @@ pub struct Doubt {
     pub problem: Option<String>,
     /// The flow that made it.
     pub flow: Option<FlowName>,
+    /// The idempotency key of rote's own that it carries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     /// A command that reads what would tell whether it happened.
     pub look: Option<String>,
 }
@@ -48,6 +51,7 @@ impl Doubt {
     /// [`GateError::Home`] when the journal cannot be read.
     pub fn of(journal: &Journal, workspace: &WorkspaceName, known: &ResponseSummary) -> Result<Self, GateError> {
         let started = journal.started(workspace, known.id)?;
+        let key = started.as_ref().and_then(|event| event.body["idempotency_key"].as_str()).map(str::to_owned);
         let url = match (&started, known.url.is_empty()) {
             (Some(event), true) => event.body["url"].as_str().unwrap_or_default().to_owned(),
             _ => known.url.clone(),
@@ -63,6 +67,7 @@ impl Doubt {
             status: known.status,
             problem: known.error.clone(),
             flow: known.flow.clone(),
+            key,
             look: None,
         })
     }
@@ -99,8 +104,11 @@ impl Doubt {
             self.look.iter().map(|look| format!("{look} # tells whether it happened")).collect();
         ways.push(said("--done", "it happened; --answer JSON says what it answered"));
         ways.push(said("--skip", "it did not happen and shall not"));
-        if self.flow.is_some() {
-            ways.push(said("--retry", "it did not happen: make it again"));
+        match (&self.flow, &self.key) {
+            (Some(_), None) => ways.push(said("--retry", "it did not happen: make it again")),
+            (Some(_), Some(_)) => ways.push(said("--retry", "make it again, with the same key")),
+            (None, Some(_)) => ways.push(said("--retry", "the same call in this workspace then carries the same key")),
+            (None, None) => {}
         }
         ways.join("\n")
     }
@@ -114,6 +122,9 @@ impl fmt::Display for Doubt {
             write!(f, "`{adapter}/{tool}`, ")?;
         }
         write!(f, "`{response}` of workspace `{workspace}`) ")?;
+        if let Some(key) = &self.key {
+            write!(f, "with the idempotency key `{key}` ")?;
+        }
         match (self.left, self.status) {
             (None, _) => f.write_str("was not sent as far as the journal knows, yet it may have happened"),
             (Some(left), None) => write!(f, "left at {left} and may have happened"),

@@ -335,6 +335,15 @@ pub(crate) fn authority(target: &Target) -> String {
 }
 
 impl SendFailure {
+    /// The same failure as one of the remote's, for a write of which it is known that it may have happened.
+    pub(crate) fn into_upstream(self, host: String) -> UpstreamFailure {
+        match self {
+            Self::Upstream(failure) => failure,
+            Self::Refused(refusal) => UpstreamFailure::Unreachable { host, message: refusal.to_string() },
+            Self::Setup(message) => UpstreamFailure::Unreachable { host, message },
+        }
+    }
+
     /// The same failure as the gate's own error.
     pub(crate) fn into_error(self, response: Option<rote_types::ResponseId>) -> GateError {
         match self {

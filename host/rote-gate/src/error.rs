@@ -273,6 +273,14 @@ pub enum UpstreamFailure {
         /// What the client said.
         message: String,
     },
+    /// A write that may have happened was sent once more with the same idempotency key, and the answer is no success.
+    #[error("`{host}` answered {status} when it was sent again with the same key, which does not say what came of it")]
+    Unsettled {
+        /// Host and port.
+        host: String,
+        /// The status.
+        status: u16,
+    },
     /// The call was given up while it ran.
     #[error("the call to `{host}` was cancelled")]
     Cancelled {
@@ -292,6 +300,7 @@ impl UpstreamFailure {
             Self::TooLarge { .. } => "too_large",
             Self::Encoding { .. } => "invalid_encoding",
             Self::Protocol { .. } => "protocol",
+            Self::Unsettled { .. } => "unsettled",
             Self::Cancelled { .. } => "cancelled",
         }
     }
@@ -301,9 +310,11 @@ impl Classify for UpstreamFailure {
     fn kind(&self) -> ErrorKind {
         match self {
             Self::Timeout { .. } | Self::TooLarge { .. } | Self::Cancelled { .. } => ErrorKind::Limit,
-            Self::Unreachable { .. } | Self::Certificate { .. } | Self::Encoding { .. } | Self::Protocol { .. } => {
-                ErrorKind::Upstream
-            }
+            Self::Unreachable { .. }
+            | Self::Certificate { .. }
+            | Self::Encoding { .. }
+            | Self::Protocol { .. }
+            | Self::Unsettled { .. } => ErrorKind::Upstream,
         }
     }
 }

@@ -21,10 +21,12 @@ use crate::doubt::Doubt;
 use crate::egress::{Answer, Egress, SendFailure, Wire, authority};
 use crate::error::RecordError;
 use crate::gate::GateParts;
+use crate::idempotency::Repeats;
 use crate::invocation::Invocation;
 use crate::journal::{Ending, Entry};
 use crate::redaction::{self, text};
 use crate::request::Outgoing;
+use crate::stage::Admission;
 use crate::{GateError, UpstreamFailure};
 
 /// Most redirects that one read follows, within its own route.
@@ -40,8 +42,10 @@ pub(crate) struct Passage<'p> {
     pub(crate) allowed: &'p [AllowedRange],
     pub(crate) limits: &'p CallLimits,
     pub(crate) departure: &'p Departure,
-    /// It changes something, so it is sent once, whatever comes back.
+    /// It changes something, so it follows no redirect.
     pub(crate) writes: bool,
+    /// How it is sent more than once; a write that carries no key of rote's own is sent once, whatever comes back.
+    pub(crate) repeats: Option<Repeats<'p>>,
 }
 
 impl Passage<'_> {
@@ -49,7 +53,12 @@ impl Passage<'_> {
     /// request through the same checks.
     pub(crate) async fn run(&self, outgoing: Outgoing) -> Result<Answer, SendFailure> {
         let host = authority(&outgoing.target);
-        let work = self.hops(outgoing);
+        let work = async {
+            match &self.repeats {
+                Some(repeats) => repeats.run(self, &outgoing).await,
+                None => self.hops(outgoing).await,
+            }
+        };
         match tokio::time::timeout(self.limits.total, work).await {
             Ok(result) => result,
             Err(_) => Err(UpstreamFailure::Timeout { host, stage: "total", limit: self.limits.total }.into()),
@@ -67,7 +76,8 @@ impl Passage<'_> {
         self.once(&outgoing).await
     }
 
-    async fn once(&self, outgoing: &Outgoing) -> Result<Answer, SendFailure> {
+    /// Sends one request.
+    pub(crate) async fn once(&self, outgoing: &Outgoing) -> Result<Answer, SendFailure> {
         let wire = Wire {
             method: outgoing.method.clone(),
             target: &outgoing.target,
@@ -132,10 +142,35 @@ pub(crate) struct Flight<'g> {
     pub(crate) started: Timestamp,
     pub(crate) since: Instant,
     pub(crate) departure: Departure,
+    /// It carries an idempotency key with which a request may have left before.
+    pub(crate) again: bool,
     pub(crate) landed: bool,
 }
 
-impl Flight<'_> {
+impl<'g> Flight<'g> {
+    /// Begins with an effect whose start is in the journal.
+    pub(crate) fn take_off(
+        parts: &'g GateParts,
+        admission: &Admission<'g>,
+        entry: Entry,
+        request: RequestRecord,
+        again: bool,
+    ) -> Self {
+        Self {
+            parts,
+            invocation: admission.invocation,
+            response: entry.record.response,
+            entry,
+            redactor: Arc::clone(&admission.redactor),
+            request,
+            started: parts.clock.now(),
+            since: Instant::now(),
+            departure: Departure::default(),
+            again,
+            landed: false,
+        }
+    }
+
     /// Records the outcome and says what the caller gets.
     pub(crate) fn land(mut self, result: Result<Answer, SendFailure>) -> Result<ResponseRef, GateError> {
         self.landed = true;
@@ -203,7 +238,10 @@ impl Flight<'_> {
 
     fn failed(&mut self, failure: SendFailure) -> GateError {
         let failure = match failure {
-            SendFailure::Upstream(failure) if self.is_in_doubt() => return self.left_in_doubt(failure),
+            failure if self.is_in_doubt() => {
+                let host = self.entry.record.adapter.to_string();
+                return self.left_in_doubt(failure.into_upstream(host));
+            }
             failure => failure,
         };
         let refused = matches!(failure, SendFailure::Refused(_));
@@ -234,9 +272,10 @@ impl Flight<'_> {
         error
     }
 
-    /// The rule: it writes, bytes of it may have left, and its answer is not here.
+    /// The rule: it writes, bytes of it may have left, and its answer is not here. A request that takes the place of
+    /// one in doubt is that one.
     fn is_in_doubt(&self) -> bool {
-        self.entry.writes && self.departure.has_left()
+        self.entry.writes && (self.again || self.departure.has_left())
     }
 
     fn left_in_doubt(&self, failure: UpstreamFailure) -> GateError {
@@ -256,6 +295,7 @@ impl Flight<'_> {
             status: self.departure.status(),
             problem: Some(failure.to_string()),
             flow: record.flow.clone(),
+            key: record.idempotency_key.clone(),
             look: None,
         };
         GateError::InDoubt { doubt: Box::new(doubt), failure }

@@ -7,7 +7,6 @@
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use rote_govern::audit::{DENIED, PREVIEWED};
 use rote_govern::egress::origin_of;
@@ -18,9 +17,9 @@ use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
 use crate::credential::{self, Choice, Source, Way};
-use crate::departure::Departure;
 use crate::egress::Egress;
 use crate::flight::{Flight, Passage};
+use crate::idempotency::{self, Key, Repeats};
 use crate::invocation::{ClaimedRequest, Invocation};
 use crate::journal::{Entry, Word};
 use crate::redaction::{self, Redaction};
@@ -97,7 +96,7 @@ impl Gate {
         if invocation.dry_run {
             return Err(self.preview(&admission, &entry, prepared));
         }
-        let (choice, outgoing) = match prepared {
+        let (choice, mut outgoing) = match prepared {
             Ok(prepared) => prepared,
             Err(refused) => {
                 let Refused { error, choice } = *refused;
@@ -108,10 +107,23 @@ impl Gate {
             }
         };
         entry.record.credentials = choice.credentials.iter().map(|one| one.token.clone()).collect();
-        if let Err(error) = self.start(&admission, &entry) {
-            return Err(self.unsent(&admission, &entry, &choice, error));
+        let given = Key::give(&self.parts, &mut admission, &mut entry, &mut outgoing);
+        let key = match given.and_then(|key| self.start(&admission, &entry).map(|()| key)) {
+            Ok(key) => key,
+            Err(error) => return Err(self.unsent(&admission, &entry, &choice, error)),
+        };
+        let again = key.as_ref().is_some_and(|key| key.again);
+        let flight = Flight::take_off(&self.parts, &admission, entry, request_record(&admission, &choice), again);
+        if let Some(key) = &key {
+            // An error drops the flight, which then says what is known.
+            key.replace(&self.parts, invocation)?;
         }
-        let flight = self.take_off(&admission, entry, &choice, response);
+        let repeats = key.map(|_| Repeats {
+            parts: &self.parts,
+            entry: flight.entry.clone(),
+            redactor: &admission.redactor,
+            again,
+        });
         let (departure, writes) = (flight.departure.clone(), flight.entry.writes);
         let passage = Passage {
             egress: &self.egress,
@@ -122,6 +134,7 @@ impl Gate {
             limits: &invocation.limits,
             departure: &departure,
             writes,
+            repeats,
         };
         let result = passage.run(outgoing).await;
         flight.land(result)
@@ -217,27 +230,6 @@ impl Gate {
         })
     }
 
-    fn take_off<'g>(
-        &'g self,
-        admission: &Admission<'g>,
-        entry: Entry,
-        choice: &Choice,
-        response: ResponseId,
-    ) -> Flight<'g> {
-        Flight {
-            parts: &self.parts,
-            invocation: admission.invocation,
-            entry,
-            redactor: Arc::clone(&admission.redactor),
-            request: request_record(admission, choice),
-            response,
-            started: self.parts.clock.now(),
-            since: Instant::now(),
-            departure: Departure::default(),
-            landed: false,
-        }
-    }
-
     /// Journals and records a refusal; returns it.
     fn refuse(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
         if let Err(problem) = entry.note(&self.parts, DENIED) {
@@ -288,7 +280,10 @@ impl Gate {
         for stage in &mut stages {
             stage.message = redaction::text(&admission.redactor, stage.message.to_string()).into();
         }
-        let record = request_record(admission, &choice);
+        let mut record = request_record(admission, &choice);
+        if let Some((name, _)) = idempotency::wanted(admission, entry.record.args_digest) {
+            record.headers.push((name.to_string(), "<a key of rote's own>".to_owned()));
+        }
         let preview = Preview {
             method: record.method,
             url: record.url,

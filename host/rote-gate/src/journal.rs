@@ -75,6 +75,7 @@ impl Entry {
             tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),
             args_digest: arguments,
             credentials: Vec::new(),
+            idempotency_key: None,
         };
         Ok(Self { effect: EffectId(parts.entropy.uuid()), record, writes: writes(invocation) })
     }

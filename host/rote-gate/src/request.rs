@@ -142,7 +142,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
 
 /// Whether only the host may set a header. CGI and its heirs hand headers on with every mark as `_`, so that a
 /// server cannot tell `X_Forwarded_For` from `X-Forwarded-For`; neither is told apart here.
-fn is_host_only(lower: &str) -> bool {
+pub(crate) fn is_host_only(lower: &str) -> bool {
     let dashed: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     HOST_ONLY.contains(&dashed.as_str()) || HOST_ONLY_PREFIXES.iter().any(|prefix| dashed.starts_with(prefix))
 }
@@ -187,6 +187,7 @@ mod tests {
             security: Vec::new(),
             input_schema: json!({}),
             spelled: Vec::new(),
+            idempotency_header: None,
         }
     }
 

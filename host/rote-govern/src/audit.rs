@@ -28,6 +28,8 @@ pub const CONFIRMATION_REQUESTED: &str = "approval.requested";
 pub const CONFIRMATION_CONSUMED: &str = "approval.consumed";
 /// A write left and its answer is lost; whether it happened is not known.
 pub const IN_DOUBT: &str = "effect.in_doubt";
+/// A write in doubt is about to be sent once more, with the same idempotency key.
+pub const REPEATED: &str = "effect.repeated";
 /// A person said what came of a write whose outcome was not known.
 pub const SETTLED: &str = "effect.settled";
 /// A description is about to be fetched.
@@ -88,6 +90,26 @@ pub struct EffectRecord {
     /// Names of the vault entries that were added to the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
+    /// The idempotency key of rote's own that the request carries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
+}
+
+/// The body of the event that says that a write is sent once more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EffectRepeated {
+    /// The adapter.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: String,
+    /// The workspace.
+    pub workspace: WorkspaceName,
+    /// The response number.
+    pub response: ResponseId,
+    /// Which request of the same effect it is; the first one is 1.
+    pub attempt: u32,
+    /// What became of the one before.
+    pub error: String,
 }
 
 /// The body of the events that close an effect: finished and failed.
@@ -247,6 +269,7 @@ mod tests {
             tool_digest: ToolDigest("d".into()),
             args_digest: sha256(b"{}"),
             credentials: vec!["GITHUB_TOKEN".into()],
+            idempotency_key: None,
         }
     }
 

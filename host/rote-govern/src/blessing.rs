@@ -367,6 +367,7 @@ mod tests {
             servers: digest("servers"),
             credentials: digest("credentials"),
             policies: digest("policies"),
+            idempotency_header: None,
         }
     }
 

@@ -79,6 +79,10 @@ pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
         // A tool that goes elsewhere is another tool; absent for almost all, so that it costs them nothing.
         identity["servers"] = json!(tool.servers);
     }
+    if let Some(header) = &tool.idempotency_header {
+        // It decides what is sent and what is repeated; absent for those without, as in packages from before it.
+        identity["idempotencyHeader"] = json!(header);
+    }
     digest(&tool.name, &identity).map(ToolDigest::of)
 }
 
@@ -177,6 +181,7 @@ mod tests {
             security: Vec::new(),
             input_schema: schema,
             spelled: Vec::new(),
+            idempotency_header: None,
         }
     }
 
@@ -205,7 +210,8 @@ mod tests {
     fn each_part_of_a_contract_counts() {
         let base = tool(json!({}));
         let digest = tool_digest(&base).unwrap();
-        let changes: [fn(&mut Tool); 6] = [
+        let changes: [fn(&mut Tool); 7] = [
+            |tool| tool.idempotency_header = Some("Idempotency-Key".into()),
             |tool| tool.name.push('x'),
             |tool| tool.method = Method::Delete,
             |tool| tool.path.push_str("/x"),

@@ -8,6 +8,7 @@ mod blessing;
 mod confirm;
 pub mod egress;
 mod guard;
+pub mod idempotency;
 mod identity;
 mod policy;
 pub mod reach;

@@ -33,6 +33,7 @@ pub fn trust_root(manifest: &Manifest, policy: Option<&Policy>) -> TrustRoot {
         servers: digest(&(manifest.base_url_typed, &manifest.servers)),
         credentials: digest(&slots),
         policies: policy.map_or_else(|| sha256(b""), Policy::digest),
+        idempotency_header: manifest.idempotency_header.clone(),
     }
 }
 
@@ -43,7 +44,7 @@ fn digest(value: &impl Serialize) -> Sha256Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rote_types::{AuthKind, ServerDecision, TrustChange};
+    use rote_types::{AuthKind, KeyHeader, ServerDecision, TrustChange};
     use serde_json::json;
 
     fn manifest() -> Manifest {
@@ -61,7 +62,8 @@ mod tests {
     #[test]
     fn what_a_person_relies_on_is_in_it() {
         type Change = fn(&mut Manifest);
-        let changes: [(TrustChange, Change); 6] = [
+        let changes: [(TrustChange, Change); 7] = [
+            (TrustChange::IdempotencyHeader, |manifest| manifest.idempotency_header = Some(KeyHeader::None)),
             (
                 TrustChange::BaseUrl {
                     was: Some("https://shop.example".to_owned()),

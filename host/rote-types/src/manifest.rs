@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{AdapterId, Fingerprint, Sha256Digest, ToolDigest};
+use crate::{AdapterId, Fingerprint, KeyHeader, Sha256Digest, ToolDigest};
 
 /// The format that an adapter was made from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -181,6 +181,9 @@ pub struct Manifest {
     /// What a person decided of the servers that operations have of their own, by URL as described.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub servers: BTreeMap<String, ServerDecision>,
+    /// What a person decided of the header for idempotency keys; as the description declares it, when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_header: Option<KeyHeader>,
     /// Identity of the whole surface.
     pub fingerprint: Fingerprint,
     /// Identity of each tool, by name.

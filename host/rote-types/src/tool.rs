@@ -173,4 +173,8 @@ pub struct Tool {
     /// keeps its spelling, `1503435956.000200` its zeros.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spelled: Vec<String>,
+    /// The request header in which the source declares that the tool takes idempotency keys, as it is spelled there;
+    /// where a call gives none, rote sends a key of its own in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_header: Option<String>,
 }

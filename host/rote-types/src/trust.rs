@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Fingerprint, FlowName, IdError, Sha256Digest, WorkspaceName};
+use crate::{Fingerprint, FlowName, IdError, KeyHeader, Sha256Digest, WorkspaceName};
 
 /// An installed adapter as far as a person's word depends on it: what it is, where it goes, with which credentials
 /// and under which policies.
@@ -26,6 +26,9 @@ pub struct TrustRoot {
     pub credentials: Sha256Digest,
     /// Digest of its policies.
     pub policies: Sha256Digest,
+    /// What was decided of the header for idempotency keys.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_header: Option<KeyHeader>,
 }
 
 /// What differs between two trust roots; the first of several.
@@ -52,6 +55,8 @@ pub enum TrustChange {
     Credentials,
     /// The policies are others.
     Policies,
+    /// Writes carry idempotency keys in another header, or carry none, and so are repeated otherwise.
+    IdempotencyHeader,
 }
 
 impl TrustRoot {
@@ -69,6 +74,7 @@ impl TrustRoot {
             (self.servers != now.servers, TrustChange::Servers),
             (self.credentials != now.credentials, TrustChange::Credentials),
             (self.policies != now.policies, TrustChange::Policies),
+            (self.idempotency_header != now.idempotency_header, TrustChange::IdempotencyHeader),
         ];
         parts.into_iter().find_map(|(differs, change)| differs.then_some(change))
     }
@@ -85,6 +91,7 @@ impl fmt::Display for TrustChange {
             Self::Servers => f.write_str("servers that its operations have of their own were kept or mapped since"),
             Self::Credentials => f.write_str("a credential of the adapter was bound to another name since"),
             Self::Policies => f.write_str("the adapter's policies.json was changed since"),
+            Self::IdempotencyHeader => f.write_str("the adapter's header for idempotency keys was changed since"),
         }
     }
 }
@@ -147,6 +154,7 @@ mod tests {
             servers: sha256(b"servers"),
             credentials: sha256(b"credentials"),
             policies: sha256(b"policies"),
+            idempotency_header: None,
         }
     }
 

@@ -12,6 +12,7 @@ mod diff;
 mod doubt;
 mod error;
 mod files;
+mod idempotency;
 mod inject;
 mod model;
 mod owner;
@@ -38,6 +39,7 @@ pub use diff::{Change, ChangeKind, diff_values};
 pub use doubt::{LostAnswer, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};
 pub use files::NamedFile;
+pub use idempotency::ClaimedKey;
 pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
     RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, Settled, StoredResponse,

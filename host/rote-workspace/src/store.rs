@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use crate::{Result, WorkspaceError};
 
 /// The schema, one entry per version.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("settled.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("settled.sql"), include_str!("keys.sql")];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
 #[derive(Debug)]

@@ -2,6 +2,7 @@
 
 mod bench;
 mod doubts;
+mod keys;
 mod queries;
 mod support;
 mod templates;

@@ -354,6 +354,7 @@ impl Surface {
                 security: security.clone(),
                 input_schema: json!({"type": "object"}),
                 spelled: Vec::new(),
+                idempotency_header: None,
             })
             .collect();
         let digests: BTreeMap<_, _> =
@@ -376,6 +377,7 @@ impl Surface {
             base_url: Some(base.to_owned()),
             base_url_typed: false,
             servers: BTreeMap::new(),
+            idempotency_header: None,
             tool_digests: digests,
             auth,
             sensitivity_tier: SensitivityTier::Low,

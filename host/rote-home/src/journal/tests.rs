@@ -191,6 +191,7 @@ fn binding() -> TokenBinding {
             servers: sha256(b"servers"),
             credentials: sha256(b"credentials"),
             policies: sha256(b"policies"),
+            idempotency_header: None,
         },
         tool: "orders/delete".to_owned(),
         arguments: sha256(b"{}"),

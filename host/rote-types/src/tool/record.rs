@@ -30,6 +30,8 @@ pub(super) struct Record {
     input_schema: Value,
     #[serde(default)]
     spelled: Vec<String>,
+    #[serde(default)]
+    idempotency_header: Option<String>,
 }
 
 impl From<Record> for Tool {
@@ -49,6 +51,7 @@ impl From<Record> for Tool {
             security: record.security,
             input_schema: record.input_schema,
             spelled: record.spelled,
+            idempotency_header: record.idempotency_header,
         }
     }
 }

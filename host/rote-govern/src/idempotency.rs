@@ -1,0 +1,165 @@
+//! Which writes carry an idempotency key of rote's own, what such a key is for, and how long it is trusted.
+//!
+//! A key is sent, and a write repeated with it, only where the description declares the header or a person set it:
+//! nothing else says that the server looks at it.
+
+use std::time::Duration;
+
+use rote_types::{KeyHeader, Manifest, Method, Sha256Digest, Tool, sha256};
+use serde_json::json;
+
+use crate::reach::{bases, origin};
+
+/// How long after the first request with a key a write may be repeated with it unasked. Servers forget keys: Qonto's
+/// after 30 minutes (docs.qonto.com, "Idempotent requests"), the shortest documented life that we know of, Mollie's
+/// after an hour, most after 24 hours (Stripe, Dwolla). The rest of the 30 minutes is for the call itself.
+pub const KEY_LIFE: Duration = Duration::from_mins(25);
+
+/// An API of which it is known, though its description does not say so, that every `POST` takes a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownApi {
+    /// The origin of its base URL.
+    pub origin: &'static str,
+    /// The header.
+    pub header: &'static str,
+    /// Where its makers say so.
+    pub source: &'static str,
+}
+
+/// It is suggested to a person, and nothing more.
+const KNOWN: [KnownApi; 3] = [
+    KnownApi {
+        origin: "https://api.stripe.com",
+        header: "Idempotency-Key",
+        source: "https://docs.stripe.com/api/idempotent_requests",
+    },
+    KnownApi {
+        origin: "https://api.increase.com",
+        header: "Idempotency-Key",
+        source: "https://increase.com/documentation/idempotency-keys",
+    },
+    KnownApi {
+        origin: "https://api.dwolla.com",
+        header: "Idempotency-Key",
+        source: "https://developers.dwolla.com/docs/api-reference/api-fundamentals/idempotency-key",
+    },
+];
+
+/// Returns what is known of the API at a base URL.
+#[must_use]
+pub fn known_api(base_url: &str) -> Option<&'static KnownApi> {
+    let origin = origin(base_url);
+    KNOWN.iter().find(|known| known.origin == origin)
+}
+
+/// Returns the header in which a call of `tool` carries a key of rote's own, if it does.
+///
+/// A header that a person set holds for `POST` and `PATCH`: the other methods are idempotent by themselves (RFC 9110
+/// §9.2.2), and servers ignore keys there (Stripe says so). What the description declares for one tool goes before it.
+#[must_use]
+pub fn key_header<'m>(manifest: &'m Manifest, tool: &'m Tool) -> Option<&'m str> {
+    let declared = tool.idempotency_header.as_deref();
+    let header = match &manifest.idempotency_header {
+        None => declared,
+        Some(KeyHeader::None) => None,
+        Some(KeyHeader::Named(name)) => {
+            declared.or_else(|| matches!(tool.method, Method::Post | Method::Patch).then_some(name.as_str()))
+        }
+    };
+    header.filter(|_| tool.access.changes())
+}
+
+/// Returns the digest of what a key is for: the same call of the same tool to the same place in the same header. Another
+/// call gets another key. `None` where a call carries none.
+#[must_use]
+pub fn key_purpose(manifest: &Manifest, tool: &Tool, arguments: Sha256Digest) -> Option<Sha256Digest> {
+    let header = key_header(manifest, tool)?.to_ascii_lowercase();
+    let contract = manifest.tool_digests.get(&tool.name)?;
+    let bases = bases(manifest, tool).ok()?;
+    let purpose = json!([manifest.id, tool.name, contract, header, bases, arguments]);
+    Some(sha256(purpose.to_string().as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rote_types::{Access, ToolDigest};
+
+    fn manifest(header: Option<KeyHeader>) -> Manifest {
+        let mut manifest: Manifest = serde_json::from_value(json!({
+            "schema": 1, "id": "shop", "name": "Shop", "version": "0.1.0", "spec_type": "openapi3",
+            "spec_version": "3.0.2", "spec_source": "shop.json", "server": {"name": "Shop", "version": "2"},
+            "base_url": "https://shop.example/v1", "fingerprint": "mcp_x", "tool_digests": {"t": "a"},
+            "sensitivity_tier": "low", "auth": {}, "component": {"bytes": 0, "sha256": sha256(b"")},
+            "created_at": "2026-01-01T00:00:00Z",
+        }))
+        .unwrap();
+        manifest.idempotency_header = header;
+        manifest
+    }
+
+    fn tool(method: &str, declared: Option<&str>) -> Tool {
+        serde_json::from_value(json!({
+            "name": "t", "method": method, "path": "/t", "toolset": "t", "inputSchema": {}, "idempotencyHeader": declared,
+        }))
+        .unwrap()
+    }
+
+    #[test]
+    fn a_key_is_sent_where_it_is_declared_or_a_person_set_it() {
+        let own = || Some(KeyHeader::Named("X-Key".to_owned()));
+        let rows = [
+            (None, "POST", None, None),
+            (None, "POST", Some("Idempotency-Key"), Some("Idempotency-Key")),
+            (None, "DELETE", Some("Idempotency-Key"), Some("Idempotency-Key")),
+            (None, "GET", Some("Idempotency-Key"), None),
+            (own(), "POST", None, Some("X-Key")),
+            (own(), "PATCH", None, Some("X-Key")),
+            (own(), "PUT", None, None),
+            (own(), "DELETE", None, None),
+            (own(), "GET", None, None),
+            (own(), "PUT", Some("Idempotency-Key"), Some("Idempotency-Key")),
+            (Some(KeyHeader::None), "POST", Some("Idempotency-Key"), None),
+        ];
+        for (set, method, declared, expected) in rows {
+            let (manifest, tool) = (manifest(set.clone()), tool(method, declared));
+            assert_eq!(key_header(&manifest, &tool), expected, "{set:?} {method} {declared:?}");
+        }
+        let hidden = Tool { access: Access::Destroy, ..tool("GET", Some("Idempotency-Key")) };
+        assert_eq!(key_header(&manifest(None), &hidden), Some("Idempotency-Key"), "a read by method that destroys");
+    }
+
+    #[test]
+    fn a_key_is_for_one_call_of_one_tool_to_one_place() {
+        let (manifest, tool) = (manifest(None), tool("POST", Some("Idempotency-Key")));
+        let purpose = |manifest: &Manifest, tool: &Tool, text: &str| key_purpose(manifest, tool, sha256(text.as_bytes()));
+        let known = purpose(&manifest, &tool, "a");
+        assert!(known.is_some());
+        assert_eq!(known, purpose(&manifest, &tool, "a"));
+        assert_ne!(known, purpose(&manifest, &tool, "b"), "other arguments");
+        let mut elsewhere = manifest.clone();
+        elsewhere.base_url = Some("https://other.example/v1".to_owned());
+        let mut other = manifest.clone();
+        other.tool_digests.insert("t".to_owned(), ToolDigest("b".to_owned()));
+        for changed in [elsewhere, other] {
+            assert_ne!(known, purpose(&changed, &tool, "a"));
+        }
+        let renamed = Tool { idempotency_header: Some("X-Key".to_owned()), ..tool.clone() };
+        assert_ne!(known, purpose(&manifest, &renamed, "a"));
+        let spelled = Tool { idempotency_header: Some("idempotency-key".to_owned()), ..tool };
+        assert_eq!(known, purpose(&manifest, &spelled, "a"), "header names have no case");
+    }
+
+    #[test]
+    fn an_api_is_known_by_its_origin() {
+        let known = |url: &str| known_api(url).map(|api| api.header);
+        assert_eq!(known("https://api.stripe.com/v1"), Some("Idempotency-Key"));
+        for other in ["http://api.stripe.com", "https://api.stripe.com.evil.example", "https://stripe.com", "junk"] {
+            assert_eq!(known(other), None, "{other}");
+        }
+        for api in KNOWN {
+            assert_eq!(origin(api.origin), api.origin);
+            assert!(api.source.starts_with("https://") && rote_types::names_idempotency_key(api.header));
+        }
+    }
+}
