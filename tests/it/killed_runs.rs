@@ -1,6 +1,7 @@
 //! Runs of flows killed at every boundary and gone on with: no write happens twice, and one whose outcome nobody
 //! knows is asked about.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -12,6 +13,8 @@ use crate::killed::boundaries;
 
 /// Most kills of one flow. With more boundaries, every n-th one is taken.
 const KILLS: usize = 200;
+/// Most kills of a flow whose writes carry idempotency keys.
+const KEYED_KILLS: usize = 120;
 
 /// An API of two reads and two writes.
 fn document() -> String {
@@ -120,6 +123,50 @@ fn runs(home: &TestHome) -> Vec<String> {
     let mut names: Vec<String> = names.filter(|name| name.starts_with("run-")).collect();
     names.sort();
     names
+}
+
+/// How many writes with this tag a server makes that makes one for each key, and how many requests it got.
+fn keyed_writes(api: &FakeApi, tag: &str) -> (usize, usize) {
+    let mark = format!("\"tag\":\"{tag}\"");
+    let received = api.received();
+    let keys: Vec<&str> = received
+        .iter()
+        .filter(|one| one.method == "POST" && text(&one.body).contains(&mark))
+        .map(|one| one.header("idempotency-key").expect("every write has a key"))
+        .collect();
+    (keys.iter().collect::<BTreeSet<_>>().len(), keys.len())
+}
+
+#[test]
+fn a_run_that_is_killed_anywhere_repeats_its_write_with_the_same_key() {
+    let (home, api) = ready(true);
+    let run = home.rote(&["adapter", "set", "pair", "idempotency_header", "Idempotency-Key", "-y"]);
+    assert_eq!(run.code, 0, "{run}");
+    let points = boundaries(&home, &["run", "pair", "tag=counted"], KEYED_KILLS);
+    let (mut kills, mut repeated) = (0, 0);
+    for at in points {
+        let (tag, before) = (format!("k{at}"), runs(&home));
+        let run = home.invocation(&["run", "pair", &format!("tag={tag}")]).env("ROTE_TEST_KILL_AT", &at).run();
+        api.settle();
+        kills += usize::from(run.killed);
+        let new: Vec<String> = runs(&home).into_iter().filter(|name| !before.contains(name)).collect();
+        let sent = keyed_writes(&api, &tag);
+        let Some(workspace) = new.first() else { continue };
+        let run = home.rote(&["run", "--resume", workspace, "--output", "json"]);
+        api.settle();
+        let (made, requests) = keyed_writes(&api, &tag);
+        let context = format!("killed at {at}, {sent:?} sent, {requests} at the end, then {run}");
+        assert!(made <= 2, "{context}");
+        match run.code {
+            0 => assert_eq!(made, 2, "{context}"),
+            // Killed between its number and its start in the journal, or before there was a run.
+            3 | 10 => assert_eq!((made, requests), sent, "{context}"),
+            _ => unreachable!("{context}"),
+        }
+        repeated += requests - made;
+        assert_eq!(home.rote(&["audit", "verify"]).code, 0, "{context}");
+    }
+    assert!(kills > 20 && repeated > 0, "{kills} kills, {repeated} repeated");
 }
 
 fn killed_runs(script: bool) {

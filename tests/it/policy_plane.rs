@@ -18,7 +18,7 @@ fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
     let (home, _server) = tracker();
     let fingerprint = home.data(&["adapter", "info", "tracker"])["adapter"]["fingerprint"].clone();
     let again = ["adapter", "new", "tracker", "openapi.yaml", "--base-url", "http://127.0.0.1:9/v1", "-y"];
-    let changes: [(&[&str], &str, Value); 9] = [
+    let changes: [(&[&str], &str, Value); 10] = [
         (
             &again,
             "adapter.replaced",
@@ -56,6 +56,11 @@ fn each_change_is_an_event_that_says_whether_somebody_was_asked() {
             &["adapter", "set", "tracker", "credential", "MY_PAT", "-y"],
             "adapter.set",
             json!({"adapter": "tracker", "key": "credential", "value": "MY_PAT"}),
+        ),
+        (
+            &["adapter", "set", "tracker", "idempotency_header", "X-Key", "-y"],
+            "adapter.set",
+            json!({"adapter": "tracker", "key": "idempotency_header", "value": "X-Key"}),
         ),
         (&["adapter", "remove", "tracker", "-y"], "adapter.removed", json!({"adapter": "tracker"})),
     ];

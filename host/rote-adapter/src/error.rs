@@ -133,6 +133,16 @@ pub enum AdapterError {
         /// Why not.
         reason: String,
     },
+    /// A header in which no idempotency key can stand.
+    #[error("`{text}` {reason}, so it cannot be the idempotency header of adapter `{id}`")]
+    KeyHeader {
+        /// The adapter.
+        id: AdapterId,
+        /// What was typed.
+        text: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A decision about a server that is none.
     #[error("`{text}` is neither HOST=URL nor HOST=keep")]
     ServerWord {
@@ -288,6 +298,7 @@ impl Classify for AdapterError {
             Self::Arguments { .. }
             | Self::Reference { .. }
             | Self::BaseUrl { .. }
+            | Self::KeyHeader { .. }
             | Self::ServerWord { .. }
             | Self::UnknownServer { .. }
             | Self::Range { .. }
@@ -322,6 +333,9 @@ impl Classify for AdapterError {
             }
             Self::Reference { .. } => Some("say -t to fill it in, or --literal to send it as it is".to_owned()),
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
+            Self::KeyHeader { id, .. } => Some(
+                command("rote adapter set").argument(id).plain("idempotency_header").argument("Idempotency-Key").into(),
+            ),
             Self::ServerWord { .. } => {
                 Some("write it like uploads.example.com=keep or uploads.example.com=http://127.0.0.1:4010".to_owned())
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use rote_govern::egress::AllowedRange;
+use rote_govern::idempotency::{key_header, known_api};
 use rote_govern::reach::{self, Destination, Standing};
 use rote_govern::{Policy, fingerprint, seal, tool_digest};
 use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
@@ -333,6 +334,11 @@ fn next_steps(manifest: &Manifest, tools: &[Tool]) -> Vec<CommandLine> {
     let undecided = |one: &Destination| one.standing == Standing::Undecided;
     for one in reach::destinations(manifest, tools).iter().filter(|one| undecided(one)).take(MAX_SERVERS) {
         next.push(reach::decide_command(id, &one.server));
+    }
+    let keyed = tools.iter().any(|tool| key_header(manifest, tool).is_some());
+    if let Some(known) = manifest.base_url.as_deref().and_then(known_api).filter(|_| !keyed) {
+        let set = command("rote adapter set").argument(id).plain("idempotency_header").argument(known.header);
+        next.push(set.note(known.source));
     }
     if let Some(token) = &manifest.auth.token_env {
         next.push(command("rote token set").argument(token).plain("--stdin"));

@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use ipnet::IpNet;
-use rote_gate::Gate;
+use rote_gate::{Gate, may_carry_key};
 use rote_govern::Policy;
 use rote_govern::egress::{AllowedRange, CleartextGrant};
 use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
-use rote_types::{AdapterId, Clock, Entropy, SensitivityTier, Tool};
+use rote_types::{AdapterId, AuthKind, AuthSlot, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool};
 use serde::Serialize;
 
 use crate::install::{Prepared, Site};
@@ -254,6 +254,27 @@ impl Adapters {
         Ok(reach::destinations(&manifest, tools()))
     }
 
+    /// Decides in which header writes carry idempotency keys (`NAME`, `none`, or `declared` for what the description
+    /// says); returns the manifest then.
+    ///
+    /// # Errors
+    /// [`AdapterError::KeyHeader`]; as [`Adapters::open`].
+    pub fn set_idempotency_header(&self, id: &AdapterId, word: &str) -> Result<Manifest, AdapterError> {
+        let header = key_header(id, word)?;
+        let adapter = self.open(id)?;
+        let carries =
+            |slot: &AuthSlot| matches!(&slot.kind, AuthKind::ApiKeyHeader { name } if name.eq_ignore_ascii_case(word));
+        if adapter.manifest().auth.schemes.values().any(carries) {
+            return Err(AdapterError::KeyHeader {
+                id: id.clone(),
+                text: word.to_owned(),
+                reason: "carries a credential",
+            });
+        }
+        let _guard = lock_package(&self.home, id)?;
+        self.edit_manifest(id, |manifest| manifest.idempotency_header = header)
+    }
+
     /// Allows an address range outside of the public internet for one adapter, on one port or on all.
     ///
     /// # Errors
@@ -389,6 +410,19 @@ impl Adapters {
         edit(&mut policy);
         write_durable(&path, policy.to_json().as_bytes(), FileMode::Private)?;
         self.tell_policy(id, Origin::Command)
+    }
+}
+
+/// Reads what a person says of the header for idempotency keys.
+fn key_header(id: &AdapterId, word: &str) -> Result<Option<KeyHeader>, AdapterError> {
+    match word {
+        "declared" => Ok(None),
+        "none" => Ok(Some(KeyHeader::None)),
+        name if may_carry_key(name) => Ok(Some(KeyHeader::Named(name.to_owned()))),
+        other => {
+            let reason = "is not the name of a header that a request may carry";
+            Err(AdapterError::KeyHeader { id: id.clone(), text: other.to_owned(), reason })
+        }
     }
 }
 

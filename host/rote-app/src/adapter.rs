@@ -1,12 +1,18 @@
 //! Adapters: listed, shown, changed, removed, searched.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, EntryWord, Hit};
 use rote_govern::egress::AllowedRange;
+use rote_govern::idempotency::key_header;
 use rote_govern::reach::{self, Destination};
-use rote_types::{Access, AdapterId, Authentication, ComponentInfo, ErrorKind, Method, SensitivityTier, command};
+use rote_types::{
+    Access, AdapterId, Authentication, ComponentInfo, ErrorKind, KeyHeader, Manifest, Method, SensitivityTier, Tool,
+    command,
+};
 use rote_vault::{Binding, TokenPlace};
 use serde::Serialize;
 use serde_json::json;
@@ -45,6 +51,8 @@ pub struct AdapterDetail {
     pub destinations: Vec<Destination>,
     /// How many of its tools do what.
     pub access: AccessCounts,
+    /// How its writes carry idempotency keys of rote's own.
+    pub idempotency: IdempotencyKeys,
     /// Its tools, by name.
     pub tools: Vec<ToolLine>,
     /// Its policy file.
@@ -90,6 +98,25 @@ impl AccessCounts {
     }
 }
 
+/// How an adapter's writes carry idempotency keys of rote's own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IdempotencyKeys {
+    /// What a person set; as the description declares it, when absent.
+    pub set: Option<KeyHeader>,
+    /// How many tools send a key in each header.
+    pub headers: BTreeMap<String, usize>,
+}
+
+impl IdempotencyKeys {
+    fn of(manifest: &Manifest, tools: &[Arc<Tool>]) -> Self {
+        let mut headers = BTreeMap::new();
+        for header in tools.iter().filter_map(|tool| key_header(manifest, tool)) {
+            *headers.entry(header.to_owned()).or_default() += 1;
+        }
+        Self { set: manifest.idempotency_header.clone(), headers }
+    }
+}
+
 /// A tool in a line.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolLine {
@@ -128,6 +155,7 @@ impl App {
         let manifest = adapter.manifest();
         let all = adapter.all_tools()?;
         let destinations = reach::destinations(manifest, all.iter().map(|tool| &**tool));
+        let idempotency = IdempotencyKeys::of(manifest, &all);
         let tools = all.into_iter().map(|tool| ToolLine {
             name: tool.name.clone(),
             method: tool.method,
@@ -158,6 +186,7 @@ impl App {
             sensitivity_tier: manifest.sensitivity_tier,
             destinations,
             access: AccessCounts::of(&tools),
+            idempotency,
             tools,
             policy: adapters.policy_file(&id),
             policy_problem,
@@ -204,6 +233,24 @@ impl App {
             false => self.token_bind(&word.name, id.as_str(), consent)?,
         };
         Ok(CredentialSet { adapter: id, replaced, name: word.name, bindings })
+    }
+
+    /// Decides in which header an adapter's writes carry idempotency keys: a name, `none`, or `declared`.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed, Usage for what is not a header that a request may carry.
+    pub fn set_idempotency_header(
+        &self,
+        text: &str,
+        word: &str,
+        consent: Consent,
+    ) -> Result<IdempotencyKeys, AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let object = json!({ "adapter": id, "key": "idempotency_header", "value": word });
+        self.change(Change::AdapterSet, consent, object, || {
+            let manifest = adapters.set_idempotency_header(&id, word)?;
+            Ok(IdempotencyKeys::of(&manifest, &adapters.open(&id)?.all_tools()?))
+        })
     }
 
     /// Lets an adapter reach a private address range.

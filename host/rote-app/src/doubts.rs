@@ -64,12 +64,14 @@ impl App {
         Ok(())
     }
 
-    /// Returns how a response of the workspace in use stands.
+    /// Returns whether anything would make a write of the workspace in use again, once it is said that it may be: the run
+    /// that made it, or the same call, with the same idempotency key.
     ///
     /// # Errors
     /// `NotFound` when there is none of that number.
-    pub fn response_summary(&self, id: ResponseId) -> Result<ResponseSummary, AppError> {
-        Ok(self.workspace()?.summary(id)?)
+    pub fn can_be_made_again(&self, id: ResponseId) -> Result<bool, AppError> {
+        let workspace = self.workspace()?;
+        Ok(workspace.summary(id)?.flow.is_some() || workspace.key_purpose(id)?.is_some())
     }
 
     fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {

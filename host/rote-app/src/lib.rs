@@ -28,7 +28,7 @@ mod token;
 mod trusted;
 mod workspace;
 
-pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, ToolLine};
+pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use app::App;
 pub use audit::{AuditEvent, Rebuilt, Verified};

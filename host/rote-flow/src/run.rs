@@ -7,6 +7,7 @@
 
 mod begin;
 mod dry;
+mod keyed;
 mod latest;
 mod live;
 mod nested;

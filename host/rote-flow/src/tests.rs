@@ -3,6 +3,7 @@
 mod crystallize;
 mod doubts;
 mod health;
+mod keys;
 mod life;
 mod lint;
 mod package;

@@ -132,7 +132,8 @@ mod tests {
     #[test]
     fn a_key_is_for_one_call_of_one_tool_to_one_place() {
         let (manifest, tool) = (manifest(None), tool("POST", Some("Idempotency-Key")));
-        let purpose = |manifest: &Manifest, tool: &Tool, text: &str| key_purpose(manifest, tool, sha256(text.as_bytes()));
+        let purpose =
+            |manifest: &Manifest, tool: &Tool, text: &str| key_purpose(manifest, tool, sha256(text.as_bytes()));
         let known = purpose(&manifest, &tool, "a");
         assert!(known.is_some());
         assert_eq!(known, purpose(&manifest, &tool, "a"));

@@ -15,6 +15,7 @@ mod detect;
 mod documents;
 mod error;
 mod form;
+mod idempotency;
 mod keywords;
 mod media;
 mod merge;

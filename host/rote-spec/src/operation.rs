@@ -14,7 +14,7 @@ use crate::prose::{capped, described};
 use crate::reader::Reader;
 use crate::response::{FieldCache, answers};
 use crate::schema::{Detail, SchemaWriter};
-use crate::{GeneratedTool, Outcome, ServerChoice, servers, spelled, template};
+use crate::{GeneratedTool, Outcome, ServerChoice, idempotency, servers, spelled, template};
 
 /// Most bytes of schema that are written with full detail, for all tools and tries together.
 const MOST_WORK: usize = 256 << 20;
@@ -52,7 +52,15 @@ pub(crate) fn generate<'a>(
     declarations.report_reserved(reader);
     let mut body = body::plan(reader, &place.operation, &declarations, &notes);
     let found = credentials::take(reader, common, place, &mut declarations, body.as_mut());
-    let planned = declarations.plan(reader, &template, &notes, &pointer);
+    let mut planned = declarations.plan(reader, &template, &notes, &pointer);
+    let evidence = Evidence {
+        method: place.method,
+        operation_id: place.operation.text("operationId").unwrap_or(""),
+        path: place.path,
+        summary: summary(place),
+    };
+    let access = access::decide_called(&evidence, &declarations.procedures());
+    let idempotency_header = if access.changes() { idempotency::take(reader, &mut planned, &notes) } else { None };
     let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
     let mut needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
     credentials::add_to(&mut needs.alternatives, reader, &declarations, found);
@@ -73,13 +81,6 @@ pub(crate) fn generate<'a>(
         accept: answers.accept,
         credentials: needs.alternatives.clone(),
     };
-    let evidence = Evidence {
-        method: place.method,
-        operation_id: place.operation.text("operationId").unwrap_or(""),
-        path: place.path,
-        summary: summary(place),
-    };
-    let access = access::decide_called(&evidence, &declarations.procedures());
     let tool = Tool {
         name: String::new(),
         original_operation_id: None,
@@ -94,6 +95,7 @@ pub(crate) fn generate<'a>(
         security: needs.alternatives,
         spelled: spelled::arguments(&operation, &assembled.schema),
         input_schema: assembled.schema,
+        idempotency_header,
     };
     let notes = notes.finish();
     let outcome = if notes.is_empty() { Outcome::Generated } else { Outcome::Repaired { notes } };

@@ -44,7 +44,8 @@ impl Workspace {
             let claimed = match offered(transaction, &purpose)? {
                 Some(offered) => offered,
                 None => {
-                    let retried = transaction.prepare_cached(RETRIED)?.query_row([&purpose], |row| row.get(0)).optional()?;
+                    let retried =
+                        transaction.prepare_cached(RETRIED)?.query_row([&purpose], |row| row.get(0)).optional()?;
                     let again = retried.is_some();
                     ClaimedKey { key: retried.unwrap_or_else(|| fresh.to_owned()), again, replaces: Vec::new() }
                 }

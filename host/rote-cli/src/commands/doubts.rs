@@ -111,7 +111,7 @@ impl Settle {
         let app = context.app()?;
         let again = said.iter().find(|(_, settlement)| *settlement == Settlement::Retry);
         if let Some((id, _)) = again
-            && app.response_summary(*id)?.flow.is_none()
+            && !app.can_be_made_again(*id)?
         {
             let message = format!("`{id}` was not made by a run, so nothing would make it again");
             let error = rote_app::AppError::new(ErrorKind::Usage, message);

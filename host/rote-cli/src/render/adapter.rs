@@ -1,6 +1,6 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AuthKind, Authentication, Binding, Destination, Hit, Standing};
+use rote_app::{AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
 use serde_json::Value;
 
 use crate::render::units::{clip, plural};
@@ -31,6 +31,17 @@ pub fn destinations(all: &[Destination]) -> Vec<String> {
         format!("{}: {}{how}", one.server, plural(one.operations, "operation"))
     };
     all.iter().map(line).collect()
+}
+
+/// Returns in which headers writes carry idempotency keys of rote's own; empty when nobody said anything of any.
+#[must_use]
+pub fn idempotency(keys: &IdempotencyKeys) -> String {
+    let headers = keys.headers.iter().map(|(name, tools)| format!("{name} ({})", plural(*tools, "operation")));
+    match (&keys.set, keys.headers.is_empty()) {
+        (_, false) => headers.collect::<Vec<_>>().join(", "),
+        (Some(set), true) => format!("{set}, as it was set"),
+        (None, true) => String::new(),
+    }
 }
 
 /// Returns how the recommended credential travels and where its value is looked for.

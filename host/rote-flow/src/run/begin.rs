@@ -10,6 +10,7 @@ use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde_json::{Map, Value};
 
 use super::RunRequest;
+use super::keyed::Keys;
 use super::resume::{self, Done};
 use super::tape::{self, FileTape, Header, Recorded};
 use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
@@ -87,17 +88,16 @@ impl Flows {
         }
         let lock = tape::lock(&workspace)?;
         self.settle(&workspace, &request.settle)?;
-        let before = resume::before(&workspace, self.parts.runtime.redaction(), recorded)?;
+        let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;
         self.refuse_open(&workspace, &before.open)?;
-        let repeated: Vec<_> = before.keyed.into_iter().map(|id| (id, Settlement::Retry)).collect();
-        self.settle(&workspace, &repeated)?;
+        self.repeat(&workspace, &before.keyed)?;
         let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
         Ok(Begun { package, path, parameters, workspace, tape, done: before.done })
     }
 
     /// Writes down what a person says of writes whose outcome is not known: all of it, or nothing when one of them is
     /// not in doubt.
-    fn settle(&self, workspace: &Workspace, settle: &[(ResponseId, Settlement)]) -> Result<(), FlowError> {
+    pub(super) fn settle(&self, workspace: &Workspace, settle: &[(ResponseId, Settlement)]) -> Result<(), FlowError> {
         for (id, settlement) in settle {
             workspace.settleable(*id, settlement)?;
         }

@@ -3,12 +3,13 @@
 //! A call with the same adapter, tool and arguments is the same step. A call that was answered is answered from the
 //! record, with its error if it was one; only the failure that stopped the run is made again. A write whose outcome
 //! nobody knows stops a resumed run before it starts, until a person says what came of it (`settle`), unless it
-//! carries an idempotency key. Within a run, too, a write in doubt is not made a second time.
+//! carries an idempotency key that is young (`keyed`). Within a run, too, a write in doubt is not made a second time.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use jiff::Timestamp;
 use rote_gate::{GateError, Redaction};
 use rote_runtime::{Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, ErrorKind, ResponseId, ResponseRef, ToolCall, canonical_json};
@@ -16,6 +17,7 @@ use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Set
 use serde_json::{Value, json};
 
 use super::StepReport;
+use super::keyed::{Carrier, Keys};
 use super::nested::Nested;
 use super::tape::{Ended, Frame, Recorded};
 use crate::FlowError;
@@ -61,30 +63,41 @@ pub(crate) struct Before {
     pub(crate) frames: Vec<Frame>,
     /// Writes whose outcome nobody knows.
     pub(crate) open: Vec<ResponseSummary>,
-    /// Writes in doubt that may be repeated, since they carry an idempotency key.
-    pub(crate) keyed: Vec<ResponseId>,
+    /// Writes in doubt that may be repeated, since they carry an idempotency key, and whose key it is.
+    pub(crate) keyed: Vec<(ResponseId, Carrier)>,
 }
 
 /// Reads what a run did in its workspace.
-pub(crate) fn before(workspace: &Workspace, redaction: &Redaction, recorded: Recorded) -> Result<Before, FlowError> {
+pub(crate) fn before(
+    workspace: &Workspace,
+    redaction: &Redaction,
+    keys: &Keys<'_>,
+    recorded: Recorded,
+) -> Result<Before, FlowError> {
     let stopped_by = recorded.end.and_then(|ended| ended.response).map(ResponseId);
     let mut before = Before { done: Done::default(), frames: recorded.frames, open: Vec::new(), keyed: Vec::new() };
     let mut calls = Vec::new();
     let mut changed: BTreeSet<u64> = BTreeSet::new();
+    let mut first_made: BTreeMap<Key, Timestamp> = BTreeMap::new();
     for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
         let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else { continue };
         let call = ToolCall { adapter, tool, arguments: command.arguments };
+        let since = *first_made.entry(key(redaction, &call)?).or_insert(command.timestamp);
         // A call may have sent several requests; the first one's number is the call's.
         let made = command.response_ids.iter().map(|id| workspace.summary(*id)).collect::<Result<Vec<_>, _>>()?;
         let unknown = made.iter().find(|one| is_unknown(one, stopped_by)).cloned();
         let Some(first) = made.into_iter().next() else { continue };
-        match unknown {
-            Some(one) if has_idempotency_key(&call.arguments) => {
-                before.keyed.push(one.id);
+        let carrier = match &unknown {
+            Some(one) => keys.carrier(workspace, one, &call, since)?,
+            None => None,
+        };
+        match (unknown, carrier) {
+            (Some(one), Some(carrier)) => {
+                before.keyed.push((one.id, carrier));
                 changed.insert(first.id.0);
             }
-            Some(one) => before.open.push(one),
-            None => {
+            (Some(one), None) => before.open.push(one),
+            (None, _) => {
                 if matches!(first.settled, Some(Settled::Done | Settled::Retried)) {
                     changed.insert(first.id.0);
                 }
@@ -144,14 +157,6 @@ fn past(
         }
         (None, _) => Ok(None),
     }
-}
-
-/// Whether the remote itself sees to it that a repeated write happens once.
-fn has_idempotency_key(arguments: &Value) -> bool {
-    let plain = |name: &str| name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
-    arguments.as_object().is_some_and(|members| {
-        members.iter().any(|(name, value)| plain(name).ends_with("idempotencykey") && value.as_str() > Some(""))
-    })
 }
 
 /// What a flow is told of a call that a person left out.

@@ -1,5 +1,6 @@
 //! Everything real but the API: home, journal, vault, gate, runtime, adapter, and a server of a few orders.
 
+use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
@@ -70,33 +71,40 @@ impl Entropy for Counting {
     }
 }
 
-/// A server of orders that remembers what it was asked.
+/// A server of orders that remembers what it was asked. Clones are the same server.
+#[derive(Clone)]
 pub(crate) struct Shop {
     pub(crate) url: String,
     pub(crate) log: Arc<Mutex<Vec<String>>>,
-    /// Bytes that the next write is answered with, before the connection is closed.
-    lost: Arc<Mutex<Option<Vec<u8>>>>,
+    /// The idempotency key of each write that arrived, in order.
+    pub(crate) keys: Arc<Mutex<Vec<Option<String>>>>,
+    /// What the next writes are answered with, each before the connection is closed.
+    lost: Arc<Mutex<VecDeque<Vec<u8>>>>,
 }
 
 impl Shop {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let log = Arc::new(Mutex::new(Vec::new()));
-        let lost: Arc<Mutex<Option<Vec<u8>>>> = Arc::default();
-        let (seen, losing) = (Arc::clone(&log), Arc::clone(&lost));
+        let shop = Self { url, log: Arc::default(), keys: Arc::default(), lost: Arc::default() };
+        let serving = shop.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (seen, losing) = (Arc::clone(&seen), Arc::clone(&losing));
-                std::thread::spawn(move || serve(stream, &seen, &losing));
+                let serving = serving.clone();
+                std::thread::spawn(move || serving.serve(stream));
             }
         });
-        Self { url, log, lost }
+        shop
     }
 
     /// Answers the next write with these bytes and hangs up.
     pub(crate) fn lose(&self, bytes: &[u8]) {
-        *self.lost.lock().unwrap() = Some(bytes.to_vec());
+        self.lose_times(bytes, 1);
+    }
+
+    /// Answers as many writes with these bytes and hangs up each time.
+    pub(crate) fn lose_times(&self, bytes: &[u8], times: usize) {
+        *self.lost.lock().unwrap() = vec![bytes.to_vec(); times].into();
     }
 
     /// How many writes have arrived.
@@ -109,38 +117,50 @@ impl Shop {
     }
 }
 
-fn serve(mut stream: std::net::TcpStream, log: &Mutex<Vec<String>>, lost: &Mutex<Option<Vec<u8>>>) {
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
-    loop {
-        let mut head = Vec::new();
+impl Shop {
+    fn serve(&self, mut stream: std::net::TcpStream) {
+        let mut reader = BufReader::new(stream.try_clone().unwrap());
         loop {
-            let mut line = String::new();
-            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+            let mut head = Vec::new();
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                    return;
+                }
+                if line.trim().is_empty() {
+                    break;
+                }
+                head.push(line.trim().to_owned());
+            }
+            let length = head
+                .iter()
+                .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+            let mut body = vec![0; length.unwrap_or(0)];
+            reader.read_exact(&mut body).unwrap();
+            let mut words = head[0].split(' ');
+            let (method, target) = (words.next().unwrap(), words.next().unwrap());
+            let body = String::from_utf8(body).unwrap();
+            if method != "GET" {
+                let key = head
+                    .iter()
+                    .find_map(|line| Some(line.to_ascii_lowercase().strip_prefix("idempotency-key: ")?.to_owned()));
+                self.keys.lock().unwrap().push(key);
+            }
+            self.log.lock().unwrap().push(format!("{method} {target} {body}").trim_end().to_owned());
+            let lost = || self.lost.lock().unwrap().pop_front();
+            if let Some(bytes) = Some(method).filter(|method| *method != "GET").and_then(|_| lost()) {
+                drop(stream.write_all(&bytes));
                 return;
             }
-            if line.trim().is_empty() {
-                break;
+            let (status, answer) = answer(method, target, &body);
+            let text = if status == 204 { String::new() } else { answer.to_string() };
+            let head = format!(
+                "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                text.len()
+            );
+            if stream.write_all((head + &text).as_bytes()).is_err() {
+                return;
             }
-            head.push(line.trim().to_owned());
-        }
-        let length =
-            head.iter().find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
-        let mut body = vec![0; length.unwrap_or(0)];
-        reader.read_exact(&mut body).unwrap();
-        let mut words = head[0].split(' ');
-        let (method, target) = (words.next().unwrap(), words.next().unwrap());
-        let body = String::from_utf8(body).unwrap();
-        log.lock().unwrap().push(format!("{method} {target} {body}").trim_end().to_owned());
-        if let Some(bytes) = Some(method).filter(|method| *method != "GET").and_then(|_| lost.lock().unwrap().take()) {
-            drop(stream.write_all(&bytes));
-            return;
-        }
-        let (status, answer) = answer(method, target, &body);
-        let text = if status == 204 { String::new() } else { answer.to_string() };
-        let head =
-            format!("HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n", text.len());
-        if stream.write_all((head + &text).as_bytes()).is_err() {
-            return;
         }
     }
 }
@@ -189,7 +209,7 @@ pub(crate) struct Fixture {
     pub(crate) flows: Flows,
     pub(crate) workspace: Arc<Workspace>,
     vault: Arc<Vault>,
-    clock: Arc<dyn Clock>,
+    clock: Arc<Ticking>,
     runtime: Arc<Runtime>,
 }
 
@@ -221,7 +241,8 @@ impl Fixture {
             let key = ".compile-cache.key";
             std::fs::copy(warm.secrets_dir().join(key), home.secrets_dir().join(key)).unwrap();
         }
-        let clock: Arc<dyn Clock> = Arc::new(Ticking(AtomicU64::new(0)));
+        let ticking = Arc::new(Ticking(AtomicU64::new(0)));
+        let clock: Arc<dyn Clock> = Arc::<Ticking>::clone(&ticking);
         let entropy: Arc<dyn Entropy> = Arc::new(Counting(AtomicU64::new(1)));
         let journal = Arc::new(Journal::open(&home, &*entropy).unwrap());
         let vault = Arc::new(Vault::open(&home, Arc::clone(&entropy), KeySource::File).unwrap());
@@ -264,9 +285,15 @@ impl Fixture {
         });
         let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
         let shop = Shop::start();
-        let fixture = Self { _dir: dir, home, shop, adapters, caller, flows, workspace, vault, clock, runtime };
+        let fixture =
+            Self { _dir: dir, home, shop, adapters, caller, flows, workspace, vault, clock: ticking, runtime };
         fixture.install(SHOP);
         fixture
+    }
+
+    /// Lets time pass.
+    pub(crate) fn wait(&self, seconds: u64) {
+        self.clock.0.fetch_add(seconds * 100, Ordering::SeqCst);
     }
 
     pub(crate) fn install(&self, spec: &str) {

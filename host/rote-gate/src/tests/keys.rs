@@ -244,8 +244,14 @@ async fn a_preview_shows_that_there_will_be_a_key_and_takes_none() {
 }
 
 fn retry(world: &World, call: &Invocation) {
-    settle(&world.journal, &world.workspace, call.response, &Settlement::Retry, "2026-03-01T13:00:00Z".parse().unwrap())
-        .unwrap();
+    settle(
+        &world.journal,
+        &world.workspace,
+        call.response,
+        &Settlement::Retry,
+        "2026-03-01T13:00:00Z".parse().unwrap(),
+    )
+    .unwrap();
 }
 
 #[tokio::test]
@@ -308,7 +314,9 @@ async fn a_call_that_waits_for_a_person_does_not_use_the_key_up() {
 
 #[test]
 fn a_key_stands_in_no_header_that_the_host_decides_about() {
-    for name in ["", "a b", "a\r\nb", "Host", "Authorization", "content_length", "Proxy-X", "Content-Type", "Accept", "ü"] {
+    for name in
+        ["", "a b", "a\r\nb", "Host", "Authorization", "content_length", "Proxy-X", "Content-Type", "Accept", "ü"]
+    {
         assert!(!may_carry_key(name), "{name:?}");
     }
     for name in ["Idempotency-Key", "PayPal-Request-Id", "X-Key"] {

@@ -527,3 +527,57 @@ fn a_pattern_that_cannot_be_read_is_counted_and_checks_nothing() {
     let all = properties(&api, "get");
     assert!(all["b"].get("pattern").is_none() && all["c"]["pattern"] == "^[a-z]+$", "{all}");
 }
+
+/// A `POST` with a header parameter, and a `GET` with the same.
+fn keyed(name: &str, rest: &str) -> Api {
+    let parameters = format!("[{{name: {name}, in: header, {rest}}}]");
+    inline(&format!(
+        "{{openapi: 3.1.0, info: {{title: T, version: '1'}}, servers: [{{url: 'https://t.example'}}], paths: {{/t: {{\
+         post: {{operationId: make, parameters: {parameters}, responses: {{}}}}, \
+         get: {{operationId: show, parameters: {parameters}, responses: {{}}}}}}}}}}"
+    ))
+}
+
+#[test]
+fn a_declared_header_for_idempotency_keys_is_rotes_to_fill() {
+    let fits = [
+        ("Idempotency-Key", "required: true, schema: {type: string}"),
+        ("X-Idempotency-Key", "required: true, schema: {type: string, format: uuid, maxLength: 36}"),
+        ("PayPal-Request-Id", "schema: {type: string, minLength: 1, maxLength: 108}"),
+        ("idempotency_key", "required: true"),
+    ];
+    for (name, rest) in fits {
+        let api = keyed(name, rest);
+        let make = tool(&api, "make");
+        assert_eq!(make.tool.idempotency_header.as_deref(), Some(name), "{rest}");
+        assert_eq!(make.tool.input_schema.get("required"), None, "rote has one: {rest}");
+        assert!(!make.operation.parameters[0].required, "{rest}");
+        assert!(make.tool.input_schema["properties"].as_object().unwrap().len() == 1, "a caller may give one: {rest}");
+        let show = tool(&api, "show");
+        assert_eq!(show.tool.idempotency_header, None, "a read needs none");
+        assert_eq!(show.operation.parameters[0].required, rest.contains("required"), "{rest}");
+    }
+}
+
+#[test]
+fn a_header_in_which_a_key_of_rotes_does_not_fit_stays_the_callers() {
+    let misfits = [
+        ("Idempotency-Key", "required: true, schema: {type: integer}"),
+        ("Idempotency-Key", "required: true, schema: {type: string, maxLength: 32}"),
+        ("Idempotency-Key", "required: true, schema: {type: string, minLength: 64}"),
+        ("Idempotency-Key", "required: true, schema: {type: string, pattern: '^[0-9]+$'}"),
+        ("Idempotency-Key", "required: true, schema: {type: [string, 'null']}"),
+        ("Idempotency-Key", "required: true, schema: {type: string, enum: [a]}"),
+        ("Idempotency-Key", "required: true, schema: {type: string, format: date}"),
+        ("Idempotency-Key", "required: true, schema: {$ref: '#/components/schemas/Nowhere'}"),
+        ("Idempotency-Key", "required: true, content: {application/json: {schema: {type: string}}}"),
+        ("Idempotency-Key-Scope", "required: true, schema: {type: string}"),
+        ("X-Request-Id", "required: true, schema: {type: string}"),
+    ];
+    for (name, rest) in misfits {
+        let api = keyed(name, rest);
+        let make = tool(&api, "make");
+        assert_eq!(make.tool.idempotency_header, None, "{name} {rest}");
+        assert_eq!(make.operation.parameters[0].required, true, "{name} {rest}");
+    }
+}

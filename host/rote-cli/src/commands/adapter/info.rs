@@ -5,7 +5,7 @@ use rote_app::{AccessCounts, AdapterDetail};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::{auth_line, base_url, destinations};
+use crate::render::adapter::{auth_line, base_url, destinations, idempotency};
 use crate::render::table::{facts, table};
 use crate::render::units::{clip, plural, second, size};
 use crate::ui::Report;
@@ -57,6 +57,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         ("denies all", detail.policy_problem.clone().unwrap_or_default()),
         ("allowed", detail.allowed.join(", ")),
         ("unencrypted", detail.cleartext.join(", ")),
+        ("idempotency", idempotency(&detail.idempotency)),
         ("installed", second(detail.created_at)),
     ]);
     let mut lines = vec![

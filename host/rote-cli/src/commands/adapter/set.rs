@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::{base_url, bindings, destinations};
+use crate::render::adapter::{base_url, bindings, destinations, idempotency};
 use crate::ui::{Report, Ui};
 
 /// Change what may change of an adapter; its fingerprint stays
@@ -32,6 +32,8 @@ enum Key {
     Server,
     /// Which entry of the vault it sends, and may send from then on: NAME for the recommended one, or OLD=NAME
     Credential,
+    /// In which header writes carry idempotency keys: NAME, none, or declared for what the description says
+    IdempotencyHeader,
 }
 
 impl Set {
@@ -43,6 +45,11 @@ impl Set {
                 format!("let `{}` send the credential {} to where its requests go now?", self.id, self.value),
                 "credential",
             ),
+            Key::IdempotencyHeader => {
+                let question =
+                    format!("repeat writes of `{}` by an idempotency key in the header {}?", self.id, self.value);
+                (question, "idempotency_header")
+            }
         };
         let command = command("rote adapter set").argument(&self.id).plain(key).argument(&self.value);
         let consent = self.yes.agree(context, ui, &question, command)?;
@@ -65,6 +72,12 @@ impl Set {
                 };
                 let text = format!("{} sends {} in place of {}{bound}", set.adapter, set.name, set.replaced);
                 Ok(Report::new(&set, text))
+            }
+            Key::IdempotencyHeader => {
+                let keys = context.app()?.set_idempotency_header(&self.id, &self.value, consent)?;
+                let said = Some(idempotency(&keys)).filter(|said| !said.is_empty());
+                let text = format!("{}: idempotency keys: {}", self.id, said.as_deref().unwrap_or("none declared"));
+                Ok(Report::new(json!({ "adapter": self.id, "idempotency": keys }), text))
             }
         }
     }

@@ -40,6 +40,7 @@ fn row(event: &AuditEvent) -> Vec<String> {
 fn what(event: &AuditEvent) -> String {
     let names: &[&str] = match event.kind.as_str() {
         "effect.in_doubt" => &["workspace", "response", "error"],
+        "effect.repeated" => &["workspace", "response", "attempt", "error"],
         kind if kind.starts_with("effect.") => &["decision", "method", "status", "outcome", "error", "reason"],
         kind if kind.starts_with("approval.") => &["decision", "method", "workspace", "reason"],
         kind if kind.starts_with("run.") => &["flow", "version", "workspace", "error"],
