@@ -44,7 +44,7 @@ pub const VARIABLES: [(&str, &str); 9] = [
     ("ROTE_KEY_SOURCE", "`keyring` keeps the vault's key in the system's keyring; default a file"),
     ("ROTE_INSTANCES", "how many sandboxes fit at once, 1 to 10,000; default 128"),
     ("NO_COLOR", "any value turns colour off"),
-    (TRUST[0], "a file of authorities to trust in place of the system's; a note says so, and the journal once"),
+    (TRUST[0], "a file of authorities to trust in place of the system's; noted and journaled"),
     (TRUST[1], "the same, as a folder"),
 ];
 

@@ -50,8 +50,6 @@ pub(super) struct Patterns {
     narrow: Group,
     /// Values in UTF-16, which only bytes with a NUL can hold.
     wide: Group,
-    /// Values in base64, which is looked for as such only where there is too much of it to decode.
-    base64: Group,
     shortest_run: Option<usize>,
     quotes: bool,
     blanks: bool,
@@ -61,7 +59,7 @@ pub(super) struct Patterns {
 impl Patterns {
     pub(super) fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         let mut names: Vec<String> = Vec::new();
-        let (mut narrow, mut wide, mut base64) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut narrow, mut wide) = (Vec::new(), Vec::new());
         for Secret { name, value } in secrets {
             let value = value.expose_secret();
             if value.len() < SHORTEST || matches!(value, "true" | "false" | "null") {
@@ -78,8 +76,10 @@ impl Patterns {
                 for unit in [u16::to_le_bytes, u16::to_be_bytes] {
                     wide.push(pattern(Zeroizing::new(text.encode_utf16().flat_map(unit).collect())));
                 }
-                let group = if exact { &mut narrow } else { &mut base64 };
-                group.extend(fragments(text).map(|bytes| Pattern { bytes, secret, exact: true }));
+                if exact {
+                    // Too short for stretches to be decoded.
+                    narrow.extend(fragments(text).map(pattern));
+                }
             }
         }
         let narrow = Group::new(narrow);
@@ -88,8 +88,8 @@ impl Patterns {
         let shortest_run = shortest.map(|bytes| (bytes * 4).div_ceil(3));
         let has = |signs: &[u8]| narrow.patterns.iter().any(|one| one.bytes.iter().any(|byte| signs.contains(byte)));
         let (quotes, blanks, signs) = (has(b"\""), has(b" "), has(b"%\\&"));
-        let (wide, base64) = (Group::new(wide), Group::new(base64));
-        Self { names, narrow, wide, base64, shortest_run, quotes, blanks, signs }
+        let wide = Group::new(wide);
+        Self { names, narrow, wide, shortest_run, quotes, blanks, signs }
     }
 
     pub(super) fn names(&self) -> &[String] {
@@ -123,11 +123,6 @@ impl Patterns {
             hits.extend(self.wide.find(bytes));
         }
         hits
-    }
-
-    /// Returns where values stand in base64 as they are written.
-    pub(super) fn find_base64(&self, bytes: &[u8]) -> Vec<Hit> {
-        self.base64.find(bytes)
     }
 }
 

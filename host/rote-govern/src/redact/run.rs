@@ -7,11 +7,6 @@ const SHORTEST_LINE: usize = 60;
 /// Not a character of base64.
 const NONE: u8 = 255;
 
-/// A stretch of more characters than this is decoded only where that gives text: a picture is not worth four readings.
-const LARGE: usize = 64 << 10;
-/// Characters at either end by which that is seen; whole groups.
-const LOOK: usize = 1 << 10;
-
 /// What each byte stands for in either alphabet of base64 (RFC 4648 §4 and §5).
 const SEXTETS: [u8; 256] = sextets();
 
@@ -96,11 +91,11 @@ fn line_break(bytes: &[u8]) -> usize {
     breaks.iter().find(|one| bytes.starts_with(one)).map_or(0, |one| one.len())
 }
 
-/// Gives `visit` every reading of every stretch of at least `shortest` characters. Returns whether one was too large
-/// for that.
-pub(super) fn each(bytes: &[u8], shortest: usize, visit: &mut dyn FnMut(&[u8], &Place<'_>)) -> bool {
+/// Gives `visit` every reading of every stretch of at least `shortest` characters, however long it is: a picture, an
+/// archive and a text can hold a value alike.
+pub(super) fn each(bytes: &[u8], shortest: usize, visit: &mut dyn FnMut(&[u8], &Place<'_>)) {
     let mut decoded = Vec::new();
-    let (mut done, mut probe, mut large) = (0, shortest.saturating_sub(1), false);
+    let (mut done, mut probe) = (0, shortest.saturating_sub(1));
     // Every stretch that is long enough covers a byte that is looked at.
     while probe < bytes.len() {
         if !is_base64(bytes[probe]) {
@@ -110,23 +105,18 @@ pub(super) fn each(bytes: &[u8], shortest: usize, visit: &mut dyn FnMut(&[u8], &
         let before = bytes[done..probe].iter().rev().take_while(|byte| is_base64(**byte)).count();
         let (run, end) = Run::read(bytes, probe - before);
         if run.sextets.len() >= shortest {
-            large |= run.sextets.len() > LARGE;
             base64(&run, &mut decoded, visit);
             hexadecimal(&run, shortest, &mut decoded, visit);
         }
         done = end;
         probe = end + shortest;
     }
-    large
 }
 
 fn base64(run: &Run, decoded: &mut Vec<u8>, visit: &mut dyn FnMut(&[u8], &Place<'_>)) {
     for first in 0..4.min(run.sextets.len()) {
-        let sextets = &run.sextets[first..];
-        if is_worth(sextets, decoded, &of_sextets) {
-            of_sextets(sextets, decoded);
-            visit(decoded, &Place { run, first, bits: 6 });
-        }
+        of_sextets(&run.sextets[first..], decoded);
+        visit(decoded, &Place { run, first, bits: 6 });
     }
 }
 
@@ -135,27 +125,11 @@ fn hexadecimal(run: &Run, shortest: usize, decoded: &mut Vec<u8>, visit: &mut dy
     while at < run.sextets.len() {
         let digits: Vec<u8> = run.sextets[at..].iter().map_while(|sextet| nibble(*sextet)).collect();
         for first in (0..2).filter(|_| digits.len() >= shortest) {
-            if is_worth(&digits[first..], decoded, &of_nibbles) {
-                of_nibbles(&digits[first..], decoded);
-                visit(decoded, &Place { run, first: at + first, bits: 4 });
-            }
+            of_nibbles(&digits[first..], decoded);
+            visit(decoded, &Place { run, first: at + first, bits: 4 });
         }
         at += digits.len().max(1);
     }
-}
-
-/// Whether a stretch is short, or begins or ends as text does.
-fn is_worth(stretch: &[u8], decoded: &mut Vec<u8>, decode: &dyn Fn(&[u8], &mut Vec<u8>)) -> bool {
-    if stretch.len() <= LARGE {
-        return true;
-    }
-    let mut is_text = |part: &[u8]| {
-        decode(part, decoded);
-        let start = decoded.iter().take(3).take_while(|byte| (0x80..0xc0).contains(*byte)).count();
-        std::str::from_utf8(&decoded[start..]).map_or_else(|error| error.error_len().is_none(), |_| true)
-    };
-    let last = (stretch.len() - LOOK) / 4 * 4;
-    is_text(&stretch[..LOOK]) || is_text(&stretch[last..])
 }
 
 fn of_sextets(sextets: &[u8], decoded: &mut Vec<u8>) {

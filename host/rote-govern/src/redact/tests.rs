@@ -104,6 +104,22 @@ fn a_large_file_in_base64_is_searched_too() {
     }
 }
 
+/// A picture, an archive: neither end is text, lines are broken, and the value is not as it was stored.
+#[test]
+fn a_large_binary_file_in_base64_is_searched_however_it_is_written() {
+    let redactor = redactor("hunter2-hunter2");
+    let noise = [0xfe_u8, 0x9d, 0x80, 0x13].repeat(30_000);
+    for secret in ["hunter2-hunter2", "x Hunter2-HUNTER2", "xx hunter2%2Dhunter2", "aHVudGVyMi1odW50ZXIy"] {
+        let file = [&noise, secret.as_bytes(), &noise].concat();
+        let whole = spelling::base64(&file, false, true);
+        for (line, gap) in [(60, "\n"), (76, "\r\n"), (64, "\\n")] {
+            let lines: Vec<&str> = whole.as_bytes().chunks(line).map(|one| std::str::from_utf8(one).unwrap()).collect();
+            let clean = redactor.text(&lines.join(gap)).into_owned();
+            assert_eq!(clean.matches("<API_TOKEN>").count(), 1, "{secret} {line}");
+        }
+    }
+}
+
 fn base64(text: &str) -> String {
     spelling::base64(text.as_bytes(), false, true)
 }
