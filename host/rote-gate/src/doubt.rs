@@ -1,6 +1,7 @@
 //! Writes whose outcome nobody knows: what a person is told of one, and how the person settles it.
 //!
-//! Invariants: a doubt ends only by a person's word; that word is in the journal before the workspace has it.
+//! Invariants: a doubt ends only by a person's word, or by a request with the same idempotency key that takes its place;
+//! either is in the journal before the workspace has it.
 
 use std::fmt;
 

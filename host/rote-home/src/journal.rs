@@ -213,18 +213,6 @@ impl Journal {
         self.select("WHERE effect_id = ?1 ORDER BY seq", (&effect.0,))
     }
 
-    /// Returns every `effect.started` that has no outcome: the process was killed between the two, or another
-    /// one is just at it. Such an effect is never run again without a person's word.
-    ///
-    /// # Errors
-    /// As [`Journal::read`].
-    pub fn in_doubt(&self) -> Result<Vec<Event>, HomeError> {
-        let tail = "AS started WHERE kind = 'effect.started' AND NOT EXISTS (SELECT 1 FROM events AS outcome \
-                    WHERE outcome.effect_id = started.effect_id \
-                    AND outcome.kind IN ('effect.finished', 'effect.failed', 'effect.in_doubt')) ORDER BY seq";
-        self.select(tail, ())
-    }
-
     /// Recomputes the whole chain, compares its end with the anchor, and reports the first thing that does not fit.
     ///
     /// # Errors
