@@ -134,4 +134,11 @@ fn what_an_edit_of_the_policies_newly_allows_is_said_once_and_journaled() {
     assert_eq!(old.received().len(), 2);
     let events = home.rote(&["audit", "tail", "-n", "50", "--json"]).stdout;
     assert_eq!(events.matches("policy.changed").count(), 1, "{events}");
+    let text = home.read("adapters/things/config/policies.json");
+    let grant = r#""egress": {"cleartext": [{"origin": "http://plain.example", "reason": "x"}],"#;
+    let wider = text.replace("\"egress\": {", grant);
+    assert_ne!(text, wider);
+    write(&file, &wider);
+    let third = call();
+    assert!(third.stderr.contains("it newly allows credentials unencrypted to http://plain.example"), "{third}");
 }

@@ -82,6 +82,14 @@ pub enum AdapterError {
         /// The adapter.
         id: AdapterId,
     },
+    /// The policy is edited faster than the journal tells of it.
+    #[error("policies.json of adapter `{id}` is changed again and again: `{}`", file.display())]
+    Unsettled {
+        /// The adapter.
+        id: AdapterId,
+        /// The file.
+        file: PathBuf,
+    },
     /// The manifest or a tool does not have the identity that it claims.
     #[error("adapter `{id}` was changed after its installation: {subject} is `{actual}`, recorded is `{recorded}`")]
     Changed {
@@ -293,7 +301,7 @@ impl Classify for AdapterError {
             | Self::UnknownTool { .. }
             | Self::UnknownEntry { .. }
             | Self::NoDescription { .. } => ErrorKind::NotFound,
-            Self::Meanwhile { .. } | Self::Damaged { .. } => ErrorKind::Conflict,
+            Self::Meanwhile { .. } | Self::Damaged { .. } | Self::Unsettled { .. } => ErrorKind::Conflict,
             Self::Changed { .. } | Self::Edited { .. } => ErrorKind::FingerprintMismatch,
             Self::Arguments { .. }
             | Self::Reference { .. }
@@ -326,6 +334,9 @@ impl Classify for AdapterError {
             Self::Meanwhile { id } => Some(command("rote adapter info").argument(id).into()),
             Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } | Self::Index { id, .. } => {
                 Some(install_again(id, "installs it again"))
+            }
+            Self::Unsettled { .. } => {
+                Some("run the command again when the program that edits the file has ended".to_owned())
             }
             Self::UnknownTool { id, tool, .. } => Some(command("rote probe").argument(id).argument(tool).into()),
             Self::Arguments { id, tool, .. } => {

@@ -34,6 +34,9 @@ use servers::ServerWord;
 /// How long a change waits for another change of the same package.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
+/// Most edits of a policy that one opening tells of.
+const MAX_EDITS: usize = 8;
+
 /// Most hits of one search.
 const MAX_HITS: usize = 50;
 
@@ -181,7 +184,8 @@ impl Adapters {
     ///
     /// # Errors
     /// [`AdapterError::NotInstalled`], [`AdapterError::Damaged`], [`AdapterError::Edited`] or
-    /// [`AdapterError::Changed`]; [`AdapterError::Home`] when the journal cannot tell of a changed policy.
+    /// [`AdapterError::Changed`]; [`AdapterError::Home`] when the journal cannot tell of a changed policy, and
+    /// [`AdapterError::Unsettled`] when it changes each time that it is told of.
     pub fn open(&self, id: &AdapterId) -> Result<Arc<Adapter>, AdapterError> {
         let known = self.opened().get(id).cloned();
         if let Some(adapter) = known.filter(|adapter| adapter.is_current()) {
@@ -195,9 +199,16 @@ impl Adapters {
         }
         let key = self.key()?;
         let mut adapter = Adapter::open(&dir, id, &key)?;
-        if adapter.has_new_policy() {
+        for _ in 0..MAX_EDITS {
+            if !adapter.has_new_policy() {
+                break;
+            }
             self.notice_policy(id)?;
+            // Somebody may have edited it meanwhile: what is used is what was told of.
             adapter = Adapter::open(&dir, id, &key)?;
+        }
+        if adapter.has_new_policy() {
+            return Err(AdapterError::Unsettled { id: id.clone(), file: self.policy_file(id) });
         }
         let adapter = Arc::new(adapter);
         self.opened().insert(id.clone(), Arc::clone(&adapter));

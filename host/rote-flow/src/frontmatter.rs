@@ -142,10 +142,10 @@ pub struct AdapterPin {
     /// Where its document came from, to install it elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
-    /// The origins (`https://host:port`) that its requests went to. Empty in flows that were made before this was
-    /// pinned: they go wherever the adapter goes.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub goes_to: BTreeSet<String>,
+    /// The origins (`https://host:port`) that its requests went to; none while the adapter had no base URL. `None` in flows
+    /// that were made before this was pinned: they go wherever the adapter goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goes_to: Option<BTreeSet<String>>,
 }
 
 /// One tool as it was when the flow was made.

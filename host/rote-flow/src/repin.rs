@@ -178,7 +178,7 @@ impl Flows {
             tools: std::collections::BTreeMap::new(),
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
-            goes_to: goes_to(&*self.parts.surface, adapter, manifest, old.tools.keys())?,
+            goes_to: Some(goes_to(&*self.parts.surface, adapter, manifest, old.tools.keys())?),
         };
         let mut slots = BTreeSet::new();
         for name in old.tools.keys() {

@@ -88,12 +88,10 @@ fn elsewhere(
     pin: &AdapterPin,
     installed: &Manifest,
 ) -> Result<Option<Elsewhere>, FlowError> {
-    if pin.goes_to.is_empty() {
-        return Ok(None);
-    }
+    let Some(pinned) = &pin.goes_to else { return Ok(None) };
     let now = goes_to(surface, adapter, installed, pin.tools.keys())?;
-    let differs = !now.is_subset(&pin.goes_to);
-    Ok(differs.then(|| Elsewhere { expected: pin.goes_to.clone(), installed: now }))
+    let differs = !now.is_subset(pinned);
+    Ok(differs.then(|| Elsewhere { expected: pinned.clone(), installed: now }))
 }
 
 /// Compares a pin with what is installed; `None` when surface and origins are the pinned ones.

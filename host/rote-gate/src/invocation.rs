@@ -25,8 +25,8 @@ pub struct Pin {
     pub fingerprint: Fingerprint,
     /// The called tool.
     pub tool_digest: ToolDigest,
-    /// The origins that its requests may have; any, when empty.
-    pub goes_to: BTreeSet<String>,
+    /// The origins that its requests may have; `None` in flows that were made before this was pinned.
+    pub goes_to: Option<BTreeSet<String>>,
 }
 
 /// One tool that a flow may write with.

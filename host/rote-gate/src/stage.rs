@@ -194,9 +194,12 @@ fn fingerprint(admission: &mut Admission<'_>) -> StageVerdict {
         return admission.deny(STAGE, "fingerprint.tool".into(), error);
     }
     let target = admission.outgoing.as_ref().map(|outgoing| origin(outgoing.target.url().as_str()));
-    if let Some(now) = target.filter(|now| !pin.goes_to.is_empty() && !pin.goes_to.contains(now)) {
-        let pinned: Vec<&str> = pin.goes_to.iter().map(String::as_str).collect();
-        let error = mismatch("where its requests go", &pinned.join("` or `"), &now);
+    if let (Some(now), Some(pinned)) = (target, &pin.goes_to)
+        && !pinned.contains(&now)
+    {
+        let names: Vec<&str> = pinned.iter().map(String::as_str).collect();
+        let pinned = if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") };
+        let error = mismatch("where its requests go", &pinned, &now);
         return admission.deny(STAGE, "fingerprint.origin".into(), error);
     }
     pass(STAGE, "adapter and tool are the pinned ones")

@@ -226,7 +226,7 @@ impl Flows {
         }
         let server = format!("{} {}", manifest.server.name, manifest.server.version);
         let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
-        let goes_to = goes_to(&*self.parts.surface, id, &manifest, tools.keys())?;
+        let goes_to = Some(goes_to(&*self.parts.surface, id, &manifest, tools.keys())?);
         Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin, goes_to }, slots))
     }
 

@@ -83,9 +83,9 @@ impl Pins {
             tools: BTreeMap::new(),
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
-            goes_to: BTreeSet::new(),
+            goes_to: Some(BTreeSet::new()),
         });
-        pin.goes_to.extend(origins(manifest, tool, recorded));
+        pin.goes_to.get_or_insert_default().extend(origins(manifest, tool, recorded));
         pin.tools.insert(tool.name.clone(), ToolPin::of(tool, digest));
         Ok(())
     }

@@ -104,8 +104,8 @@ async fn a_flow_of_before_goes_wherever_its_adapter_goes() {
     let (path, package) = fixture.flows.load(&reference).unwrap();
     let mut old = package.frontmatter.clone();
     let pin = old.adapters.get_mut(&id()).unwrap();
-    assert_eq!(pin.goes_to, std::collections::BTreeSet::from([fixture.shop.url.clone()]));
-    pin.goes_to.clear();
+    assert_eq!(pin.goes_to, Some(std::collections::BTreeSet::from([fixture.shop.url.clone()])));
+    pin.goes_to = None;
     let written = package.with_frontmatter(old).unwrap();
     write_durable(&path, written.bytes(), FileMode::Private).unwrap();
     let other = Shop::start();

@@ -26,7 +26,7 @@ fn full() -> Frontmatter {
         tools: BTreeMap::from([("orders_list".to_owned(), tool)]),
         server: "Shop 1.0".to_owned(),
         origin: Some("https://shop.example/openapi.json".to_owned()),
-        goes_to: BTreeSet::from(["https://shop.example".to_owned()]),
+        goes_to: Some(BTreeSet::from(["https://shop.example".to_owned()])),
     };
     let shop = || "shop".parse().unwrap();
     Frontmatter {

@@ -45,14 +45,15 @@ async fn what_is_installed_must_be_what_was_pinned() {
     let right = Pin {
         fingerprint: surface.manifest.fingerprint.clone(),
         tool_digest: surface.manifest.tool_digests["get"].clone(),
-        goes_to: BTreeSet::from([server.url()]),
+        goes_to: Some(BTreeSet::from([server.url()])),
     };
     let pins = [
         (right.clone(), true),
         (Pin { fingerprint: Fingerprint("mcp_other".into()), ..right.clone() }, false),
         (Pin { tool_digest: ToolDigest("other".into()), ..right.clone() }, false),
-        (Pin { goes_to: BTreeSet::from(["http://127.0.0.1:1".to_owned()]), ..right.clone() }, false),
-        (Pin { goes_to: BTreeSet::new(), ..right }, true),
+        (Pin { goes_to: Some(BTreeSet::from(["http://127.0.0.1:1".to_owned()])), ..right.clone() }, false),
+        (Pin { goes_to: Some(BTreeSet::new()), ..right.clone() }, false),
+        (Pin { goes_to: None, ..right }, true),
     ];
     for (pin, good) in pins {
         let mut call = world.call(&surface, "get", json!({}));
