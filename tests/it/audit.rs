@@ -84,3 +84,24 @@ fn an_empty_journal_is_in_order() {
     let run = home.rote(&["audit", "verify"]);
     assert!(run.code == 0 && run.stdout.starts_with("0 events, "), "{run}");
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
+fn a_journal_that_is_not_a_database_is_kept_aside_by_a_restart() {
+    let (home, _server) = tracker();
+    assert_eq!(home.rote(&CALL).code, 0);
+    for what in ["", "-wal", "-shm"] {
+        remove(&home.home().join(format!("chronicle/journal.db{what}")));
+    }
+    std::fs::write(home.home().join("chronicle/journal.db"), [b'x'; 4096]).unwrap();
+    for words in [&["audit", "verify"][..], &CALL] {
+        let refused = home.rote(words);
+        assert_eq!(refused.code, 10, "{refused}");
+        assert!(refused.stderr.contains("file is not a database"), "{refused}");
+        assert!(refused.stderr.contains("`rote audit restart`"), "{refused}");
+    }
+    let begun = home.rote(&["audit", "restart", "--yes"]);
+    assert!(begun.code == 0 && begun.stdout.contains("journal.db.kept-1"), "{begun}");
+    assert_eq!(home.rote(&CALL).code, 0);
+    assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}

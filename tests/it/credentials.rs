@@ -271,22 +271,35 @@ fn an_older_vault_that_is_put_back_is_noticed() {
     assert!(api.received().is_empty());
 }
 
+/// A vault as the first version wrote it, under a key of 32 bytes 7: two values, nothing sealed, nothing bound.
+const FIRST_VERSION: &str = r#"{"version": 1, "key": {"source": "file", "id": "dc4f313f34826067"}, "entries": {
+    "NOBODYS": {"type": "static", "nonce": "AQEBAQEBAQEBAQEB",
+        "ct": "AIDlwvWSg2j8trlHH0UVOrmzEcETyHhPoNf+MWF0OA==", "created_at": "2026-01-01T00:00:00Z"},
+    "SHOP_TOKEN": {"type": "static", "nonce": "AgICAgICAgICAgIC",
+        "ct": "bNWFcj7G2kE3MuPRjfCpIiYtjl6eH6o6hagbRX+ENw==", "created_at": "2026-01-01T00:00:00Z"}
+}}"#;
+
 #[test]
 fn a_vault_without_bindings_is_taken_over_once_and_said() {
     let (good, evil) = (api(), api());
     let home = installed("Shop", &[("shop", &good)]);
     set(&home, &["SHOP_TOKEN"]);
-    set(&home, &["NOBODYS"]);
-    let mut old: Value = serde_json::from_str(&home.read("secrets/tokens.json")).unwrap();
-    old["version"] = 1.into();
-    for field in ["counter", "seal"] {
-        old.as_object_mut().unwrap().remove(field);
-    }
-    for entry in old["entries"].as_object_mut().unwrap().values_mut() {
-        entry.as_object_mut().unwrap().remove("bindings");
-    }
-    put(&home, &old.to_string());
+    let sealed = home.read("secrets/tokens.json").replace("\"version\": 3", "\"version\": 1");
+    put(&home, &sealed);
+    let refused = home.rote(&["token", "list"]);
+    assert!(refused.code == 4 && refused.stderr.contains("version 1 has neither bindings nor a seal"), "{refused}");
+    put(&home, FIRST_VERSION);
+    write(&home, "secrets/.machine.key", &[7; 32]);
+    // A home of before has no trace of a sealed vault; while there is one, an old file was put back.
     remove(&home, "chronicle/vault.anchor");
+    let back = home.rote(&["call", "shop", "me"]);
+    assert!(back.code == 4 && back.stderr.contains("was put back to an older state"), "{back}");
+    assert!(good.received().is_empty());
+    remove(&home, "config/.vault.keyed");
+    let events = home.data(&["audit", "tail", "-n", "100"]);
+    ok(&home, &["audit", "verify"]);
+    assert_eq!(home.data(&["audit", "tail", "-n", "100"]), events, "whoever checks the journal does not write to it");
+    assert_eq!(home.read("secrets/tokens.json"), FIRST_VERSION);
     let transcripts = [home.transcript(&["token", "list"]), home.transcript(&["token", "list"])];
     expect![[r#"
         $ rote token list
@@ -309,9 +322,13 @@ fn a_vault_without_bindings_is_taken_over_once_and_said() {
     assert!(evil.received().is_empty());
 }
 
-#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
 fn put(home: &TestHome, text: &str) {
-    std::fs::write(home.home().join("secrets/tokens.json"), text).unwrap();
+    write(home, "secrets/tokens.json", text.as_bytes());
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
+fn write(home: &TestHome, below: &str, bytes: &[u8]) {
+    std::fs::write(home.home().join(below), bytes).unwrap();
 }
 
 fn remove(home: &TestHome, below: &str) {

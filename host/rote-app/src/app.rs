@@ -25,6 +25,7 @@ pub struct App {
     home: std::sync::OnceLock<Home>,
     journal: Lazy<Journal>,
     vault: Lazy<Vault>,
+    taken_over: std::sync::Once,
     redaction: Lazy<Redaction>,
     gate: Lazy<Gate>,
     sandbox: Lazy<Sandbox>,
@@ -58,6 +59,7 @@ impl App {
             home: std::sync::OnceLock::new(),
             journal: Lazy::new(),
             vault: Lazy::new(),
+            taken_over: std::sync::Once::new(),
             redaction: Lazy::new(),
             gate: Lazy::new(),
             sandbox: Lazy::new(),
@@ -130,19 +132,26 @@ impl App {
         Ok(self.home.get_or_init(|| home))
     }
 
+    /// Returns the vault for its credentials; one that an older rote wrote is taken over first.
     pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
+        let vault = self.vault_as_it_is()?;
+        self.taken_over.call_once(|| {
+            if let Err(error) = self.take_over(&vault) {
+                self.note(format!("the credentials of an older rote were not taken over: {}", error.message));
+            }
+        });
+        Ok(vault)
+    }
+
+    /// Returns the vault for whoever only reads it; nothing is written.
+    fn vault_as_it_is(&self) -> Result<Arc<Vault>, AppError> {
         let source = if self.config.keyring { KeySource::Keyring } else { KeySource::File };
-        self.vault.get(|| {
-            let vault = Vault::open(self.home()?, Arc::clone(&self.entropy), source)?;
-            // What is wrong with the vault is told by whoever needs a value of it.
-            let _told_later = self.take_over(&vault);
-            Ok(vault)
-        })
+        self.vault.get(|| Ok(Vault::open(self.home()?, Arc::clone(&self.entropy), source)?))
     }
 
     /// Returns what masks and refuses values of the vault.
     pub(crate) fn redaction(&self) -> Result<Arc<Redaction>, AppError> {
-        self.redaction.get(|| Ok(Redaction::new(self.vault()?, self.environment())))
+        self.redaction.get(|| Ok(Redaction::new(self.vault_as_it_is()?, self.environment())))
     }
 
     /// Masks values of the vault in an error before it is shown: a person may have typed one. An error of the vault

@@ -53,7 +53,7 @@ impl App {
     /// # Errors
     /// Conflict when an event cannot be read.
     pub fn audit_tail(&self, count: usize) -> Result<Vec<AuditEvent>, AppError> {
-        let events = self.gate()?.tail(count)?.into_iter().map(|event| AuditEvent {
+        let events = self.journal()?.tail(count)?.into_iter().map(|event| AuditEvent {
             seq: event.seq,
             at: event.at,
             kind: event.kind,
@@ -69,7 +69,7 @@ impl App {
     /// # Errors
     /// Conflict when an event was changed, removed or added, or when anchor or key are not those of the journal.
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
-        let report = self.gate()?.verify()?;
+        let report = self.journal()?.verify()?;
         if let Some(problem) = report.problem {
             let message = match report.first_broken {
                 Some(seq) => format!("the journal is broken at event {seq}"),

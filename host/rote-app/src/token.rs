@@ -1,8 +1,10 @@
 //! Credentials in the vault: set, bound, looked at, removed. Values come in as secrets and leave only when asked for.
 
+use std::collections::BTreeMap;
+
 use rote_adapter::Adapter;
 use rote_types::{AdapterId, ErrorKind, command};
-use rote_vault::{Binding, TokenInfo, TokenMeta, TokenSource, Vault};
+use rote_vault::{Age, Binding, TokenInfo, TokenMeta, TokenSource, Vault};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::json;
@@ -170,11 +172,17 @@ impl App {
         Ok(Some(vault.bind(name, &binding, self.now())?))
     }
 
-    /// Gives the credentials of a vault that knew no bindings the ones that they have had in effect.
+    /// Takes over a vault that an older rote wrote: credentials that knew no bindings get the ones that they have had in
+    /// effect.
     pub(crate) fn take_over(&self, vault: &Vault) -> Result<(), AppError> {
-        if !vault.is_unbound_of_old()? {
-            return Ok(());
+        // What is wrong with the vault is told by whoever needs a value of it.
+        let Ok(Some(age)) = vault.age() else { return Ok(()) };
+        if age == Age::Bound {
+            // Who may use what stays as it is.
+            return Ok(vault.take_over(&BTreeMap::new()).map(drop)?);
         }
+        // Nothing is announced of a file that is refused.
+        let _readable = vault.known()?;
         let present = self.adapters_of_home()?.bindings()?;
         let object = json!({ "taken_over": present.keys().collect::<Vec<_>>() });
         let taken = self.change(Change::TokenBound, Consent::Unattended, object, || Ok(vault.take_over(&present)?))?;

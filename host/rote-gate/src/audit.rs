@@ -1,8 +1,8 @@
-//! Reading the journal and making its projections again.
+//! Making the projections of the journal again.
 
 use std::collections::BTreeSet;
 
-use rote_home::{Event, HomeError, VerifyReport};
+use rote_home::HomeError;
 use rote_types::AdapterId;
 use serde::Serialize;
 
@@ -21,22 +21,6 @@ pub struct RebuildReport {
 }
 
 impl Gate {
-    /// Returns the last `count` events of the journal, oldest first.
-    ///
-    /// # Errors
-    /// [`GateError::Home`] when the journal cannot be read.
-    pub fn tail(&self, count: usize) -> Result<Vec<Event>, GateError> {
-        Ok(self.parts.journal.tail(count)?)
-    }
-
-    /// Checks the journal's chain from the first event on.
-    ///
-    /// # Errors
-    /// [`GateError::Home`] when the journal cannot be read; a broken chain is a report, not an error.
-    pub fn verify(&self) -> Result<VerifyReport, GateError> {
-        Ok(self.parts.journal.verify()?)
-    }
-
     /// Makes every projection again: the write guard's logs, byte for byte, and the lists of confirm tokens.
     ///
     /// # Errors

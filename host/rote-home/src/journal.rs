@@ -33,6 +33,9 @@ use crate::{Creation, Home, HomeError, open_database};
 /// The table of events with what hangs on it.
 const EVENTS: &str = include_str!("journal/events.sql");
 
+/// What is said of a chain's end without a key, of a chain that has one from its first event on.
+const PLAIN_HEAD: &str = include_str!("journal/plain_head.sql");
+
 const MIGRATIONS: [&str; 3] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
@@ -101,15 +104,23 @@ pub struct Journal {
 
 impl Journal {
     /// Opens the journal of `home`, creating it and its key when there is none. One that is not the one that was
-    /// written can be read; what appends to it says so.
+    /// written can be read, as long as it is a database; what appends to it says so.
     ///
     /// # Errors
-    /// As [`open_database`] and [`crate::host_key`].
+    /// As [`open_database`] and [`crate::host_key`]; [`HomeError::Breached`] when the file is not a database any more.
     pub fn open(home: &Home, entropy: &dyn Entropy) -> Result<Self, HomeError> {
-        let path = home.journal_file();
-        let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
-        let seal = Seal::open(home, entropy, &connection)?;
-        Ok(Self { path, connection: Mutex::new(connection), seal })
+        let open = || {
+            let path = home.journal_file();
+            let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
+            let seal = Seal::open(home, entropy, &connection)?;
+            Ok(Self { path, connection: Mutex::new(connection), seal })
+        };
+        open().map_err(|error| match error {
+            HomeError::Database { path, source, .. } if is_damaged(&source) => {
+                HomeError::Breached { path, breach: Breach::Unreadable(source.to_string()) }
+            }
+            error => error,
+        })
     }
 
     /// Appends `events`, all of them or none, and returns them as recorded.
@@ -219,7 +230,9 @@ impl Journal {
     /// [`HomeError::Database`] when it cannot be read; a broken chain is a report, not an error.
     pub fn verify(&self) -> Result<VerifyReport, HomeError> {
         match self.seal.verify(&self.connection()) {
-            Err(HomeError::Database { source, .. }) if is_damaged(&source) => Ok(VerifyReport::unreadable(&source)),
+            Err(HomeError::Database { source, .. }) if is_damaged(&source) => {
+                Ok(VerifyReport::unreadable(Breach::Unreadable(source.to_string())))
+            }
             result => result,
         }
     }

@@ -20,8 +20,8 @@ pub fn host_key(home: &Home, name: &str, entropy: &dyn Entropy) -> Result<[u8; 3
     host_key_after(home, name, entropy, |_| Ok(()))
 }
 
-/// As [`host_key`]; a new key is kept only when `first` has done its work with it. Whatever stops in between, the
-/// next one begins again with another key.
+/// As [`host_key`]; a new key counts only when `first` has done its work with it. Until then it waits in
+/// `secrets/.<name>.key.new`, so whatever stops in between, the next one goes on with the same key.
 ///
 /// # Errors
 /// As [`host_key`], and those of `first`.
@@ -39,10 +39,20 @@ pub fn host_key_after<E: From<HomeError>>(
     if let Some(key) = read_key(&path)? {
         return Ok(key);
     }
-    let mut key = [0_u8; 32];
-    entropy.fill(&mut key);
+    let waiting = path.with_extension("key.new");
+    let key = match read_key(&waiting)? {
+        Some(key) => key,
+        None => {
+            let mut key = [0_u8; 32];
+            entropy.fill(&mut key);
+            write_durable(&waiting, &key, FileMode::Private)?;
+            key
+        }
+    };
     first(&key)?;
     write_durable(&path, &key, FileMode::Private)?;
+    // A key that counts is never looked for there again.
+    crate::remove_file(&waiting).ok();
     Ok(key)
 }
 

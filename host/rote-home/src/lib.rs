@@ -2,7 +2,7 @@
 //!
 //! Invariants: a reader sees the old content of a file or the new one, never a part; every file that the home
 //! holds is written through this crate; a write never follows a symlink, at the end of its path or in the home's part of it; what a person alone may read is 0600
-//! below a root of 0700. It knows nothing of what the files mean, except for the journal's own rows.
+//! below a root of 0700. It knows nothing of what the files mean, except for the journal's own rows and whether a file bears a seal.
 
 mod below;
 mod database;
@@ -10,6 +10,7 @@ mod error;
 mod file;
 mod journal;
 mod key;
+mod keyed;
 mod layout;
 mod lock;
 mod room;
@@ -27,6 +28,7 @@ pub use journal::{
     TokenRefusal, VerifyReport, genesis,
 };
 pub use key::{existing_host_key, host_key, host_key_after};
+pub use keyed::{is_marked, mark};
 pub use layout::Home;
 pub use lock::{LockGuard, lock};
 pub use room::tree_bytes;

@@ -10,7 +10,7 @@ use rote_types::AdapterId;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{Entry, TokenFile, unseal};
+use crate::entry::{Entry, TokenFile};
 use crate::value::{check_name, normalise};
 use crate::{TokenSource, Vault, VaultError};
 
@@ -24,6 +24,15 @@ pub struct Binding {
     pub adapter: AdapterId,
     /// Origins as RFC 6454 §6.2 writes them: scheme, host, and the port where it is not the scheme's own.
     pub origins: BTreeSet<String>,
+}
+
+/// Of which time a file is that an older rote wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    /// Before there were bindings and a seal.
+    Unbound,
+    /// It has both.
+    Bound,
 }
 
 /// What the store says of one use of a name.
@@ -114,7 +123,7 @@ impl Vault {
     pub fn bind(&self, name: &str, binding: &Binding, at: Timestamp) -> Result<Vec<Binding>, VaultError> {
         check_name(name)?;
         let _guard = self.lock()?;
-        let mut file = self.read()?.unwrap_or_default();
+        let mut file = self.read_to_change()?.unwrap_or_default();
         let entry = file.entries.entry(name.to_owned()).or_insert_with(|| Entry {
             kind: ENVIRONMENT.to_owned(),
             value: None,
@@ -147,7 +156,7 @@ impl Vault {
         let Some(entry) = file.entries.get(name) else { return Ok(absent(outside.is_some())) };
         match (entry.place(adapter, origin, outside.is_some()), outside) {
             (TokenPlace::Vault, _) => {
-                let value = unseal(self.key(false)?, name, entry)?;
+                let value = file.value(self.key(false)?, name)?;
                 Ok(value.map_or(Held::Missing, |value| Held::Ready(value, TokenSource::Vault)))
             }
             (TokenPlace::Environment, Some(value)) => {
@@ -178,16 +187,17 @@ impl Vault {
         })
     }
 
-    /// Whether the file is of the time before there were bindings, and holds something.
+    /// Says which older rote wrote the file, when one did and it holds something.
     ///
     /// # Errors
     /// As [`Vault::list`].
-    pub fn is_unbound_of_old(&self) -> Result<bool, VaultError> {
-        Ok(self.peek()?.is_some_and(|file| file.is_of_old() && !file.entries.is_empty()))
+    pub fn age(&self) -> Result<Option<Age>, VaultError> {
+        let old = self.peek()?.filter(TokenFile::is_of_old);
+        Ok(old.map(|file| if file.is_unsealed() { Age::Unbound } else { Age::Bound }))
     }
 
-    /// Takes such a file over: each entry gets the bindings that `present` knows for its name. Returns them, or none
-    /// when another process was quicker.
+    /// Takes such a file over: the values are encrypted anew, and each entry that had no bindings gets those that
+    /// `present` knows for its name. Returns the bindings, or none when another process was quicker.
     ///
     /// # Errors
     /// As [`Vault::set`].
@@ -196,9 +206,12 @@ impl Vault {
         present: &BTreeMap<String, Vec<Binding>>,
     ) -> Result<Option<BTreeMap<String, Vec<Binding>>>, VaultError> {
         let _guard = self.lock()?;
-        let Some(mut file) = self.read()?.filter(TokenFile::is_of_old) else { return Ok(None) };
-        for (name, entry) in &mut file.entries {
-            present.get(name).into_iter().flatten().for_each(|binding| entry.bind(binding));
+        let Some(old) = self.peek()?.filter(TokenFile::is_of_old) else { return Ok(None) };
+        let Some(mut file) = self.read_to_change()? else { return Ok(None) };
+        if old.is_unsealed() {
+            for (name, entry) in &mut file.entries {
+                present.get(name).into_iter().flatten().for_each(|binding| entry.bind(binding));
+            }
         }
         let taken = file.entries.iter().map(|(name, entry)| (name.clone(), entry.bindings.clone())).collect();
         self.write(&mut file)?;

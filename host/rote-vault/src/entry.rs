@@ -13,11 +13,14 @@ use crate::binding::Binding;
 use crate::key::MachineKey;
 use crate::sealed::Sealed;
 
-/// The version of the file's shape that is written. Version 1 had neither bindings nor a seal; it is read once.
-pub(crate) const VERSION: u32 = 2;
+/// The version of the file's shape that is written.
+const VERSION: u32 = 3;
 
-/// The only older version.
-const OLD_VERSION: u32 = 1;
+/// As the present one, but the values are encrypted under the labels of the first.
+const SEALED_VERSION: u32 = 2;
+
+/// Neither bindings nor a seal: whoever can write the file decides what is in it.
+const FIRST_VERSION: u32 = 1;
 
 /// Most replaced and deleted values that are remembered, the oldest goes first.
 const MAX_RETIRED: usize = 64;
@@ -80,19 +83,59 @@ impl Default for TokenFile {
 }
 
 impl TokenFile {
-    /// Whether the shape is one that this rote reads.
-    pub(crate) fn is_known(&self) -> bool {
-        matches!(self.version, VERSION | OLD_VERSION)
+    /// Says why the shape is not one that a rote wrote.
+    pub(crate) fn problem(&self) -> Option<String> {
+        let is_later = |entry: &Entry| !entry.bindings.is_empty() || entry.value.is_none();
+        let is_mixed = || {
+            self.seal.is_some() || !self.retired.is_empty() || self.counter != 0 || self.entries.values().any(is_later)
+        };
+        match self.version {
+            FIRST_VERSION if is_mixed() => Some("version 1 has neither bindings nor a seal".to_owned()),
+            FIRST_VERSION | SEALED_VERSION | VERSION => None,
+            other => Some(format!("version {other} is not known to this rote")),
+        }
     }
 
     /// Whether it was written before there were bindings and a seal.
+    pub(crate) fn is_unsealed(&self) -> bool {
+        self.version == FIRST_VERSION
+    }
+
+    /// Whether its values open in a file without a seal, too.
     pub(crate) fn is_of_old(&self) -> bool {
-        self.version == OLD_VERSION
+        self.version < VERSION && !self.entries.is_empty()
+    }
+
+    /// Forgets the age of a file without entries.
+    pub(crate) fn begin_anew(&mut self) {
+        (self.version, self.counter) = (VERSION, 0);
+    }
+
+    /// Returns the value of the entry `name`; none when it has no value.
+    pub(crate) fn value(&self, key: &MachineKey, name: &str) -> Result<Option<SecretString>, VaultError> {
+        let Some(value) = self.entries.get(name).and_then(|entry| entry.value.as_ref()) else { return Ok(None) };
+        let label = if self.version < VERSION { name.to_owned() } else { label(name) };
+        let text = value.text(key, &label).ok_or_else(|| VaultError::Tampered { name: name.to_owned() })?;
+        Ok(Some(text))
+    }
+
+    /// Encrypts the values of an older file anew, so that they do not open in one without a seal.
+    pub(crate) fn renew(&mut self, key: &MachineKey, entropy: &dyn Entropy) -> Result<(), VaultError> {
+        if self.version == VERSION {
+            return Ok(());
+        }
+        let names: Vec<String> = self.entries.keys().cloned().collect();
+        for name in names {
+            let value = self.value(key, &name)?.map(|value| seal(key, entropy, &name, &value));
+            self.entries.entry(name).and_modify(|entry| entry.value = value);
+        }
+        self.version = VERSION;
+        Ok(())
     }
 
     /// Remembers the value of `name`, unless it stays. One that cannot be read any more cannot turn up either.
     pub(crate) fn retire(&mut self, key: &MachineKey, entropy: &dyn Entropy, name: &str, next: Option<&SecretString>) {
-        let Some(Ok(Some(value))) = self.entries.get(name).map(|entry| unseal(key, name, entry)) else { return };
+        let Ok(Some(value)) = self.value(key, name) else { return };
         if next.is_some_and(|next| next.expose_secret() == value.expose_secret()) {
             return;
         }
@@ -105,14 +148,12 @@ impl TokenFile {
 
 /// Encrypts a value for the entry `name`.
 pub(crate) fn seal(key: &MachineKey, entropy: &dyn Entropy, name: &str, value: &SecretString) -> Sealed {
-    Sealed::new(key, entropy, name, value.expose_secret().as_bytes())
+    Sealed::new(key, entropy, &label(name), value.expose_secret().as_bytes())
 }
 
-/// Decrypts the entry `name`; none when it has no value.
-pub(crate) fn unseal(key: &MachineKey, name: &str, entry: &Entry) -> Result<Option<SecretString>, VaultError> {
-    let Some(value) = &entry.value else { return Ok(None) };
-    let text = value.text(key, name).ok_or_else(|| VaultError::Tampered { name: name.to_owned() })?;
-    Ok(Some(text))
+/// Under the bare name, as older files have it, a value opens in a file without a seal.
+fn label(name: &str) -> String {
+    format!("v3:{name}")
 }
 
 /// Decrypts a retired value; none when it does not fit its name.

@@ -4,7 +4,7 @@ use std::os::unix::fs::MetadataExt;
 
 use secrecy::SecretString;
 
-use crate::entry::{Retired, unseal, unseal_retired};
+use crate::entry::{Retired, unseal_retired};
 use crate::{Vault, VaultError};
 
 /// A value that must not be seen, and the entry that it belongs to.
@@ -38,8 +38,8 @@ impl Vault {
             Err(error) => return Err(error),
         };
         let mut known = Vec::with_capacity(file.entries.len() + file.retired.len());
-        for (name, entry) in &file.entries {
-            known.extend(unseal(key, name, entry)?.map(|value| Known { name: name.clone(), value }));
+        for name in file.entries.keys() {
+            known.extend(file.value(key, name)?.map(|value| Known { name: name.clone(), value }));
         }
         let past = |retired: &Retired| Some(Known { name: retired.name.clone(), value: unseal_retired(key, retired)? });
         known.extend(file.retired.iter().filter_map(past));

@@ -2,7 +2,7 @@
 //!
 //! Invariants: a value is on disk only encrypted, with its name as associated data, so entries cannot be swapped; it
 //! is given only for an adapter and an origin that a person bound it to; the file is sealed, and an older one that is
-//! put back is noticed; files are 0600 and others' access is an error, not a warning; concurrent writers lose nothing.
+//! put back is noticed; a value that was once in a sealed file does not open in one without a seal; files are 0600 and others' access is an error, not a warning; concurrent writers lose nothing.
 //! Names, kinds, times, descriptions and bindings are in the clear, so a listing needs no key. Nothing here logs or
 //! prints a value.
 
@@ -17,7 +17,7 @@ mod store;
 mod value;
 mod vault;
 
-pub use binding::{Binding, Held, TokenPlace};
+pub use binding::{Age, Binding, Held, TokenPlace};
 pub use error::VaultError;
 pub use key::KeySource;
 pub use known::{Generation, Known};

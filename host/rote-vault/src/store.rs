@@ -8,13 +8,16 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rote_home::{FileMode, LockGuard, lock, read_capped, write_durable};
+use rote_home::{FileMode, LockGuard, is_marked, lock, mark, read_capped, write_durable};
 use serde::{Deserialize, Serialize};
 
-use crate::entry::{KeyName, TokenFile, VERSION};
+use crate::entry::{KeyName, TokenFile};
 use crate::key::MachineKey;
 use crate::sealed::Sealed;
 use crate::{Vault, VaultError};
+
+/// The mark of a home whose store was once sealed.
+const PART: &str = "vault";
 
 /// Longest file that is read: some ten thousand tokens.
 const MAX_FILE_BYTES: u64 = 16 << 20;
@@ -61,35 +64,37 @@ impl Vault {
         let file: TokenFile = serde_json::from_slice(&bytes).map_err(|error| {
             self.damaged(format!("not readable at line {} column {}", error.line(), error.column()))
         })?;
-        match file.is_known() {
-            true => Ok(Some(file)),
-            false => Err(self.damaged(format!("version {} is not known to this rote", file.version))),
+        file.problem().map_or(Ok(Some(file)), |problem| Err(self.damaged(problem)))
+    }
+
+    /// As [`Vault::read`], in the present shape. The caller holds the lock.
+    pub(crate) fn read_to_change(&self) -> Result<Option<TokenFile>, VaultError> {
+        let Some(mut file) = self.read()? else { return Ok(None) };
+        if file.is_of_old() {
+            file.renew(self.key(false)?, self.entropy.as_ref())?;
         }
+        Ok(Some(file))
     }
 
     /// Reads the file and checks that it is what was written last.
     pub(crate) fn read(&self) -> Result<Option<TokenFile>, VaultError> {
         // Before the file: whoever writes meanwhile replaces the file first.
-        let anchor = self.anchor()?;
+        let anchor = self.read_anchor()?;
         let Some(mut file) = self.peek()? else { return Ok(None) };
         let seal = file.seal.take();
-        if file.is_of_old() || file.entries.is_empty() {
-            // Of the first version is what was never written since there are anchors.
-            file.counter = 0;
-        }
         if file.entries.is_empty() {
             // There is nothing to believe, and no key that would have to be there.
+            file.begin_anew();
             return Ok(Some(file));
         }
         let key = self.key(false)?;
         self.check_key(&file, key)?;
-        let expected = match anchor {
-            Some(anchor) if anchor.seal.fits(key, &anchor_content(anchor.counter)) => Some(anchor.counter),
-            Some(_) => return Err(self.damaged("its anchor was changed by another program".to_owned())),
-            None if file.is_of_old() => Some(0),
-            None => None,
+        let expected = match anchored(anchor.as_deref(), key) {
+            Ok(None) if file.is_unsealed() && !is_marked(&self.home, PART) => Some(0),
+            Ok(expected) => expected,
+            Err(AnchorChanged) => return Err(self.damaged("its anchor was changed by another program".to_owned())),
         };
-        if !file.is_of_old() && !seal.is_some_and(|seal| seal.fits(key, &content(&file))) {
+        if !file.is_unsealed() && !seal.is_some_and(|seal| seal.fits(key, &content(&file))) {
             return Err(self.damaged("it was changed by another program".to_owned()));
         }
         match expected {
@@ -98,32 +103,31 @@ impl Vault {
         }
     }
 
-    /// Writes a file that was read, sealed anew, and then the anchor.
+    /// Writes a file that was read to change it, sealed anew, and then the anchor.
     pub(crate) fn write(&self, file: &mut TokenFile) -> Result<(), VaultError> {
         let key = self.key(true)?;
-        let before = self.anchor()?;
+        // One that does not fit stands here beside a store that held nothing: what it says is worth nothing either.
+        let before = anchored(self.read_anchor()?.as_deref(), key).unwrap_or_default();
         if before.is_none() {
             // A store without an anchor is one whose anchor was taken away.
             self.write_anchor(key, 0)?;
         }
-        file.version = VERSION;
         file.key = Some(KeyName { source: self.source.as_str().to_owned(), id: key.id() });
-        file.counter = file.counter.max(before.map_or(0, |anchor| anchor.counter)).saturating_add(1);
+        file.counter = file.counter.max(before.unwrap_or_default()).saturating_add(1);
         file.seal = Some(Sealed::over(key, self.entropy.as_ref(), &content(file)));
         let mut bytes = serde_json::to_vec_pretty(file).expect("texts and times are always JSON");
         bytes.push(b'\n');
         write_durable(&self.path(), &bytes, FileMode::Private)?;
+        mark(&self.home, PART)?;
         self.write_anchor(key, file.counter)
     }
 
-    fn anchor(&self) -> Result<Option<Anchor>, VaultError> {
-        let bytes = match read_capped(&self.anchor_path(), MAX_ANCHOR_BYTES) {
-            Ok(bytes) => bytes,
-            Err(error) if error.is_not_found() => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let anchor = serde_json::from_slice(&bytes);
-        anchor.map(Some).map_err(|_| self.damaged("its anchor was changed by another program".to_owned()))
+    fn read_anchor(&self) -> Result<Option<Vec<u8>>, VaultError> {
+        match read_capped(&self.anchor_path(), MAX_ANCHOR_BYTES) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn write_anchor(&self, key: &MachineKey, counter: u64) -> Result<(), VaultError> {
@@ -157,6 +161,19 @@ fn content(file: &TokenFile) -> Vec<u8> {
     let mut bytes = b"rote:vault:file:".to_vec();
     bytes.extend(serde_json::to_vec(file).expect("texts and times are always JSON"));
     bytes
+}
+
+/// The anchor is not one that was written with this key.
+struct AnchorChanged;
+
+/// Returns the counter of an anchor, believed only under its seal.
+fn anchored(bytes: Option<&[u8]>, key: &MachineKey) -> Result<Option<u64>, AnchorChanged> {
+    let Some(bytes) = bytes else { return Ok(None) };
+    let anchor: Anchor = serde_json::from_slice(bytes).map_err(|_| AnchorChanged)?;
+    match anchor.seal.fits(key, &anchor_content(anchor.counter)) {
+        true => Ok(Some(anchor.counter)),
+        false => Err(AnchorChanged),
+    }
 }
 
 fn anchor_content(counter: u64) -> Vec<u8> {

@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 
 use crate::binding::Binding;
-use crate::entry::{Entry, seal, unseal};
+use crate::entry::{Entry, seal};
 use crate::key::{KeySource, MachineKey};
 use crate::value::{check_name, normalise};
 use crate::{VaultError, jwt};
@@ -98,7 +98,7 @@ impl Vault {
         check_name(name)?;
         let value = normalise(name, value)?;
         let _guard = self.lock()?;
-        let mut file = self.read()?.unwrap_or_default();
+        let mut file = self.read_to_change()?.unwrap_or_default();
         let key = self.key(file.entries.is_empty())?;
         file.retire(key, self.entropy.as_ref(), name, Some(&value));
         let sealed = seal(key, self.entropy.as_ref(), name, &value);
@@ -121,11 +121,8 @@ impl Vault {
     /// [`VaultError::RolledBack`] or [`VaultError::Insecure`]; a value that cannot be trusted is never returned.
     pub fn get(&self, name: &str) -> Result<Option<SecretString>, VaultError> {
         check_name(name)?;
-        let Some(file) = self.read()? else { return Ok(None) };
-        let Some(entry) = file.entries.get(name) else {
-            return Ok(None);
-        };
-        unseal(self.key(false)?, name, entry)
+        let Some(file) = self.read()?.filter(|file| file.entries.contains_key(name)) else { return Ok(None) };
+        file.value(self.key(false)?, name)
     }
 
     /// Returns what is stored, by name, without any value; needs no key.
@@ -144,7 +141,7 @@ impl Vault {
     pub fn delete(&self, name: &str) -> Result<bool, VaultError> {
         check_name(name)?;
         let _guard = self.lock()?;
-        let Some(mut file) = self.read()? else { return Ok(false) };
+        let Some(mut file) = self.read_to_change()? else { return Ok(false) };
         if !file.entries.contains_key(name) {
             return Ok(false);
         }

@@ -2,15 +2,15 @@
 //! the journal has told of.
 //!
 //! Invariants: a manifest that is not as a command left it is refused; the content of a policy is used only after the
-//! journal says what it newly allows. Packages of before are sealed once, when the key is made; a manifest that loses
-//! its seal later does not get another one.
+//! journal says what it newly allows. Packages of before are sealed once, when the key is made in a home that had
+//! none; a manifest that has another seal, or loses its own, does not get one.
 
 use std::sync::PoisonError;
 
 use rote_govern::{Policy, is_sealed, seal};
 use rote_home::{
-    Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, read_capped, read_trusted,
-    write_durable,
+    Durability, FileMode, Journal, NewEvent, existing_host_key, host_key_after, is_marked, mark, read_capped,
+    read_trusted, write_durable,
 };
 use rote_types::{AdapterId, Manifest};
 use serde_json::{Value, json};
@@ -53,27 +53,30 @@ impl Adapters {
         let key = match existing_host_key(&self.home, KEY)? {
             Some(key) => key,
             None => {
-                // Opened first: the journal may need a key as well, and keys are made one at a time.
+                // Opened first: the journal's key is the first, and keys are made one at a time.
                 let journal = Journal::open(&self.home, &*self.entropy)?;
                 host_key_after(&self.home, KEY, &*self.entropy, |key| self.take_over(&journal, key))?
             }
         };
+        mark(&self.home, KEY)?;
         Ok(*self.key.get_or_init(|| key))
     }
 
-    /// Seals the packages of before, as they are.
+    /// Seals the packages of before, as they are. In a home that had a key none is of before: what that key sealed, and
+    /// what lost its seal, is refused by name whenever it is opened.
     fn take_over(&self, journal: &Journal, key: &[u8; 32]) -> Result<(), AdapterError> {
-        let mut manifests = Vec::new();
-        for id in self.ids()? {
-            // One that cannot be read is refused whatever its seal is.
-            if let Ok(mut manifest) = read_manifest(&self.home.adapter_dir(&id), &id) {
-                // Nobody knows any more who named the base URL, so servers of operations wait for a decision.
-                manifest.base_url_typed |= manifest.seal.is_none() && manifest.base_url.is_some();
-                manifests.push(manifest);
-            }
-        }
-        if manifests.is_empty() {
+        // One that cannot be read is refused whatever its seal is.
+        let read = |id: AdapterId| read_manifest(&self.home.adapter_dir(&id), &id).ok();
+        let all: Vec<Manifest> = self.ids()?.into_iter().filter_map(read).collect();
+        // Those with this key's seal are of a take-over that was killed.
+        let (sealed, mut manifests): (Vec<_>, Vec<_>) = all.into_iter().partition(|manifest| manifest.seal.is_some());
+        let had_key = is_marked(&self.home, KEY) || sealed.iter().any(|manifest| !is_sealed(manifest, key));
+        if had_key || manifests.is_empty() {
             return Ok(());
+        }
+        for manifest in &mut manifests {
+            // Nobody knows any more who named the base URL, so servers of operations wait for a decision.
+            manifest.base_url_typed |= manifest.base_url.is_some();
         }
         let ids: Vec<&str> = manifests.iter().map(|manifest| manifest.id.as_str()).collect();
         self.tell(journal, "adapter.sealed", json!({ "adapters": ids }))?;

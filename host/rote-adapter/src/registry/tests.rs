@@ -1,6 +1,7 @@
 //! Tests of installation and of the registry, on a real disk with small descriptions of our own.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use jiff::Timestamp;
 use rote_types::Method;
@@ -415,8 +416,10 @@ fn a_manifest_without_its_seal_is_refused_and_those_of_before_are_taken_over_onc
     let error = fixture.again().open(&id("shop")).unwrap_err();
     assert!(matches!(error, AdapterError::Edited { .. }), "taking a seal off gets no new one: {error}");
 
-    // A home of before has no key.
-    rote_home::remove_file(&fixture.adapters.home().secrets_dir().join(".adapter.key")).unwrap();
+    // A home of before has no key, and never had one.
+    let home = fixture.adapters.home();
+    rote_home::remove_file(&home.secrets_dir().join(".adapter.key")).unwrap();
+    rote_home::remove_file(&home.config_dir().join(".adapter.keyed")).unwrap();
     let adapters = fixture.again();
     let adapter = adapters.open(&id("shop")).unwrap();
     assert!(adapter.manifest().base_url_typed, "nobody knows who named the base URL");
@@ -425,6 +428,90 @@ fn a_manifest_without_its_seal_is_refused_and_those_of_before_are_taken_over_onc
     let adapters = fixture.again();
     adapters.open(&id("shop")).unwrap();
     assert_eq!(adapters.take_notes(), [""; 0], "said once");
+}
+
+#[test]
+fn whoever_takes_traces_of_the_key_away_gets_no_edited_manifest_sealed() {
+    let traces = ["secrets/.adapter.key", "config/.adapter.keyed", "the seal"];
+    for one in 0..traces.len() {
+        for other in one..traces.len() {
+            let fixture = Fixture::installed();
+            let taken = [traces[one], traces[other]];
+            fixture.rewrite("manifest.json", "https://shop.example", "https://evil.example");
+            if taken.contains(&"the seal") {
+                unseal(&fixture);
+            }
+            for trace in taken {
+                rote_home::remove_file(&fixture.adapters.home().root().join(trace)).unwrap_or_default();
+            }
+            for _ in 0..2 {
+                let adapters = fixture.again();
+                let error = adapters.open(&id("shop")).unwrap_err();
+                assert!(matches!(error, AdapterError::Edited { .. }), "{taken:?}: {error}");
+                assert_eq!(adapters.take_notes(), [""; 0], "{taken:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_take_over_that_was_killed_is_finished_with_the_same_key() {
+    let fixture = Fixture::installed();
+    fixture.install("other", SHOP, &InstallOptions::default()).unwrap();
+    unseal(&fixture);
+    let home = fixture.adapters.home();
+    let key = home.secrets_dir().join(".adapter.key");
+    // The key waits, one manifest is sealed with it already, the other one not yet.
+    let bytes = rote_home::read_capped(&key, 32).unwrap();
+    write_durable(&key.with_extension("key.new"), &bytes, FileMode::Private).unwrap();
+    rote_home::remove_file(&key).unwrap();
+    rote_home::remove_file(&home.config_dir().join(".adapter.keyed")).unwrap();
+    let adapters = fixture.again();
+    for name in ["shop", "other"] {
+        adapters.open(&id(name)).unwrap();
+    }
+    assert!(adapters.take_notes()[0].ends_with("sealed as they are: shop"));
+    assert!(!key.with_extension("key.new").exists());
+}
+
+/// A clock at whose every look somebody edits a policy.
+#[derive(Debug)]
+struct Editing {
+    file: PathBuf,
+    edits: AtomicUsize,
+}
+
+impl Clock for Editing {
+    fn now(&self) -> Timestamp {
+        let left = self.edits.load(Ordering::SeqCst);
+        if left > 0 {
+            self.edits.store(left - 1, Ordering::SeqCst);
+            let text = format!(r#"{{"version": 1, "safe_list": ["edit-{left}"]}}"#);
+            write_durable(&self.file, text.as_bytes(), FileMode::Private).unwrap();
+        }
+        Timestamp::UNIX_EPOCH
+    }
+}
+
+#[test]
+fn a_policy_that_is_edited_while_it_is_told_of_is_told_of_again_or_not_used() {
+    for (edits, is_used) in [(1, true), (3, true), (1_000, false)] {
+        let fixture = Fixture::installed();
+        let file = fixture.file("config/policies.json");
+        fixture.rewrite("config/policies.json", "\"safe_list\": []", "\"safe_list\": [\"orders/cancel\"]");
+        let clock = Arc::new(Editing { file, edits: AtomicUsize::new(edits) });
+        let adapters = Adapters::new(fixture.adapters.home(), clock, Arc::new(Seven));
+        match adapters.open(&id("shop")) {
+            Ok(adapter) => {
+                assert!(is_used, "{edits}");
+                let digest = Result::as_ref(adapter.policy()).unwrap().digest();
+                assert_eq!(adapter.manifest().policies, Some(digest), "{edits}: what is used was told of");
+                let told = fixture.events().iter().filter(|event| event.kind == "policy.changed").count();
+                assert_eq!(told, edits + 1);
+            }
+            Err(error) => assert!(!is_used && matches!(error, AdapterError::Unsettled { .. }), "{edits}: {error}"),
+        }
+    }
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! A new chain in the place of one that is not the one that was written.
 //!
-//! Invariants: the old events are kept, in a table of their own; the first event of the new chain tells of the old one;
+//! Invariants: the old events are kept, in a table of their own, or in the file that cannot be read as a database; one
+//! restart runs at a time; the first event of the new chain tells of the old one;
 //! a process that dies between the commit and the anchor leaves a journal that is refused, so that the command is simply
 //! given again.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_types::Entropy;
@@ -12,18 +16,22 @@ use serde_json::{Map, Value, json};
 
 use super::anchor::{Anchor, Key, Place, Record};
 use super::seal::KEY;
-use super::{Durability, EVENTS, Event, Journal, NewEvent, chain, genesis};
-use crate::{Home, HomeError, host_key};
+use super::{Durability, EVENTS, Event, Journal, NewEvent, PLAIN_HEAD, VerifyReport, chain, genesis};
+use crate::{Home, HomeError, host_key, lock};
 
 /// The first event of a chain that took the place of another.
 const RESTARTED: &str = "journal.restarted";
 /// Most chains that are kept.
 const MAX_KEPT: u32 = 1_000;
+/// How long one waits for another restart.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// What SQLite keeps beside a database.
+const BESIDE: [&str; 2] = ["-wal", "-shm"];
 
 /// What a restart did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Restarted {
-    /// The table of the journal's database that holds the old events.
+    /// What holds the old events: a table of the journal's database, or the file that is not a database any more.
     pub kept: String,
     /// Events of the old chain that were in order.
     pub events: u64,
@@ -43,8 +51,20 @@ impl Journal {
         at: Timestamp,
         who: Map<String, Value>,
     ) -> Result<Option<Restarted>, HomeError> {
-        let journal = Self::open(home, entropy)?;
-        let report = journal.verify()?;
+        // Held to the end: of two restarts the second finds the chain of the first in order.
+        let _alone = lock(&home.secrets_dir().join(".restart.lock"), TIMEOUT)?;
+        let mut file = None;
+        let (journal, report) = match Self::open(home, entropy) {
+            Err(HomeError::Breached { breach, .. }) => {
+                file = Some(rename_aside(home)?);
+                (Self::open(home, entropy)?, VerifyReport::unreadable(breach))
+            }
+            journal => {
+                let journal = journal?;
+                let report = journal.verify()?;
+                (journal, report)
+            }
+        };
         let Some(problem) = report.problem else { return Ok(None) };
         let path = home.journal_anchor_file();
         let key = Key::new(&host_key(home, KEY, entropy)?);
@@ -61,7 +81,8 @@ impl Journal {
         body.extend(facts.map(|(name, value)| (name.to_owned(), value)));
         let start = Place { seq: 0, hash: genesis() };
         let (kept, first) = journal.at_durability(&mut journal.connection(), Durability::Disk, |transaction| {
-            let kept = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
+            let table = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
+            let kept = file.unwrap_or(table);
             body.insert("kept".to_owned(), json!(kept));
             let event = NewEvent { kind: RESTARTED, effect: None, body: Value::Object(body) };
             Ok((kept, chain::append(transaction, &journal.path, &key, start, at, &[event])?))
@@ -93,7 +114,28 @@ fn put_aside(transaction: &Transaction<'_>) -> Result<String, rusqlite::Error> {
         transaction.execute_batch(&format!("ALTER TABLE events RENAME TO {kept}"))?;
     }
     transaction.execute_batch(EVENTS)?;
+    // The new chain has a key from its first event on.
+    transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
+    transaction.execute_batch(PLAIN_HEAD)?;
     Ok(kept)
+}
+
+/// Renames a file that is not a database any more, with what SQLite kept beside it. Returns the new name.
+#[expect(clippy::disallowed_methods, reason = "nothing is replaced, and this is the crate that renames")]
+fn rename_aside(home: &Home) -> Result<String, HomeError> {
+    let path = home.journal_file();
+    let beside = |of: &Path, what: &str| PathBuf::from(format!("{}{what}", of.display()));
+    let kept = |number: u32| beside(&path, &format!(".kept-{number}"));
+    let free = (1..=MAX_KEPT).map(kept).find(|kept| kept.symlink_metadata().is_err());
+    let kept = free.ok_or_else(|| HomeError::Exists { path: kept(MAX_KEPT) })?;
+    for what in ["", BESIDE[0], BESIDE[1]] {
+        let (from, to) = (beside(&path, what), beside(&kept, what));
+        match std::fs::rename(&from, &to) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            done => done.map_err(|source| HomeError::io("rename", &from, source))?,
+        }
+    }
+    Ok(kept.file_name().unwrap_or_default().to_string_lossy().into_owned())
 }
 
 /// The triggers and indexes of the table, ours and others'.

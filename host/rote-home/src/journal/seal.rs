@@ -1,7 +1,7 @@
 //! The journal's key and anchor together: whether the journal on disk is the one that was written.
 //!
 //! Invariants: nothing is appended to a journal that does not end as the anchor says; a chain without a key is checked
-//! from its beginning before it is taken over, once; the anchor is there before the key, and the key before the first
+//! from its beginning before it is taken over, once, and only in a home that shows no trace of keys; the anchor is there before the key, and the key before the first
 //! event that needs it, so that only a removal leaves one without the other.
 
 use std::path::PathBuf;
@@ -15,6 +15,7 @@ use super::anchor::{Anchor, Key, Place, Record};
 use super::chain::{self, Link};
 use super::{Event, NewEvent, genesis};
 use crate::key::host_key_after;
+use crate::keyed;
 use crate::{Durability, Home, HomeError};
 
 /// Purpose of the host key.
@@ -56,6 +57,9 @@ pub enum Breach {
     /// The anchor was changed, or made with another key.
     #[error("its anchor `secrets/journal.anchor` was changed, or its key was")]
     AnchorChanged,
+    /// The file is not a journal any more.
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
     /// The key was removed.
     #[error("its key `secrets/.journal.key` is gone")]
     KeyMissing,
@@ -84,9 +88,8 @@ impl VerifyReport {
     }
 
     /// The database cannot be read as the journal that it was.
-    pub(super) fn unreadable(error: &rusqlite::Error) -> Self {
-        let problem = Some(format!("it cannot be read: {error}"));
-        Self { events: 0, head: genesis(), first_broken: None, problem, lost: None }
+    pub(super) fn unreadable(breach: Breach) -> Self {
+        Self::found(Place { seq: 0, hash: genesis() }, Some(breach))
     }
 
     fn found(place: Place, breach: Option<Breach>) -> Self {
@@ -129,14 +132,17 @@ impl Seal {
     pub(super) fn open(home: &Home, entropy: &dyn Entropy, connection: &Connection) -> Result<Self, HomeError> {
         let (journal, anchor) = (home.journal_file(), home.journal_anchor_file());
         let take_over = |bytes: &[u8; 32]| {
-            if Record::claimed(&anchor).is_some_and(|record| record.is_used()) {
+            if Record::claimed(&anchor).is_some_and(|record| record.is_used()) || keyed::was(home) {
                 return Err(HomeError::Breached { path: journal.clone(), breach: Breach::KeyMissing });
             }
             let place = check_plain(connection, &journal)?;
             Record::new(place).create(&anchor, &Key::new(bytes))
         };
         let key = match host_key_after(home, KEY, entropy, take_over) {
-            Ok(bytes) => Ok(Key::new(&bytes)),
+            Ok(bytes) => {
+                keyed::mark(home, KEY)?;
+                Ok(Key::new(&bytes))
+            }
             Err(HomeError::Breached { breach, .. }) => Err(breach),
             Err(error) => return Err(error),
         };

@@ -9,7 +9,8 @@ use std::path::PathBuf;
 use rote_home::{FileMode, read_capped, write_durable};
 
 use super::*;
-use crate::binding::{Held, TokenPlace};
+use crate::binding::{Age, Held, TokenPlace};
+use crate::sealed::Sealed;
 
 /// Counts upwards, so that nonces and keys differ.
 #[derive(Debug, Default)]
@@ -134,7 +135,8 @@ fn every_changed_field_is_noticed() {
         ("shop.example", "evil.example"),
         ("\"shop\"", "\"evil\""),
         ("\"static\"", "\"environment\""),
-        ("\"version\": 2", "\"version\": 1"),
+        ("\"version\": 3", "\"version\": 1"),
+        ("\"version\": 3", "\"version\": 2"),
         ("\"counter\": 2", "\"counter\": 9"),
     ] {
         let changed = original.replace(from, to);
@@ -320,24 +322,159 @@ fn a_store_of_the_first_version_is_taken_over_once() {
     let fixture = Fixture::new();
     set(&fixture.vault(), "A", "one");
     set(&fixture.vault(), "B", "two");
-    let mut old: serde_json::Value = serde_json::from_str(&fixture.text()).unwrap();
-    old["version"] = 1.into();
-    for field in ["counter", "seal"] {
-        old.as_object_mut().unwrap().remove(field);
-    }
-    // A store that was of this version before is not one of the first version.
-    fixture.rewrite(&old.to_string());
+    // A store that has an anchor is not one of the first version.
+    fixture.rewrite(&first_version(&fixture).to_string());
     assert!(matches!(fixture.vault().get("A"), Err(VaultError::RolledBack { .. })));
-    rote_home::remove_file(&fixture.home.chronicle_dir().join("vault.anchor")).unwrap();
+    let traces = [fixture.home.chronicle_dir().join("vault.anchor"), fixture.home.config_dir().join(".vault.keyed")];
+    let bytes = traces.each_ref().map(|trace| read_capped(trace, 4096).unwrap());
+    for (trace, bytes) in traces.iter().zip(&bytes) {
+        rote_home::remove_file(trace).unwrap();
+        assert!(matches!(fixture.vault().get("A"), Err(VaultError::RolledBack { .. })), "{}", trace.display());
+        write_durable(trace, bytes, FileMode::Private).unwrap();
+    }
+    forget(&fixture);
     let vault = fixture.vault();
-    assert!(vault.is_unbound_of_old().unwrap());
+    assert_eq!((vault.age().unwrap(), get(&vault, "A").as_deref()), (Some(Age::Unbound), Some("one")));
     assert_eq!(resolved(&vault, "A", "shop", "https://shop.example").0, "unbound");
     let present = BTreeMap::from([("A".to_owned(), vec![binding("shop", "https://shop.example")])]);
     let taken = vault.take_over(&present).unwrap().unwrap();
     assert_eq!(taken, BTreeMap::from([("A".to_owned(), present["A"].clone()), ("B".to_owned(), Vec::new())]));
-    assert!(!vault.is_unbound_of_old().unwrap() && vault.take_over(&present).unwrap().is_none());
+    assert!(vault.age().unwrap().is_none() && vault.take_over(&present).unwrap().is_none());
     assert_eq!(resolved(&vault, "A", "shop", "https://shop.example").0, "one");
     assert_eq!(resolved(&vault, "B", "shop", "https://shop.example").0, "unbound");
+}
+
+/// Takes away what says that the store was ever sealed.
+fn forget(fixture: &Fixture) {
+    for trace in [fixture.home.chronicle_dir().join("vault.anchor"), fixture.home.config_dir().join(".vault.keyed")] {
+        rote_home::remove_file(&trace).unwrap();
+    }
+}
+
+/// The store as the first version wrote it: values under their bare names, nothing sealed, nothing bound.
+fn first_version(fixture: &Fixture) -> serde_json::Value {
+    let vault = fixture.vault();
+    let mut old: serde_json::Value = serde_json::from_str(&fixture.text()).unwrap();
+    old["version"] = 1.into();
+    for field in ["counter", "seal", "retired"] {
+        old.as_object_mut().unwrap().remove(field);
+    }
+    for (name, entry) in old["entries"].as_object_mut().unwrap() {
+        let Some(value) = get(&vault, name) else { continue };
+        let sealed = Sealed::new(vault.key(false).unwrap(), &*fixture.entropy, name, value.as_bytes());
+        let fields = entry.as_object_mut().unwrap();
+        fields.extend(serde_json::to_value(sealed).unwrap().as_object().unwrap().clone());
+        fields.remove("bindings");
+    }
+    old
+}
+
+#[test]
+fn what_was_sealed_once_does_not_open_in_a_file_without_a_seal() {
+    let fixture = Fixture::new();
+    set(&fixture.vault(), "A", "one");
+    bind(&fixture.vault(), "A", "shop", "https://shop.example");
+    let mut forged: serde_json::Value = serde_json::from_str(&fixture.text()).unwrap();
+    forged["version"] = 1.into();
+    forged["entries"]["A"]["bindings"] = serde_json::json!([{"adapter": "shop", "origins": ["https://evil.example"]}]);
+    forget(&fixture);
+    let sent = || fixture.vault().resolve("A", &"shop".parse().unwrap(), "https://evil.example", &|_| None);
+    for field in ["seal", "counter"] {
+        forged.as_object_mut().unwrap().remove(field);
+        fixture.rewrite(&forged.to_string());
+        assert!(matches!(sent(), Err(VaultError::Damaged { .. })), "{field}: {:?}", sent());
+    }
+    // Without anything that tells of the later version it is one of the first, whose value does not open.
+    forged["entries"]["A"].as_object_mut().unwrap().remove("bindings");
+    fixture.rewrite(&forged.to_string());
+    let present = BTreeMap::from([("A".to_owned(), vec![binding("shop", "https://evil.example")])]);
+    assert!(matches!(fixture.vault().take_over(&present), Err(VaultError::Tampered { .. })));
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::Tampered { .. })));
+    assert!(!matches!(sent(), Ok(Held::Ready(..))));
+}
+
+#[test]
+fn a_first_version_that_names_the_environment_or_old_values_is_refused() {
+    let fixture = Fixture::new();
+    set(&fixture.vault(), "A", "one");
+    let old = first_version(&fixture);
+    forget(&fixture);
+    let mut environment = old.clone();
+    for field in ["nonce", "ct"] {
+        environment["entries"]["A"].as_object_mut().unwrap().remove(field);
+    }
+    let mut retired = old.clone();
+    retired["retired"] = serde_json::json!([{"name": "A", "nonce": "", "ct": ""}]);
+    for forged in [environment, retired] {
+        fixture.rewrite(&forged.to_string());
+        assert!(matches!(fixture.vault().take_over(&BTreeMap::new()), Err(VaultError::Damaged { .. })), "{forged}");
+    }
+}
+
+#[test]
+fn a_sealed_file_of_the_second_version_is_encrypted_anew_and_keeps_its_bindings() {
+    let fixture = Fixture::new();
+    set(&fixture.vault(), "A", "zero");
+    set(&fixture.vault(), "A", "one");
+    bind(&fixture.vault(), "A", "shop", "https://shop.example");
+    bind(&fixture.vault(), "IN_ENV", "shop", "https://shop.example");
+    second_version(&fixture);
+    let second = fixture.text();
+    assert_eq!(resolved(&fixture.vault(), "A", "shop", "https://shop.example").0, "one");
+    assert_eq!(fixture.vault().age().unwrap(), Some(Age::Bound));
+    let other = BTreeMap::from([("A".to_owned(), vec![binding("shop", "https://evil.example")])]);
+    fixture.vault().take_over(&other).unwrap().unwrap();
+    assert_eq!(fixture.vault().age().unwrap(), None);
+    let vault = fixture.vault();
+    assert_eq!(resolved(&vault, "A", "shop", "https://shop.example").0, "one");
+    assert_eq!(resolved(&vault, "A", "shop", "https://evil.example").0, "unbound");
+    assert_eq!(resolved(&vault, "IN_ENV", "shop", "https://shop.example").0, "from-env");
+    assert_eq!(vault.known().unwrap().len(), 2, "the value of before is still known");
+    let renewed = fixture.text();
+    fixture.rewrite(&second);
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::RolledBack { .. })));
+    // A change does the same.
+    fixture.rewrite(&renewed);
+    second_version(&fixture);
+    set(&fixture.vault(), "B", "two");
+    assert_eq!(resolved(&fixture.vault(), "A", "shop", "https://shop.example").0, "one");
+}
+
+/// Makes the file one of the second version, sealed and anchored.
+fn second_version(fixture: &Fixture) {
+    let mut file = first_version(fixture);
+    let vault = fixture.vault();
+    let now: serde_json::Value = serde_json::from_str(&fixture.text()).unwrap();
+    let mut file: crate::entry::TokenFile = {
+        file["retired"] = now["retired"].clone();
+        for (name, entry) in file["entries"].as_object_mut().unwrap() {
+            entry["bindings"] = now["entries"][name]["bindings"].clone();
+        }
+        file["version"] = 2.into();
+        serde_json::from_value(file).unwrap()
+    };
+    vault.write(&mut file).unwrap();
+}
+
+#[test]
+fn an_anchor_is_believed_only_under_its_seal() {
+    let fixture = Fixture::new();
+    let anchor = fixture.home.chronicle_dir().join("vault.anchor");
+    set(&fixture.vault(), "OTHER", "value");
+    let planted = String::from_utf8(read_capped(&anchor, 4096).unwrap())
+        .unwrap()
+        .replace("\"counter\":1", &format!("\"counter\":{}", u64::MAX));
+    rote_home::remove_file(&fixture.home.tokens_file()).unwrap();
+    for bytes in [planted.as_bytes(), b"{"] {
+        write_durable(&anchor, bytes, FileMode::Private).unwrap();
+        set(&fixture.vault(), "A", "old");
+        let older = fixture.text();
+        set(&fixture.vault(), "A", "new");
+        assert!(older.contains("\"counter\": 1,"), "{older}");
+        fixture.rewrite(&older);
+        assert!(matches!(fixture.vault().get("A"), Err(VaultError::RolledBack { .. })));
+        rote_home::remove_file(&fixture.home.tokens_file()).unwrap();
+    }
 }
 
 #[test]

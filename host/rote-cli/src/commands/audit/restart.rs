@@ -10,8 +10,9 @@ use crate::ui::{Report, Ui};
 
 /// Begin a new chain when the journal is not the one that was written; the old events are kept
 ///
-/// The old events stay in a table of their own in `chronicle/journal.db`, and the first event of the new chain says what
-/// was wrong with them. A journal that is in order is not begun anew (exit 10).
+/// The old events stay in a table of their own in `chronicle/journal.db`; a file that is not a database any more stays
+/// beside it under another name. The first event of the new chain says what was wrong. A journal that is in order is not
+/// begun anew (exit 10).
 #[derive(Debug, Args)]
 pub struct Restart {
     #[command(flatten)]
@@ -23,7 +24,7 @@ impl Restart {
         let question = "begin a new journal, and keep the events of this one aside?";
         let consent = self.yes.agree(context, ui, question, command("rote audit restart"))?;
         let done = context.app()?.audit_restart(consent)?;
-        let text = format!("begun anew; the old events are in the table {}: {}", done.kept, done.problem);
+        let text = format!("begun anew; the old events are kept as {}: {}", done.kept, done.problem);
         Ok(Report::new(&done, text).next(command("rote audit tail")))
     }
 }

@@ -300,3 +300,107 @@ fn whoever_had_the_old_chain_open_cannot_go_on_with_it() {
     fill(&other, 1);
     assert_eq!(other.verify().unwrap().events, 2, "it went on with the new one");
 }
+
+#[test]
+fn a_journal_without_its_key_is_not_taken_over_while_anything_tells_of_keys() {
+    let traces: [(&str, &[u8]); 7] = [
+        ("config/.journal.keyed", b"x"),
+        ("config/.adapter.keyed", b"x"),
+        ("config/.vault.keyed", b"x"),
+        ("secrets/.adapter.key", &[1; 32]),
+        ("chronicle/vault.anchor", b"{}"),
+        ("secrets/tokens.json", br#"{"version": 2, "entries": {}}"#),
+        ("adapters/shop/manifest.json", br#"{"schema": 1, "seal": "00"}"#),
+    ];
+    let forge = |home: &Home| {
+        fill(&open(home), 3);
+        remove(&home.secrets_dir().join(".journal.key"));
+        remove(&home.journal_anchor_file());
+        crate::remove_file(&home.config_dir().join(".journal.keyed")).unwrap_or_default();
+        tamper(home, "UPDATE events SET body_json = '{}' WHERE seq = 3");
+        rechain(home);
+        let head = "UPDATE plain_head SET seq = 3, sha256 = (SELECT sha256 FROM events WHERE seq = 3)";
+        tamper(home, head);
+    };
+    // Whoever takes away all of them has a home of before.
+    let (_dir, before) = home();
+    forge(&before);
+    assert!(open(&before).verify().unwrap().is_intact());
+    for (path, bytes) in traces {
+        let (_dir, home) = home();
+        forge(&home);
+        let path = home.root().join(path);
+        crate::create_private_dir(path.parent().unwrap()).unwrap();
+        put(&path, bytes);
+        assert_eq!(assert_refused(&home, &path.display().to_string()), "its key `secrets/.journal.key` is gone");
+    }
+}
+
+#[test]
+fn a_journal_that_loses_any_two_of_its_traces_is_refused() {
+    let traces = ["secrets/.journal.key", "secrets/journal.anchor", "config/.journal.keyed"];
+    for one in 0..traces.len() {
+        for other in one..traces.len() {
+            let (_dir, home) = home();
+            fill(&open(&home), 3);
+            tamper(&home, "DELETE FROM events WHERE seq = 3");
+            rechain(&home);
+            for trace in [traces[one], traces[other]] {
+                crate::remove_file(&home.root().join(trace)).unwrap_or_default();
+            }
+            assert_refused(&home, &format!("{} and {}", traces[one], traces[other]));
+        }
+    }
+}
+
+/// Puts something else in the place of the database, with nothing beside it that SQLite could mend it from.
+fn garble(home: &Home) {
+    for what in ["", "-wal", "-shm"] {
+        remove(&home.chronicle_dir().join(format!("journal.db{what}")));
+    }
+    put(&home.journal_file(), &[b'x'; 4096]);
+}
+
+#[test]
+fn a_file_that_is_not_a_database_is_kept_aside() {
+    let (_dir, home) = home();
+    fill(&open(&home), 3);
+    for number in 1..3 {
+        garble(&home);
+        let error = Journal::open(&home, &Fixed(7)).unwrap_err();
+        let hint = rote_types::Classify::hint(&error).unwrap_or_default();
+        assert!(hint.contains("rote audit restart"), "{error}: {hint}");
+        let done = Journal::restart(&home, &Fixed(7), at(5), who()).unwrap().unwrap();
+        let name = format!("journal.db.kept-{number}");
+        assert_eq!((done.kept.as_str(), done.problem.as_str()), (&*name, "it cannot be read: file is not a database"));
+        assert_eq!(copy(&home.chronicle_dir().join(&name)), [b'x'; 4096]);
+        let journal = open(&home);
+        fill(&journal, 1);
+        assert_eq!((journal.verify().unwrap().is_intact(), journal.verify().unwrap().events), (true, 2));
+        let first = &journal.read(1, 1).unwrap()[0];
+        assert_eq!((first.kind.as_str(), &first.body["kept"]), ("journal.restarted", &json!(name)));
+    }
+}
+
+#[test]
+fn of_many_restarts_at_once_one_begins_a_new_chain() {
+    type Change = fn(&Home);
+    let changes: [(&str, Change); 3] = [
+        ("no anchor", |home| remove(&home.journal_anchor_file())),
+        ("an end that was cut", |home| tamper(home, "DELETE FROM events WHERE seq = 3")),
+        ("no database", garble),
+    ];
+    for (name, change) in changes {
+        let (_dir, home) = home();
+        fill(&open(&home), 3);
+        change(&home);
+        let begun = std::thread::scope(|scope| {
+            let restart = || Journal::restart(&home, &Fixed(7), at(5), who()).unwrap().is_some();
+            let threads: Vec<_> = (0..12).map(|_| scope.spawn(restart)).collect();
+            threads.into_iter().map(|thread| usize::from(thread.join().unwrap())).sum::<usize>()
+        });
+        assert_eq!(begun, 1, "{name}");
+        let report = open(&home).verify().unwrap();
+        assert_eq!((report.is_intact(), report.events), (true, 1), "{name}: {report:?}");
+    }
+}

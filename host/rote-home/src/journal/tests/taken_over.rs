@@ -87,3 +87,17 @@ fn processes_that_race_to_take_it_over_mark_it_once() {
     assert_eq!(events.iter().filter(|event| event.kind == "journal.keyed").count(), 1);
     assert!(open(&home).verify().unwrap().is_intact());
 }
+
+#[test]
+fn after_a_restart_nothing_of_the_chain_is_plain() {
+    let (_dir, home) = home();
+    plain(&home, 3);
+    fill(&open(&home), 1);
+    tamper(&home, "DELETE FROM events WHERE seq = 5");
+    Journal::restart(&home, &Fixed(7), at(5), serde_json::Map::new()).unwrap().unwrap();
+    fill(&open(&home), 2);
+    crate::remove_file(&home.journal_anchor_file()).unwrap();
+    let report = open(&home).verify().unwrap();
+    assert_eq!((report.events, report.first_broken), (3, None), "{report:?}");
+    assert_eq!(report.problem.unwrap(), "its anchor `secrets/journal.anchor` is gone");
+}
