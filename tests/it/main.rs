@@ -19,6 +19,7 @@ mod flow_file;
 mod flow_life;
 #[cfg(target_os = "linux")]
 mod full_disk;
+mod going_on;
 mod guard;
 #[cfg(unix)]
 mod interrupted;

@@ -17,8 +17,8 @@ use rote_workspace::WorkspaceError;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Form;
 use crate::surface::{Elsewhere, ToolChange};
+use crate::{Form, LatestRun};
 
 /// What is said of a run that was cut off in the middle of a write.
 const CUT_OFF: &str = "; a write that was under way may have happened: rote doubts";
@@ -232,6 +232,24 @@ pub enum FlowError {
         /// How many more there are.
         others: usize,
     },
+    /// The flow ended, and nobody knows what came of a write of its run.
+    #[error("flow `{flow}` ended, and {doubt}{}: say what came of it", others_text(*others))]
+    EndedInDoubt {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace of the run.
+        workspace: WorkspaceName,
+        /// The first one.
+        doubt: Box<Doubt>,
+        /// How many more there are.
+        others: usize,
+        /// The kind of the failure of its call.
+        kind: ErrorKind,
+        /// What the flow returned.
+        result: Box<Value>,
+        /// What the flow logged.
+        log: Vec<String>,
+    },
     /// Another process makes the run.
     #[error("the run in workspace `{workspace}` is still going on in another process")]
     StillRunning {
@@ -244,13 +262,27 @@ pub enum FlowError {
         /// The workspace.
         workspace: WorkspaceName,
     },
-    /// No run is left that could go on.
-    #[error("{}", nothing_text(flow.as_ref(), passed.as_deref()))]
-    NothingToResume {
+    /// There is no run.
+    #[error("there is no run{} to go on with", of_text(flow.as_ref()))]
+    NoRun {
         /// The flow whose run was asked for.
         flow: Option<FlowName>,
-        /// The newest run that did not end well, and why it cannot go on.
-        passed: Option<Box<(WorkspaceName, String)>>,
+    },
+    /// The latest run cannot go on, or has nothing to go on with.
+    #[error(
+        "the latest run{}, {latest}, {why}{}",
+        of_text(flow.as_ref()),
+        next.as_deref().map_or_else(String::new, |next| format!("; the newest one that can go on is {next}"))
+    )]
+    LatestRun {
+        /// The flow whose run was asked for.
+        flow: Option<FlowName>,
+        /// The latest run.
+        latest: Box<LatestRun>,
+        /// What is with it.
+        why: String,
+        /// The newest one that can go on.
+        next: Option<Box<LatestRun>>,
     },
     /// The run that is to go on was another one.
     #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
@@ -542,13 +574,8 @@ fn others_text(others: usize) -> String {
     if others == 0 { String::new() } else { format!(", and {others} more") }
 }
 
-/// Why no run can go on.
-fn nothing_text(flow: Option<&FlowName>, passed: Option<&(WorkspaceName, String)>) -> String {
-    match (flow, passed) {
-        (_, Some((workspace, why))) => format!("no run can go on; the one in workspace `{workspace}` cannot: {why}"),
-        (Some(flow), None) => format!("every run of `{flow}` ended well: there is none to go on with"),
-        (None, None) => "every run ended well: there is none to go on with".to_owned(),
-    }
+fn of_text(flow: Option<&FlowName>) -> String {
+    flow.map_or_else(String::new, |flow| format!(" of `{flow}`"))
 }
 
 fn expected_text(expected: &[String]) -> String {

@@ -7,6 +7,7 @@
 
 mod begin;
 mod dry;
+mod in_doubt;
 mod keyed;
 mod latest;
 mod live;
@@ -27,9 +28,9 @@ use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
-    AdapterId, Classify, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
+    AdapterId, Classify, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
 };
-use rote_workspace::{ResponseSummary, Settlement, Workspace};
+use rote_workspace::{Settlement, Workspace};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -42,9 +43,6 @@ use crate::recording::RunRecording;
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
 use begin::Begun;
 use nested::{Inherited, Nested};
-
-/// Most writes in doubt that a report names.
-const MAX_NOTED: usize = 10;
 
 /// A wish to run a flow.
 #[derive(Debug, Clone, PartialEq)]
@@ -225,7 +223,8 @@ impl Flows {
     /// # Errors
     /// What the preflight finds ([`FlowError::MissingAdapters`], `FingerprintMismatch`, `Parameters`); nothing was
     /// sent then. [`FlowError::Stopped`] when a step failed or waits for a confirmation; what was done is in the
-    /// workspace that it names, and the hint goes on from there.
+    /// workspace that it names, and the hint goes on from there. [`FlowError::EndedInDoubt`] when the flow ended, but
+    /// nobody knows what came of a write of it.
     pub async fn run(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, FlowError> {
         let begun = self.begin(request)?;
         self.execute(request, begun, observer, None).await
@@ -285,18 +284,23 @@ impl Flows {
             0 => self.interruptible(work).await,
             _ => work.await,
         };
-        let error = outcome.as_ref().err().map(|failure| &failure.error);
-        self.journal_end(&frontmatter, &workspace, error)?;
-        tape.end(error.map(|error| tools.failed(error)))?;
+        let left = self.left_in_doubt(&workspace, &tools)?;
+        let (kind, end) = match (&outcome, &left) {
+            (Err(failure), _) => (Some(failure.error.kind()), Some(tools.failed(failure)?)),
+            (Ok(_), Some(left)) => (Some(left.kind), Some(left.end(&workspace))),
+            (Ok(_), None) => (None, None),
+        };
+        self.journal_end(&frontmatter, &workspace, kind)?;
+        tape.end(end)?;
         let steps = tools.steps(&workspace)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let doubts = workspace.doubts(MAX_NOTED)?;
-        let result = match outcome {
-            Ok(outcome) => Ok(noting(report(&frontmatter, &workspace, steps, outcome, duration_ms), &doubts)),
-            Err(failure) => {
+        let result = match (outcome, left) {
+            (Ok(outcome), None) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
+            (Ok(outcome), Some(left)) => Err(left.error(&frontmatter, &workspace, outcome)),
+            (Err(failure), left) => {
                 // What a nested run left is in a workspace of its own.
                 let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
-                Err(stopped::stopped(&running, &workspace, failure, within || !doubts.is_empty()))
+                Err(stopped::stopped(&running, &workspace, failure, within || left.is_some()))
             }
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;
@@ -325,7 +329,7 @@ impl Flows {
         tokio::select! {
             outcome = work => outcome,
             () = self.parts.interrupt.requested() => {
-                Err(FlowFailure { error: RunError::Interrupted, log: Vec::new() })
+                Err(RunError::Interrupted.into())
             }
         }
     }
@@ -366,13 +370,13 @@ impl Flows {
         &self,
         frontmatter: &Frontmatter,
         workspace: &Workspace,
-        error: Option<&RunError>,
+        error: Option<ErrorKind>,
     ) -> Result<(), FlowError> {
         let kind = if error.is_some() { "run.failed" } else { "run.finished" };
         let body = json!({
             "flow": frontmatter.name,
             "workspace": workspace.name(),
-            "error": error.map(|error| error.kind().as_str()),
+            "error": error.map(ErrorKind::as_str),
         });
         self.journal(kind, body)
     }
@@ -382,16 +386,6 @@ impl Flows {
         self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
-}
-
-/// A run that went on although a write of it is in doubt did not do everything.
-fn noting(report: RunReport, doubts: &[ResponseSummary]) -> RunReport {
-    let note = |one: &ResponseSummary| {
-        let tool = one.tool.as_deref().unwrap_or_default();
-        format!("`{}` (`{tool}`) is in doubt, it may have happened: rote doubts", one.id)
-    };
-    let status = if doubts.is_empty() { report.status } else { RunStatus::Partial };
-    RunReport { status, notes: doubts.iter().map(note).collect(), ..report }
 }
 
 fn report(

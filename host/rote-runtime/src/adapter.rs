@@ -107,7 +107,7 @@ pub(crate) async fn call(
     if let Some(preview) = invocation.preview.get() {
         return Ok(CallOutcome::Preview(preview.clone()));
     }
-    let claimed = answer.map_err(|error| state.remembered.explain(&subject, error))?;
+    let claimed = answer.map_err(|error| state.remembered.explain(&subject, error).error)?;
     let received = state.call.map(|call| call.received).unwrap_or_default();
     received
         .into_iter()

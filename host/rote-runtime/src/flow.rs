@@ -15,7 +15,7 @@ pub(crate) mod wasi;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rote_types::{Clock, Entropy, FlowName, QueryEngine, RunLimits, ToolCall};
+use rote_types::{Clock, Entropy, FlowName, QueryEngine, ResponseId, RunLimits, ToolCall};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,7 +31,7 @@ use crate::bindings::flow::{Flow, FlowPre};
 use crate::budget::Budget;
 use crate::engine::EngineHandle;
 use crate::error::{LimitKind, Problem, RunError};
-use crate::host_error::{Remembered, explain_trap, response_to_wit};
+use crate::host_error::{Explained, Remembered, explain_trap, response_to_wit};
 use crate::limiter::{LimitHit, Limiter};
 use crate::log::{LogBuffer, LogLine};
 use crate::meter::{CpuMeter, arm_async, run_here};
@@ -92,11 +92,15 @@ pub struct FlowFailure {
     pub error: RunError,
     /// What the guest logged: an interpreter says there what an exception was.
     pub log: Vec<LogLine>,
+    /// The call whose error the guest ended with as it was told, where it is one.
+    pub response: Option<ResponseId>,
+    /// The last call without an answer that the guest was told of, where it ended with an error of its own making.
+    pub last_unanswered: Option<ResponseId>,
 }
 
 impl From<RunError> for FlowFailure {
     fn from(error: RunError) -> Self {
-        Self { error, log: Vec::new() }
+        Self { error, log: Vec::new(), response: None, last_unanswered: None }
     }
 }
 
@@ -215,7 +219,7 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
     let log = std::mem::replace(&mut state.log, LogBuffer::new(0)).finish();
     match outcome(state, ended.ok(), &limits) {
         Ok(outcome) => Ok(FlowOutcome { log, ..outcome }),
-        Err(error) => Err(FlowFailure { error, log }),
+        Err(failure) => Err(FlowFailure { log, ..failure }),
     }
 }
 
@@ -224,15 +228,18 @@ fn outcome(
     mut state: FlowState,
     ended: Option<wasmtime::Result<Result<String, wit::Error>>>,
     limits: &RunLimits,
-) -> Result<FlowOutcome, RunError> {
+) -> Result<FlowOutcome, FlowFailure> {
     let Some(ended) = ended else {
         let limit = LimitKind::Total(limits.total);
-        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit });
+        return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit }.into());
     };
     let hit = state.limiter.hit();
-    let answer = ended.map_err(|error| explain_trap(SUBJECT, &error, hit))?;
-    let returned =
-        answer.map_err(|error| exhausted(std::mem::take(&mut state.remembered).explain(SUBJECT, error), hit))?;
+    let remembered = std::mem::take(&mut state.remembered);
+    let answer = ended.map_err(|error| trapped(explain_trap(SUBJECT, &error, hit), &remembered))?;
+    let returned = answer.map_err(|error| {
+        let Explained { error, response, last_unanswered } = remembered.explain(SUBJECT, error);
+        FlowFailure { error: exhausted(error, hit), log: Vec::new(), response, last_unanswered }
+    })?;
     let result = match state.result {
         Some(result) => result,
         None => parse_result(&returned, limits.result_bytes)?,
@@ -280,6 +287,13 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
     arm_async(&mut store, &meter);
     meter.resume();
     store
+}
+
+/// A guest may have crashed because of what it was told; a bound is no call's fault.
+fn trapped(error: RunError, remembered: &Remembered) -> FlowFailure {
+    let crashed = matches!(error, RunError::Trapped { .. });
+    let last_unanswered = remembered.last_unanswered().filter(|_| crashed);
+    FlowFailure { last_unanswered, ..error.into() }
 }
 
 /// Names the bound behind a guest's own error: an interpreter reports memory that it did not get as an error.
@@ -335,8 +349,9 @@ impl FlowState {
         }
     }
 
-    fn tell(&mut self, outcome: Outcome) -> Result<wit::ResponseRef, wit::Error> {
-        outcome.map(|response| response_to_wit(&response)).map_err(|error| self.remembered.tell(error))
+    fn tell(&mut self, task: u32, outcome: Outcome) -> Result<wit::ResponseRef, wit::Error> {
+        let response = self.run.as_ref().and_then(|run| run.tasks.response(task));
+        outcome.map(|response| response_to_wit(&response)).map_err(|error| self.remembered.tell_of(response, error))
     }
 
     /// Returns the guest's form of a result of the host.

@@ -23,25 +23,67 @@ const PROBLEMS: usize = 32;
 
 /// What the guest was told, with what it means to the host.
 #[derive(Debug, Default)]
-pub(crate) struct Remembered(VecDeque<(wit::Error, RunError)>);
+pub(crate) struct Remembered {
+    told: VecDeque<Told>,
+    /// The last call without an answer.
+    last_unanswered: Option<ResponseId>,
+}
+
+#[derive(Debug)]
+struct Told {
+    error: wit::Error,
+    host: RunError,
+    /// The number of the call that failed, where it is one.
+    response: Option<ResponseId>,
+}
+
+/// What is behind the error that a guest ended with.
+#[derive(Debug)]
+pub(crate) struct Explained {
+    pub(crate) error: RunError,
+    /// The call whose error it is.
+    pub(crate) response: Option<ResponseId>,
+    /// The last call without an answer that the guest was told of, where the error is one of its own making.
+    pub(crate) last_unanswered: Option<ResponseId>,
+}
 
 impl Remembered {
     /// Returns what the guest is told of `error`, and remembers the error itself.
     pub(crate) fn tell(&mut self, error: RunError) -> wit::Error {
+        self.tell_of(None, error)
+    }
+
+    /// Returns what the guest is told of a call that failed.
+    pub(crate) fn tell_of(&mut self, response: Option<ResponseId>, error: RunError) -> wit::Error {
         let told = to_wit(&error);
-        if self.0.len() >= REMEMBERED {
-            self.0.pop_front();
+        if recorded(&error).is_none() {
+            self.last_unanswered = response.or(self.last_unanswered);
         }
-        self.0.push_back((told.clone(), error));
+        if self.told.len() >= REMEMBERED {
+            self.told.pop_front();
+        }
+        self.told.push_back(Told { error: told.clone(), host: error, response });
         told
     }
 
-    /// Returns the host's own error behind what the guest ended with, or the guest's as its own.
-    pub(crate) fn explain(mut self, subject: &str, ended_with: wit::Error) -> RunError {
-        let position = self.0.iter().rposition(|(told, _)| *told == ended_with);
-        match position.and_then(|position| self.0.remove(position)) {
-            Some((_, error)) => error,
-            None => from_guest(subject, ended_with),
+    /// Returns the last call without an answer that the guest was told of.
+    pub(crate) fn last_unanswered(&self) -> Option<ResponseId> {
+        self.last_unanswered
+    }
+
+    /// Returns the host's own error behind what the guest ended with, or the guest's as its own. Of calls that failed
+    /// alike the first one is named.
+    pub(crate) fn explain(mut self, subject: &str, ended_with: wit::Error) -> Explained {
+        let alike = |told: &&Told| told.error == ended_with;
+        let response = self.told.iter().filter(alike).find_map(|told| told.response);
+        let position = self.told.iter().rposition(|told| alike(&told));
+        match position.and_then(|position| self.told.remove(position)) {
+            Some(told) => Explained { error: told.host, response, last_unanswered: None },
+            None => Explained {
+                error: from_guest(subject, ended_with),
+                response: None,
+                last_unanswered: self.last_unanswered,
+            },
         }
     }
 }

@@ -14,7 +14,7 @@ impl Classify for FlowError {
             Self::NoFlow { .. }
             | Self::NoFile { .. }
             | Self::MissingAdapters { .. }
-            | Self::NothingToResume { .. }
+            | Self::NoRun { .. }
             | Self::NoSource { .. }
             | Self::NotPending { .. }
             | Self::NoTool { .. } => ErrorKind::NotFound,
@@ -37,6 +37,7 @@ impl Classify for FlowError {
             | Self::InDoubt { .. }
             | Self::Unsettled { .. }
             | Self::StillRunning { .. }
+            | Self::LatestRun { .. }
             | Self::NotARun { .. }
             | Self::Script { .. }
             | Self::NoHeader { .. }
@@ -58,6 +59,7 @@ impl Classify for FlowError {
             | Self::ReplayDiffers { .. }
             | Self::Plan(_) => ErrorKind::Conflict,
             Self::Stopped { source, .. } | Self::ReplayFailed { source } => source.kind(),
+            Self::EndedInDoubt { kind, .. } => *kind,
             Self::File { source, .. } => source.kind(),
             Self::Known(source) => source.kind(),
             Self::Load(error) => error.kind(),
@@ -111,11 +113,14 @@ impl Classify for FlowError {
             },
             Self::InDoubt { .. } => "rote doubts".to_owned(),
             Self::Unsettled { doubt, .. } => doubt.ways(),
+            Self::EndedInDoubt { doubt, workspace, .. } if doubt.workspace == *workspace => doubt.ways(),
+            Self::EndedInDoubt { doubt, workspace, .. } => doubt.ways_within(workspace),
             Self::StillRunning { workspace } => command("rote ls").option("--workspace", workspace).into(),
-            Self::NothingToResume { passed: Some(passed), .. } => {
-                command("rote run").option("--resume", &passed.0).into()
+            Self::LatestRun { next: Some(next), .. } => {
+                command("rote run").option("--resume", &next.workspace).into()
             }
-            Self::NotARun { .. } | Self::NothingToResume { .. } => "rote run <flow>".to_owned(),
+            Self::LatestRun { latest, .. } => of_flow("rote run", &latest.flow).into(),
+            Self::NotARun { .. } | Self::NoRun { .. } => "rote run <flow>".to_owned(),
             Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
                 "rote flow new <name> --lang ts|rust".to_owned()
             }
@@ -163,6 +168,15 @@ impl Classify for FlowError {
             Self::Stopped { flow, workspace, source, log, .. } => {
                 Some(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log }))
             }
+            Self::EndedInDoubt { flow, workspace, doubt, others, result, log, .. } => Some(json!({
+                "flow": flow,
+                "workspace": workspace,
+                "doubt": doubt,
+                "others": others,
+                "result": result,
+                "log": log,
+            })),
+            Self::LatestRun { latest, next, .. } => Some(json!({ "latest": latest, "next": next })),
             Self::Unsettled { doubt, others } => Some(json!({ "doubt": doubt, "others": others })),
             Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
             Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),

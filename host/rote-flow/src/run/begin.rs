@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rote_gate::Doubt;
 use rote_home::HomeError;
-use rote_types::{FlowName, ResponseId, ToolCall, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde_json::{Map, Value};
 
@@ -110,11 +109,7 @@ impl Flows {
     /// A run does not go on while nobody knows what came of a write of it.
     fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
-        let mut doubt = Doubt::of(&self.parts.journal, workspace.name(), first)?;
-        let command = workspace.commands()?.into_iter().find(|command| command.sequence == first.command);
-        if let (Some(adapter), Some(tool), Some(command)) = (first.adapter.clone(), first.tool.clone(), command) {
-            doubt.look = self.parts.tools.look(&ToolCall { adapter, tool, arguments: command.arguments });
-        }
+        let doubt = self.doubt(workspace, first)?;
         Err(FlowError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1 })
     }
 

@@ -1,9 +1,11 @@
-//! The latest run that can go on: not ended, not going on, begun by hand, with a flow that is still the same.
+//! The latest run: begun by hand, of any flow or of one. What `--resume latest` means is that run and no other.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
+use jiff::Timestamp;
 use rote_types::{FlowName, Sha256Digest, WorkspaceName};
-use rote_workspace::{Workspace, list_workspaces};
+use rote_workspace::{Settled, Workspace, list_workspaces};
 use serde::Serialize;
 
 use super::begin::PREFIX;
@@ -13,46 +15,71 @@ use crate::{FlowError, FlowReference, Flows};
 /// Most runs that are looked at.
 const MAX_LOOKED_AT: usize = 1_000;
 
-/// A run that can go on.
+/// A run that a person began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LatestRun {
     /// Its workspace.
     pub workspace: WorkspaceName,
     /// Its flow.
     pub flow: FlowName,
+    /// When it was begun.
+    pub begun_at: Timestamp,
+    /// Seconds since then.
+    pub age_s: u64,
+}
+
+impl fmt::Display for LatestRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, unit) = match self.age_s {
+            seconds @ 0..120 => (seconds, "seconds"),
+            seconds @ 120..7_200 => (seconds / 60, "minutes"),
+            seconds @ 7_200..172_800 => (seconds / 3_600, "hours"),
+            seconds => (seconds / 86_400, "days"),
+        };
+        write!(f, "`{}` of flow `{}`, begun {count} {unit} ago", self.workspace, self.flow)
+    }
 }
 
 impl Flows {
-    /// Returns the latest run that did not end well and can go on, of this flow where one is named.
+    /// Returns the latest run, of this flow where one is named, when it can go on.
     ///
     /// # Errors
-    /// [`FlowError::NothingToResume`], which says why the newest open run cannot go on; `NoFlow` when the named flow
-    /// does not exist.
+    /// [`FlowError::LatestRun`] when it ended well, is still going on or cannot go on; it names the newest one that can.
+    /// [`FlowError::NoRun`] when there is none; `NoFlow` when the named flow does not exist.
     pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, FlowError> {
         let named = flow.map(|flow| self.load(flow)).transpose()?.map(|(_, package)| package.frontmatter.name);
         let mut summaries = list_workspaces(&self.parts.home)?;
         summaries.retain(|summary| summary.name.as_str().starts_with(PREFIX));
         summaries.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.name.cmp(&one.name)));
+        let now = self.parts.clock.now();
         let mut digests = BTreeMap::new();
-        let mut passed = None;
+        let mut latest = None;
         for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
             // A damaged tape is one of a run that cannot go on.
             let Ok(workspace) = Workspace::open(&self.parts.home, &summary.name) else { continue };
             let Ok(Some(recorded)) = Recorded::read(&workspace) else { continue };
             let header = &recorded.header;
             let other = named.as_ref().is_some_and(|named| header.flow != *named);
-            if other || recorded.is_complete() || header.parent.is_some() {
+            if other || header.parent.is_some() {
                 continue;
             }
-            match self.obstacle(&workspace, &recorded, &mut digests) {
-                None => return Ok(LatestRun { workspace: summary.name, flow: header.flow.clone() }),
-                Some(why) => drop(passed.get_or_insert((summary.name, why))),
+            let begun_at = summary.created_at.unwrap_or_default();
+            let age_s = u64::try_from(now.duration_since(begun_at).as_secs()).unwrap_or(0);
+            let seen = LatestRun { workspace: summary.name, flow: header.flow.clone(), begun_at, age_s };
+            match (self.obstacle(&workspace, &recorded, &mut digests), latest.take()) {
+                (None, None) => return Ok(seen),
+                (Some(why), None) => latest = Some((seen, why)),
+                (None, Some((latest, why))) => return Err(refused(named, latest, why, Some(seen))),
+                (Some(_), known) => latest = known,
             }
         }
-        Err(FlowError::NothingToResume { flow: named, passed: passed.map(Box::new) })
+        Err(match latest {
+            Some((latest, why)) => refused(named, latest, why, None),
+            None => FlowError::NoRun { flow: named },
+        })
     }
 
-    /// Why an open run cannot go on.
+    /// Why a run cannot go on, or has nothing to go on with.
     fn obstacle(
         &self,
         workspace: &Workspace,
@@ -60,19 +87,35 @@ impl Flows {
         digests: &mut BTreeMap<String, Result<Sha256Digest, String>>,
     ) -> Option<String> {
         let header = &recorded.header;
-        if let Err(error) = tape::lock(workspace) {
-            return Some(error.to_string());
+        match tape::lock(workspace) {
+            Ok(_free) => {}
+            Err(FlowError::StillRunning { .. }) => return Some("is still going on in another process".to_owned()),
+            Err(error) => return Some(format!("cannot go on: {error}")),
+        }
+        if recorded.is_complete() {
+            return Some("ended well".to_owned());
+        }
+        if let Some(left_out) = recorded.left_out() {
+            // Until the person says otherwise, it would stop there again.
+            let stands = |one: rote_workspace::ResponseSummary| one.settled == Some(Settled::Skipped);
+            if workspace.summary(left_out).is_ok_and(stands) {
+                return Some(format!("ends at `{left_out}`, which a person left out"));
+            }
         }
         let digest = digests.entry(header.reference.clone()).or_insert_with(|| {
             let loaded = FlowReference::parse(&header.reference).and_then(|flow| self.load(&flow));
             loaded.map(|(_, package)| package.digest()).map_err(|error| error.to_string())
         });
         match digest {
-            Err(why) => Some(why.clone()),
+            Err(why) => Some(format!("cannot go on: {why}")),
             Ok(digest) if *digest != header.sha256 => {
-                Some(format!("flow `{}` is not the one that began it", header.flow))
+                Some(format!("cannot go on: flow `{}` is not the one that began it", header.flow))
             }
             Ok(_) => None,
         }
     }
+}
+
+fn refused(flow: Option<FlowName>, latest: LatestRun, why: String, next: Option<LatestRun>) -> FlowError {
+    FlowError::LatestRun { flow, latest: Box::new(latest), why, next: next.map(Box::new) }
 }

@@ -104,7 +104,7 @@ impl Nested {
     fn failed(&self, workspace: &str, begun: Begun, error: &FlowError) -> RunError {
         let told = RunError::nested(error);
         let doubt = match error {
-            FlowError::Unsettled { doubt, .. } => Some(Doubt::clone(doubt)),
+            FlowError::Unsettled { doubt, .. } | FlowError::EndedInDoubt { doubt, .. } => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
         };
@@ -117,6 +117,12 @@ impl Nested {
             }
             other => other,
         }
+    }
+
+    /// The first write in doubt of all nested runs.
+    pub(crate) fn open_doubt(&self) -> Option<Doubt> {
+        let workspaces: Vec<WorkspaceName> = self.in_doubt().values().cloned().collect();
+        workspaces.iter().find_map(|workspace| self.doubt_in(workspace.as_str()))
     }
 
     /// The first write in doubt of a nested run.

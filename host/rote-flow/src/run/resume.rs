@@ -3,16 +3,17 @@
 //! A call with the same adapter, tool and arguments is the same step. A call that was answered is answered from the
 //! record, with its error if it was one; only the failure that stopped the run is made again. A write whose outcome
 //! nobody knows stops a resumed run before it starts, until a person says what came of it (`settle`), unless it
-//! carries an idempotency key that is young (`keyed`). Within a run, too, a write in doubt is not made a second time.
+//! carries an idempotency key that is young (`keyed`). Within a run, too, a write in doubt is not made a second time,
+//! nor one that a person left out.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jiff::Timestamp;
-use rote_gate::{GateError, Redaction};
-use rote_runtime::{Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, ErrorKind, ResponseId, ResponseRef, ToolCall, canonical_json};
+use rote_gate::{Doubt, GateError, Redaction};
+use rote_runtime::{FlowFailure, Reserved, RunError, ToolHost};
+use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, ResponseRef, ToolCall, canonical_json};
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
 
@@ -159,13 +160,11 @@ fn past(
     }
 }
 
-/// What a flow is told of a call that a person left out.
-fn left_out(reserved: &Reserved) -> RunError {
-    let ToolCall { adapter, tool, .. } = &reserved.call;
-    let message = format!(
-        "`{}` (`{adapter}/{tool}`) was left out: a person said that it did not happen and shall not",
-        reserved.response
-    );
+/// What a flow is told of a call that a person left out, and of every further one that is the same.
+fn left_out(response: ResponseId, call: &ToolCall) -> RunError {
+    let ToolCall { adapter, tool, .. } = call;
+    let message =
+        format!("`{response}` (`{adapter}/{tool}`) was left out: a person said that it did not happen and shall not");
     let details = Some(json!({ "rule": "settled.skipped" }));
     RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details }
 }
@@ -187,8 +186,14 @@ struct State {
     /// The numbers of the calls that were made, by call.
     made: BTreeMap<Key, Vec<ResponseId>>,
     resumed: BTreeSet<ResponseId>,
-    /// Texts of failed calls, to tell which of them stopped the run.
-    failures: Vec<(ResponseId, String)>,
+    /// Failed calls, to tell which of them stopped the run.
+    failures: Vec<Failure>,
+}
+
+struct Failure {
+    response: ResponseId,
+    text: String,
+    kind: ErrorKind,
 }
 
 impl Resumed {
@@ -206,14 +211,38 @@ impl Resumed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how a run that failed with `error` ended: by which call, where it was one. A guest may have put
-    /// words around what it was told, such as the step's name. Of calls that failed alike the first one counts:
-    /// with it, all that came after is made again.
-    pub(crate) fn failed(&self, error: &RunError) -> Ended {
-        let text = error.to_string();
+    /// Returns how a failed run ended: by which call, where it was one. That is the call whose error the guest ended
+    /// with, unchanged or with words around it, such as the step's name; of calls that failed alike the first one, for
+    /// with it all that came after is made again. Of a guest that ended with words of its own, it is the last call
+    /// without an answer of which it was told.
+    pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
+        let text = failure.error.to_string();
+        let quoted = || {
+            let state = self.state();
+            state.failures.iter().find(|one| text.contains(one.text.as_str())).map(|one| one.response)
+        };
+        match failure.response.or_else(quoted).or(failure.last_unanswered) {
+            Some(response) => self.stopped_by(response),
+            None => Ok(Ended::stopped(None)),
+        }
+    }
+
+    /// Returns how a run ended that this call stopped.
+    pub(crate) fn stopped_by(&self, response: ResponseId) -> Result<Ended, FlowError> {
+        let left_out = self.workspace.summary(response)?.settled == Some(Settled::Skipped);
+        Ok(if left_out { Ended::left_out(response) } else { Ended::stopped(Some(response)) })
+    }
+
+    /// Returns what kind of failure the guest was told of a call; a lost answer is the remote's.
+    pub(crate) fn kind_of(&self, response: ResponseId) -> ErrorKind {
         let state = self.state();
-        let by = state.failures.iter().find(|(_, failure)| text.contains(failure.as_str()));
-        Ended { end: "stopped".to_owned(), response: by.map(|(response, _)| response.0) }
+        let told = state.failures.iter().rev().find(|one| one.response == response);
+        told.map_or(ErrorKind::Upstream, |one| one.kind)
+    }
+
+    /// Returns the first write in doubt of the runs that this one started.
+    pub(crate) fn nested_doubt(&self) -> Option<Doubt> {
+        self.nested.open_doubt()
     }
 
     /// Returns the calls of the run, in the order of their numbers.
@@ -235,11 +264,16 @@ impl Resumed {
         Ok(steps)
     }
 
-    /// A flow that tries again must not repeat a write of which nobody knows whether it happened.
+    /// A flow that tries again must not repeat a write of which nobody knows whether it happened, nor one that a
+    /// person left out.
     fn refuse_repeated(&self, call: &ToolCall) -> Result<(), RunError> {
         let made = self.state().made.get(&key(&self.redaction, call)?).cloned().unwrap_or_default();
         for response in made {
-            if self.workspace.summary(response)?.state == ResponseState::InDoubt {
+            let known = self.workspace.summary(response)?;
+            if known.settled == Some(Settled::Skipped) {
+                return Err(left_out(response, call));
+            }
+            if known.state == ResponseState::InDoubt {
                 let (workspace, ToolCall { adapter, tool, .. }) = (self.workspace.name().clone(), call.clone());
                 return Err(RunError::nested(&FlowError::InDoubt { workspace, response, adapter, tool }));
             }
@@ -253,6 +287,7 @@ impl Resumed {
         let mut state = self.state();
         let Some(past) = state.done.0.get_mut(&key).and_then(VecDeque::pop_front) else { return Ok(None) };
         let (command, response) = (past.command, past.response.id);
+        state.made.entry(key).or_default().push(response);
         state.answered.insert(response, past);
         state.resumed.insert(response);
         Ok(Some(Reserved { call: call.clone(), command, response }))
@@ -266,11 +301,15 @@ impl ToolHost for Resumed {
         let open: Vec<ToolCall> =
             calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
         open.iter().try_for_each(|call| self.refuse_repeated(call))?;
-        let mut fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? }.into_iter();
+        let fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? };
+        for one in &fresh {
+            let key = key(&self.redaction, &one.call)?;
+            self.state().made.entry(key).or_default().push(one.response);
+        }
+        let mut fresh = fresh.into_iter();
         let reserved: Vec<Reserved> = known.into_iter().filter_map(|known| known.or_else(|| fresh.next())).collect();
         let mut state = self.state();
         for one in &reserved {
-            state.made.entry(key(&self.redaction, &one.call)?).or_default().push(one.response);
             state.calls.insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
         }
         Ok(reserved)
@@ -282,11 +321,11 @@ impl ToolHost for Resumed {
         let outcome = match answered {
             Some(Past { response, end: End::Answered, .. }) => answered_or_failed(response, None),
             Some(Past { response, end: End::Failed(why), .. }) => answered_or_failed(response, Some(why)),
-            Some(Past { end: End::Skipped, .. }) => Err(left_out(&reserved)),
+            Some(Past { end: End::Skipped, .. }) => Err(left_out(response, &reserved.call)),
             None => self.inner.perform(reserved).await,
         };
         if let Err(error) = &outcome {
-            self.state().failures.push((response, error.to_string()));
+            self.state().failures.push(Failure { response, text: error.to_string(), kind: error.kind() });
         }
         outcome
     }

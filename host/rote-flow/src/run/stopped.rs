@@ -11,7 +11,7 @@ use crate::FlowError;
 
 /// The error of a run that stopped, with the command that goes on.
 pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, doubts: bool) -> FlowError {
-    let FlowFailure { error: source, log } = failure;
+    let FlowFailure { error: source, log, .. } = failure;
     let token = match &source {
         RunError::Gate(error) => match &**error {
             GateError::ConfirmationNeeded { token, .. } => Some(token.clone()),

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, write_atomic};
 use rote_runtime::{Budget, LimitKind, RunError, Tape};
-use rote_types::{FlowName, Sha256Digest, WorkspaceName};
+use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -57,7 +57,7 @@ pub(crate) struct Frame {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// `completed` or `stopped`.
+    /// `completed`, `stopped`, or `left out`: stopped by a call that a person left out.
     pub(crate) end: String,
     /// The number of the response that stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,6 +66,20 @@ pub(crate) struct Ended {
 
 /// The name of a good end.
 const COMPLETED: &str = "completed";
+/// The name of an end that something may be done about.
+const STOPPED: &str = "stopped";
+/// The name of an end that comes again for as long as a person's word stands.
+const LEFT_OUT: &str = "left out";
+
+impl Ended {
+    pub(crate) fn stopped(by: Option<ResponseId>) -> Self {
+        Self { end: STOPPED.to_owned(), response: by.map(|response| response.0) }
+    }
+
+    pub(crate) fn left_out(response: ResponseId) -> Self {
+        Self { end: LEFT_OUT.to_owned(), response: Some(response.0) }
+    }
+}
 
 impl Frame {
     /// Whether the guest was told that this call failed.
@@ -96,6 +110,12 @@ impl Recorded {
     /// Whether the run ended well.
     pub(crate) fn is_complete(&self) -> bool {
         self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
+    }
+
+    /// The call that a person had left out when it stopped the run.
+    pub(crate) fn left_out(&self) -> Option<ResponseId> {
+        let ended = self.end.as_ref().filter(|ended| ended.end == LEFT_OUT)?;
+        ended.response.map(ResponseId)
     }
 
     /// Reads the tape of a workspace; `None` when it is not one of a run.

@@ -190,20 +190,50 @@ async fn two_processes_do_not_make_the_same_run() {
     assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
     let error = fixture.flows.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("is still going on in another process"), "{error}");
+    assert_eq!(error.kind(), ErrorKind::Conflict);
     drop(held);
     assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, workspace);
 }
 
 #[tokio::test]
-async fn the_latest_run_is_one_that_can_go_on_and_of_the_flow_that_is_named() {
+async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     let fixture = Fixture::new();
     ordering(&fixture).await;
-    assert!(matches!(fixture.flows.latest_run(None), Err(FlowError::NothingToResume { passed: None, .. })));
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert!(matches!(error, FlowError::NoRun { .. }), "{error}");
+    assert_eq!(error.kind(), ErrorKind::NotFound);
     let first = stopped(&fixture, b"").await;
     let report = crate::FlowReference::parse("report").unwrap();
     assert_eq!(fixture.flows.latest_run(Some(&report)).unwrap().workspace, first);
+    fixture.wait(200);
+    fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
+    fixture.wait(10_000);
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    let text = error.to_string();
+    assert!(text.contains("begun 2 hours ago, ended well; the newest one that can go on is"), "{error}");
+    assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
     fixture.flows.remove(&"report".parse().unwrap(), true).unwrap();
     let error = fixture.flows.latest_run(None).unwrap_err();
-    assert!(error.to_string().contains("there is no flow `report`"), "{error}");
-    assert_eq!(error.kind(), ErrorKind::NotFound);
+    assert!(matches!(&error, FlowError::LatestRun { next: None, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_run_that_ends_at_what_was_left_out_hides_no_other() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let first = stopped(&fixture, b"").await;
+    fixture.wait(5);
+    let second = stopped(&fixture, b"").await;
+    // The word alone changes nothing: the flow has not been told of it.
+    let opened = Workspace::open(&fixture.home, &second).unwrap();
+    let at = "2026-03-01T00:00:00Z".parse().unwrap();
+    opened.settle(ResponseId(1), &Settlement::Skip, at).unwrap();
+    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, second);
+    assert_eq!(go_on(&fixture, &second, &[]).await.unwrap_err().kind(), ErrorKind::Denied);
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert!(error.to_string().contains("ends at `@1`, which a person left out"), "{error}");
+    assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
+    opened.settle(ResponseId(1), &Settlement::Retry, at).unwrap();
+    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, second);
 }

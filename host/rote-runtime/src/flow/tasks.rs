@@ -31,7 +31,7 @@ impl tasks::Host for FlowState {
             return Ok(Err(self.remembered.tell(error)));
         }
         Ok(match self.wait_for_one(&tasks).await {
-            Ok((position, outcome)) => Ok((u32::try_from(position)?, self.tell(outcome))),
+            Ok((position, outcome)) => Ok((u32::try_from(position)?, self.tell(tasks[position], outcome))),
             Err(error) => Err(self.remembered.tell(error)),
         })
     }
@@ -108,10 +108,9 @@ impl FlowState {
 
     /// Waits for one call that the guest waits for.
     pub(super) async fn wait(&mut self, task: u32) -> Answer {
-        let outcome = match self.wait_for_one(&[task]).await {
-            Ok((_, outcome)) => outcome,
-            Err(error) => Err(error),
-        };
-        self.tell(outcome)
+        match self.wait_for_one(&[task]).await {
+            Ok((_, outcome)) => self.tell(task, outcome),
+            Err(error) => Err(self.remembered.tell(error)),
+        }
     }
 }
