@@ -162,6 +162,33 @@ fn a_blessing_and_its_end_are_events_like_all_others() {
 }
 
 #[test]
+fn a_blessing_that_was_taken_back_stays_taken_back() {
+    let (home, _server) = tracker();
+    let comment = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", "body=x"];
+    assert_eq!(home.rote(&comment).code, 0);
+    assert_eq!(home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "say"]).code, 0);
+    assert_eq!(home.rote(&["flow", "bless", "say", "--yes"]).code, 0);
+    let file = home.home().join("flows/say.permissions.json");
+    let aside = home.home().join("aside.json");
+    let state = || home.rote(&["flow", "health", "say"]).stdout;
+    assert!(!state().contains("was taken back"), "{}", state());
+    // Whether the file lies there or was moved away while it is taken back.
+    for moved in [false, true] {
+        assert_eq!(home.rote(&["flow", "bless", "say", "--yes"]).code, 0);
+        std::fs::copy(&file, &aside).unwrap();
+        if moved {
+            std::fs::remove_file(&file).unwrap();
+        }
+        let run = home.rote(&["flow", "unbless", "say", "--yes"]);
+        assert!(run.code == 0 && run.stdout.contains("is no longer blessed"), "{run}");
+        std::fs::copy(&aside, &file).unwrap();
+        assert!(state().contains("was taken back"), "{}", state());
+    }
+    let run = home.rote(&["run", "say"]);
+    assert!(run.code == 0 && run.stderr.contains("was taken back"), "{run}");
+}
+
+#[test]
 fn a_change_that_fails_after_its_event_is_followed_by_one_that_says_so() {
     let home = home();
     let set = home.rote(&["token", "set", "T", "two\nlines", "-y"]);

@@ -4,6 +4,7 @@
 //! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
 //! value of a credential is in either.
 
+use rote_govern::audit::{FLOW_BLESSED, FLOW_UNBLESSED};
 use rote_home::{Durability, NewEvent};
 use serde_json::{Map, Value, json};
 
@@ -58,8 +59,8 @@ impl Change {
             Self::AdapterRemoved => "adapter.removed",
             Self::AdapterSet => "adapter.set",
             Self::AdapterAllowed => "adapter.allowed",
-            Self::FlowBlessed => "flow.blessed",
-            Self::FlowUnblessed => "flow.unblessed",
+            Self::FlowBlessed => FLOW_BLESSED,
+            Self::FlowUnblessed => FLOW_UNBLESSED,
         }
     }
 }

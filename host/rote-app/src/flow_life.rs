@@ -55,6 +55,7 @@ impl App {
         let permissions = &blessed.permissions;
         let object = json!({
             "flow": permissions.flow,
+            "blessing": permissions.id(),
             "sha256": permissions.source_sha256,
             "tools": permissions.tools.len(),
             "expires_at": permissions.expires_at,
@@ -69,7 +70,7 @@ impl App {
     /// General when the file cannot be removed.
     pub fn unbless(&self, flow: &str, consent: Consent) -> Result<bool, AppError> {
         let (flows, flow) = (self.flows_of_home()?, name(flow)?);
-        if !flows.has_blessing(&flow) {
+        if !flows.has_blessing(&flow)? {
             return Ok(false);
         }
         self.change(Change::FlowUnblessed, consent, json!({ "flow": flow }), || Ok(flows.unbless(&flow)?))?;

@@ -2,6 +2,9 @@
 //!
 //! It is signed and kept in two steps, because the event of the journal stands between them; the application writes it,
 //! as those of all changes of the policy plane.
+//!
+//! Invariant: a blessing counts while the newest event of the journal about it names it. Its file says what it allows;
+//! whoever brings an older file back brings no blessing back.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rote_govern::audit::FLOW_BLESSED;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
 use rote_home::{FileMode, host_key, read_capped, remove_file, write_durable};
 use rote_types::{AdapterId, FlowName, Sha256Digest, TrustRoot};
@@ -92,18 +96,30 @@ impl Flows {
         Ok(write_durable(&blessed.path, (text + "\n").as_bytes(), FileMode::Private)?)
     }
 
-    /// Whether a flow has a blessing, of whatever worth.
-    #[must_use]
-    pub fn has_blessing(&self, flow: &FlowName) -> bool {
-        self.parts.home.flow_permissions_file(flow).exists()
+    /// Whether there is something to take back: a file of whatever worth, or a blessing whose file is elsewhere.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub fn has_blessing(&self, flow: &FlowName) -> Result<bool, FlowError> {
+        Ok(self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some())
     }
 
-    /// Takes a blessing back.
+    /// Removes the file of a blessing that the journal has taken back.
     ///
     /// # Errors
     /// The file refused.
     pub fn unbless(&self, flow: &FlowName) -> Result<(), FlowError> {
-        Ok(remove_file(&self.parts.home.flow_permissions_file(flow))?)
+        let path = self.parts.home.flow_permissions_file(flow);
+        if path.exists() {
+            remove_file(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the id of the one blessing of a flow that counts, by the journal.
+    fn blessing_that_counts(&self, flow: &FlowName) -> Result<Option<Sha256Digest>, FlowError> {
+        let newest = self.parts.journal.last_of_blessing(flow)?.filter(|event| event.kind == FLOW_BLESSED);
+        Ok(newest.and_then(|event| serde_json::from_value(event.body["blessing"].clone()).ok()))
     }
 
     fn blessed_tools(&self, package: &Package, request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {
@@ -167,7 +183,11 @@ impl Flows {
         let bytes = read_capped(&path, MAX_BYTES)?;
         let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
         let verified = Permissions::verify(&bytes, &key, flow, package.digest(), self.parts.clock.now());
-        verified.and_then(Blessing::new).map(Some).map_err(|source| self.void(flow, source))
+        let permissions = verified.map_err(|source| self.void(flow, source))?;
+        if self.blessing_that_counts(flow)? != Some(permissions.id()) {
+            return Err(self.void(flow, rote_govern::BlessingError::Revoked));
+        }
+        Blessing::new(permissions).map(Some).map_err(|source| self.void(flow, source))
     }
 
     /// Says which adapter of a blessing is not what it was; its writes are not blessed any more.

@@ -32,6 +32,10 @@ pub const IN_DOUBT: &str = "effect.in_doubt";
 pub const REPEATED: &str = "effect.repeated";
 /// A person said what came of a write whose outcome was not known.
 pub const SETTLED: &str = "effect.settled";
+/// A person blessed a flow: `flow` is its name, `blessing` the id of the blessing that counts from now on.
+pub const FLOW_BLESSED: &str = "flow.blessed";
+/// A person took the blessing of a flow back.
+pub const FLOW_UNBLESSED: &str = "flow.unblessed";
 /// A description is about to be fetched.
 pub const DOCUMENT_REQUESTED: &str = "document.requested";
 

@@ -13,15 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::{GlobBuilder, GlobMatcher};
 use hmac::{Hmac, KeyInit, Mac};
 use jiff::Timestamp;
-use rote_types::{AdapterId, FlowName, Sha256Digest, TrustChange, TrustRoot, canonical_json};
+use rote_types::{AdapterId, FlowName, Sha256Digest, TrustChange, TrustRoot, canonical_json, sha256};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::Sha256;
 
 /// Version of the file.
-pub const BLESSING_VERSION: u32 = 2;
+pub const BLESSING_VERSION: u32 = 3;
 /// The oldest version that still counts.
-const OLDEST: u64 = 2;
+const OLDEST: u64 = 3;
 /// The only algorithm of the signature.
 const ALGORITHM: &str = "HMAC-SHA-256";
 /// Most tools of one blessing.
@@ -31,7 +31,7 @@ const MAX_TOOLS: usize = 1_000;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Permissions {
-    /// Version of this shape: 2.
+    /// Version of this shape: 3.
     pub version: u32,
     /// The flow.
     pub flow: FlowName,
@@ -111,7 +111,7 @@ pub enum BlessingError {
         /// What is wrong.
         message: String,
     },
-    /// It was written before a blessing said where adapters go, with which credentials and under which policies.
+    /// It was written before the journal said which blessing counts.
     #[error("the blessing is of an older kind (version {version}) and no longer counts")]
     Outdated {
         /// Its version.
@@ -137,6 +137,9 @@ pub enum BlessingError {
         /// Whose they are.
         flow: FlowName,
     },
+    /// The journal names no blessing of the flow, or another one.
+    #[error("the blessing was taken back, or a newer one took its place")]
+    Revoked,
     /// Its time is over.
     #[error("the blessing ended at {at}")]
     Expired {
@@ -193,13 +196,19 @@ impl Permissions {
         }
     }
 
+    /// Returns what names this blessing and no other: the digest of its signature.
+    #[must_use]
+    pub fn id(&self) -> Sha256Digest {
+        sha256(format!("rote:blessing:id:{}", self.mac).as_bytes())
+    }
+
     /// The code over everything but the signature itself.
     fn hmac(&self, key: &[u8; 32]) -> Result<Hmac<Sha256>, BlessingError> {
         let malformed = |message: String| BlessingError::Malformed { message };
         let unsigned = Self { mac: String::new(), ..self.clone() };
         let text = canonical_json(&unsigned).map_err(|error| malformed(error.to_string()))?;
         let mut mac = Hmac::<Sha256>::new_from_slice(key).map_err(|error| malformed(error.to_string()))?;
-        mac.update(b"rote:blessing:v2:");
+        mac.update(b"rote:blessing:v3:");
         mac.update(&text);
         Ok(mac)
     }

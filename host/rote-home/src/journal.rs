@@ -36,10 +36,14 @@ const EVENTS: &str = include_str!("journal/events.sql");
 /// What is said of a chain's end without a key, of a chain that has one from its first event on.
 const PLAIN_HEAD: &str = include_str!("journal/plain_head.sql");
 
-const MIGRATIONS: [&str; 3] = [
+/// The index of events about blessings.
+const BLESSINGS: &str = include_str!("journal/blessings.sql");
+
+const MIGRATIONS: [&str; 4] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
+    BLESSINGS,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

@@ -48,9 +48,53 @@ async fn a_blessed_flow_writes_without_a_token_within_its_bounds() {
     assert!(done.notes.is_empty(), "{:?}", done.notes);
     let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "an argument out of bounds: {error}");
-    fixture.flows.unbless(&"report".parse().unwrap()).unwrap();
+    fixture.unbless(&"report".parse().unwrap());
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+}
+
+#[tokio::test]
+async fn no_copy_of_its_file_brings_a_blessing_back() {
+    let fixture = Fixture::new();
+    cancelling(&fixture).await;
+    let name: rote_types::FlowName = "report".parse().unwrap();
+    let wide = fixture.bless(&BlessRequest { constraints: BTreeMap::new(), ..blessing() });
+    let copy = read_capped(&wide.path, 1 << 20).unwrap();
+    let put_back = || write_durable(&wide.path, &copy, FileMode::Private).unwrap();
+    let refused = async || {
+        let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
+        let health = fixture.flows.health(&FlowReference::Name(name.clone())).unwrap();
+        assert!(health.blessing.contains("was taken back, or a newer one took its place"), "{}", health.blessing);
+    };
+    put_back();
+    fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap();
+    fixture.unbless(&name);
+    put_back();
+    refused().await;
+    // Of two blessings only the newer one counts.
+    let narrow = fixture.bless(&blessing());
+    let newer = read_capped(&narrow.path, 1 << 20).unwrap();
+    put_back();
+    refused().await;
+    write_durable(&narrow.path, &newer, FileMode::Private).unwrap();
+    fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
+    // While its file is elsewhere there is something to take back all the same.
+    rote_home::remove_file(&narrow.path).unwrap();
+    assert!(fixture.flows.has_blessing(&name).unwrap());
+    fixture.unbless(&name);
+    assert!(!fixture.flows.has_blessing(&name).unwrap());
+    write_durable(&narrow.path, &newer, FileMode::Private).unwrap();
+    refused().await;
+    // A flow that is removed and brought back, with its file, is not blessed either.
+    let again = fixture.bless(&blessing());
+    let (path, package) = fixture.flows.load(&FlowReference::Name(name.clone())).unwrap();
+    let blessed = read_capped(&again.path, 1 << 20).unwrap();
+    fixture.flows.remove(&name, true).unwrap();
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    write_durable(&path, package.bytes(), FileMode::Private).unwrap();
+    write_durable(&again.path, &blessed, FileMode::Private).unwrap();
+    refused().await;
 }
 
 #[tokio::test]

@@ -310,8 +310,20 @@ impl Fixture {
 
     pub(crate) fn bless(&self, request: &BlessRequest) -> Blessed {
         let blessed = self.flows.sign_blessing(request).unwrap();
+        let body = json!({ "flow": request.flow, "blessing": blessed.permissions.id() });
+        self.tell_journal("flow.blessed", body);
         self.flows.keep_blessing(&blessed).unwrap();
         blessed
+    }
+
+    pub(crate) fn unbless(&self, flow: &FlowName) {
+        self.tell_journal("flow.unblessed", json!({ "flow": flow }));
+        self.flows.unbless(flow).unwrap();
+    }
+
+    fn tell_journal(&self, kind: &'static str, body: Value) {
+        let event = rote_home::NewEvent { kind, effect: None, body };
+        self.flows.parts.journal.append(self.clock.now(), rote_home::Durability::Process, &[event]).unwrap();
     }
 
     /// Keeps a credential, bound to the shop and its server.

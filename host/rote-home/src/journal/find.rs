@@ -1,6 +1,7 @@
-//! Finding the event that began an effect, from the number under which a workspace keeps it, and the newest of a kind.
+//! Finding the event that began an effect, from the number under which a workspace keeps it, the newest of a kind, and
+//! the one that says how a blessing stands.
 
-use rote_types::{ResponseId, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceName};
 
 use super::{Event, Journal, signed};
 use crate::HomeError;
@@ -23,4 +24,18 @@ impl Journal {
     pub fn newest(&self, kind: &str) -> Result<Option<Event>, HomeError> {
         Ok(self.select("WHERE kind = ?1 ORDER BY seq DESC LIMIT 1", (kind,))?.pop())
     }
+
+    /// Returns the newest event that says how the blessing of a flow stands: `flow.blessed`, `flow.unblessed` or
+    /// `flow.removed`. One read of an index.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn last_of_blessing(&self, flow: &FlowName) -> Result<Option<Event>, HomeError> {
+        Ok(self.select(OF_BLESSING, (flow.as_str(),))?.pop())
+    }
 }
+
+/// The words of the index `blessings_of_flow`, without which it is not used.
+pub(super) const OF_BLESSING: &str = "WHERE kind IN ('flow.blessed', 'flow.unblessed', 'flow.removed') \
+                                      AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END = ?1 \
+                                      ORDER BY seq DESC LIMIT 1";

@@ -300,3 +300,24 @@ fn the_token_itself_is_nowhere_on_disk() {
 
 mod breach;
 mod taken_over;
+
+#[test]
+fn how_a_blessing_stands_is_one_read_of_an_index() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let flow: rote_types::FlowName = "say".parse().unwrap();
+    let tell = |kind: &'static str, name: &str| {
+        let event = NewEvent { kind, effect: None, body: json!({ "flow": name }) };
+        journal.append(at(0), Durability::Process, &[event]).unwrap();
+    };
+    assert_eq!(journal.last_of_blessing(&flow).unwrap(), None);
+    for (kind, name) in [("flow.blessed", "say"), ("flow.unblessed", "other"), ("run.started", "say")] {
+        tell(kind, name);
+    }
+    assert_eq!(journal.last_of_blessing(&flow).unwrap().unwrap().kind, "flow.blessed");
+    tell("flow.removed", "say");
+    assert_eq!(journal.last_of_blessing(&flow).unwrap().unwrap().kind, "flow.removed");
+    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_BLESSING);
+    let plan: String = journal.connection().query_row(&sql, ["say"], |row| row.get(3)).unwrap();
+    assert!(plan.contains("USING INDEX blessings_of_flow"), "{plan}");
+}
