@@ -145,7 +145,8 @@ fn a_plan_whose_server_was_away_goes_on() {
     let (home, api, away) = shop();
     away.store(false, SeqCst);
     assert_eq!(home.rote(&["init", "w"]).code, 0);
-    for words in [&["call", "shop", "list"][..], &["flow", "template", "create", "--workspace", "w", "--name", "look"]] {
+    for words in [&["call", "shop", "list"][..], &["flow", "template", "create", "--workspace", "w", "--name", "look"]]
+    {
         let run = home.rote(words);
         assert_eq!(run.code, 0, "{run}");
     }

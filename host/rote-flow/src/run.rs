@@ -28,7 +28,8 @@ use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
-    AdapterId, Classify, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json, sha256,
+    AdapterId, Classify, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName,
+    canonical_json, sha256,
 };
 use rote_workspace::{Settlement, Workspace};
 use serde::Serialize;

@@ -116,9 +116,7 @@ impl Classify for FlowError {
             Self::EndedInDoubt { doubt, workspace, .. } if doubt.workspace == *workspace => doubt.ways(),
             Self::EndedInDoubt { doubt, workspace, .. } => doubt.ways_within(workspace),
             Self::StillRunning { workspace } => command("rote ls").option("--workspace", workspace).into(),
-            Self::LatestRun { next: Some(next), .. } => {
-                command("rote run").option("--resume", &next.workspace).into()
-            }
+            Self::LatestRun { next: Some(next), .. } => command("rote run").option("--resume", &next.workspace).into(),
             Self::LatestRun { latest, .. } => of_flow("rote run", &latest.flow).into(),
             Self::NotARun { .. } | Self::NoRun { .. } => "rote run <flow>".to_owned(),
             Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
