@@ -69,9 +69,9 @@ fn a_lost_answer_is_told_listed_and_settled() {
         &["@1", "."],
         &["clear", "@1"],
         &["doubts"],
-        &["doubts", "settle", "--done", "@1", "--answer", r#"{"id": 7}"#],
-        &["doubts", "settle", "--skip", "@2"],
-        &["doubts", "settle", "--skip", "@2"],
+        &["doubts", "settle", "--done", "@1", "--answer", r#"{"id": 7}"#, "--yes"],
+        &["doubts", "settle", "--skip", "@2", "--yes"],
+        &["doubts", "settle", "--skip", "@2", "--yes"],
         &["doubts"],
         &["ls"],
         &["@1", ".id"],
@@ -125,11 +125,11 @@ fn a_lost_answer_is_told_listed_and_settled() {
           rote call shop list '{"owner":"ann lee"}' # tells whether it happened
           rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @1 # it did not happen and shall not
-        $ rote doubts settle --done @1 --answer '{"id": 7}'
+        $ rote doubts settle --done @1 --answer '{"id": 7}' --yes
         @1 of workspace w: done
-        $ rote doubts settle --skip @2
+        $ rote doubts settle --skip @2 --yes
         @2 of workspace w: skipped
-        $ rote doubts settle --skip @2
+        $ rote doubts settle --skip @2 --yes
         --- stderr
         error: response `@2` of workspace `w` is not in doubt: it is `skipped`
 
@@ -258,7 +258,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
     let commands: [&[&str]; 3] = [
         &["run", "--resume", "latest"],
         &["doubts"],
-        &["run", "--resume", "latest", "order", "--done", "@1", "--answer", r#"{"n": 2}"#],
+        &["run", "--resume", "latest", "order", "--done", "@1", "--answer", r#"{"n": 2}"#, "--yes"],
     ];
     check(
         &home,
@@ -284,7 +284,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
           rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
           rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
           rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
-        $ rote run --resume latest order --done @1 --answer '{"n": 2}'
+        $ rote run --resume latest order --done @1 --answer '{"n": 2}' --yes
         s1  shop/create  @1 200  8 B
         --- stderr
         going on with the run of order in workspace run-order-[RUN]
@@ -296,7 +296,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
     let run = home.rote(&["run", "order", "item=hat"]);
     assert_eq!(run.code, 8, "{run}");
     losing.store(false, SeqCst);
-    let run = home.rote(&["run", "--resume", "latest", "--retry", "@1"]);
+    let run = home.rote(&["run", "--resume", "latest", "--retry", "@1", "--yes"]);
     assert_eq!((run.code, writes(&api)), (0, before + 3), "{run}");
 }
 
@@ -339,7 +339,7 @@ fn a_nested_run_is_settled_in_its_own_workspace() {
     let doubt = home.data(&["doubts"])["doubts"][0].clone();
     let workspace = doubt["workspace"].as_str().unwrap().to_owned();
     assert!(workspace.starts_with("run-order-"), "{doubt}");
-    let run = home.rote(&["doubts", "settle", "-w", &workspace, "--done", "@1", "--answer", r#"{"n": 5}"#]);
+    let run = home.rote(&["doubts", "settle", "-w", &workspace, "--done", "@1", "--answer", r#"{"n": 5}"#, "--yes"]);
     assert_eq!(run.code, 0, "{run}");
     let run = home.rote(&["run", "--resume", "latest", "--output", "json"]);
     assert_eq!((run.code, writes(&api)), (0, before + 1), "{run}");

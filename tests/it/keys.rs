@@ -102,7 +102,7 @@ fn a_doubt_says_its_key_and_the_same_call_can_carry_it_again() {
     assert_eq!(arrived(&api), (3, 1));
     ok(&home, &["call", "till", "order", PEN]);
     assert_eq!(arrived(&api), (4, 2), "without a word it is another write");
-    ok(&home, &["doubts", "settle", "-w", "w", "--retry", "@1"]);
+    ok(&home, &["doubts", "settle", "-w", "w", "--retry", "@1", "--yes"]);
     ok(&home, &["call", "till", "order", r#"{"item":"cup"}"#]);
     assert_eq!(arrived(&api), (5, 3), "another call has another key");
     ok(&home, &["call", "till", "order", PEN]);

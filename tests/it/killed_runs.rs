@@ -240,7 +240,7 @@ fn a_write_that_the_server_failed_at_is_repeated_only_when_a_person_says_so() {
     assert!(run.code == 10 && run.stderr.contains("may have happened"), "{run}");
     assert_eq!(writes(&api, "broken"), (1, 0));
     let hint = run.stderr.split("--retry ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
-    let run = home.rote(&["run", "--resume", "latest", "--retry", &hint]);
+    let run = home.rote(&["run", "--resume", "latest", "--retry", &hint, "--yes"]);
     assert_eq!(run.code, 0, "{run}");
     assert_eq!(writes(&api, "broken"), (2, 1));
     let run = home.rote(&["run", "--resume", "latest"]);

@@ -311,7 +311,7 @@ fn settle(bench: &Bench, case: &Case, workspace: &str) {
     let id = number_of(rows.iter().find(is_doubt).unwrap());
     let says = if case.says == "--retry" { "--skip" } else { case.says };
     let before = bench.taken();
-    bench.expect(&["doubts", "settle", "-w", workspace, says, &id]);
+    bench.expect(&["doubts", "settle", "-w", workspace, says, &id, "--yes"]);
     assert_eq!(bench.taken(), before, "{case:?}: settling sends nothing");
 }
 
@@ -332,7 +332,7 @@ fn go_on(bench: &Bench, case: &Case, workspaces: &[String], doubts: usize, taken
     let (workspace, id) = workspaces.iter().find_map(|name| Some((name, of(name)?))).unwrap();
     let asked = bench.rote(&["doubts"]);
     assert_eq!(asked.data["total"], 1, "{case:?}: {}", asked.text);
-    bench.expect(&["doubts", "settle", "-w", workspace, case.says, &id]);
+    bench.expect(&["doubts", "settle", "-w", workspace, case.says, &id, "--yes"]);
     let said = bench.rote(&["run", "--resume", "latest"]);
     let sent = bench.taken() - before;
     match case.says {

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 
 mod adapter;
+mod asked;
 mod audit;
 mod bad_input;
 mod call;
@@ -40,6 +41,7 @@ mod private;
 mod query;
 mod reference;
 mod secrets;
+mod terminal;
 mod tls;
 mod trust;
 mod wasi;

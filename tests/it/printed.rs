@@ -1,39 +1,14 @@
 //! What others wrote never steers a terminal: neither an error, nor a listing, nor data, nor an envelope.
 
-#![expect(unsafe_code, reason = "a pseudo-terminal comes from the C library")]
-
-use std::fs::File;
-use std::io::Read as _;
-use std::os::fd::{FromRawFd as _, OwnedFd};
-use std::process::Stdio;
-
-use rote_testkit::{FakeApi, Invocation, Script, TestHome};
+use rote_testkit::{FakeApi, Script, TestHome};
 use rote_types::is_hidden;
 use serde_json::json;
 
 use crate::home;
+use crate::terminal::on_terminal;
 
 /// A clipboard write, a colour, C1, a mirrored word, a zero-width space: each of them in text of a remote.
 const STEERING: &str = "a\u{1b}]52;c;cHduZWQ=\u{7}b\u{1b}[31mc\u{9b}2Jd\u{202e}e\u{200b}f";
-
-/// Runs a command whose streams are all one terminal, and returns what the terminal got.
-fn on_terminal(run: &Invocation) -> String {
-    let (mut master, mut slave) = (0, 0);
-    let none = std::ptr::null_mut();
-    // SAFETY: both descriptors are writable; the rest may be null.
-    let opened = unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), std::ptr::null()) };
-    assert_eq!(opened, 0);
-    // SAFETY: the two descriptors were opened above, for us alone.
-    let (mut master, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
-    let stream = || Stdio::from(slave.try_clone().unwrap());
-    let mut child = run.command().stdin(Stdio::null()).stdout(stream()).stderr(stream()).spawn().unwrap();
-    drop(slave);
-    let mut bytes = Vec::new();
-    // The last reader finds the terminal hung up (EIO) once the child is gone.
-    let _hung_up = master.read_to_end(&mut bytes);
-    child.wait().unwrap();
-    String::from_utf8(bytes).unwrap()
-}
 
 /// A home with an adapter whose description and answers hold what steers.
 fn hostile() -> (TestHome, FakeApi) {

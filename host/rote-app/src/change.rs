@@ -4,7 +4,7 @@
 //! change, never a change without an event; a change that failed after its event is followed by `change.failed`; no
 //! value of a credential is in either.
 
-use rote_govern::audit::{FLOW_BLESSED, FLOW_UNBLESSED};
+use rote_govern::audit::{FLOW_BLESSED, FLOW_UNBLESSED, Word};
 use rote_home::{Durability, NewEvent};
 use serde_json::{Map, Value, json};
 
@@ -106,6 +106,11 @@ impl App {
     /// caller's surroundings say.
     pub(crate) fn who(&self, consent: Consent) -> Map<String, Value> {
         Map::from_iter([("attended".to_owned(), json!(consent.attended())), ("by".to_owned(), json!(self.user()))])
+    }
+
+    /// The same, for the event that settles a doubt.
+    pub(crate) fn word(&self, consent: Consent) -> Word {
+        Word { by: self.user().to_owned(), attended: consent.attended() }
     }
 
     /// The name that the surroundings of the caller give.

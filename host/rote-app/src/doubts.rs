@@ -1,11 +1,14 @@
 //! Writes whose outcome nobody knows: listed over all workspaces, and settled by a person.
 
+use std::sync::Arc;
+
 use rote_gate::Doubt;
 use rote_types::{ResponseId, ToolCall};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
 use serde::Serialize;
 
-use crate::{App, AppError};
+use crate::error::name;
+use crate::{App, AppError, Consent};
 
 /// Most writes in doubt that are looked at in one workspace.
 const MAX_OF_ONE: usize = 1_000;
@@ -37,19 +40,42 @@ impl App {
         Ok(Doubts { total, doubts: shown.collect::<Result<_, _>>()? })
     }
 
+    /// Returns what is known of the writes of a workspace, that in use where none is named, that a person wants to
+    /// settle so; nothing is settled.
+    ///
+    /// # Errors
+    /// As [`App::settle`].
+    pub fn settleable(
+        &self,
+        workspace: Option<&str>,
+        settle: &[(ResponseId, Settlement)],
+    ) -> Result<Vec<Doubt>, AppError> {
+        self.refuse_known_answers(settle)?;
+        let workspace = match workspace {
+            Some(text) => Arc::new(Workspace::open(self.home()?, &name(text)?)?),
+            None => self.workspace()?,
+        };
+        let one = |(id, settlement): &(ResponseId, Settlement)| {
+            let known = workspace.settleable(*id, settlement)?;
+            self.describe(&workspace, &known)
+        };
+        settle.iter().map(one).collect()
+    }
+
     /// Settles writes of the workspace in use with what a person says of them; returns how each stands then.
     ///
     /// # Errors
     /// Conflict when one of them is not in doubt, `NotFound` when there is none of that number, Usage for an answer
     /// that is not JSON; nothing is settled then.
-    pub fn settle(&self, settle: &[(ResponseId, Settlement)]) -> Result<Vec<ResponseSummary>, AppError> {
-        self.refuse_known_answers(settle)?;
-        let (workspace, journal) = (self.workspace()?, self.journal()?);
-        for (id, settlement) in settle {
-            workspace.settleable(*id, settlement)?;
-        }
+    pub fn settle(
+        &self,
+        settle: &[(ResponseId, Settlement)],
+        consent: Consent,
+    ) -> Result<Vec<ResponseSummary>, AppError> {
+        self.settleable(None, settle)?;
+        let (workspace, journal, word) = (self.workspace()?, self.journal()?, self.word(consent));
         let one = |(id, settlement): &(ResponseId, Settlement)| {
-            Ok(rote_gate::settle(&journal, &workspace, *id, settlement, self.now())?)
+            Ok(rote_gate::settle(&journal, &workspace, *id, settlement, Some(&word), self.now())?)
         };
         settle.iter().map(one).collect()
     }

@@ -12,7 +12,7 @@ use rote_types::{ErrorKind, ResponseId, RunLimits};
 use rote_workspace::Settlement;
 
 use crate::error::name;
-use crate::{App, AppError};
+use crate::{App, AppError, Consent};
 
 /// A wish to make a flow from the workspace in use.
 #[derive(Debug, Clone)]
@@ -48,6 +48,8 @@ pub struct RunFlow {
     pub resume: Option<String>,
     /// What a person says of writes of that run whose outcome is not known.
     pub settle: Vec<(ResponseId, Settlement)>,
+    /// How somebody agreed to that; none where nothing is settled.
+    pub consent: Option<Consent>,
     /// Where to leave a recording.
     pub record: Option<PathBuf>,
     /// Bounds.
@@ -76,6 +78,7 @@ impl App {
             parameters: ParameterInput::Words(wish.parameters),
             resume: wish.resume.as_deref().map(name).transpose()?,
             settle: wish.settle,
+            said: wish.consent.map(|consent| self.word(consent)),
             confirm: wish.confirm,
             limits: wish.limits,
             record: wish.record.map(|path| self.absolute(&path)),

@@ -22,6 +22,11 @@ pub(crate) struct Yes {
 }
 
 impl Yes {
+    /// Whether the flag was typed.
+    pub(crate) fn given(self) -> bool {
+        self.yes
+    }
+
     /// Returns how somebody agreed: by the flag, or asked on a terminal.
     ///
     /// # Errors

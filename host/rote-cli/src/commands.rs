@@ -181,7 +181,7 @@ impl Command {
             Self::Vars(command) => command.run(context),
             Self::Inject(command) => command.run(context),
             Self::Diff(command) => command.run(context),
-            Self::Doubts(command) => command.run(context),
+            Self::Doubts(command) => command.run(context, ui),
             Self::Flow(command) => command.run(context, ui),
             Self::Run(command) => command.run(context, ui),
             Self::Export(command) => command.run(context),

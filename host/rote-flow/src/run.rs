@@ -24,6 +24,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 use rote_gate::Preview;
+use rote_govern::audit::Word;
 use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
@@ -56,6 +57,8 @@ pub struct RunRequest {
     pub resume: Option<WorkspaceName>,
     /// What a person says of writes of that run whose outcome is not known.
     pub settle: Vec<(ResponseId, Settlement)>,
+    /// Who says it; none where nothing is settled.
+    pub said: Option<Word>,
     /// Confirm tokens, used one by one for the calls that need one.
     pub confirm: Vec<String>,
     /// Bounds.

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use rote_govern::audit::{EffectSettled, SETTLED};
+use rote_govern::audit::{EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Journal, NewEvent};
 use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace};
@@ -134,7 +134,8 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// Settles a write in doubt with what a person says of it.
+/// Settles a write in doubt with what a person says of it; `word` is whose word that is, and none where the write may be
+/// repeated under its idempotency key without one.
 ///
 /// # Errors
 /// [`GateError::Workspace`] when it is not in doubt or the answer is not JSON; [`GateError::Home`] when the journal
@@ -144,6 +145,7 @@ pub fn settle(
     workspace: &Workspace,
     response: ResponseId,
     settlement: &Settlement,
+    word: Option<&Word>,
     now: Timestamp,
 ) -> Result<ResponseSummary, GateError> {
     let known = workspace.settleable(response, settlement)?;
@@ -158,6 +160,7 @@ pub fn settle(
         response,
         outcome: settlement.settled().as_str().to_owned(),
         answer,
+        word: word.cloned(),
     };
     let effect = journal.started(workspace.name(), response)?.and_then(|event| event.effect);
     let body = serde_json::to_value(body).unwrap_or(Value::Null);

@@ -140,6 +140,15 @@ pub struct EffectOutcome {
     pub duration_ms: u64,
 }
 
+/// Whose word settles a doubt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// The name that the surroundings give; nothing vouches for it.
+    pub by: String,
+    /// Whether that person was asked on a terminal.
+    pub attended: bool,
+}
+
 /// The body of the event that settles a write whose outcome was not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectSettled {
@@ -156,6 +165,9 @@ pub struct EffectSettled {
     /// Digest of the answer that the person gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Sha256Digest>,
+    /// Who said it; none where rote repeats a write under its idempotency key.
+    #[serde(flatten)]
+    pub word: Option<Word>,
 }
 
 /// A journal event, as far as a projection needs it.

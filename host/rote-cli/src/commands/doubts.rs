@@ -1,14 +1,18 @@
 //! `rote doubts`, and the words with which a person settles a doubt.
 
 use clap::{Args, Subcommand};
-use rote_app::{Doubts as Listed, Settlement};
-use rote_types::{ErrorKind, ResponseId, command};
+use rote_app::{Consent, Doubts as Listed, Settlement};
+use rote_types::{CommandLine, ErrorKind, ResponseId, command};
 
+use crate::ask::Yes;
 use crate::commands::call::text_of;
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::units::plural;
-use crate::ui::Report;
+use crate::render::units::{clip, plural};
+use crate::ui::{Report, Ui};
+
+/// Most characters of an answer that a question shows.
+const MAX_SHOWN: usize = 100;
 
 /// List the writes of all workspaces that may have happened, with the commands that settle each
 #[derive(Debug, Args)]
@@ -49,15 +53,63 @@ pub(super) struct Words {
     /// It did not happen or may be made again, by the run that made it
     #[arg(long, value_name = "@N")]
     retry: Vec<ResponseId>,
+    #[command(flatten)]
+    yes: Yes,
+}
+
+/// What is said, and the command that says it.
+pub(super) struct Said {
+    pub(super) settle: Vec<(ResponseId, Settlement)>,
+    command: CommandLine,
+    yes: Yes,
+}
+
+impl Said {
+    /// Returns how somebody agreed to what is said of writes of a workspace, that in use where none is named; none when
+    /// nothing is said.
+    pub(super) fn agreed(self, context: &Context, ui: &mut Ui<'_>, workspace: Option<&str>) -> Result<Option<Consent>> {
+        if self.settle.is_empty() {
+            return match self.yes.given() {
+                true => Err(usage("`--yes` agrees to nothing here: nothing is said of a write", "leave it out")),
+                false => Ok(None),
+            };
+        }
+        let doubts = context.app()?.settleable(workspace, &self.settle)?;
+        let lines = doubts.iter().zip(&self.settle).map(|(doubt, (_, settlement))| {
+            let word = match settlement {
+                Settlement::Done { answer: None } => "it happened".to_owned(),
+                Settlement::Done { answer: Some(answer) } => {
+                    format!("it happened and answered {}", clip(answer, MAX_SHOWN))
+                }
+                Settlement::Skip => "it did not happen and shall not".to_owned(),
+                Settlement::Retry => "it may be made again".to_owned(),
+            };
+            format!("{doubt}\n  you say: {word}")
+        });
+        let question = format!("{}\nsettle it so?", lines.collect::<Vec<_>>().join("\n"));
+        self.yes.agree(context, ui, &question, self.command).map(Some)
+    }
 }
 
 impl Words {
-    /// Reads them; nothing is said twice of one write.
-    pub(super) fn read(self, context: &Context) -> Result<Vec<(ResponseId, Settlement)>> {
+    /// Adds them to a command as they were typed.
+    fn command(&self, mut command: CommandLine) -> CommandLine {
+        for (option, ids) in [("--done", &self.done), ("--skip", &self.skip), ("--retry", &self.retry)] {
+            command = ids.iter().fold(command, |command, id| command.option(option, id));
+        }
+        match &self.answer {
+            Some(answer) => command.option("--answer", answer),
+            None => command,
+        }
+    }
+
+    /// Reads them; nothing is said twice of one write. `command` is the one that they were typed with.
+    pub(super) fn read(self, context: &Context, command: CommandLine) -> Result<Said> {
         const HINT: &str = "say one of --done @N, --skip @N, --retry @N of each";
         if self.answer.is_some() && self.done.len() != 1 {
             return Err(usage("`--answer` is what one write answered, and several are `--done`", HINT));
         }
+        let (command, yes) = (self.command(command), self.yes);
         let answer = self.answer.map(|text| text_of(context, &text)).transpose()?;
         let done = self.done.into_iter().map(|id| (id, Settlement::Done { answer: answer.clone() }));
         let skip = self.skip.into_iter().map(|id| (id, Settlement::Skip));
@@ -66,15 +118,15 @@ impl Words {
         let twice = said.iter().enumerate().find(|(at, (id, _))| said[..*at].iter().any(|(other, _)| other == id));
         match twice {
             Some((_, (id, _))) => Err(usage(format!("two things are said of `{id}`"), HINT)),
-            None => Ok(said),
+            None => Ok(Said { settle: said, command, yes }),
         }
     }
 }
 
 impl Doubts {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match self.command {
-            Some(Command::Settle(settle)) => settle.run(context),
+            Some(Command::Settle(settle)) => settle.run(context, ui),
             None => {
                 let listed = context.app()?.doubts(usize::from(self.limit))?;
                 let text = text_of_list(&listed);
@@ -103,13 +155,15 @@ fn text_of_list(listed: &Listed) -> String {
 }
 
 impl Settle {
-    fn run(self, context: &Context) -> Result<Report> {
-        let said = self.words.read(context)?;
-        if said.is_empty() {
+    fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let app = context.app()?;
+        let workspace = app.locate()?.name;
+        let said = self.words.read(context, command("rote doubts settle").option("--workspace", &workspace))?;
+        let settle = said.settle.clone();
+        if settle.is_empty() {
             return Err(usage("nothing is said of any write", "rote doubts settle --done @N, --skip @N or --retry @N"));
         }
-        let app = context.app()?;
-        let again = said.iter().find(|(_, settlement)| *settlement == Settlement::Retry);
+        let again = settle.iter().find(|(_, settlement)| *settlement == Settlement::Retry);
         if let Some((id, _)) = again
             && !app.can_be_made_again(*id)?
         {
@@ -117,8 +171,9 @@ impl Settle {
             let error = rote_app::AppError::new(ErrorKind::Usage, message);
             return Err(error.with_hint(command("rote doubts settle").option("--skip", id)).into());
         }
-        let settled = app.settle(&said)?;
-        let workspace = app.locate()?.name;
+        // Somebody agreed, since something is said.
+        let consent = said.agreed(context, ui, None)?.unwrap_or(Consent::Unattended);
+        let settled = app.settle(&settle, consent)?;
         let line = |one: &rote_app::ResponseSummary| {
             let state = one.settled.map_or(one.state.as_str(), |settled| settled.as_str());
             format!("{} of workspace {workspace}: {state}", one.id)

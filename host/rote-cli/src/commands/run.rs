@@ -109,6 +109,18 @@ enum Form {
 }
 
 impl Run {
+    /// The workspace of the run to go on with.
+    fn resumed(&self, context: &Context, ui: &mut Ui<'_>) -> Result<Option<String>> {
+        if self.resume.as_deref() != Some("latest") {
+            return Ok(self.resume.clone());
+        }
+        let picked = context.app()?.latest_run(self.flow.as_deref())?;
+        if !ui.json {
+            ui.talk(&format!("going on with the run of {} in workspace {}", picked.flow, picked.workspace));
+        }
+        Ok(Some(picked.workspace.to_string()))
+    }
+
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
@@ -123,21 +135,18 @@ impl Run {
                 ))
             }
         });
-        let settle = self.words.read(context)?;
+        let head = command("rote run");
+        let said = self
+            .words
+            .clone()
+            .read(context, self.resume.iter().fold(head, |head, name| head.option("--resume", name)))?;
+        let settle = said.settle.clone();
         if let (Some((id, _)), None) = (settle.first(), &self.resume) {
             return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
         }
         let app = context.app()?;
-        let resume = match self.resume.as_deref() {
-            Some("latest") => {
-                let picked = app.latest_run(self.flow.as_deref())?;
-                if !ui.json {
-                    ui.talk(&format!("going on with the run of {} in workspace {}", picked.flow, picked.workspace));
-                }
-                Some(picked.workspace.to_string())
-            }
-            named => named.map(str::to_owned),
-        };
+        let resume = self.resumed(context, ui)?;
+        let consent = said.agreed(context, ui, resume.as_deref())?;
         let wish = RunFlow {
             flow: self.flow.clone(),
             parameters: parameters.collect::<Result<_>>()?,
@@ -145,6 +154,7 @@ impl Run {
             confirm: self.confirm,
             resume,
             settle,
+            consent,
             record: self.record,
             limits: self.budget.limits(),
         };

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_govern::audit::Word;
 use rote_home::HomeError;
 use rote_types::{FlowName, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseSummary, Settlement, Workspace};
@@ -86,7 +87,7 @@ impl Flows {
             return Err(other("it was begun with other parameters"));
         }
         let lock = tape::lock(&workspace)?;
-        self.settle(&workspace, &request.settle)?;
+        self.settle(&workspace, &request.settle, request.said.as_ref())?;
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;
         self.refuse_open(&workspace, &before.open)?;
         self.repeat(&workspace, &before.keyed)?;
@@ -96,12 +97,17 @@ impl Flows {
 
     /// Writes down what a person says of writes whose outcome is not known: all of it, or nothing when one of them is
     /// not in doubt.
-    pub(super) fn settle(&self, workspace: &Workspace, settle: &[(ResponseId, Settlement)]) -> Result<(), FlowError> {
+    pub(super) fn settle(
+        &self,
+        workspace: &Workspace,
+        settle: &[(ResponseId, Settlement)],
+        said: Option<&Word>,
+    ) -> Result<(), FlowError> {
         for (id, settlement) in settle {
             workspace.settleable(*id, settlement)?;
         }
         for (id, settlement) in settle {
-            rote_gate::settle(&self.parts.journal, workspace, *id, settlement, self.parts.clock.now())?;
+            rote_gate::settle(&self.parts.journal, workspace, *id, settlement, said, self.parts.clock.now())?;
         }
         Ok(())
     }

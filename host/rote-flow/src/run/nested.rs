@@ -144,6 +144,7 @@ impl Nested {
             parameters: input(parameters)?,
             resume: Some(workspace.clone()),
             settle: Vec::new(),
+            said: None,
             confirm: self.context.confirm.clone(),
             limits: *self.context.budget.limits(),
             record: None,

@@ -389,6 +389,7 @@ impl Fixture {
             ),
             resume: None,
             settle: Vec::new(),
+            said: None,
             confirm: Vec::new(),
             limits: RunLimits::default(),
             record: None,

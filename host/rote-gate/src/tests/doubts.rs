@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use rote_govern::audit::Word;
 use rote_types::{CallLimits, Classify, ErrorKind, ResponseId};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
@@ -225,14 +226,18 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
     world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
     let done = Settlement::Done { answer: Some("{\"id\":7}".to_owned()) };
     let now = "2026-03-01T13:00:00Z".parse().unwrap();
-    let row = settle(&world.journal, &world.workspace, call.response, &done, now).unwrap();
+    let word = Word { by: "ann".to_owned(), attended: true };
+    let row = settle(&world.journal, &world.workspace, call.response, &done, Some(&word), now).unwrap();
     assert_eq!((row.state, row.settled), (ResponseState::Ok, Some(Settled::Done)));
     let events = world.events();
     let last = events.last().unwrap();
     assert_eq!((last.kind.as_str(), &last.effect), ("effect.settled", &events[0].effect));
-    assert_eq!(last.body["outcome"], "done");
+    assert_eq!(
+        (&last.body["outcome"], &last.body["by"], &last.body["attended"]),
+        (&json!("done"), &json!("ann"), &json!(true))
+    );
     for id in [call.response, ResponseId(99)] {
-        settle(&world.journal, &world.workspace, id, &Settlement::Skip, now).unwrap_err();
+        settle(&world.journal, &world.workspace, id, &Settlement::Skip, Some(&word), now).unwrap_err();
     }
     assert_eq!(world.events().len(), events.len(), "a refusal is no event");
 }

@@ -249,6 +249,7 @@ fn retry(world: &World, call: &Invocation) {
         &world.workspace,
         call.response,
         &Settlement::Retry,
+        None,
         "2026-03-01T13:00:00Z".parse().unwrap(),
     )
     .unwrap();

@@ -137,6 +137,7 @@ impl Dev {
             confirm: Vec::new(),
             resume: None,
             settle: Vec::new(),
+            consent: None,
             record: None,
             limits: RunLimits::default(),
         };

@@ -1,0 +1,188 @@
+//! Who is asked, and what counts as an answer.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+
+use clap::CommandFactory as _;
+use rote_testkit::{FakeApi, Script, TestHome};
+use serde_json::json;
+
+use crate::terminal::Terminal;
+use crate::{home, tracker};
+
+/// The commands that change what rote may do, with which credentials, or what is known of a doubt, with words of which
+/// each would change something.
+const ASK: &[(&str, &[&str])] = &[
+    ("adapter allow", &["shop", "--cidr", "10.0.0.0/8"]),
+    ("adapter new", &["shop", "shop.json"]),
+    ("adapter remove", &["shop"]),
+    ("adapter set", &["shop", "base_url", "http://127.0.0.1:9"]),
+    ("audit restart", &[]),
+    ("doubts settle", &["--skip", "@1"]),
+    ("flow bless", &["sweep"]),
+    ("flow repin", &["sweep"]),
+    ("flow unbless", &["sweep"]),
+    ("run", &["--resume", "w", "--skip", "@1"]),
+    ("token bind", &["SHOP_KEY", "shop"]),
+    ("token delete", &["SHOP_KEY"]),
+    ("token get", &["SHOP_KEY", "--reveal"]),
+    ("token set", &["SHOP_KEY", "another-value-0123456789"]),
+];
+
+/// The other commands.
+const ASK_NOTHING: &str = "adapter info, adapter list, all-success, any-auth-error, any-error, audit rebuild, \
+    audit tail, audit verify, batch, bench, bind, call, changed, clean, clear, compare, completion, decompile, \
+    demo serve, demo spec, diff, exists, expect, explore, export, flow analytics, flow build, flow bump, \
+    flow decompile, flow dev, flow doctor, flow export, flow fork, flow health, flow index, flow infer, flow info, \
+    flow lint, flow list, flow new, flow pending discard, flow pending list, flow pending save, flow pending show, \
+    flow pending write, flow release, flow remove, flow schema, flow score, flow search, flow stats, \
+    flow template create, flow test, flow validate, has-session, has-var, init, inject, is-auth-error, is-empty, \
+    is-error, is-type, ls, POST, probe, query all-success, query any-auth-error, query any-error, query changed, \
+    query compare, query exists, query expect, query has-session, query has-var, query is-auth-error, \
+    query is-empty, query is-error, query is-type, query schema, query-stdin, record-invocation, set, token list, \
+    vars, where";
+
+/// Adds the commands below one that have none below them, and whether each has the flag.
+fn leaves(words: &str, command: &clap::Command, all: &mut BTreeMap<String, bool>) {
+    let below: Vec<_> = command.get_subcommands().filter(|one| one.get_name() != "help").collect();
+    if below.is_empty() {
+        let flag = command.get_arguments().any(|argument| argument.get_id() == "yes");
+        all.insert(words.to_owned(), flag);
+    }
+    for one in below {
+        leaves(format!("{words} {}", one.get_name()).trim_start(), one, all);
+    }
+}
+
+#[test]
+fn every_command_is_known_to_ask_or_to_change_nothing_that_is_granted() {
+    let mut all = BTreeMap::new();
+    leaves("", &rote_cli::commands::Cli::command(), &mut all);
+    let asking: Vec<&str> = all.iter().filter(|(_, flag)| **flag).map(|(name, _)| name.as_str()).collect();
+    let known: Vec<&str> = ASK.iter().map(|(name, _)| *name).collect();
+    assert_eq!(asking, known, "those with the flag");
+    let mut others: Vec<&str> = all.iter().filter(|(_, flag)| !**flag).map(|(name, _)| name.as_str()).collect();
+    others.sort_by_key(|name| name.to_ascii_lowercase());
+    let mut known: Vec<&str> = ASK_NOTHING.split(", ").collect();
+    known.sort_by_key(|name| name.to_ascii_lowercase());
+    assert_eq!(others, known, "a new command: does it change what is granted, or what is known of a doubt?");
+}
+
+/// A description of a shop; another `bound` is another surface.
+fn document(bound: u32) -> String {
+    let quantity = json!({ "type": "integer", "maximum": bound });
+    let schema = json!({ "type": "object", "required": ["n"], "properties": { "n": quantity } });
+    let body = json!({ "required": true, "content": { "application/json": { "schema": schema } } });
+    let post = json!({ "operationId": "order", "requestBody": body, "responses": { "201": { "description": "ok" } } });
+    json!({ "openapi": "3.1.0", "info": { "title": "Shop", "version": "1" }, "paths": { "/orders": { "post": post } } })
+        .to_string()
+}
+
+/// A home in which each command of [`ASK`] has something to change.
+fn shop() -> (TestHome, FakeApi) {
+    let taken = AtomicBool::new(false);
+    let api = FakeApi::start(move |_| match taken.swap(true, SeqCst) {
+        true => Script::Close,
+        false => Script::Json(201, json!({ "id": 1 })),
+    });
+    let home = home();
+    let ok = |words: &[&str]| {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    };
+    let new = ["adapter", "new", "shop", "shop.json", "--base-url", &api.url(), "--bearer-token", "SHOP_KEY", "--yes"];
+    home.file("shop.json", document(10));
+    ok(&new);
+    ok(&["token", "set", "SHOP_KEY", "key-of-the-shop-0123456789", "--yes"]);
+    ok(&["init", "first"]);
+    ok(&["call", "shop", "order", "-p", "n=1"]);
+    ok(&["flow", "template", "create", "--workspace", "first", "--name", "sweep"]);
+    ok(&["flow", "bless", "sweep", "--yes"]);
+    ok(&["init", "w"]);
+    assert_eq!(home.rote(&["call", "shop", "order", "-p", "n=2"]).code, 8, "its answer is lost");
+    home.file("shop.json", document(5));
+    ok(&new);
+    (home, api)
+}
+
+/// Every file below a folder with its bytes, without the index of a database's log, which readers write too.
+#[expect(clippy::disallowed_methods, reason = "a test looks at a home from outside")]
+fn files(folder: &Path, all: &mut BTreeMap<String, Vec<u8>>) {
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files(&path, all),
+            false if path.to_string_lossy().ends_with("-shm") => {}
+            false => drop(all.insert(path.display().to_string(), std::fs::read(&path).unwrap())),
+        }
+    }
+}
+
+#[test]
+fn without_a_terminal_and_the_flag_nothing_is_changed_whatever_the_pipe_says() {
+    let (home, _api) = shop();
+    let state = || {
+        let mut all = BTreeMap::new();
+        files(&home.home(), &mut all);
+        all
+    };
+    for (name, words) in ASK {
+        let words: Vec<&str> = name.split(' ').chain(words.iter().copied()).collect();
+        // What the first one opens, such as databases, is there for the second.
+        let _opened = home.rote(&words);
+        let before = state();
+        for input in ["", "y\n"] {
+            let run = home.invocation(&words).input(input).run();
+            assert_eq!(run.code, 5, "{run}");
+            assert!(run.stderr.contains("--yes"), "{run}");
+        }
+        let after = state();
+        let changed: Vec<&String> = after.keys().filter(|name| before.get(*name) != after.get(*name)).collect();
+        assert!(changed.is_empty() && before.len() == after.len(), "{name}: {changed:?}");
+    }
+}
+
+#[test]
+fn on_a_terminal_a_yes_behind_the_question_counts_and_nothing_else_does() {
+    let (home, _server) = tracker();
+    let delete = home.invocation(&["token", "delete", "TRACKER_TOKEN"]);
+    let answered = |typed: &str, answer: &str| {
+        let mut terminal = Terminal::start(&delete, typed);
+        terminal.shows("delete the credential `TRACKER_TOKEN`? [y/N]");
+        terminal.types(answer);
+        terminal.end()
+    };
+    // Enter, another word, and a yes that was there before the question.
+    for (typed, answer) in [("", ""), ("", "n"), ("", "yes please"), ("y\n", "")] {
+        let (code, screen) = answered(typed, answer);
+        assert_eq!(code, 5, "{typed:?} {answer:?}: {screen}");
+        assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN"]).code, 0, "{screen}");
+    }
+    assert_eq!(
+        home.rote(&["audit", "tail", "-n", "1"]).stdout.lines().filter(|line| line.contains("deleted")).count(),
+        0
+    );
+    let (code, screen) = answered("", "y");
+    assert_eq!(code, 0, "{screen}");
+    assert_eq!(home.rote(&["token", "get", "TRACKER_TOKEN"]).code, 3);
+    let last = home.data(&["audit", "tail", "-n", "1"]);
+    assert_eq!((&last[0]["kind"], &last[0]["body"]["attended"]), (&json!("token.deleted"), &json!(true)));
+}
+
+#[test]
+fn a_doubt_is_settled_by_a_person_with_the_request_in_view() {
+    let (home, api) = shop();
+    home.file("a.json", r#"{"id": 9}"#);
+    let mut terminal =
+        Terminal::start(&home.invocation(&["doubts", "settle", "--done", "@1", "--answer", "@a.json"]), "");
+    terminal.shows("settle it so? [y/N]");
+    terminal.types("y");
+    let (code, screen) = terminal.end();
+    assert_eq!(code, 0, "{screen}");
+    let seen = format!("`POST {}/orders` (`shop/order`, `@1` of workspace `w`) left at", api.url());
+    assert!(screen.contains(&seen) && screen.contains(r#"it happened and answered {"id": 9}"#), "{screen}");
+    let settled = home.data(&["audit", "tail", "-n", "1"])[0].clone();
+    assert_eq!((&settled["kind"], &settled["body"]["attended"]), (&json!("effect.settled"), &json!(true)));
+    assert_eq!(home.rote(&["@1", ".id"]).stdout.trim(), "9");
+}

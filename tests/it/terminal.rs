@@ -1,0 +1,86 @@
+//! A command on a terminal of its own, which a test reads and types into.
+
+#![expect(unsafe_code, reason = "a pseudo-terminal comes from the C library")]
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use rote_testkit::Invocation;
+
+/// Longest time without a word of the command.
+const SILENCE: Duration = Duration::from_secs(60);
+
+/// A command that runs on a terminal.
+pub(crate) struct Terminal {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Terminal {
+    /// Starts a command whose streams are all one terminal, on which `typed` was typed before.
+    pub(crate) fn start(run: &Invocation, typed: &str) -> Self {
+        Self::spawn(run, typed, true)
+    }
+
+    fn spawn(run: &Invocation, typed: &str, input: bool) -> Self {
+        let (mut master, mut slave) = (0, 0);
+        let none = std::ptr::null_mut();
+        // SAFETY: both descriptors are writable; the rest may be null.
+        let opened =
+            unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), std::ptr::null()) };
+        assert_eq!(opened, 0);
+        // SAFETY: the two descriptors were opened above, for us alone.
+        let (mut keyboard, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
+        keyboard.write_all(typed.as_bytes()).unwrap();
+        let stream = || Stdio::from(slave.try_clone().unwrap());
+        let stdin = if input { stream() } else { Stdio::null() };
+        let child = run.command().stdin(stdin).stdout(stream()).stderr(stream()).spawn().unwrap();
+        drop(slave);
+        let mut reader = keyboard.try_clone().unwrap();
+        let (sender, screen) = channel();
+        std::thread::spawn(move || {
+            let mut buffer = [0_u8; 4096];
+            // The last reader finds the terminal hung up (EIO) once the child is gone.
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if sender.send(buffer[..count].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, keyboard, screen, seen: String::new() }
+    }
+
+    /// Waits until the terminal shows a text.
+    pub(crate) fn shows(&mut self, text: &str) {
+        while !self.seen.contains(text) {
+            match self.screen.recv_timeout(SILENCE) {
+                Ok(bytes) => self.seen.push_str(&String::from_utf8_lossy(&bytes)),
+                Err(_) => break,
+            }
+        }
+        assert!(self.seen.contains(text), "`{text}` does not come; so far:\n{}", self.seen);
+    }
+
+    /// Types a line.
+    pub(crate) fn types(&mut self, line: &str) {
+        self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Waits for the end, and returns the exit code and all that the terminal got.
+    pub(crate) fn end(mut self) -> (i32, String) {
+        let mut bytes = self.seen.into_bytes();
+        self.screen.iter().for_each(|more| bytes.extend(more));
+        (self.child.wait().unwrap().code().unwrap_or(-1), String::from_utf8(bytes).unwrap())
+    }
+}
+
+/// Runs a command that can only print to a terminal, and returns what the terminal got.
+pub(crate) fn on_terminal(run: &Invocation) -> String {
+    Terminal::spawn(run, "", false).end().1
+}
