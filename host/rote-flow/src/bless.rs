@@ -51,6 +51,30 @@ pub struct Blessed {
     pub permissions: Permissions,
 }
 
+/// How the blessing of a flow stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct BlessingInfo {
+    /// `valid`, or why it does not count.
+    pub state: String,
+    /// Who blessed the flow, where that can be believed.
+    pub by: Option<String>,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// When it ends; never, when absent.
+    pub expires_at: Option<Timestamp>,
+    /// How many tools it may write with.
+    pub tools: usize,
+    /// How many calls of them one run may make; any number, when absent.
+    pub max_calls: Option<u64>,
+}
+
+impl BlessingInfo {
+    fn void(why: &FlowError) -> Self {
+        let state = why.to_string();
+        Self { state, by: None, at: None, expires_at: None, tools: 0, max_calls: None }
+    }
+}
+
 impl Flows {
     /// Signs permissions for the writes in the flow's frontmatter, and in those of the flows that it runs.
     ///
@@ -188,6 +212,26 @@ impl Flows {
             return Err(self.void(flow, rote_govern::BlessingError::Revoked));
         }
         Blessing::new(permissions).map(Some).map_err(|source| self.void(flow, source))
+    }
+
+    /// Says how the blessing of a flow stands; `None` when it has none.
+    pub(crate) fn blessing_info(&self, package: &Package) -> Result<Option<BlessingInfo>, FlowError> {
+        let blessing = match self.blessing(package) {
+            Ok(Some(blessing)) => blessing,
+            Ok(None) => return Ok(None),
+            Err(error @ FlowError::Blessing { .. }) => return Ok(Some(BlessingInfo::void(&error))),
+            Err(error) => return Err(error),
+        };
+        let change = self.blessed_change(&package.frontmatter.name, &blessing)?;
+        let Permissions { blessed_by, blessed_at, expires_at, tools, .. } = blessing.permissions();
+        Ok(Some(BlessingInfo {
+            state: change.map_or_else(|| "valid".to_owned(), |change| change.to_string()),
+            by: Some(blessed_by.clone()),
+            at: Some(*blessed_at),
+            expires_at: *expires_at,
+            tools: tools.len(),
+            max_calls: tools.iter().map(|tool| tool.max_calls.map(u64::from)).sum(),
+        }))
     }
 
     /// Says which adapter of a blessing is not what it was; its writes are not blessed any more.

@@ -42,7 +42,7 @@ mod validate;
 
 pub use analytics::{FlowStats, RunEnd, RunRow, TrackRecord};
 pub use author::{BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
-pub use bless::{BlessRequest, Blessed};
+pub use bless::{BlessRequest, Blessed, BlessingInfo};
 pub use crystallize::{
     Crystallized, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec, StepOrigin,
     Suggestion,

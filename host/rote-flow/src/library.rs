@@ -18,7 +18,9 @@ use serde_json::Value;
 use crate::package::Content;
 use crate::run::ToolSource;
 use crate::search::{FlowDocument, Stamp};
-use crate::{FlowError, FlowStatus, FlowWrite, Form, Frontmatter, MAX_FLOW_BYTES, Package, PinnedFlow, Surface};
+use crate::{
+    BlessingInfo, FlowError, FlowStatus, FlowWrite, Form, Frontmatter, MAX_FLOW_BYTES, Package, PinnedFlow, Surface,
+};
 
 /// The file of a flow in its folder.
 const FILE: &str = "flow.wasm";
@@ -128,6 +130,8 @@ pub struct FlowInfo {
     pub flows: Vec<PinnedFlow>,
     /// What it may write, and what those may.
     pub writes: Vec<FlowWrite>,
+    /// How its blessing stands; none when it has none.
+    pub blessing: Option<BlessingInfo>,
 }
 
 impl Flows {
@@ -182,6 +186,7 @@ impl Flows {
         let below = self.pinned_flows(&package)?;
         Ok(FlowInfo {
             writes: crate::pinned::writes(&package.frontmatter, &below),
+            blessing: self.blessing_info(&package)?,
             flows: below.into_iter().map(|inner| inner.shown).collect(),
             path,
             bytes: package.bytes().len(),

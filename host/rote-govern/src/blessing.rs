@@ -322,6 +322,12 @@ impl Blessing {
         self.permissions.trust.get(adapter)?.change(trust)
     }
 
+    /// What was signed.
+    #[must_use]
+    pub fn permissions(&self) -> &Permissions {
+        &self.permissions
+    }
+
     /// The adapters that it is about.
     pub fn adapters(&self) -> impl Iterator<Item = &AdapterId> {
         self.permissions.trust.keys()

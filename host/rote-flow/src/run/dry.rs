@@ -6,7 +6,7 @@
 use std::fmt;
 
 use rote_gate::Preview;
-use rote_govern::Verdict;
+use rote_govern::{Blessing, Verdict};
 use rote_home::Home;
 use rote_plan::{Plan, Reference, Step, Values, evaluate};
 use rote_types::{AdapterId, FlowName, ToolCall, WorkspaceName};
@@ -39,6 +39,8 @@ pub struct DryRunCall {
     pub verdict: Verdict,
     /// Why.
     pub reason: String,
+    /// Whether the blessing allows it, so that the run would not ask.
+    pub blessed: bool,
     /// The request, when all arguments are known and it can be made.
     pub preview: Option<Preview>,
 }
@@ -48,7 +50,8 @@ impl fmt::Display for DryRunCall {
         if let Some(flow) = &self.flow {
             write!(f, "{flow}: ")?;
         }
-        write!(f, "{} {}/{} {} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
+        let blessed = if self.blessed { " (allowed by the blessing)" } else { "" };
+        write!(f, "{} {}/{} {}{blessed} {}", self.step, self.adapter, self.tool, self.verdict, self.arguments)?;
         match (self.known, self.needs.is_empty()) {
             (true, _) => Ok(()),
             (false, true) => f.write_str(" (when the flow calls it)"),
@@ -102,7 +105,9 @@ impl Flows {
         let name = WorkspaceName::try_from("dry-run".to_owned())
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
-        let context = RunContext::plain(workspace, &package.frontmatter);
+        let (blessing, mut notes) = self.blessing_of_run(&package)?;
+        let context = RunContext { blessing, ..RunContext::plain(workspace, &package.frontmatter) };
+        let blessing = context.blessing.as_deref();
         let mut calls = Vec::new();
         match package.plan() {
             Some(plan) => {
@@ -110,12 +115,14 @@ impl Flows {
                     calls.push(self.describe(&context, step, &parameters).await?);
                 }
             }
-            None => calls = self.declared(&package.frontmatter)?,
+            None => calls = self.declared(&package.frontmatter, blessing)?,
         }
-        let mut notes = Vec::new();
         for inner in self.pinned_flows(&package)? {
             match &inner.known {
-                Some((frontmatter, plan)) => calls.extend(self.nested_calls(frontmatter, plan.as_ref())?),
+                Some((frontmatter, plan)) => {
+                    let part = blessing.map(|blessing| blessing.of_flow(inner.shown.sha256));
+                    calls.extend(self.nested_calls(frontmatter, plan.as_ref(), part.as_ref())?);
+                }
                 None => notes.push(refused(&inner.shown)),
             }
         }
@@ -125,17 +132,26 @@ impl Flows {
     }
 
     /// What a pinned flow may call; its parameters are known only when it runs.
-    fn nested_calls(&self, frontmatter: &Frontmatter, plan: Option<&Plan>) -> Result<Vec<DryRunCall>, FlowError> {
+    fn nested_calls(
+        &self,
+        frontmatter: &Frontmatter,
+        plan: Option<&Plan>,
+        blessing: Option<&Blessing>,
+    ) -> Result<Vec<DryRunCall>, FlowError> {
         let mut calls = match plan {
-            Some(plan) => plan.steps.iter().map(|step| self.judge(step, None)).collect::<Result<_, _>>()?,
-            None => self.declared(frontmatter)?,
+            Some(plan) => plan
+                .steps
+                .iter()
+                .map(|step| self.with_blessing(self.judge(step, None)?, blessing))
+                .collect::<Result<_, _>>()?,
+            None => self.declared(frontmatter, blessing)?,
         };
         calls.iter_mut().for_each(|call| call.flow = Some(frontmatter.name.clone()));
         Ok(calls)
     }
 
     /// The tools that a program declares. Which of them it calls, and how often, is known only when it runs.
-    fn declared(&self, frontmatter: &Frontmatter) -> Result<Vec<DryRunCall>, FlowError> {
+    fn declared(&self, frontmatter: &Frontmatter, blessing: Option<&Blessing>) -> Result<Vec<DryRunCall>, FlowError> {
         let mut calls = Vec::new();
         for (adapter, pin) in &frontmatter.adapters {
             for tool in pin.tools.keys() {
@@ -144,7 +160,7 @@ impl Flows {
                 let (verdict, reason) = self.parts.tools.verdict(&call)?;
                 let (step, needs) = ("declared".to_owned(), Vec::new());
                 let ToolCall { adapter, tool, .. } = call;
-                calls.push(DryRunCall {
+                let call = DryRunCall {
                     flow: None,
                     step,
                     adapter,
@@ -154,8 +170,10 @@ impl Flows {
                     needs,
                     verdict,
                     reason,
+                    blessed: false,
                     preview: None,
-                });
+                };
+                calls.push(self.with_blessing(call, blessing)?);
             }
         }
         Ok(calls)
@@ -167,13 +185,15 @@ impl Flows {
         step: &Step,
         parameters: &Map<String, Value>,
     ) -> Result<DryRunCall, FlowError> {
-        let mut described = self.judge(step, Some(parameters))?;
+        let judged = self.judge(step, Some(parameters))?;
+        let mut described = judged.clone();
         if described.known {
             let (adapter, tool) = (described.adapter.clone(), described.tool.clone());
             let call = ToolCall { adapter, tool, arguments: described.arguments.clone() };
             match self.parts.tools.preview(context, &call).await {
                 Ok(seen) => {
-                    described.verdict = described.verdict.max(seen.verdict);
+                    // The gate's verdict is the guard's with the blessing as the run would have it.
+                    described.verdict = seen.verdict;
                     let decisive = seen
                         .stages
                         .iter()
@@ -184,7 +204,24 @@ impl Flows {
                 Err(error) => described.reason = error.to_string(),
             }
         }
-        Ok(described)
+        // Counted as the run counts, so that a bound on the calls is one here too.
+        let counted = self.with_blessing(judged, context.blessing.as_deref())?;
+        if described.preview.is_none() && !described.known {
+            return Ok(counted);
+        }
+        let blessed = counted.blessed && described.preview.is_some() && described.verdict < Verdict::Confirm;
+        Ok(DryRunCall { blessed, ..described })
+    }
+
+    /// Lowers the verdict on a call that the blessing covers, and counts it.
+    fn with_blessing(&self, call: DryRunCall, blessing: Option<&Blessing>) -> Result<DryRunCall, FlowError> {
+        let Some(blessing) = blessing.filter(|_| call.verdict == Verdict::Confirm) else { return Ok(call) };
+        let Some(trust) = self.parts.surface.trust(&call.adapter)? else { return Ok(call) };
+        if !blessing.take(&call.adapter, &call.tool, &trust, &call.arguments) {
+            return Ok(call);
+        }
+        let reason = "a person blessed the flow for this call".to_owned();
+        Ok(DryRunCall { verdict: Verdict::Audit, reason, blessed: true, ..call })
     }
 
     /// A step as a call with placeholders, and what the write guard says of its tool.
@@ -205,7 +242,7 @@ impl Flows {
         let (verdict, reason) = self.parts.tools.verdict(&call)?;
         let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();
         let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
-        Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, preview })
+        Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, blessed: false, preview })
     }
 }
 

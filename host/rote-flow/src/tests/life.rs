@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use rote_govern::Verdict;
 use rote_home::{FileMode, read_capped, write_durable};
 use rote_types::{Classify, ErrorKind};
 use serde_json::json;
@@ -95,6 +96,30 @@ async fn no_copy_of_its_file_brings_a_blessing_back() {
     write_durable(&path, package.bytes(), FileMode::Private).unwrap();
     write_durable(&again.path, &blessed, FileMode::Private).unwrap();
     refused().await;
+}
+
+#[tokio::test]
+async fn a_dry_run_and_info_say_what_the_blessing_allows() {
+    let fixture = Fixture::new();
+    cancelling(&fixture).await;
+    let report = FlowReference::parse("report").unwrap();
+    let cancels = async |id: &str| {
+        let dry = fixture.flows.dry_run(&fixture.run_request(&[("id", id)])).await.unwrap();
+        let call = dry.calls.into_iter().find(|call| call.tool == "orders_cancel").unwrap();
+        (call.verdict, call.blessed, call.to_string().contains("(allowed by the blessing)"))
+    };
+    assert_eq!(cancels("9").await, (Verdict::Confirm, false, false));
+    assert_eq!(fixture.flows.info(&report).unwrap().blessing, None);
+    fixture.bless(&blessing());
+    assert_eq!(cancels("9").await, (Verdict::Audit, true, true));
+    assert_eq!(cancels("100").await, (Verdict::Confirm, false, false), "an argument out of bounds");
+    let info = fixture.flows.info(&report).unwrap().blessing.unwrap();
+    assert_eq!((info.state.as_str(), info.by.as_deref(), info.tools), ("valid", Some("ann"), 2));
+    assert!(info.at < info.expires_at && info.max_calls == Some(2), "{info:?}");
+    fixture.adapters.allow_cidr(&id(), "10.0.0.0/8", None, "test").unwrap();
+    assert_eq!(cancels("9").await, (Verdict::Confirm, false, false));
+    let info = fixture.flows.info(&report).unwrap().blessing.unwrap();
+    assert!(info.state.contains("policies.json was changed"), "{info:?}");
 }
 
 #[tokio::test]

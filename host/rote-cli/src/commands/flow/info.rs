@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::{FlowInfo, FlowWrite, Form, Frontmatter, PinnedFlow};
+use rote_app::{BlessingInfo, FlowInfo, FlowWrite, Form, Frontmatter, PinnedFlow};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -43,6 +43,7 @@ fn text(detail: &FlowInfo) -> String {
         ("adapters", adapters.join(", ")),
         ("runs", if runs.is_empty() { "no other flow".to_owned() } else { runs.join(", ") }),
         ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
+        ("blessing", detail.blessing.as_ref().map_or_else(|| "none".to_owned(), blessing)),
         ("made from", made_from(front)),
         (
             "cost by hand",
@@ -69,6 +70,17 @@ pub(super) fn writes(detail: &FlowInfo) -> Vec<String> {
     let unknown = detail.flows.iter().filter(|flow| flow.problem.is_some());
     let unknown = unknown.map(|flow| format!("unknown (by flow {}, which cannot run here)", flow.name));
     detail.writes.iter().map(write).chain(unknown).collect()
+}
+
+/// Who allows the writes without asking, since when, until when, and how many.
+fn blessing(info: &BlessingInfo) -> String {
+    let (Some(by), Some(at)) = (&info.by, info.at) else { return info.state.clone() };
+    let until =
+        info.expires_at.map_or_else(|| "until it is taken back".to_owned(), |at| format!("until {}", second(at)));
+    let calls = info.max_calls.map_or_else(|| "any number of calls".to_owned(), |max| format!("at most {max} calls"));
+    let tools = plural(info.tools, "tool");
+    let text = format!("by {by} on {}, {until}: {tools}, {calls} in a run", second(at));
+    if info.state == "valid" { text } else { format!("{}; it was {text}", info.state) }
 }
 
 /// One flow below this one.
