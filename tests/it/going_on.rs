@@ -74,7 +74,7 @@ fn a_write_that_a_person_left_out_is_not_made_by_the_next_attempt() {
     let run = home.rote(&["run", "--resume", "latest", "twice"]);
     assert_eq!((run.code, writes(&api)), (10, 1), "{run}");
     away.store(false, SeqCst);
-    let run = home.rote(&["run", "--resume", "latest", "twice", "--skip", "@1", "--output", "json"]);
+    let run = home.rote(&["run", "--resume", "latest", "twice", "--skip", "@1", "--yes", "--output", "json"]);
     assert_eq!((run.code, writes(&api)), (0, 1), "{run}");
     assert_eq!(run.stdout.matches("was left out").count(), 2, "{run}");
     // Told so, the flow ended well: there is nothing to go on with.
@@ -100,7 +100,7 @@ fn two_equal_writes_of_one_batch_are_both_left_out() {
     build(&home, "both", body);
     assert_eq!(home.rote(&["run", "both"]).code, 8);
     away.store(false, SeqCst);
-    let run = home.rote(&["run", "--resume", "latest", "--skip", "@1", "--output", "json"]);
+    let run = home.rote(&["run", "--resume", "latest", "--skip", "@1", "--yes", "--output", "json"]);
     assert_eq!((run.code, writes(&api)), (0, 1), "{run}");
     assert_eq!(run.stdout.matches("was left out").count(), 3, "{run}");
 }
@@ -136,7 +136,7 @@ fn a_flow_that_got_over_a_failure_keeps_it_when_another_one_stops_it() {
     assert_eq!((run.code, api.received().len(), writes(&api)), (8, 2, 1), "{run}");
     away.store(false, SeqCst);
     // The read failed and the flow knew what to do: only what stopped it is made again.
-    let run = home.rote(&["run", "--resume", "latest", "--retry", "@2"]);
+    let run = home.rote(&["run", "--resume", "latest", "--retry", "@2", "--yes"]);
     assert_eq!((run.code, api.received().len(), writes(&api)), (0, 3, 2), "{run}");
 }
 
@@ -167,10 +167,10 @@ fn the_latest_run_is_not_passed_over_for_an_older_one() {
     assert_eq!(home.rote(&["run", "order"]).code, 8);
     away.store(false, SeqCst);
     assert_eq!(home.rote(&["run", "read"]).code, 0);
-    let run = home.rote(&["run", "--resume", "latest", "--retry", "@1"]);
+    let run = home.rote(&["run", "--resume", "latest", "--retry", "@1", "--yes"]);
     assert_eq!((run.code, writes(&api)), (10, 1), "{run}");
     assert!(run.stderr.contains("of flow `read`, begun ") && run.stderr.contains(" ago, ended well"), "{run}");
     assert!(run.stderr.contains("hint: rote run --resume run-order-"), "{run}");
-    let run = home.rote(&["run", "--resume", "latest", "order", "--retry", "@1"]);
+    let run = home.rote(&["run", "--resume", "latest", "order", "--retry", "@1", "--yes"]);
     assert_eq!((run.code, writes(&api)), (0, 2), "{run}");
 }
