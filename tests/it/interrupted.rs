@@ -36,15 +36,16 @@ fn ready() -> (TestHome, FakeApi, Receiver<()>) {
 
 /// Starts a command, waits until its request has arrived `before` times, sends SIGINT and waits for the end.
 fn interrupt(home: &TestHome, words: &[&str], arrivals: &Receiver<()>, before: usize) -> Run {
+    cut(home, words, arrivals, before, libc::SIGINT)
+}
+
+/// As [`interrupt`], with any signal.
+pub(crate) fn cut(home: &TestHome, words: &[&str], arrivals: &Receiver<()>, before: usize, signal: i32) -> Run {
     let child: Child = home.invocation(words).command().spawn().unwrap();
     for _ in 0..before {
         arrivals.recv().unwrap();
     }
-    let id = i32::try_from(child.id()).unwrap();
-    #[expect(unsafe_code, reason = "kill(2) has no safe form in libc")]
-    // SAFETY: the process is a child that was not waited for, so the number is still its own.
-    let sent = unsafe { libc::kill(id, libc::SIGINT) };
-    assert_eq!(sent, 0);
+    send(&child, signal);
     let output = child.wait_with_output().unwrap();
     Run {
         words: words.iter().map(|word| (*word).to_owned()).collect(),
@@ -53,6 +54,14 @@ fn interrupt(home: &TestHome, words: &[&str], arrivals: &Receiver<()>, before: u
         stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
     }
+}
+
+fn send(child: &Child, signal: i32) {
+    let id = i32::try_from(child.id()).unwrap();
+    #[expect(unsafe_code, reason = "kill(2) has no safe form in libc")]
+    // SAFETY: the process is a child that was not waited for, so the number is still its own.
+    let sent = unsafe { libc::kill(id, signal) };
+    assert_eq!(sent, 0);
 }
 
 fn states(home: &TestHome, workspace: &str) -> Vec<Value> {
@@ -70,6 +79,26 @@ fn an_interrupted_write_is_in_doubt_and_an_interrupted_read_is_not() {
     assert_eq!(run.code, 130, "{run}");
     assert_eq!(states(&home, "w"), ["in_doubt", "error"]);
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn the_sample_api_is_stopped_in_one_way() {
+    use std::io::{BufRead, Read};
+    let home = home();
+    for signal in [libc::SIGINT, libc::SIGTERM].into_iter().cycle().take(8) {
+        let mut child = home.invocation(&["demo", "serve", "--port", "0", "--json"]).command().spawn().unwrap();
+        let mut stdout = std::io::BufReader::new(child.stdout.take().unwrap());
+        let mut told = String::new();
+        // The envelope is printed as a whole, and ends with the only line that begins with a bracket.
+        while !told.lines().last().is_some_and(|line| line.starts_with('}') || line.ends_with("}}")) {
+            assert_ne!(stdout.read_line(&mut told).unwrap(), 0, "{told}");
+        }
+        send(&child, signal);
+        stdout.read_to_string(&mut told).unwrap();
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{told}");
+        let envelope: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(envelope["ok"], true, "one envelope: {told}");
+    }
 }
 
 #[test]

@@ -39,6 +39,8 @@ mod printed;
 #[cfg(target_os = "linux")]
 mod private;
 mod query;
+#[cfg(unix)]
+mod queued;
 mod reference;
 mod secrets;
 mod terminal;

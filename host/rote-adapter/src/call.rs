@@ -1,31 +1,26 @@
 //! Calling tools: templates filled, arguments checked, a number allocated, the component run.
 //!
-//! Nothing is decided here; every call ends in `Runtime::call_adapter` and so in the gate. A call that fails before
-//! the gate saw it is recorded as failed, so that no number is left open.
+//! Nothing is decided here; every call ends in `Runtime::call_adapter` and so in the gate. A number whose call the gate
+//! never began is ended by its [`Reservation`].
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
 
 use futures::StreamExt;
 use jiff::Timestamp;
 use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
-    AdapterId, AuthSlot, CallLimits, Classify, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall,
-    WorkspaceName,
+    AdapterId, AuthSlot, CallLimits, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
 };
 use rote_vault::{TokenPlace, Vault, VaultError};
-use rote_workspace::{
-    CommandId, Dependency, LostAnswer, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState,
-    SessionRecord, Workspace,
-};
+use rote_workspace::{CommandId, Dependency, NewCall, SessionRecord, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::session::{self, Credential};
-use crate::{Adapter, AdapterError, Adapters, CallFailure};
+use crate::{Adapter, AdapterError, Adapters, CallFailure, Reservation};
 
 /// Most calls of one batch.
 const MAX_BATCH: usize = 1_000;
@@ -138,15 +133,6 @@ impl Checked {
     }
 }
 
-/// The place of a call in the log of its workspace.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reservation {
-    /// The command.
-    pub command: CommandId,
-    /// The number of the answer.
-    pub response: ResponseId,
-}
-
 /// Where the value of one credential slot would come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotState {
@@ -156,14 +142,6 @@ pub struct SlotState {
     pub token: String,
     /// Where a call to the base URL would find it.
     pub place: TokenPlace,
-}
-
-/// How a call ended that has no outcome yet.
-struct Ended<'e> {
-    started: Timestamp,
-    error: &'e AdapterError,
-    /// A request of it was handed to the gate.
-    reached_the_gate: bool,
 }
 
 /// Calls tools of installed adapters. Shared by reference between threads.
@@ -200,7 +178,7 @@ impl Caller {
     ) -> Result<CallOutcome, AdapterError> {
         let checked = self.check_templates(workspace, call, options)?;
         let place = self.place(workspace, std::slice::from_ref(&checked), options)?;
-        self.run(workspace, &checked, place[0], options).await
+        self.run(workspace, &checked, place.into_iter().next().flatten(), options).await
     }
 
     /// Makes several calls of one adapter, at most `parallel` at a time. Numbers are allocated in order before the
@@ -235,7 +213,7 @@ impl Caller {
             let options = CallOptions { confirm, ..options.clone() };
             BatchResult {
                 tool: item.tool_name.clone(),
-                response: place.map(|place| place.response),
+                response: place.as_ref().map(Reservation::response),
                 outcome: self.run(workspace, checked, place, &options).await,
             }
         });
@@ -257,7 +235,7 @@ impl Caller {
     /// [`AdapterError::Workspace`].
     pub fn reserve(
         &self,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         calls: &[Checked],
         options: &CallOptions,
     ) -> Result<Vec<Reservation>, AdapterError> {
@@ -270,7 +248,10 @@ impl Caller {
         }
         let new: Result<Vec<NewCall>, _> = calls.iter().map(|call| new_call(call, options, at, redaction)).collect();
         let places = workspace.begin_calls(&new?)?;
-        Ok(places.into_iter().map(|(command, response)| Reservation { command, response }).collect())
+        let held = |(place, call): ((CommandId, ResponseId), &Checked)| {
+            Reservation::new(workspace, call.adapter.id(), &call.tool, place, &self.parts.clock)
+        };
+        Ok(places.into_iter().zip(calls).map(held).collect())
     }
 
     /// Makes a call that has its number.
@@ -327,12 +308,12 @@ impl Caller {
     /// Numbers for the calls; none for a dry run.
     fn place(
         &self,
-        workspace: &Workspace,
+        workspace: &Arc<Workspace>,
         calls: &[Checked],
         options: &CallOptions,
     ) -> Result<Vec<Option<Reservation>>, AdapterError> {
         match options.dry_run {
-            true => Ok(vec![None; calls.len()]),
+            true => Ok(calls.iter().map(|_| None).collect()),
             false => Ok(self.reserve(workspace, calls, options)?.into_iter().map(Some).collect()),
         }
     }
@@ -341,31 +322,36 @@ impl Caller {
         &self,
         workspace: &Arc<Workspace>,
         call: &Checked,
-        place: Option<Reservation>,
+        mut place: Option<Reservation>,
         options: &CallOptions,
     ) -> Result<CallOutcome, AdapterError> {
-        let started = self.parts.clock.now();
-        let mut reached_the_gate = false;
-        let result = match self.prepare(&call.adapter) {
-            Ok(prepared) => {
-                if place.is_some() {
-                    self.bind_once(workspace, &call.adapter);
-                }
-                let invocation = Arc::new(invocation(workspace, call, place, options));
-                let outcome = self.parts.runtime.call_adapter(&prepared, Arc::clone(&invocation)).await;
-                reached_the_gate = invocation.sends.load(Ordering::Relaxed) > 0;
-                outcome.map_err(|cause| self.failure(call, place, cause))
-            }
-            Err(error) => Err(error),
-        };
+        let result = self.attempt(workspace, call, &mut place, options).await;
         if let (Err(error), Some(place)) = (&result, place) {
-            self.close(workspace, call, place, &Ended { started, error, reached_the_gate });
+            place.close(error, self.parts.runtime.redaction());
         }
         result
     }
 
+    async fn attempt(
+        &self,
+        workspace: &Arc<Workspace>,
+        call: &Checked,
+        place: &mut Option<Reservation>,
+        options: &CallOptions,
+    ) -> Result<CallOutcome, AdapterError> {
+        let prepared = self.prepare(&call.adapter)?;
+        let invocation = Arc::new(invocation(workspace, call, place.as_ref(), options));
+        if let Some(place) = place {
+            self.bind_once(workspace, &call.adapter);
+            place.hand_over(&invocation);
+        }
+        let outcome = self.parts.runtime.call_adapter(&prepared, Arc::clone(&invocation)).await;
+        let response = place.as_ref().map(Reservation::response);
+        outcome.map_err(|cause| self.failure(call, response, cause))
+    }
+
     /// The failure of a call; to a write in doubt it adds the command that would tell whether it happened.
-    fn failure(&self, call: &Checked, place: Option<Reservation>, mut cause: RunError) -> AdapterError {
+    fn failure(&self, call: &Checked, response: Option<ResponseId>, mut cause: RunError) -> AdapterError {
         if let RunError::Gate(error) = &mut cause
             && let GateError::InDoubt { doubt, .. } = &mut **error
         {
@@ -373,35 +359,7 @@ impl Caller {
             let write = ToolCall { adapter, tool, arguments: call.arguments.clone() };
             doubt.look = self.parts.adapters.look(&write).unwrap_or_default();
         }
-        AdapterError::Call(Box::new(CallFailure { response: place.map(|place| place.response), cause }))
-    }
-
-    /// Records a call that ended without a record: as failed when the gate saw nothing of it. When the gate did and
-    /// could not record what came of it, a write is in doubt.
-    fn close(&self, workspace: &Workspace, call: &Checked, place: Reservation, ended: &Ended<'_>) {
-        let Ended { started, error, reached_the_gate } = *ended;
-        let open = workspace.summary(place.response).is_ok_and(|summary| summary.state == ResponseState::Pending);
-        if !open {
-            return;
-        }
-        let elapsed = self.parts.clock.now().duration_since(started);
-        let duration = Duration::try_from(elapsed).unwrap_or_default();
-        let kind = error.kind().as_str().to_owned();
-        let message = self.parts.runtime.redaction().text(&error.to_string());
-        let request = RequestRecord {
-            method: call.tool.method.as_str().to_owned(),
-            endpoint: format!("adapter/{}", call.adapter.id()),
-            ..RequestRecord::default()
-        };
-        let written = if reached_the_gate && call.tool.access.changes() {
-            workspace.leave_in_doubt(place.response, &LostAnswer { request, status: None, message, started, duration })
-        } else {
-            let outcome = RecordedOutcome::Failed { kind, message };
-            workspace.record(place.response, Recording { request, outcome, started, duration }).map(drop)
-        };
-        if let Err(problem) = written {
-            tracing::warn!(response = %place.response, error = %problem, "the failure of a call was not recorded");
-        }
+        AdapterError::Call(Box::new(CallFailure { response, cause }))
     }
 
     /// Loads the component, or takes the loaded one; never one with another digest than the manifest's.
@@ -515,11 +473,11 @@ fn new_call(
 fn invocation(
     workspace: &Arc<Workspace>,
     call: &Checked,
-    place: Option<Reservation>,
+    place: Option<&Reservation>,
     options: &CallOptions,
 ) -> Invocation {
     // A dry run has no place in the log; numbers start at 1, so 0 names none.
-    let place = place.unwrap_or(Reservation { command: CommandId(0), response: ResponseId(0) });
+    let (command, response) = place.map_or((CommandId(0), ResponseId(0)), Reservation::place);
     Invocation {
         adapter: Arc::clone(call.adapter.manifest()),
         policy: Arc::clone(call.adapter.policy()),
@@ -528,14 +486,15 @@ fn invocation(
         template: (!call.uses.is_empty()).then(|| call.raw_arguments.clone()),
         pin: options.pin.clone(),
         workspace: Arc::clone(workspace),
-        command: place.command,
-        response: place.response,
+        command,
+        response,
         flow: options.flow.clone(),
         confirm: options.confirm.clone(),
         dry_run: options.dry_run,
         limits: options.limits,
         preview: OnceLock::new(),
         sends: AtomicU32::new(0),
+        begun: AtomicBool::new(false),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Writes whose outcome nobody knows: listed over all workspaces, and settled by a person.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_gate::Doubt;
-use rote_types::{ResponseId, ToolCall};
+use rote_types::{ResponseId, ToolCall, WorkspaceName};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
 use serde::Serialize;
 
@@ -28,16 +29,25 @@ impl App {
     /// # Errors
     /// General when the home cannot be read.
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
-        let mut found: Vec<(Workspace, ResponseSummary)> = Vec::new();
+        let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
         for listed in list_workspaces(self.home()?)?.into_iter().filter(|listed| listed.unfinished > 0) {
-            for doubt in Workspace::open(self.home()?, &listed.name)?.doubts(MAX_OF_ONE)? {
-                found.push((Workspace::open(self.home()?, &listed.name)?, doubt));
-            }
+            let doubts = self.open_sifted(&listed.name)?.doubts(MAX_OF_ONE)?;
+            found.extend(doubts.into_iter().map(|doubt| (listed.name.clone(), doubt)));
         }
         found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
         let total = found.len();
-        let shown = found.iter().take(limit).map(|(workspace, known)| self.describe(workspace, known));
-        Ok(Doubts { total, doubts: shown.collect::<Result<_, _>>()? })
+        found.truncate(limit);
+        // One workspace at a time is open, however many there are.
+        let names: BTreeSet<&WorkspaceName> = found.iter().map(|(name, _)| name).collect();
+        let mut doubts: Vec<(usize, Doubt)> = Vec::with_capacity(found.len());
+        for name in names {
+            let workspace = Workspace::open(self.home()?, name)?;
+            for (at, (_, known)) in found.iter().enumerate().filter(|(_, (of, _))| of == name) {
+                doubts.push((at, self.describe(&workspace, known)?));
+            }
+        }
+        doubts.sort_by_key(|(at, _)| *at);
+        Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect() })
     }
 
     /// Returns what is known of the writes of a workspace, that in use where none is named, that a person wants to
@@ -52,7 +62,7 @@ impl App {
     ) -> Result<Vec<Doubt>, AppError> {
         self.refuse_known_answers(settle)?;
         let workspace = match workspace {
-            Some(text) => Arc::new(Workspace::open(self.home()?, &name(text)?)?),
+            Some(text) => Arc::new(self.open_sifted(&name(text)?)?),
             None => self.workspace()?,
         };
         let one = |(id, settlement): &(ResponseId, Settlement)| {
@@ -102,9 +112,9 @@ impl App {
 
     fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {
         let mut doubt = Doubt::of(&*self.journal()?, workspace.name(), known)?;
-        let command = workspace.commands()?.into_iter().find(|command| command.sequence == known.command);
-        if let (Some(adapter), Some(tool), Some(command)) = (known.adapter.clone(), known.tool.clone(), command) {
-            let write = ToolCall { adapter, tool, arguments: command.arguments };
+        let arguments = workspace.arguments(known.command)?;
+        if let (Some(adapter), Some(tool), Some(arguments)) = (known.adapter.clone(), known.tool.clone(), arguments) {
+            let write = ToolCall { adapter, tool, arguments };
             // An adapter that is gone or damaged must not hide the doubt.
             doubt.look = self.adapters_of_home()?.look(&write).unwrap_or_default();
         }

@@ -160,6 +160,9 @@ impl App {
             pattern: clean.pattern.clone(),
             all: clean.all,
         };
+        for listed in list_workspaces(self.home()?)?.into_iter().filter(|listed| listed.unfinished > 0) {
+            drop(self.open_sifted(&listed.name)?);
+        }
         let workspaces = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run)?;
         Ok(Cleaned { workspaces, dry_run: clean.dry_run })
     }
@@ -168,8 +171,21 @@ impl App {
     pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, AppError> {
         self.open_workspace.get(|| {
             let (name, _) = self.resolve()?.ok_or_else(no_workspace)?;
-            Ok(Workspace::open(self.home()?, &name)?)
+            self.open_sifted(&name)
         })
+    }
+
+    /// Opens a workspace. Writes that a killed process never began have failed from then on; where the journal cannot be
+    /// asked they stay in doubt, and the workspace can be read all the same.
+    pub(crate) fn open_sifted(&self, name: &WorkspaceName) -> Result<Workspace, AppError> {
+        let workspace = Workspace::open(self.home()?, name)?;
+        if !workspace.doubts(1)?.is_empty()
+            && let Ok(journal) = self.journal()
+        {
+            // What is not ended now is in doubt, which is true of it as far as anybody can tell.
+            rote_gate::sift(&journal, &workspace).ok();
+        }
+        Ok(workspace)
     }
 
     /// Opens the workspace in use, if one is.

@@ -104,6 +104,22 @@ impl Context {
         self.block_on_to_the_end(stoppable)?
     }
 
+    /// Begins to hear whether somebody asks the process to stop.
+    ///
+    /// # Errors
+    /// General when the system gives no threads.
+    pub fn listen(&self) -> Result<()> {
+        self.block_on_to_the_end(async {})
+    }
+
+    /// Waits until somebody asks the process to stop, which is the end that is meant.
+    ///
+    /// # Errors
+    /// General when the system gives no threads.
+    pub fn until_stopped(&self) -> Result<()> {
+        self.block_on_to_the_end(self.signals.requested())
+    }
+
     /// Runs a future to its end; it hears itself when it has to stop.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM: the first one asks work to stop, so that it is recorded; the second one ends the process.
 
 use rote_types::{Interrupt, Requested};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::error::CliError;
@@ -24,13 +25,12 @@ impl Signals {
     pub(crate) fn listen(&self) {
         let asked = self.asked.clone();
         // An error means that the system cannot watch signals; they then end the process as they always do.
+        let Ok(mut heard) = Heard::new() else { return };
         tokio::spawn(async move {
-            if signal().await.is_ok() {
-                asked.send_replace(true);
-                if signal().await.is_ok() {
-                    end();
-                }
-            }
+            heard.next().await;
+            asked.send_replace(true);
+            heard.next().await;
+            end();
         });
     }
 
@@ -52,12 +52,23 @@ impl Interrupt for Signals {
     }
 }
 
-/// Waits for the next signal.
-async fn signal() -> std::io::Result<()> {
-    let mut terminated = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        pressed = tokio::signal::ctrl_c() => pressed,
-        _ = terminated.recv() => Ok(()),
+/// The signals that are heard, from the moment in which this is made.
+struct Heard {
+    pressed: Signal,
+    terminated: Signal,
+}
+
+impl Heard {
+    fn new() -> std::io::Result<Self> {
+        Ok(Self { pressed: signal(SignalKind::interrupt())?, terminated: signal(SignalKind::terminate())? })
+    }
+
+    /// Waits for the next one.
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.pressed.recv() => {}
+            _ = self.terminated.recv() => {}
+        }
     }
 }
 

@@ -288,6 +288,7 @@ impl Flows {
             0 => self.interruptible(work).await,
             _ => work.await,
         };
+        tools.release();
         let left = self.left_in_doubt(&workspace, &tools)?;
         let (kind, end) = match (&outcome, &left) {
             (Err(failure), _) => (Some(failure.error.kind()), Some(tools.failed(failure)?)),

@@ -1,6 +1,5 @@
-//! What is known of one request on its way, and the one rule about those that have no answer.
+//! What is known of one request on its way: whether bytes of it may have left, and the status of its answer's head.
 //!
-//! The rule: an effect that writes is in doubt when bytes of it may have left and its answer is not here as a whole.
 //! Nothing is concluded from the failure: the client takes the request's body at the moment in which it writes the
 //! head to a connection that is up, never before, and so the body itself tells. A name that is not found, a refused
 //! connection, a certificate that is not trusted, a connection that closed in the pool: all of them end before that.

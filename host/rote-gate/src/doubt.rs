@@ -1,15 +1,24 @@
-//! Writes whose outcome nobody knows: what a person is told of one, and how the person settles it.
+//! Writes whose outcome nobody knows: which ones they are, what a person is told of one, and how it is settled.
 //!
-//! Invariants: a doubt ends only by a person's word, or by a request with the same idempotency key that takes its place;
-//! either is in the journal before the workspace has it.
+//! The one rule: a write that was begun (`effect.started`, synced before the request starts) is in doubt unless its
+//! answer is here as a whole, or no byte of it can have left. One that was not begun has failed and may be repeated. Who
+//! applies it: `flight`, with what `departure` saw, for a request under way; the adapter layer's `Reservation`, for a
+//! call whose turn never came; `sift` here, with the journal, for what a process left behind that is gone. Where the
+//! journal cannot tell, because it was lost or begun anew since, the write stays in doubt.
+//!
+//! Invariants: a doubt ends by a person's word, or by the write being made again with the same idempotency key; either
+//! is in the journal, with whose it is, before the workspace has it, and of two that settle at once one is refused.
 
 use std::fmt;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{EffectSettled, SETTLED, Word};
-use rote_home::{Durability, Journal, NewEvent};
+use rote_home::{Durability, Event, Journal, NewEvent};
 use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, WorkspaceName, command};
-use rote_workspace::{ResponseSummary, Settlement, Workspace};
+use rote_workspace::{
+    NOT_SENT, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Settled, Settlement, Workspace,
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -30,7 +39,7 @@ pub struct Doubt {
     pub method: String,
     /// The URL without its query; empty when nothing of the request is known.
     pub url: String,
-    /// When it left; `None` when the journal has no start of it, so that it never did.
+    /// When it left; `None` when the journal does not know whether it did.
     pub left: Option<Timestamp>,
     /// The status of its answer, or of the answer's head where no more came.
     pub status: Option<u16>,
@@ -127,19 +136,65 @@ impl fmt::Display for Doubt {
             write!(f, "with the idempotency key `{key}` ")?;
         }
         match (self.left, self.status) {
-            (None, _) => f.write_str("was not sent as far as the journal knows, yet it may have happened"),
+            (None, _) => f.write_str("may have happened: the journal does not know whether it left"),
             (Some(left), None) => write!(f, "left at {left} and may have happened"),
             (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
         }
     }
 }
 
-/// Settles a write in doubt with what a person says of it; `word` is whose word that is, and none where the write may be
-/// repeated under its idempotency key without one.
+/// Ends the writes that a process left behind before it began them: they have failed and may be repeated. What was
+/// begun, or is older than what the journal knows, stays in doubt.
 ///
 /// # Errors
-/// [`GateError::Workspace`] when it is not in doubt or the answer is not JSON; [`GateError::Home`] when the journal
-/// refused. Nothing is settled then.
+/// The journal cannot be read, or the workspace refused; what is not ended then stays in doubt.
+pub fn sift(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
+    let unbegun = |one: &ResponseSummary| Ok::<_, GateError>(journal.started(workspace.name(), one.id)?.is_none());
+    let mut left = Vec::new();
+    for one in workspace.doubts(usize::MAX)? {
+        if unbegun(&one)? {
+            left.push(one);
+        }
+    }
+    let began = journal.began()?;
+    left.retain(|one| began.is_some_and(|began| began <= one.at));
+    if left.is_empty() || !journal.verify()?.is_intact() {
+        return Ok(());
+    }
+    let _alone = workspace.lock_doubts()?;
+    for one in left {
+        if workspace.summary(one.id)?.state != ResponseState::InDoubt {
+            continue;
+        }
+        workspace.disown(one.id)?;
+        // Asked again: its process may be one that cannot be seen from here, and have begun it meanwhile. From now on it
+        // cannot.
+        if unbegun(&one)? {
+            workspace.record(one.id, unsent(&one))?;
+        }
+    }
+    Ok(())
+}
+
+/// What is recorded of a write that was never begun.
+fn unsent(one: &ResponseSummary) -> Recording {
+    let message = "its process ended before it was sent".to_owned();
+    let endpoint = one.adapter.as_ref().map(|adapter| format!("adapter/{adapter}")).unwrap_or_default();
+    Recording {
+        request: RequestRecord { method: one.method.clone(), endpoint, ..RequestRecord::default() },
+        outcome: RecordedOutcome::Failed { kind: NOT_SENT.to_owned(), message },
+        started: one.at,
+        duration: Duration::ZERO,
+    }
+}
+
+/// Settles a write in doubt with what is said of it; `word` is whose word that is, and none where the write is repeated
+/// under its idempotency key without one.
+///
+/// # Errors
+/// [`GateError::Workspace`] when it is not in doubt or the answer is not JSON; [`GateError::SettledOtherwise`] when the
+/// journal has another word already, of somebody who was cut off; [`GateError::Home`] when the journal refused. Nothing
+/// is settled then.
 pub fn settle(
     journal: &Journal,
     workspace: &Workspace,
@@ -148,22 +203,55 @@ pub fn settle(
     word: Option<&Word>,
     now: Timestamp,
 ) -> Result<ResponseSummary, GateError> {
+    let _alone = workspace.lock_doubts()?;
     let known = workspace.settleable(response, settlement)?;
     let answer = match settlement {
         Settlement::Done { answer: Some(text) } => Some(rote_types::sha256(text.as_bytes())),
         _ => None,
     };
+    let started = journal.started(workspace.name(), response)?;
     let body = EffectSettled {
-        adapter: known.adapter,
-        tool: known.tool,
+        adapter: known.adapter.clone(),
+        tool: known.tool.clone(),
         workspace: workspace.name().clone(),
         response,
-        outcome: settlement.settled().as_str().to_owned(),
+        outcome: settlement.word().to_owned(),
         answer,
         word: word.cloned(),
     };
-    let effect = journal.started(workspace.name(), response)?.and_then(|event| event.effect);
-    let body = serde_json::to_value(body).unwrap_or(Value::Null);
-    journal.append(now, Durability::Disk, &[NewEvent { kind: SETTLED, effect, body }])?;
+    match unheard(journal, &known, workspace.name(), started.as_ref())? {
+        Some(said) if said.outcome == body.outcome && said.answer == body.answer => {}
+        Some(said) => {
+            let (workspace, outcome) = (workspace.name().clone(), said.outcome);
+            return Err(GateError::SettledOtherwise { workspace, response, outcome });
+        }
+        None => {
+            let effect = started.and_then(|event| event.effect);
+            let body = serde_json::to_value(body).unwrap_or(Value::Null);
+            journal.append(now, Durability::Disk, &[NewEvent { kind: SETTLED, effect, body }])?;
+        }
+    }
     Ok(workspace.settle(response, settlement, now)?)
+}
+
+/// Returns the word that the journal has and the workspace has not: who said it was cut off in between. A workspace of
+/// the same name may have been there before, so that it counts only for the same effect.
+fn unheard(
+    journal: &Journal,
+    known: &ResponseSummary,
+    workspace: &WorkspaceName,
+    started: Option<&Event>,
+) -> Result<Option<EffectSettled>, GateError> {
+    let Some(event) = journal.settled(workspace, known.id)? else { return Ok(None) };
+    let same = match started {
+        Some(started) => event.seq > started.seq && event.effect == started.effect,
+        None => event.effect.is_none() && event.at >= known.at,
+    };
+    let said = serde_json::from_value::<EffectSettled>(event.body).ok().filter(|_| same);
+    let heard = |said: &EffectSettled| match known.settled {
+        None => false,
+        Some(Settled::Retried) => matches!(said.outcome.as_str(), "retried" | "repeated"),
+        Some(settled) => settled.as_str() == said.outcome,
+    };
+    Ok(said.filter(|said| !heard(said)))
 }

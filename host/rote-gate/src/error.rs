@@ -10,7 +10,7 @@ use rote_govern::PolicyError;
 use rote_govern::egress::EgressRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
-use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, ResponseId, ResponseRef, command};
+use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, ResponseId, ResponseRef, WorkspaceName, command};
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
@@ -165,6 +165,16 @@ pub enum GateError {
         /// Why it could not be recorded.
         #[source]
         source: RecordError,
+    },
+    /// Somebody said something else of a write in doubt, and was cut off before the workspace had it.
+    #[error("of `{response}` of workspace `{workspace}` the journal says `{outcome}` already")]
+    SettledOtherwise {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        response: ResponseId,
+        /// What the journal says.
+        outcome: String,
     },
     /// The dry run is done; its description is in the invocation.
     #[error("dry run: nothing was sent")]
@@ -346,7 +356,7 @@ impl Classify for GateError {
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
-            Self::ExecutedUnrecorded { .. } => ErrorKind::Conflict,
+            Self::ExecutedUnrecorded { .. } | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -372,6 +382,16 @@ impl Classify for GateError {
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
                 Some("check at the remote whether it happened before you repeat it".to_owned())
+            }
+            Self::SettledOtherwise { workspace, response, outcome } => {
+                let settle = command("rote doubts settle").option("--workspace", workspace);
+                let again = match outcome.as_str() {
+                    "done" => settle.option("--done", response),
+                    "retried" => settle.option("--retry", response),
+                    "skipped" => settle.option("--skip", response),
+                    _ => command("rote run").option("--resume", workspace),
+                };
+                Some(again.note("the same word as before completes it").into())
             }
             Self::Vault(error) => error.hint(),
             Self::Home(error) => unsent(error),

@@ -1,10 +1,11 @@
 //! A request under way: from the start in the journal to the outcome in journal and workspace.
 //!
 //! Invariants: whatever happens, one outcome is written: an answer, a failure, or that the effect is in doubt, by
-//! the rule of `departure`, also when the call is dropped while it runs; everything that is written or returned
+//! the rule of `doubt`, also when the call is dropped while it runs; everything that is written or returned
 //! has passed the redactor.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use http::{HeaderMap, HeaderValue, Method, header};
@@ -171,6 +172,15 @@ impl<'g> Flight<'g> {
         }
     }
 
+    /// Makes sure that the number is still the call's; from here on the outcome is written here.
+    pub(crate) fn hold(&self) -> Result<(), GateError> {
+        self.invocation.workspace.hold(self.response)?;
+        if self.response == self.invocation.response {
+            self.invocation.begun.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     /// Records the outcome and says what the caller gets.
     pub(crate) fn land(mut self, result: Result<Answer, SendFailure>) -> Result<ResponseRef, GateError> {
         self.landed = true;
@@ -272,8 +282,8 @@ impl<'g> Flight<'g> {
         error
     }
 
-    /// The rule: it writes, bytes of it may have left, and its answer is not here. A request that takes the place of
-    /// one in doubt is that one.
+    /// The rule of `doubt` while its process lives: it writes, bytes of it may have left, and its answer is not here. A
+    /// request that takes the place of one in doubt is that one.
     fn is_in_doubt(&self) -> bool {
         self.entry.writes && (self.again || self.departure.has_left())
     }

@@ -1,6 +1,7 @@
 //! The gate: admission, start, effect, record, in this order and nowhere else.
 //!
-//! Invariants: `effect.started` is in the journal before the first byte leaves; every call that has a number
+//! Invariants: `effect.started` is in the journal before the first byte leaves, and nothing leaves for a number that was
+//! ended meanwhile; every call that has a number
 //! ends with something recorded under it; a confirm token is used up only by a call that then starts; a dry
 //! run ends before the start. What each stage decides is in `stage`, what leaves is in `egress`.
 
@@ -114,8 +115,9 @@ impl Gate {
         };
         let again = key.as_ref().is_some_and(|key| key.again);
         let flight = Flight::take_off(&self.parts, &admission, entry, request_record(&admission, &choice), again);
+        // An error drops the flight, which then says what is known.
+        flight.hold()?;
         if let Some(key) = &key {
-            // An error drops the flight, which then says what is known.
             key.replace(&self.parts, invocation)?;
         }
         let repeats = key.map(|_| Repeats {

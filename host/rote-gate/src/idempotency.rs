@@ -80,7 +80,7 @@ impl Key {
     pub(crate) fn replace(&self, parts: &GateParts, invocation: &Invocation) -> Result<(), GateError> {
         for response in &self.replaces {
             let now = parts.clock.now();
-            doubt::settle(&parts.journal, &invocation.workspace, *response, &Settlement::Retry, None, now)?;
+            doubt::settle(&parts.journal, &invocation.workspace, *response, &Settlement::Repeat, None, now)?;
         }
         Ok(())
     }

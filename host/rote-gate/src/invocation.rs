@@ -4,7 +4,7 @@
 //! trusted; everything in [`ClaimedRequest`] comes from the guest and is not.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
 use rote_govern::{Blessing, Policy, PolicyError, trust_root};
@@ -84,6 +84,8 @@ pub struct Invocation {
     pub preview: OnceLock<Preview>,
     /// How many requests this call has sent; starts at 0.
     pub sends: AtomicU32,
+    /// The journal has the start of its first request, so that the gate records what comes of it; starts as false.
+    pub begun: AtomicBool,
 }
 
 impl Invocation {

@@ -160,7 +160,7 @@ pub struct EffectSettled {
     pub workspace: WorkspaceName,
     /// The response number.
     pub response: ResponseId,
-    /// What the person said: `done`, `skipped` or `retried`.
+    /// What was said: `done`, `skipped`, `retried`, or `repeated` where it is made again with the same idempotency key.
     pub outcome: String,
     /// Digest of the answer that the person gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,14 +36,14 @@ const EVENTS: &str = include_str!("journal/events.sql");
 /// What is said of a chain's end without a key, of a chain that has one from its first event on.
 const PLAIN_HEAD: &str = include_str!("journal/plain_head.sql");
 
-/// The index of events about blessings.
-const BLESSINGS: &str = include_str!("journal/blessings.sql");
+/// The indexes that find the events of a response and of a blessing.
+const FOUND: &str = include_str!("journal/found.sql");
 
 const MIGRATIONS: [&str; 4] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
-    BLESSINGS,
+    FOUND,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

@@ -25,7 +25,7 @@ const MAX_FILE_BYTES: u64 = 4 << 10;
 const MAX_FILES: usize = 1_000_000;
 /// Fewest files whose measure is kept: fewer are counted again in a fraction of a millisecond.
 const KEPT_FROM: usize = 200;
-/// How long a measure is believed, in seconds.
+/// How long a measure that says that there is room is believed, in seconds.
 const KEPT_SECONDS: i64 = 60;
 
 /// The bounds of a home.
@@ -60,7 +60,10 @@ impl Home {
     pub fn check_room(&self, now: Timestamp) -> Result<(), HomeError> {
         let bounds = self.bounds()?;
         check_free(self.root(), bounds.free_bytes)?;
-        let bytes = self.workspaces_bytes(now)?;
+        if self.kept_bytes(now).is_some_and(|bytes| bytes < bounds.workspaces_bytes) {
+            return Ok(());
+        }
+        let bytes = self.measured_bytes(now)?;
         if bytes < bounds.workspaces_bytes {
             return Ok(());
         }
@@ -93,18 +96,25 @@ impl Home {
         bounds.map_err(|error| HomeError::Corrupt { path, reason: error.to_string() })
     }
 
-    /// What the workspaces take on the disk; of many it was counted within the last minute.
-    fn workspaces_bytes(&self, now: Timestamp) -> Result<u64, HomeError> {
-        let kept = self.cache_dir().join("workspaces-size.json");
-        let measure = read_capped(&kept, MAX_FILE_BYTES).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-        let fresh = |measure: &Measure| (0..KEPT_SECONDS).contains(&(now.as_second() - measure.at.as_second()));
-        if let Some(measure) = measure.filter(fresh) {
-            return Ok(measure.bytes);
-        }
+    fn measure_file(&self) -> PathBuf {
+        self.cache_dir().join("workspaces-size.json")
+    }
+
+    /// What the workspaces took when they were counted within the last minute. It says that there is room, and never
+    /// that there is none: workspaces may have been removed since.
+    fn kept_bytes(&self, now: Timestamp) -> Option<u64> {
+        let bytes = read_capped(&self.measure_file(), MAX_FILE_BYTES).ok()?;
+        let measure: Measure = serde_json::from_slice(&bytes).ok()?;
+        let age = now.as_second() - measure.at.as_second();
+        (0..KEPT_SECONDS).contains(&age).then_some(measure.bytes)
+    }
+
+    /// What the workspaces take on the disk; of many it is kept.
+    fn measured_bytes(&self, now: Timestamp) -> Result<u64, HomeError> {
         let (bytes, files) = tree_bytes(&self.workspaces_dir(), |_| true)?;
         if files >= KEPT_FROM {
             let text = serde_json::to_vec(&Measure { bytes, at: now }).unwrap_or_default();
-            write_atomic(&kept, &text, FileMode::Private)?;
+            write_atomic(&self.measure_file(), &text, FileMode::Private)?;
         }
         Ok(bytes)
     }
@@ -228,19 +238,34 @@ mod tests {
     }
 
     #[test]
-    fn a_measure_of_many_files_holds_for_a_minute_and_never_from_the_future() {
+    fn a_measure_that_says_room_holds_for_a_minute_and_never_from_the_future() {
         let (_dir, home) = home();
+        bound(&home, &format!(r#"{{"workspaces_bytes": {}}}"#, KEPT_FROM * 3 * 5_000));
         fill(&home, KEPT_FROM);
         home.check_room(second(100)).unwrap();
-        bound(&home, r#"{"workspaces_bytes": 1000}"#);
+        fill(&home, KEPT_FROM * 4);
+        for (at, full) in [(99, true), (100, true)] {
+            assert_eq!(home.check_room(second(at)).is_err(), full, "measured anew at 99: {at}");
+        }
         crate::remove_dir(&home.workspaces_dir().join("w")).unwrap();
-        for (at, full) in [(100, true), (159, true), (160, false)] {
+        fill(&home, KEPT_FROM);
+        home.check_room(second(200)).unwrap();
+        fill(&home, KEPT_FROM * 4);
+        for (at, full) in [(200, false), (259, false), (260, true)] {
             assert_eq!(home.check_room(second(at)).is_err(), full, "{at}");
         }
+    }
+
+    #[test]
+    fn what_is_removed_makes_room_at_once() {
+        let (_dir, home) = home();
+        bound(&home, r#"{"workspaces_bytes": 100000}"#);
         fill(&home, KEPT_FROM);
-        assert!(home.check_room(second(1_000)).is_err());
+        for at in 0..3 {
+            assert!(home.check_room(second(at)).is_err(), "{at}");
+        }
         crate::remove_dir(&home.workspaces_dir().join("w")).unwrap();
-        home.check_room(second(999)).unwrap();
+        home.check_room(second(3)).unwrap();
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub trait ToolHost: Send + Sync {
     /// What the call ended with; for an answer with an error status it carries the recorded response.
     async fn perform(&self, reserved: Reserved) -> Result<ResponseRef, RunError>;
 
+    /// Says that no reserved call will be made any more.
+    fn release(&self) {}
+
     /// Ranks the tools of an adapter by intent, best first, each as the guest sees it.
     ///
     /// # Errors

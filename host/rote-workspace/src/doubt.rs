@@ -1,21 +1,31 @@
 //! Writes in doubt: how one is recorded, listed and settled.
 //!
 //! A number in doubt is one without an outcome that nobody holds any more: its process is gone, or has seen that the
-//! answer is lost. What a person says of it becomes its outcome, once; a recorded answer stays what it is, and what
-//! the person says about it stands beside it.
+//! answer is lost. Whether the request of one whose process is gone was ever begun only the journal knows; `rote-gate`
+//! asks it and ends those that were not. What is said of a doubt becomes its outcome, once, in the same step; a recorded
+//! answer stays what it is, and what is said about it stands beside it.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rote_home::LockGuard;
 use rote_types::ResponseId;
+use rusqlite::Connection;
 use serde_json::json;
 
 use crate::record::{NewCommand, milliseconds};
+use crate::response_file::Word;
 use crate::store::{from_i64, to_i64, word};
 use crate::{
     CommandKind, DecodedBody, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Result,
-    Settled, Workspace, WorkspaceError,
+    Settled, Workspace, WorkspaceError, owner,
 };
+
+/// The kind of failure of a call that ended before its request was begun.
+pub const NOT_SENT: &str = "not_sent";
+
+/// How long somebody who settles waits for another one.
+const SETTLE_WAIT: Duration = Duration::from_secs(30);
 
 /// A write that left and whose answer is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +42,7 @@ pub struct LostAnswer {
     pub duration: Duration,
 }
 
-/// What a person says of a write whose outcome is not known.
+/// What is said of a write whose outcome is not known: by a person, or that it is made again with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Settlement {
     /// It happened.
@@ -44,6 +54,8 @@ pub enum Settlement {
     Skip,
     /// It may be made again.
     Retry,
+    /// It is made again with the same idempotency key, so that it happens once; no person says it.
+    Repeat,
 }
 
 impl Settlement {
@@ -53,12 +65,54 @@ impl Settlement {
         match self {
             Self::Done { .. } => Settled::Done,
             Self::Skip => Settled::Skipped,
-            Self::Retry => Settled::Retried,
+            Self::Retry | Self::Repeat => Settled::Retried,
+        }
+    }
+
+    /// Returns the word of the journal for it.
+    #[must_use]
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Repeat => "repeated",
+            said => said.settled().as_str(),
         }
     }
 }
 
 impl Workspace {
+    /// Makes sure that a number still waits for this process, before its effect leaves: one that was ended as not sent
+    /// is not sent any more.
+    ///
+    /// # Errors
+    /// `AlreadyRecorded` when it does not, or the database refused.
+    pub fn hold(&self, id: ResponseId) -> Result<()> {
+        // A write, so that it waits for whoever is about to end the number.
+        let sql = "UPDATE responses SET owner = owner WHERE id = ?1 AND state = 'pending' AND owner = ?2";
+        let held = self.with("hold the response", |connection| {
+            connection.prepare_cached(sql)?.execute((to_i64(id.0), owner::this_process()))
+        })?;
+        if held == 0 { Err(WorkspaceError::AlreadyRecorded { id }) } else { Ok(()) }
+    }
+
+    /// Takes a number in doubt from the process that had it: should that one still run, unseen from here, it cannot
+    /// begin the request any more.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn disown(&self, id: ResponseId) -> Result<()> {
+        let sql = "UPDATE responses SET owner = '' WHERE id = ?1 AND state = 'pending'";
+        self.with("disown the response", |connection| connection.prepare_cached(sql)?.execute([to_i64(id.0)]))?;
+        Ok(())
+    }
+
+    /// Keeps others from settling numbers of this workspace, for as long as the result lives.
+    ///
+    /// # Errors
+    /// Somebody else has been at it for half a minute, or the file refused.
+    pub fn lock_doubts(&self) -> Result<LockGuard> {
+        Ok(rote_home::lock(&self.folder().join("settle.lock"), SETTLE_WAIT)?)
+    }
+
     /// Records that the answer of an allocated number is lost: it is in doubt from now on, also while this process
     /// lives.
     ///
@@ -98,32 +152,28 @@ impl Workspace {
             .collect()
     }
 
-    /// Settles a write whose outcome is not known with what a person says of it.
+    /// Settles a write whose outcome is not known with what is said of it.
     ///
     /// # Errors
     /// `NotInDoubt` when its outcome is known or settled, `BadDocument` for an answer that is not JSON, or a file or
     /// the database refused.
     pub fn settle(&self, id: ResponseId, settlement: &Settlement, at: Timestamp) -> Result<ResponseSummary> {
         let summary = self.settleable(id, settlement)?;
-        let mut answer = None;
+        let word = Word { outcome: settlement.settled(), at };
         if summary.state == ResponseState::InDoubt {
-            self.record(id, outcome(&summary, settlement)?)?;
-        } else if let Settlement::Done { answer: given } = settlement {
+            let recorded = self.record_settled(id, outcome(&summary, settlement), Some(word))?;
+            return Ok(recorded.summary);
+        }
+        let mut answer = None;
+        if let Settlement::Done { answer: given } = settlement {
             let given = given.as_deref().unwrap_or("null");
             answer = Some(self.inject(&id.to_string(), given.as_bytes(), at)?.summary.id);
         }
-        let settled = settlement.settled();
-        let params = json!({ "id": id.to_string(), "settled": settled }).to_string();
-        self.transact("settle the response", |transaction| {
-            let sql = "UPDATE responses SET settled = ?2, answer = ?3 WHERE id = ?1";
-            let answer = answer.map(|answer| to_i64(answer.0));
-            transaction.prepare_cached(sql)?.execute((to_i64(id.0), word(settled), answer))?;
-            NewCommand::local(CommandKind::Settle, params, at, None).append(transaction)
-        })?;
+        self.transact("settle the response", |transaction| note_settled(transaction, id, word, answer))?;
         self.summary(id)
     }
 
-    /// Returns a response that a person may settle so.
+    /// Returns a response that may be settled so.
     ///
     /// # Errors
     /// `NotInDoubt`, `BadDocument`, or the database refused.
@@ -143,8 +193,24 @@ impl Workspace {
     }
 }
 
+/// Writes down how a number was settled, within the transaction of its record where it gets one.
+pub(crate) fn note_settled(
+    connection: &Connection,
+    id: ResponseId,
+    settled: Word,
+    answer: Option<ResponseId>,
+) -> rusqlite::Result<()> {
+    let Word { outcome, at } = settled;
+    let sql = "UPDATE responses SET settled = ?2, answer = ?3 WHERE id = ?1";
+    let answer = answer.map(|answer| to_i64(answer.0));
+    connection.prepare_cached(sql)?.execute((to_i64(id.0), word(outcome), answer))?;
+    let params = json!({ "id": id.to_string(), "settled": outcome }).to_string();
+    NewCommand::local(CommandKind::Settle, params, at, None).append(connection)?;
+    Ok(())
+}
+
 /// What is recorded under a number in doubt once it is settled.
-fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Result<Recording> {
+fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Recording {
     let failed = |kind: Settled, message: &str| RecordedOutcome::Failed {
         kind: kind.as_str().to_owned(),
         message: message.to_owned(),
@@ -160,6 +226,7 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Result<Recordi
         },
         Settlement::Skip => failed(Settled::Skipped, "a person said that it did not happen and shall not"),
         Settlement::Retry => failed(Settled::Retried, "a person said that it may be made again"),
+        Settlement::Repeat => failed(Settled::Retried, "it is made again with the same idempotency key"),
     };
     let adapter = summary.adapter.as_ref().map(|adapter| format!("adapter/{adapter}"));
     let request = RequestRecord {
@@ -169,5 +236,5 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Result<Recordi
         ..RequestRecord::default()
     };
     let duration = Duration::from_millis(summary.duration_ms.unwrap_or(0));
-    Ok(Recording { request, outcome, started: summary.at, duration })
+    Recording { request, outcome, started: summary.at, duration }
 }

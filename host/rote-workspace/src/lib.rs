@@ -36,7 +36,7 @@ pub use body::{Body, BodyKind, Decoded, DecodedBody};
 pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces};
 pub use condition::{Comparison, JsonType};
 pub use diff::{Change, ChangeKind, diff_values};
-pub use doubt::{LostAnswer, Settlement};
+pub use doubt::{LostAnswer, NOT_SENT, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};
 pub use files::NamedFile;
 pub use idempotency::ClaimedKey;

@@ -207,7 +207,7 @@ impl ResponseState {
     }
 }
 
-/// How a person settled a write whose outcome was not known.
+/// How a write was settled whose outcome was not known: by a person, except where it says otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Settled {
@@ -215,7 +215,7 @@ pub enum Settled {
     Done,
     /// It did not happen and shall not.
     Skipped,
-    /// It was allowed to be made again, under another number.
+    /// It was allowed to be made again, under another number; by a person, or since it carries an idempotency key.
     Retried,
 }
 

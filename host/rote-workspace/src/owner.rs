@@ -1,7 +1,7 @@
 //! Who holds an unfinished response number: a process, told apart from a later one with the same id.
 //!
-//! A number whose process is gone was either lost (a read) or is in doubt (a write). So is one that its process has
-//! given to nobody, because its answer is lost. On Linux the start time of
+//! A number whose process is gone was either lost (a read) or is in doubt (a write), unless the journal knows that its
+//! request was never begun (`rote_gate::sift`). So is one that its process has given to nobody, because its answer is lost. On Linux the start time of
 //! the process is part of its name, so that a recycled process id does not keep a dead call alive for ever.
 
 use std::sync::OnceLock;

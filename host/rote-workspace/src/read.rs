@@ -132,6 +132,19 @@ impl Workspace {
         })
     }
 
+    /// Returns the arguments of one command as they were sent; `None` when the log has no such command.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn arguments(&self, command: CommandId) -> Result<Option<serde_json::Value>> {
+        let sql = "SELECT arguments FROM commands WHERE sequence = ?1";
+        self.with("read the command", |connection| {
+            let text: Option<String> =
+                connection.prepare_cached(sql)?.query_row([to_i64(command.0)], |row| row.get(0)).optional()?;
+            text.map(|text| from_json(0, &text)).transpose()
+        })
+    }
+
     /// Returns all dependencies in command order.
     ///
     /// # Errors

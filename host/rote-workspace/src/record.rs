@@ -13,7 +13,8 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use crate::body::{Decoded, DecodedBody, media_type};
-use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens};
+use crate::doubt::note_settled;
+use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word};
 use crate::store::{allocate, from_i64, to_i64, word};
 use crate::{
     Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, Result,
@@ -61,6 +62,16 @@ impl Workspace {
     /// # Errors
     /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
     pub fn record(&self, id: ResponseId, recording: Recording) -> Result<StoredResponse> {
+        self.record_settled(id, recording, None)
+    }
+
+    /// Records the outcome of a number together with the word that ends its doubt, if it had one.
+    pub(crate) fn record_settled(
+        &self,
+        id: ResponseId,
+        recording: Recording,
+        settled: Option<Word>,
+    ) -> Result<StoredResponse> {
         let (adapter, tool) = self.expect_pending(id)?;
         let Recording { mut request, outcome, started, duration } = recording;
         let outcome = self.keep(outcome)?;
@@ -88,6 +99,7 @@ impl Workspace {
                 error: outcome.error,
             },
             started_at: started.to_string().into(),
+            settled,
             tokens: Tokens::default(),
         };
         let path = self.response_file(id);
@@ -179,6 +191,9 @@ impl Workspace {
             let sql = "UPDATE commands SET status = ?2 WHERE status = 'started' \
                        AND sequence = (SELECT command FROM responses WHERE id = ?1)";
             transaction.prepare_cached(sql)?.execute((to_i64(id.0), word(status)))?;
+            if let Some(settled) = row.file.settled.filter(|_| changed > 0) {
+                note_settled(transaction, id, settled, None)?;
+            }
             Ok(changed)
         })
     }

@@ -1,18 +1,19 @@
 //! The file of one response, `responses/@N.json`.
 //!
 //! `{id, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
-//! body_kind, body, note, truncated, duration_ms, error}, started_at, tokens{…}}`. JSON bodies stand in it byte
+//! body_kind, body, note, truncated, duration_ms, error}, started_at, settled{outcome, at}, tokens{…}}`. JSON bodies stand in it byte
 //! for byte. It never changes, except that `tokens` is filled in once counted.
 
 use std::borrow::Cow;
 use std::path::Path;
 
+use jiff::Timestamp;
 use rote_home::{FileMode, read_capped, write_atomic};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::{self, BodyKind, Decoded};
-use crate::{Body, RequestRecord, Result, WorkspaceError};
+use crate::{Body, RequestRecord, Result, Settled, WorkspaceError};
 
 /// Largest file that is read back: a body of 64 MiB, six times larger as an escaped string, and its request.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -30,6 +31,9 @@ pub(crate) struct ResponseFile<'a> {
     pub(crate) response: ResponsePart<'a>,
     #[serde(borrow)]
     pub(crate) started_at: Cow<'a, str>,
+    /// The word that ended a doubt with this record, so that no reader has one without the other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) settled: Option<Word>,
     pub(crate) tokens: Tokens,
 }
 
@@ -66,6 +70,13 @@ pub(crate) struct ResponsePart<'a> {
 pub(crate) struct Failure {
     pub(crate) kind: String,
     pub(crate) message: String,
+}
+
+/// How a doubt ended, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Word {
+    pub(crate) outcome: Settled,
+    pub(crate) at: Timestamp,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rote_gate::{Gate, GateError, GateParts};
 use rote_home::{FileMode, Home, Journal, write_durable};
 use rote_runtime::RuntimeParts;
-use rote_types::{Entropy, ErrorKind};
+use rote_types::{Classify, Entropy, ErrorKind};
 use rote_vault::KeySource;
+use rote_workspace::ResponseState;
 use serde_json::json;
 
 use super::*;

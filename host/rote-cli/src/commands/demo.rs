@@ -43,14 +43,15 @@ fn serve(context: &Context, ui: &mut Ui<'_>, port: u16) -> Result<Report> {
     let taken = format!("cannot serve the sample API on port {port}");
     let server = TrackerServer::start(port).map_err(|error| io(taken, &error))?;
     let base_url = server.base_url();
+    // Whoever reads that it serves may stop it at once.
+    context.listen()?;
     if ui.json {
         ui.show(&Report::new(json!({ "base_url": base_url }), ""))?;
     } else {
         ui.out(&format!("{base_url}\n"))?;
         ui.talk("serving until Ctrl-C; `rote demo spec` prints the description");
     }
-    let stopped = context.block_on(tokio::signal::ctrl_c())?;
-    stopped.map_err(|error| io("cannot wait for Ctrl-C", &error))?;
+    context.until_stopped()?;
     let count = server.requests().len();
     let data = json!({ "base_url": base_url, "requests": count });
     let text = format!("answered {}", plural(count, "request"));

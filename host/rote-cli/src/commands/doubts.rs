@@ -82,7 +82,7 @@ impl Said {
                     format!("it happened and answered {}", clip(answer, MAX_SHOWN))
                 }
                 Settlement::Skip => "it did not happen and shall not".to_owned(),
-                Settlement::Retry => "it may be made again".to_owned(),
+                Settlement::Retry | Settlement::Repeat => "it may be made again".to_owned(),
             };
             format!("{doubt}\n  you say: {word}")
         });

@@ -87,6 +87,7 @@ impl Flows {
             return Err(other("it was begun with other parameters"));
         }
         let lock = tape::lock(&workspace)?;
+        rote_gate::sift(&self.parts.journal, &workspace)?;
         self.settle(&workspace, &request.settle, request.said.as_ref())?;
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;
         self.refuse_open(&workspace, &before.open)?;

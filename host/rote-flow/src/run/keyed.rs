@@ -81,7 +81,7 @@ impl Flows {
     ) -> Result<(), FlowError> {
         for (id, carrier) in keyed {
             match carrier {
-                Carrier::Caller => self.settle(workspace, &[(*id, Settlement::Retry)], None)?,
+                Carrier::Caller => self.settle(workspace, &[(*id, Settlement::Repeat)], None)?,
                 Carrier::Rote => workspace.offer_key(*id)?,
             }
         }

@@ -162,7 +162,7 @@ struct LiveTools {
     tools: AdapterTools,
     context: RunContext,
     tokens: Mutex<VecDeque<String>>,
-    reserved: Mutex<BTreeMap<ResponseId, (Checked, CallOptions)>>,
+    reserved: Mutex<BTreeMap<ResponseId, (ReadyCall, Reservation)>>,
 }
 
 impl LiveTools {
@@ -213,6 +213,9 @@ impl LiveTools {
     }
 }
 
+/// A checked call and how it is to be made.
+type ReadyCall = (Checked, CallOptions);
+
 fn is_write(call: &Checked) -> bool {
     call.tool().access.changes()
 }
@@ -234,18 +237,18 @@ impl ToolHost for LiveTools {
         let mut reserved = self.reserved.lock().unwrap_or_else(PoisonError::into_inner);
         let mut answer = Vec::with_capacity(calls.len());
         for ((call, checked), place) in calls.iter().zip(checked).zip(places) {
-            reserved.insert(place.response, checked);
-            answer.push(Reserved { call: call.clone(), command: place.command, response: place.response });
+            let (command, response) = place.place();
+            reserved.insert(response, (checked, place));
+            answer.push(Reserved { call: call.clone(), command, response });
         }
         Ok(answer)
     }
 
     async fn perform(&self, one: Reserved) -> Result<ResponseRef, RunError> {
         let known = self.reserved.lock().unwrap_or_else(PoisonError::into_inner).remove(&one.response);
-        let Some((checked, options)) = known else {
+        let Some(((checked, options), place)) = known else {
             return Err(RunError::Host { message: format!("`{}` was not reserved", one.response) });
         };
-        let place = Reservation { command: one.command, response: one.response };
         self.context.budget.check_response()?;
         let caller = &self.tools.caller;
         match caller.perform(&self.context.workspace, &checked, place, &options).await.map_err(run_error)? {
@@ -255,6 +258,10 @@ impl ToolHost for LiveTools {
             }
             CallOutcome::Preview(_) => Err(RunError::Host { message: "a call was only previewed".to_owned() }),
         }
+    }
+
+    fn release(&self) {
+        self.reserved.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     fn probe(&self, adapter: &AdapterId, intent: &str, limit: u32) -> Result<Vec<Value>, RunError> {

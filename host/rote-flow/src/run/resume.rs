@@ -330,6 +330,10 @@ impl ToolHost for Resumed {
         outcome
     }
 
+    fn release(&self) {
+        self.inner.release();
+    }
+
     fn probe(&self, adapter: &AdapterId, intent: &str, limit: u32) -> Result<Vec<Value>, RunError> {
         self.inner.probe(adapter, intent, limit)
     }

@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
 use crate::tests::support::{FakeResolver, Surface, World, answer, claim, read_request};
-use crate::{GateError, settle};
+use crate::{GateError, settle, sift};
 
 /// What a server does with a request that it has read.
 #[derive(Debug, Clone)]
@@ -240,4 +240,121 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
         settle(&world.journal, &world.workspace, id, &Settlement::Skip, Some(&word), now).unwrap_err();
     }
     assert_eq!(world.events().len(), events.len(), "a refusal is no event");
+}
+
+/// A server that answers every write, and counts them.
+async fn answering() -> (String, Arc<AtomicUsize>) {
+    losing(Loss::Then(answer("201 Created", &[], b"{}"))).await
+}
+
+#[tokio::test]
+async fn what_was_never_begun_has_failed_and_what_was_begun_stays_in_doubt() {
+    let (base, _) = losing(Loss::Then(Vec::new())).await;
+    let world = World::new();
+    let surface = Surface::at(&base);
+    let begun = world.call(&surface, "post", json!({}));
+    world.gate.send(&begun, claim("POST", "/things/7")).await.unwrap_err();
+    let queued = world.call(&surface, "post", json!({"a": 1}));
+    let waiting = world.call(&surface, "post", json!({"a": 2}));
+    // As if its process were gone.
+    world.workspace.disown(queued.response).unwrap();
+    assert_eq!(world.workspace.summary(queued.response).unwrap().state, ResponseState::InDoubt);
+    for _ in 0..2 {
+        sift(&world.journal, &world.workspace).unwrap();
+        let row = world.workspace.summary(queued.response).unwrap();
+        assert_eq!((row.state, row.status, row.is_open()), (ResponseState::Error, None, false));
+        assert_eq!(row.error.as_deref(), Some("its process ended before it was sent"));
+        assert_eq!(world.workspace.summary(begun.response).unwrap().state, ResponseState::InDoubt);
+        assert_eq!(world.workspace.summary(waiting.response).unwrap().state, ResponseState::Pending);
+    }
+}
+
+#[tokio::test]
+async fn a_journal_that_is_not_the_one_that_was_written_ends_no_doubt() {
+    let world = World::new();
+    let call = world.call(&Surface::at("http://127.0.0.1:9"), "post", json!({}));
+    world.workspace.disown(call.response).unwrap();
+    let state = || world.workspace.summary(call.response).unwrap().state;
+    // It has no event that is as old as the number.
+    sift(&world.journal, &world.workspace).unwrap();
+    assert_eq!(state(), ResponseState::InDoubt);
+    let note = rote_home::NewEvent { kind: "test", effect: None, body: json!({}) };
+    let early = "2026-03-01T11:00:00Z".parse().unwrap();
+    world.journal.append(early, rote_home::Durability::Process, &[note]).unwrap();
+    std::fs::rename(world.home.journal_anchor_file(), world.home.root().join("kept")).unwrap();
+    sift(&world.journal, &world.workspace).unwrap();
+    assert_eq!(state(), ResponseState::InDoubt);
+    std::fs::rename(world.home.root().join("kept"), world.home.journal_anchor_file()).unwrap();
+    sift(&world.journal, &world.workspace).unwrap();
+    assert_eq!(state(), ResponseState::Error);
+}
+
+#[tokio::test]
+async fn a_number_that_was_ended_meanwhile_is_not_sent() {
+    let (base, seen) = answering().await;
+    let world = World::new();
+    let call = world.call(&Surface::at(&base), "post", json!({}));
+    world.workspace.disown(call.response).unwrap();
+    let error = world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+    assert!(matches!(error, GateError::Workspace(_)), "{error:?}");
+    assert_eq!((seen.load(Ordering::SeqCst), world.kinds().join(" ")), (0, "effect.started effect.failed".to_owned()));
+    assert!(!call.begun.load(Ordering::SeqCst));
+}
+
+/// A write in doubt.
+async fn lost(world: &World) -> ResponseId {
+    let (base, _) = losing(Loss::Then(Vec::new())).await;
+    let call = world.call(&Surface::at(&base), "post", json!({}));
+    world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+    call.response
+}
+
+#[tokio::test]
+async fn a_word_that_only_the_journal_has_is_completed_and_not_contradicted() {
+    let now = "2026-03-01T13:00:00Z".parse().unwrap();
+    let world = World::new();
+    let id = lost(&world).await;
+    let effect = world.events()[0].effect.clone();
+    let body = json!({"adapter": null, "tool": null, "workspace": "w", "response": id, "outcome": "skipped"});
+    let said = rote_home::NewEvent { kind: "effect.settled", effect, body };
+    world.journal.append(now, rote_home::Durability::Disk, &[said]).unwrap();
+    let error =
+        settle(&world.journal, &world.workspace, id, &Settlement::Done { answer: None }, None, now).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("the journal says `skipped` already"), "{error}");
+    let events = world.events().len();
+    let row = settle(&world.journal, &world.workspace, id, &Settlement::Skip, None, now).unwrap();
+    assert_eq!((row.settled, world.events().len()), (Some(Settled::Skipped), events), "said once");
+    // What did not happen may still be made, and that is another word.
+    settle(&world.journal, &world.workspace, id, &Settlement::Retry, None, now).unwrap();
+    assert_eq!(world.events().last().unwrap().body["by"], "person");
+}
+
+#[tokio::test]
+async fn of_two_that_settle_at_once_one_is_heard() {
+    let now = "2026-03-01T13:00:00Z".parse().unwrap();
+    let world = World::new();
+    for _ in 0..10 {
+        let id = lost(&world).await;
+        let said = std::thread::scope(|scope| {
+            let say = |settlement: Settlement| {
+                let world = &world;
+                scope.spawn(move || {
+                    let workspace = rote_workspace::Workspace::open(&world.home, world.workspace.name()).unwrap();
+                    settle(&world.journal, &workspace, id, &settlement, None, now).is_ok()
+                })
+            };
+            let both = [say(Settlement::Skip), say(Settlement::Done { answer: None })];
+            both.map(|thread| thread.join().unwrap())
+        });
+        assert_eq!(said.iter().filter(|heard| **heard).count(), 1, "{said:?}");
+        let events = world.events();
+        let words: Vec<_> = events
+            .iter()
+            .filter(|event| event.kind == "effect.settled" && event.body["response"] == json!(id))
+            .map(|event| event.body["outcome"].clone())
+            .collect();
+        let settled = world.workspace.summary(id).unwrap().settled.unwrap();
+        assert_eq!(words, [settled.as_str()]);
+    }
 }

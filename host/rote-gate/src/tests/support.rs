@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::{ClaimedRequest, Environment, Gate, GateParts, Invocation, Resolve, ResolveError};
@@ -276,6 +276,7 @@ impl World {
             limits: CallLimits::default(),
             preview: OnceLock::new(),
             sends: AtomicU32::new(0),
+            begun: AtomicBool::new(false),
         }
     }
 

@@ -1,20 +1,46 @@
-//! Finding the event that began an effect, from the number under which a workspace keeps it, the newest of a kind, and
-//! the one that says how a blessing stands.
+//! Finding the events of a response, from the number under which a workspace keeps it, the newest of a kind, and the one
+//! that says how a blessing stands.
 
+use jiff::Timestamp;
 use rote_types::{FlowName, ResponseId, WorkspaceName};
+use rusqlite::OptionalExtension;
 
 use super::{Event, Journal, signed};
 use crate::HomeError;
 
+/// The number of an event's response; the indexes of `found.sql` have the same words.
+pub(super) const OF_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace') END = ?1 \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.response') END = ?2 \
+    ORDER BY seq DESC LIMIT 1";
+
 impl Journal {
-    /// Returns the newest `effect.started` of a response, if there is one: what has none never left.
+    /// Returns the newest `effect.started` of a response, if there is one.
     ///
     /// # Errors
     /// As [`Journal::read`].
     pub fn started(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
-        let tail = "WHERE kind = 'effect.started' AND json_extract(body_json, '$.workspace') = ?1 \
-                    AND json_extract(body_json, '$.response') = ?2 ORDER BY seq DESC LIMIT 1";
-        Ok(self.select(tail, (workspace.as_str(), signed(response.0)))?.pop())
+        let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
+        Ok(self.select(&tail, (workspace.as_str(), signed(response.0)))?.pop())
+    }
+
+    /// Returns the newest `effect.settled` of a response, if there is one.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn settled(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
+        let tail = format!("WHERE kind = 'effect.settled' AND {OF_RESPONSE}");
+        Ok(self.select(&tail, (workspace.as_str(), signed(response.0)))?.pop())
+    }
+
+    /// Returns when the chain began; `None` while it has no event. One that was begun anew knows nothing of what was
+    /// before.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn began(&self) -> Result<Option<Timestamp>, HomeError> {
+        let first = self.connection().query_row("SELECT ts FROM events WHERE seq = 1", [], |row| row.get(0)).optional();
+        let first: Option<String> = first.map_err(self.failed("read"))?;
+        Ok(first.and_then(|text| text.parse().ok()))
     }
 
     /// Returns the newest event of a kind. The events are gone through from the end until there is one.

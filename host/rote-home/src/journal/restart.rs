@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use super::anchor::{Anchor, Key, Place, Record};
 use super::seal::KEY;
-use super::{BLESSINGS, Durability, EVENTS, Event, Journal, NewEvent, PLAIN_HEAD, VerifyReport, chain, genesis};
+use super::{Durability, EVENTS, Event, FOUND, Journal, NewEvent, PLAIN_HEAD, VerifyReport, chain, genesis};
 use crate::{Home, HomeError, host_key, lock};
 
 /// The first event of a chain that took the place of another.
@@ -114,10 +114,10 @@ fn put_aside(transaction: &Transaction<'_>) -> Result<String, rusqlite::Error> {
         transaction.execute_batch(&format!("ALTER TABLE events RENAME TO {kept}"))?;
     }
     transaction.execute_batch(EVENTS)?;
+    transaction.execute_batch(FOUND)?;
     // The new chain has a key from its first event on.
     transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
     transaction.execute_batch(PLAIN_HEAD)?;
-    transaction.execute_batch(BLESSINGS)?;
     Ok(kept)
 }
 

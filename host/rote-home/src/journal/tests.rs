@@ -321,3 +321,43 @@ fn how_a_blessing_stands_is_one_read_of_an_index() {
     let plan: String = journal.connection().query_row(&sql, ["say"], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX blessings_of_flow"), "{plan}");
 }
+
+#[test]
+fn the_events_of_a_response_are_found_by_index_in_an_old_journal_too() {
+    let (_dir, home) = home();
+    let old = crate::open_database(&home.journal_file(), &MIGRATIONS[..3], Creation::Synced).unwrap();
+    drop(old);
+    let journal = open(&home);
+    for number in 1..=3 {
+        let body = json!({"workspace": "w", "response": number % 2});
+        for kind in ["effect.started", "effect.settled"] {
+            journal.append(at(number), Durability::Process, &[event(kind, "e", body.clone())]).unwrap();
+        }
+    }
+    // A body that somebody broke is not found and hides nothing.
+    tamper(&home, "UPDATE events SET body_json = '{' WHERE seq = 1");
+    let (workspace, response) = ("w".parse().unwrap(), ResponseId(1));
+    assert_eq!(journal.started(&workspace, response).unwrap().unwrap().seq, 5);
+    assert_eq!(journal.settled(&workspace, response).unwrap().unwrap().seq, 6);
+    assert_eq!(journal.started(&workspace, ResponseId(7)).unwrap(), None);
+    let plan = |kind: &str| -> String {
+        let sql =
+            format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events WHERE kind = '{kind}' AND {}", find::OF_RESPONSE);
+        let connection = journal.connection();
+        connection.prepare(&sql).unwrap().query_row(("w", 1), |row| row.get(3)).unwrap()
+    };
+    assert!(plan("effect.started").contains("events_started"), "{}", plan("effect.started"));
+    assert!(plan("effect.settled").contains("events_settled"), "{}", plan("effect.settled"));
+}
+
+#[test]
+fn a_journal_says_when_its_chain_began_and_a_new_one_began_later() {
+    let (_dir, home) = home();
+    assert_eq!(open(&home).began().unwrap(), None, "it has no event");
+    let events = [event("a", "e", json!({})), event("b", "e", json!({}))];
+    open(&home).append(at(5), Durability::Process, &events).unwrap();
+    assert_eq!(open(&home).began().unwrap(), Some(at(5)));
+    tamper(&home, "DELETE FROM events WHERE seq = 2");
+    Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
+    assert_eq!(open(&home).began().unwrap(), Some(at(8)));
+}

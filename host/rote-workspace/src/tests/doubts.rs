@@ -112,3 +112,33 @@ fn what_is_known_or_is_not_json_settles_nothing() {
         ErrorKind::NotFound
     );
 }
+
+#[test]
+fn a_word_is_recorded_with_the_record_or_not_at_all() {
+    let setup = Setup::new();
+    for (settlement, settled) in [
+        (Settlement::Skip, Settled::Skipped),
+        (Settlement::Done { answer: Some("{}".into()) }, Settled::Done),
+        (Settlement::Repeat, Settled::Retried),
+    ] {
+        let id = lost(&setup, None);
+        setup.workspace.settle(id, &settlement, at(5)).unwrap();
+        // The state that a kill between file and row leaves behind.
+        let sql = format!("UPDATE responses SET state = 'pending', owner = '1:0', settled = NULL WHERE id = {}", id.0);
+        setup.workspace.with("forget the row", |connection| connection.execute(&sql, [])).unwrap();
+        let row = setup.workspace.summary(id).unwrap();
+        assert_eq!((row.settled, row.is_open()), (Some(settled), false));
+    }
+    let settles = |command: &crate::CommandRecord| command.kind == crate::CommandKind::Settle;
+    assert_eq!(setup.workspace.commands().unwrap().iter().filter(|one| settles(one)).count(), 6);
+}
+
+#[test]
+fn a_number_is_held_while_it_waits_for_this_process() {
+    let setup = Setup::new();
+    let (_, id) = setup.workspace.begin_call(&write()).unwrap();
+    setup.workspace.hold(id).unwrap();
+    setup.workspace.disown(id).unwrap();
+    assert!(matches!(setup.workspace.hold(id), Err(WorkspaceError::AlreadyRecorded { .. })));
+    assert_eq!(setup.workspace.summary(id).unwrap().state, ResponseState::InDoubt);
+}
