@@ -4,25 +4,21 @@
 //! [`TICK`] from a thread of its own while anything runs, whatever the executor does. Proposals that no guest
 //! uses are off at build time (gc, threads) or here.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
-use wasmtime::{Config, Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
+use wasmtime::{Engine, InstanceAllocationStrategy, PoolingAllocationConfig};
 
 use crate::LoadError;
+use crate::configuration::configuration;
 use crate::limiter::{INSTANCES, MEMORIES, TABLE_ELEMENTS, TABLES};
 
 /// Time between two checks of a running guest.
 pub(crate) const TICK: Duration = Duration::from_millis(10);
 /// How many ticks the thread goes on after the last guest ended, so that a busy host never wakes it.
 const IDLE_TICKS: u32 = 100;
-/// Most stack of guest code, in bytes. Deep recursion of a guest ends here, as a trap.
-const GUEST_STACK: usize = 1 << 20;
-/// Stack of the fiber that guest and host functions share; the host has the rest for itself.
-const FIBER_STACK: usize = 4 << 20;
 /// Component instances that fit at once, unless a process asks for more. Setting up the pool costs a system call per
 /// stack, which every command pays (1,000 of them took 10 ms); one command runs at most a few dozen at a time.
 const DEFAULT_INSTANCES: u32 = 128;
@@ -102,27 +98,6 @@ fn on_demand() -> wasmtime::Result<Engine> {
             .memory_guard_size(64 << 10)
             .memory_reservation_for_growth(16 << 20),
     )
-}
-
-fn configuration() -> Config {
-    let mut config = Config::new();
-    config
-        .epoch_interruption(true)
-        .max_wasm_stack(GUEST_STACK)
-        .async_stack_size(FIBER_STACK)
-        .memory_init_cow(true)
-        .wasm_backtrace_max_frames(NonZeroUsize::new(16))
-        .generate_address_map(false)
-        .native_unwind_info(false)
-        .concurrency_support(false)
-        .wasm_relaxed_simd(false)
-        .wasm_memory64(false)
-        .wasm_multi_memory(false)
-        .wasm_tail_call(false)
-        .wasm_custom_page_sizes(false)
-        .wasm_wide_arithmetic(false)
-        .wasm_stack_switching(false);
-    config
 }
 
 fn pool() -> PoolingAllocationConfig {

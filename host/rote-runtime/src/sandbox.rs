@@ -21,6 +21,7 @@ use crate::engine::EngineHandle;
 use crate::flow::FlowState;
 use crate::inspect::{COMPONENT_BYTES, check_complexity};
 use crate::jq::QueryState;
+use crate::native::native;
 use crate::sections::{check_header, has_rote_sections, strip_rote_sections};
 use crate::{LoadError, World};
 
@@ -156,15 +157,17 @@ impl Sandbox {
         Ok(prepared)
     }
 
-    /// Fetches the code from the cache, or compiles it and keeps it there.
+    /// Fetches the code from the cache, from this program where it is a committed guest's, or compiles it; keeps it
+    /// in the cache.
     fn compiled(&self, code: &[u8], digest: Sha256Digest) -> Result<Component, LoadError> {
         let handle = EngineHandle::get()?;
         let name = CacheKey::new(digest, &handle.compatibility);
-        if let Some(cached) = self.cache.load(name) {
-            match deserialize(handle, &cached) {
-                Ok(component) => return Ok(component),
-                Err(error) => tracing::warn!(%error, "cached code does not load: compiling again"),
-            }
+        if let Some(component) = self.cache.load(name).and_then(|code| deserialize(handle, &code)) {
+            return Ok(component);
+        }
+        if let Some((component, native)) = native(digest).and_then(|code| Some((deserialize(handle, &code)?, code))) {
+            self.cache.store(name, &native);
+            return Ok(component);
         }
         check_complexity(code)?;
         let component = compile(handle, code)?;
@@ -211,13 +214,16 @@ fn check_size(bytes: &[u8]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// Makes a component of code that the cache has authenticated.
+/// Makes a component of code that the cache has authenticated or that is part of this program; `None` where the engine
+/// or this CPU is another one than it was compiled for.
 #[expect(unsafe_code, reason = "the engine cannot check compiled code: the cache authenticates it")]
-fn deserialize(handle: &EngineHandle, code: &[u8]) -> wasmtime::Result<Component> {
-    // SAFETY: `code` is the output of `Component::serialize` of an engine with this compatibility hash: the
-    // cache verified an HMAC under this host's key over the very bytes passed here, together with a name that
-    // contains that hash, and only `Sandbox::compiled` makes such entries.
-    unsafe { Component::deserialize(&handle.engine, code) }
+fn deserialize(handle: &EngineHandle, code: &[u8]) -> Option<Component> {
+    // SAFETY: `code` is what an engine of this version compiled. Either the cache verified an HMAC under this host's
+    // key over the very bytes passed here, together with a name that contains the engine's compatibility hash, and
+    // only `Sandbox::compiled` makes such entries; or the build script made it and it is compiled in. Settings and
+    // features of the CPU are compared by the engine.
+    let loaded = unsafe { Component::deserialize(&handle.engine, code) };
+    loaded.inspect_err(|error| tracing::info!(%error, "compiled code does not load: compiling again")).ok()
 }
 
 /// Compiles on a thread of its own, with room for deep types, and waits for a bounded time.
