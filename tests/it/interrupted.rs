@@ -75,9 +75,17 @@ fn an_interrupted_write_is_in_doubt_and_an_interrupted_read_is_not() {
     let run = interrupt(&home, &["call", "slow", "write", "-p", "which=hang"], &arrivals, 1);
     assert_eq!(run.code, 130, "{run}");
     assert!(run.stderr.starts_with("error: interrupted"), "{run}");
+    assert!(run.stderr.contains("may have happened") && run.stderr.contains("--done @1"), "{run}");
     let run = interrupt(&home, &["call", "slow", "read", "-p", "which=hang"], &arrivals, 1);
     assert_eq!(run.code, 130, "{run}");
+    assert!(!run.stderr.contains("may have happened"), "an older doubt is not of this call: {run}");
     assert_eq!(states(&home, "w"), ["in_doubt", "error"]);
+    let calls = r#"[{"tool_name":"write","arguments":{"which":"hang"}},{"tool_name":"read"}]"#;
+    let run = interrupt(&home, &["--json", "batch", "slow", calls], &arrivals, 1);
+    assert_eq!(run.code, 130, "{run}");
+    let envelope: Value = serde_json::from_str(&run.stdout).unwrap();
+    let doubts = envelope["error"]["details"]["doubts"].as_array().unwrap();
+    assert_eq!((doubts.len(), &doubts[0]["response"]), (1, &json!("@3")), "{run}");
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
 }
 

@@ -3,11 +3,9 @@
 //! `rote_types::Access` is decided by the reader of a description (`rote-spec`), and everybody else asks the tool for
 //! it. Code that asks the method or a hint instead lets through what only the words of a description tell.
 
-use std::path::Path;
+use anyhow::bail;
 
-use anyhow::{Context, bail};
-
-use crate::repository;
+use crate::sources::{Source, sources};
 
 /// How code asks a method or a hint whether something is changed.
 const QUESTIONS: [&str; 8] = [
@@ -33,9 +31,11 @@ const ALLOWED: [(&str, &str); 6] = [
 
 /// Looks through all code of the host that is not a test.
 pub(crate) fn check() -> anyhow::Result<()> {
-    let root = repository();
-    let mut found = Vec::new();
-    visit(&root, &root.join("host"), &mut found)?;
+    let code = sources(&["host"])?;
+    let asks = code.iter().filter(|source| !ALLOWED.iter().any(|(allowed, _)| source.path.starts_with(allowed)));
+    let found: Vec<String> = asks
+        .flat_map(|source| questions(source).map(|(line, what)| format!("{}:{line}: `{what}`", source.path)))
+        .collect();
     if !found.is_empty() {
         bail!("ask `tool.access` whether a tool changes something (ARCHITECTURE.md):\n  {}", found.join("\n  "));
     }
@@ -43,41 +43,22 @@ pub(crate) fn check() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn visit(root: &Path, directory: &Path, found: &mut Vec<String>) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(directory).with_context(|| directory.display().to_string())? {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let is_test = matches!(name, "tests" | "tests.rs" | "benches" | "examples");
-        if path.is_dir() && !is_test {
-            visit(root, &path, found)?;
-        } else if name.ends_with(".rs") && !is_test {
-            let relative = path.strip_prefix(root)?.to_string_lossy().into_owned();
-            if !ALLOWED.iter().any(|(allowed, _)| relative.starts_with(allowed)) {
-                let text = std::fs::read_to_string(&path)?;
-                found.extend(questions(&text).map(|(line, what)| format!("{relative}:{line}: `{what}`")));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// The questions that a file's code asks, with their lines; its tests are left out.
-fn questions(text: &str) -> impl Iterator<Item = (usize, &'static str)> {
-    let code = text.lines().take_while(|line| !line.starts_with("#[cfg(test)]"));
-    let code = code.enumerate().filter(|(_, line)| !line.trim_start().starts_with("//"));
-    code.filter_map(|(index, line)| {
-        QUESTIONS.into_iter().find(|question| line.contains(question)).map(|question| (index + 1, question))
+/// The questions that a file's code asks, with their lines.
+fn questions(source: &Source) -> impl Iterator<Item = (usize, &'static str)> {
+    source.lines().filter_map(|(number, line)| {
+        QUESTIONS.into_iter().find(|question| line.contains(question)).map(|question| (number, question))
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::repository;
 
     #[test]
-    fn a_question_to_a_method_is_found_and_one_in_a_test_is_not() {
-        let text = "fn a() {\n    // x.is_read()\n    if tool.method.is_read() {}\n}\n#[cfg(test)]\nmod tests { m.is_read() }\n";
-        assert_eq!(questions(text).collect::<Vec<_>>(), [(3, ".is_read()")]);
+    fn a_question_to_a_method_is_found_and_one_in_a_comment_is_not() {
+        let code = "fn a() {\n    // x.is_read()\n    if tool.method.is_read() {}\n}\n".to_owned();
+        assert_eq!(questions(&Source { path: String::new(), code }).collect::<Vec<_>>(), [(3, ".is_read()")]);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Repository chores, in Rust so that they run wherever cargo does.
 //!
-//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`, and looks who decides what a tool does; `guests` builds the
+//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`, and looks who decides what a tool does; `dead-pub`
+//! finds functions without a caller; `guests` builds the
 //! committed WebAssembly guests and compares them; `walkthrough` runs the README's commands. Nothing here is
 //! part of the product.
 #![expect(
@@ -10,8 +11,10 @@
 )]
 
 mod access;
+mod dead_pub;
 mod guests;
 mod layers;
+mod sources;
 mod walkthrough;
 
 use clap::{Parser, Subcommand};
@@ -28,6 +31,8 @@ enum Chore {
     /// Compare the crate table of ARCHITECTURE.md with the real dependency edges, and look who asks a method what a
     /// tool does.
     CheckLayers,
+    /// Find public functions of the host that only tests call.
+    DeadPub,
     /// Build the committed guests from source.
     Guests {
         /// Compare with what is committed instead of replacing it.
@@ -45,6 +50,7 @@ enum Chore {
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
         Chore::CheckLayers => layers::check().and_then(|()| access::check()),
+        Chore::DeadPub => dead_pub::check(),
         Chore::Guests { check } => guests::run(check),
         Chore::Walkthrough { rote } => walkthrough::run(&rote),
     }

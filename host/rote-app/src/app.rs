@@ -168,6 +168,8 @@ impl App {
             causes: error.causes.into_iter().map(mask).collect(),
             hint: error.hint.map(mask),
             details: error.details.map(|details| redactor.value(&details).unwrap_or(details)),
+            // Masked as it was recorded.
+            answer: error.answer,
         }
     }
 

@@ -161,8 +161,9 @@ impl App {
             limits: limits(request.timeout),
             ..CallOptions::default()
         };
-        let outcome = self.caller().map_err(AppError::unsent)?.call(&workspace, &call, &options).await;
-        match outcome.map_err(call_error)? {
+        let caller = self.caller().map_err(AppError::unsent)?;
+        let made = async { caller.call(&workspace, &call, &options).await.map_err(|error| self.with_answer(error)) };
+        match self.stoppable(&workspace, made).await? {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
                 let saved = match request.save_as {
@@ -184,8 +185,11 @@ impl App {
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let options =
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
-        let results = self.caller()?.batch(&workspace, &adapter, items, plan.parallel, &options).await;
-        let results = results.map_err(call_error)?;
+        let caller = self.caller()?;
+        let made = async {
+            caller.batch(&workspace, &adapter, items, plan.parallel, &options).await.map_err(call_error)
+        };
+        let results = self.stoppable(&workspace, made).await?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(|one| self.batch_line(one)).collect();
         let mut in_doubt = 0;
         for line in results.iter_mut().filter(|line| line.status.is_none()) {
@@ -198,6 +202,18 @@ impl App {
         let succeeded = results.iter().filter(|one| one.success).count();
         let (total, failed) = (results.len(), results.len() - succeeded);
         Ok(Batched { total, succeeded, failed, in_doubt, results, created_workspace })
+    }
+
+    /// Keeps with a call's failure what the remote answered: to look at it would be a second command each time.
+    fn with_answer(&self, error: AdapterError) -> AppError {
+        let recorded = match &error {
+            AdapterError::Call(failure) => failure.response,
+            _ => None,
+        };
+        // Only that is missing where it cannot be read.
+        let view = recorded.and_then(|id| self.view(id, SHOWN_ROWS).ok());
+        let answer = view.map(|view| view.overview).filter(|answer| !answer.shape.is_empty());
+        AppError { answer, ..call_error(error) }
     }
 
     /// Keeps a whole body in a variable.
@@ -225,7 +241,10 @@ impl App {
         let word = |(name, parameter)| match parameter {
             Parameter::Text(text) => Ok((name, Word::Text(text))),
             Parameter::File(path) => {
-                let bytes = self.read_file(&path, MAX_FILE)?;
+                let bytes = self.read_file(&path, MAX_FILE).map_err(|error| match error.kind {
+                    ErrorKind::NotFound => error.with_hint("a text that begins with `@` is written with `@@`"),
+                    _ => error,
+                })?;
                 let filename = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
                 Ok((name, Word::File { filename, bytes }))
             }

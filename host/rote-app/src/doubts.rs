@@ -4,15 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_gate::Doubt;
-use rote_types::{ResponseId, ToolCall, WorkspaceName};
+use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::name;
 use crate::{App, AppError, Consent};
 
 /// Most writes in doubt that are looked at in one workspace.
 const MAX_OF_ONE: usize = 1_000;
+
+/// Most writes in doubt that an error tells of, one line each.
+const MAX_TOLD: usize = 5;
 
 /// The writes in doubt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -108,6 +112,37 @@ impl App {
     pub fn can_be_made_again(&self, id: ResponseId) -> Result<bool, AppError> {
         let workspace = self.workspace()?;
         Ok(workspace.summary(id)?.flow.is_some() || workspace.key_purpose(id)?.is_some())
+    }
+
+    /// Makes calls in a workspace until they end or somebody asks the process to stop. They are dropped then, what left
+    /// of them is in doubt, and the error says so.
+    pub(crate) async fn stoppable<T>(
+        &self,
+        workspace: &Workspace,
+        calls: impl Future<Output = Result<T, AppError>>,
+    ) -> Result<T, AppError> {
+        let before = workspace.latest()?;
+        tokio::select! {
+            ended = calls => return ended,
+            () = self.config().interrupt.requested() => {}
+        }
+        Err(self.interrupted(workspace, before)?)
+    }
+
+    /// The error of calls that were interrupted, with the writes among them that may have happened.
+    fn interrupted(&self, workspace: &Workspace, before: Option<ResponseId>) -> Result<AppError, AppError> {
+        let lost = workspace.doubts(MAX_OF_ONE)?.into_iter().filter(|one| Some(one.id) > before);
+        let lost: Vec<Doubt> = lost.map(|one| self.describe(workspace, &one)).collect::<Result<_, _>>()?;
+        let error = AppError::new(ErrorKind::Interrupted, "interrupted");
+        if lost.is_empty() {
+            return Ok(error.with_hint("rote ls"));
+        }
+        let error = lost.iter().take(MAX_TOLD).fold(error, |error, doubt| error.with_cause(doubt.to_string()));
+        let hint = match &*lost {
+            [one] => one.ways(),
+            _ => command("rote doubts").note("lists them, with the commands that settle each").to_string(),
+        };
+        Ok(error.with_hint(hint).with_details(json!({ "doubts": lost })))
     }
 
     fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {

@@ -3,6 +3,7 @@
 use std::error::Error as StdError;
 
 use rote_types::{Classify, ErrorKind, IdError};
+use rote_workspace::Overview;
 use serde_json::{Value, json};
 
 /// Most links of a chain of causes that are kept.
@@ -21,13 +22,15 @@ pub struct AppError {
     pub hint: Option<String>,
     /// Data for a machine; never a secret.
     pub details: Option<Value>,
+    /// What the remote answered, where that is the failure; secrets masked.
+    pub answer: Option<Overview>,
 }
 
 impl AppError {
     /// Returns an error without causes, hint or details.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hint: None, details: None }
+        Self { kind, message: message.into(), causes: Vec::new(), hint: None, details: None, answer: None }
     }
 
     /// Adds a cause behind those that are there.
@@ -60,10 +63,10 @@ impl AppError {
         self
     }
 
-    /// Returns the details with the causes among them, or none when there is neither.
+    /// Returns the details with the causes and the answer among them, or none when there is none of them.
     #[must_use]
-    pub fn details_with_causes(&self) -> Option<Value> {
-        if self.causes.is_empty() {
+    pub fn all_details(&self) -> Option<Value> {
+        if self.causes.is_empty() && self.answer.is_none() {
             return self.details.clone();
         }
         let mut details = match &self.details {
@@ -71,7 +74,12 @@ impl AppError {
             Some(Value::Object(fields)) => fields.clone(),
             Some(other) => serde_json::Map::from_iter([("value".to_owned(), other.clone())]),
         };
-        details.entry("causes").or_insert_with(|| json!(self.causes));
+        if !self.causes.is_empty() {
+            details.entry("causes").or_insert_with(|| json!(self.causes));
+        }
+        if let Some(answer) = &self.answer {
+            details.entry("answer").or_insert_with(|| json!(answer));
+        }
         Some(Value::Object(details))
     }
 
@@ -88,7 +96,7 @@ impl AppError {
             }
             next = cause.source();
         }
-        Self { kind: error.kind(), message, causes, hint: error.hint(), details: error.details() }
+        Self { kind: error.kind(), message, causes, hint: error.hint(), details: error.details(), answer: None }
     }
 }
 
@@ -133,6 +141,6 @@ mod tests {
         assert_eq!(error.message, "cannot do it");
         assert_eq!(error.causes, ["it is broken"]);
         assert_eq!((error.kind, error.hint.as_deref()), (ErrorKind::Denied, Some("rote fix")));
-        assert_eq!(error.details_with_causes(), Some(json!({ "causes": ["it is broken"] })));
+        assert_eq!(error.all_details(), Some(json!({ "causes": ["it is broken"] })));
     }
 }

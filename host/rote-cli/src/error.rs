@@ -6,6 +6,9 @@ use rote_app::AppError;
 use rote_types::ErrorKind;
 use serde_json::{Value, json};
 
+use crate::render::response::MAX_LINE;
+use crate::render::units::clip;
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub enum CliError {
@@ -56,7 +59,7 @@ impl CliError {
     #[must_use]
     pub fn envelope(&self) -> Value {
         let (kind, message, hint, details) = match self {
-            Self::App(error) => (error.kind, error.message.clone(), error.hint.clone(), error.details_with_causes()),
+            Self::App(error) => (error.kind, error.message.clone(), error.hint.clone(), error.all_details()),
             Self::Words(error) => (ErrorKind::Usage, first_line(&error.to_string()), None, None),
             Self::BrokenPipe => (ErrorKind::General, "the reader is gone".to_owned(), None, None),
         };
@@ -84,6 +87,9 @@ fn app_text(error: &AppError) -> String {
     let mut text = format!("error: {}\n", set_in(&error.message, "  "));
     for cause in &error.causes {
         let _infallible = writeln!(text, "  caused by: {}", set_in(cause, "    "));
+    }
+    for row in error.answer.iter().flat_map(|answer| &answer.rows) {
+        let _infallible = writeln!(text, "  {}", clip(row, MAX_LINE));
     }
     if let Some(hint) = &error.hint {
         let _infallible = writeln!(text, "\nhint: {hint}");

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use rote_types::{clean, escape_hidden, is_hidden};
+use rote_types::{clean, escape_hidden};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Result};
@@ -73,16 +73,14 @@ impl std::fmt::Debug for Ui<'_> {
     }
 }
 
-/// Whether a character is hidden and neither a line break nor a tab.
-fn is_control(character: char) -> bool {
-    is_hidden(character) && !matches!(character, '\n' | '\t')
-}
-
 /// Turns a closed pipe into silence; any other failure to write has nowhere to be told.
 fn written(result: io::Result<()>) -> Result<()> {
     result.map_err(|error| match error.kind() {
         io::ErrorKind::BrokenPipe => CliError::BrokenPipe,
-        _ => crate::error::io("cannot write the output", &error),
+        _ => match crate::error::io("cannot write the output", &error) {
+            CliError::App(error) => CliError::App(Box::new(error.with_hint("rote ls"))),
+            other => other,
+        },
     })
 }
 
@@ -159,11 +157,7 @@ impl<'a> Ui<'a> {
             _ if self.json => {
                 let _unread = self.envelope(&error.envelope());
             }
-            // Colour goes with words of the parser's only: what is hidden in words of the caller's would stay in it.
-            CliError::Words(words) if self.stderr_colour && !words.to_string().contains(is_control) => {
-                let text = words.render().ansi().to_string();
-                self.painted(text.trim_end());
-            }
+            // Not in the parser's own colours: escapes in the caller's words would stand among them.
             _ => {
                 let text = self.paint_labels(&clean(&error.text()));
                 self.painted(text.trim_end());
@@ -198,6 +192,8 @@ pub fn paint(style: Style, text: &str) -> String {
 mod tests {
     use rote_app::AppError;
     use rote_types::ErrorKind;
+
+    use rote_types::is_hidden;
 
     use super::*;
 
@@ -241,12 +237,15 @@ mod tests {
 
     #[test]
     fn words_that_do_not_parse_are_cleaned_too() {
-        let error = clap::Command::new("rote").try_get_matches_from(["rote", STEERING]).unwrap_err();
-        let error = CliError::Words(Box::new(error));
-        for terminal in [false, true] {
-            let (_, stderr) = shown(terminal, false, |ui| ui.fail(&error));
-            assert!(stderr.contains("abcde") && !stderr.contains(['\u{9b}', '\u{202e}', '\u{7}']), "{stderr:?}");
-            assert!(!stderr.contains("\u{1b}]") && !stderr.contains("\u{1b}[31mb"), "{stderr:?}");
+        for word in [STEERING, "--\u{1b}[2J", "--\u{1b}]0;x\u{7}", "--\u{1b}]52;c;aGk"] {
+            let error = clap::Command::new("rote").try_get_matches_from(["rote", word]).unwrap_err();
+            let error = CliError::Words(Box::new(error));
+            for terminal in [false, true] {
+                let (_, stderr) = shown(terminal, false, |ui| ui.fail(&error));
+                assert!(!stderr.contains(['\u{9b}', '\u{202e}', '\u{7}']), "{stderr:?}");
+                // Only our own label has a colour.
+                assert_eq!(stderr.matches('\u{1b}').count(), if terminal { 3 } else { 0 }, "{stderr:?}");
+            }
         }
     }
 

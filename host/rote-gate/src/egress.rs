@@ -123,6 +123,11 @@ impl Egress {
                 return Err(UpstreamFailure::Timeout { host: host.into(), stage: "first byte", limit }.into());
             }
         };
+        if head.status() == reqwest::StatusCode::SWITCHING_PROTOCOLS {
+            // RFC 9110 §15.2.2: only to whom asked for it. What follows is no answer, so none has come.
+            let message = "it switched protocols (101), which nobody asked for".to_owned();
+            return Err(UpstreamFailure::Protocol { host: host.to_owned(), message }.into());
+        }
         wire.departure.answered(head.status().as_u16());
         read_answer(head, host, limits).await
     }

@@ -118,7 +118,8 @@ pub enum GateError {
         reason: &'static str,
     },
     /// The remote declared JSON and sent something else; the answer is recorded as the text that it is.
-    #[error("`{tool}` of adapter `{adapter}` answered with broken JSON (recorded as `{}`): {problem}", response.id)]
+    #[error("`{tool}` of adapter `{adapter}` answered {}{}, with broken JSON (recorded as `{}`): {problem}",
+        response.status, if *wrote { ": it happened" } else { "" }, response.id)]
     BrokenJson {
         /// The recorded answer.
         response: ResponseRef,
@@ -128,6 +129,8 @@ pub enum GateError {
         tool: String,
         /// What is wrong with it, and where.
         problem: String,
+        /// A write, and the status says that it was done: whoever repeats it does it twice.
+        wrote: bool,
     },
     /// The remote could not be reached, or a read was not answered; the failure is recorded.
     #[error("{failure}")]
@@ -156,7 +159,8 @@ pub enum GateError {
         limit: String,
     },
     /// The request happened, and its outcome could not be recorded. It must not be repeated blindly.
-    #[error("the request was sent and its outcome could not be recorded under `{response}`")]
+    #[error("the request was sent{}, and its outcome could not be recorded under `{response}`",
+        status.map_or_else(String::new, |status| format!(" and answered {status}")))]
     ExecutedUnrecorded {
         /// The number that has no outcome.
         response: ResponseId,
@@ -381,7 +385,7 @@ impl Classify for GateError {
             Self::InDoubt { doubt, .. } => Some(doubt.ways()),
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
-                Some("check at the remote whether it happened before you repeat it".to_owned())
+                Some(command("rote doubts").note("tells how to find out whether it happened").to_string())
             }
             Self::SettledOtherwise { workspace, response, outcome } => {
                 let settle = command("rote doubts settle").option("--workspace", workspace);

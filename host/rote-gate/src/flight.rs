@@ -226,7 +226,8 @@ impl<'g> Flight<'g> {
         let judged = self.judge(response, location)?;
         let Some(problem) = broken else { return Ok(judged) };
         let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
-        Err(GateError::BrokenJson { response: judged, adapter, tool, problem })
+        let wrote = self.entry.writes && judged.status < 300;
+        Err(GateError::BrokenJson { response: judged, adapter, tool, problem, wrote })
     }
 
     /// An answer is a success below 300 and a failure from 400 on; between them stand unfollowed redirects.

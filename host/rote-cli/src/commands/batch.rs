@@ -59,7 +59,7 @@ pub(super) fn run_batch(
     plan: BatchPlan,
 ) -> Result<Report> {
     let app = context.app()?;
-    let done = context.block_on(app.batch(id, &calls, plan))??;
+    let done = context.block_on_to_the_end(app.batch(id, &calls, plan))??;
     note_created(ui, done.created_workspace.as_ref());
     let exit = u8::from(done.failed > 0);
     let hints = done.results.iter().filter_map(|one| one.error.as_ref()?.hint.clone()).take(MAX_HINTS);

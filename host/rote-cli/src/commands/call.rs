@@ -139,11 +139,11 @@ impl Options {
             timeout: self.timeout,
         };
         let app = context.app()?;
-        let mut outcome = context.block_on(app.call(request.clone()))?;
+        let mut outcome = context.block_on_to_the_end(app.call(request.clone()))?;
         if let Err(error) = &outcome
             && crate::ask::binds(context, ui, error)?
         {
-            outcome = context.block_on(app.call(request))?;
+            outcome = context.block_on_to_the_end(app.call(request))?;
         }
         match outcome? {
             Called::Preview { preview: shown, created_workspace } => {

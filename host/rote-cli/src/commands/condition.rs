@@ -10,7 +10,6 @@ use crate::ui::Report;
 
 /// Every condition; `rote query` takes them too.
 #[derive(Debug, Subcommand)]
-#[command(disable_help_subcommand = true)]
 pub enum Condition {
     /// Exit 0 when the response is an error, else 1
     IsError {

@@ -16,7 +16,7 @@ const ROWS: usize = 5;
 
 /// Look at a recorded response: its shape, its body, or what a jq program makes of it
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, disable_help_subcommand = true)]
 pub struct Query {
     #[command(subcommand)]
     about: Option<About>,

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::render::units::{clip, milliseconds, size};
 
 /// Most characters of the shape and of a row.
-const MAX_LINE: usize = 96;
+pub(crate) const MAX_LINE: usize = 96;
 
 /// Returns the block, without a line break at its end.
 #[must_use]

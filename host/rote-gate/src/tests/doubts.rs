@@ -61,6 +61,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 /// Every way to lose an answer, with the kind of the failure and the status that came before it.
 fn losses() -> Vec<(&'static str, Loss, ErrorKind, Option<u16>)> {
+    let switched = b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n";
     let half = b"HTTP/1.1 201 Created\r\ncontent-length: 100\r\n\r\n{\"id\"";
     let head = format!("HTTP/1.1 201 Created\r\nx-big: {}\r\ncontent-length: 0\r\n\r\n", "x".repeat(80 << 10));
     let long = format!("HTTP/1.1 201 Created\r\nx-more: {}", "x".repeat(900 << 10));
@@ -71,6 +72,7 @@ fn losses() -> Vec<(&'static str, Loss, ErrorKind, Option<u16>)> {
         ("hangs up", Loss::Then(Vec::new()), upstream, None),
         ("resets", Loss::Reset(Vec::new()), upstream, None),
         ("half a head", Loss::Then(b"HTTP/1.1 201 Cre".to_vec()), upstream, None),
+        ("another protocol", Loss::Then(switched.to_vec()), upstream, None),
         ("half a body", Loss::Then(half.to_vec()), upstream, Some(201)),
         ("half a body and a reset", Loss::Reset(half.to_vec()), upstream, Some(201)),
         ("a broken chunk", Loss::Then(chunk.to_vec()), upstream, Some(201)),
