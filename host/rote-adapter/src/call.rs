@@ -268,16 +268,6 @@ impl Caller {
         self.run(workspace, call, Some(place), options).await
     }
 
-    /// Binds the adapter to the workspace: writes `runtime/sessions/workspace_<name>.json` and the workspace's own
-    /// record. The first call of a process does it anyway.
-    ///
-    /// # Errors
-    /// As [`Adapters::open`]; [`AdapterError::Home`] and [`AdapterError::Workspace`].
-    pub fn init_session(&self, workspace: &Workspace, adapter: &AdapterId) -> Result<(), AdapterError> {
-        let adapter = self.parts.adapters.open(adapter)?;
-        self.bind(workspace, &adapter)
-    }
-
     fn check_templates(
         &self,
         workspace: &Workspace,

@@ -63,12 +63,6 @@ pub fn header_of(binding_source: &str) -> Option<Header> {
     (header.version == 1 && is_fingerprint(&header.fingerprint)).then_some(header)
 }
 
-/// Reads the fingerprint that a binding file is pinned to.
-#[must_use]
-pub fn fingerprint_of(binding_source: &str) -> Option<Fingerprint> {
-    header_of(binding_source).map(|header| header.fingerprint)
-}
-
 /// Writes the line, with its end.
 pub(crate) fn write(header: &Header) -> String {
     let mut line = format!(

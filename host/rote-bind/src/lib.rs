@@ -28,7 +28,7 @@ mod typescript;
 mod tests;
 
 pub use error::BindError;
-pub use header::{Header, Language, fingerprint_of, header_of};
+pub use header::{Header, Language, header_of};
 pub use options::BindOptions;
 
 use rote_types::{Manifest, Tool};

@@ -12,7 +12,7 @@ use oxc_span::SourceType;
 use rote_types::{Manifest, Tool};
 use serde_json::{Value, json};
 
-use crate::{BindError, BindOptions, Language, fingerprint_of, header_of, rust, typescript};
+use crate::{BindError, BindOptions, Language, header_of, rust, typescript};
 
 const FINGERPRINT: &str = "mcp_37Mm3hutvsZPz2Urk8RTEtadfZGN";
 const DIGEST: &str = "2J6Tj8NLySEYVrWRHpoBi5iPEf3g";
@@ -121,7 +121,7 @@ fn the_header_says_how_to_write_the_file_again() {
         let header = header_of(&source).unwrap();
         assert_eq!((header.adapter.as_str(), header.lang), ("pets", language));
         assert_eq!((header.tools, header.toolsets), (options.tools.clone(), options.toolsets.clone()));
-        assert_eq!(fingerprint_of(&format!("\u{feff}// A licence.\r\n{source}")).unwrap().as_str(), FINGERPRINT);
+        assert_eq!(header_of(&format!("\u{feff}// A licence.\r\n{source}")).unwrap().fingerprint.as_str(), FINGERPRINT);
         assert!(source.contains("// Licence: CC0\n"));
     }
     typescript_statements(&typescript(&manifest(&tools), &tools, &options).unwrap());
@@ -136,10 +136,10 @@ fn a_file_without_a_well_formed_header_has_no_fingerprint() {
         )
     };
     for source in ["", "export const fingerprint = \"mcp_x\";", "// rote:bindings {", &bad("mcp_"), &bad("mcp_0OIl")] {
-        assert_eq!(fingerprint_of(source), None, "{source}");
+        assert!(header_of(source).is_none(), "{source}");
     }
-    assert!(fingerprint_of(&bad(FINGERPRINT)).is_some());
-    assert_eq!(fingerprint_of(&bad(FINGERPRINT).replace("\"version\":1", "\"version\":2")), None);
+    assert!(header_of(&bad(FINGERPRINT)).is_some());
+    assert!(header_of(&bad(FINGERPRINT).replace("\"version\":1", "\"version\":2")).is_none());
 }
 
 #[test]

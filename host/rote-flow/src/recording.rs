@@ -3,7 +3,7 @@
 //! Made from the run's workspace, whose responses are redacted already, so no secret of the vault is in it.
 //! Response headers are left out: a flow never sees them, and cookies would be among them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -193,16 +193,6 @@ impl RunRecording {
             .refuse(&format!("recording `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
         let text = serde_json::to_string_pretty(self).map_err(malformed)?;
         Ok(write_durable(path, (text + "\n").as_bytes(), FileMode::Private)?)
-    }
-
-    /// The calls of each tool, for reports.
-    #[must_use]
-    pub fn calls_by_tool(&self) -> BTreeMap<String, usize> {
-        let mut counts = BTreeMap::new();
-        for call in &self.calls {
-            *counts.entry(format!("{}/{}", call.adapter, call.tool)).or_default() += 1;
-        }
-        counts
     }
 }
 

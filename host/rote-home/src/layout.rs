@@ -116,12 +116,6 @@ impl Home {
         self.workspaces_dir().join(name.as_str()).join(".rote")
     }
 
-    /// Returns `rote/archives/`.
-    #[must_use]
-    pub fn archives_dir(&self) -> PathBuf {
-        self.root.join(VENDOR).join("archives")
-    }
-
     /// Returns `secrets/`.
     #[must_use]
     pub fn secrets_dir(&self) -> PathBuf {
@@ -170,22 +164,10 @@ impl Home {
         self.root.join("cache")
     }
 
-    /// Returns `log/`.
-    #[must_use]
-    pub fn log_dir(&self) -> PathBuf {
-        self.root.join("log")
-    }
-
     /// Returns `storage/`.
     #[must_use]
     pub fn storage_dir(&self) -> PathBuf {
         self.root.join("storage")
-    }
-
-    /// Returns `shell/`.
-    #[must_use]
-    pub fn shell_dir(&self) -> PathBuf {
-        self.root.join("shell")
     }
 
     /// Checks that `path`, with every symlink on the way resolved, is below the home. The part of it that does

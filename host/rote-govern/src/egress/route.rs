@@ -44,12 +44,6 @@ impl Route {
         self.method
     }
 
-    /// Whether `url` has the origin of one of the bases.
-    #[must_use]
-    pub fn has_origin_of(&self, url: &Url) -> bool {
-        self.bases.iter().any(|base| same_origin(&base.url, url))
-    }
-
     fn absolute(&self, raw: &str) -> String {
         if !raw.starts_with('/') {
             return raw.to_owned();
