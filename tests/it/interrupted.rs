@@ -85,7 +85,7 @@ fn an_interrupted_write_is_in_doubt_and_an_interrupted_read_is_not() {
     assert_eq!(run.code, 130, "{run}");
     let envelope: Value = serde_json::from_str(&run.stdout).unwrap();
     let doubts = envelope["error"]["details"]["doubts"].as_array().unwrap();
-    assert_eq!((doubts.len(), &doubts[0]["response"]), (1, &json!("@3")), "{run}");
+    assert_eq!((doubts.len(), &doubts[0]["response"]), (1, &json!(3)), "{run}");
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
 }
 

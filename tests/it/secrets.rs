@@ -98,3 +98,26 @@ fn a_script_is_neither_built_with_a_value_of_the_vault_nor_calls_with_one() {
     assert_eq!((run.code, server.requests().len()), (6, before), "{run}");
     assert!(run.stderr.contains("a call of `tracker/addComment` holds the value of `TRACKER_TOKEN`"), "{run}");
 }
+
+#[test]
+fn what_is_typed_for_an_adapter_is_refused_before_it_is_fetched_or_kept() {
+    let (home, server) = tracker();
+    let base = server.base_url();
+    let percent: String = SECRET.bytes().map(|byte| format!("%{byte:02x}")).collect();
+    let before = server.requests().len();
+    for words in [
+        &["bot", "openapi.yaml", "--base-url", &format!("{base}/bot{percent}")][..],
+        &["bot", "openapi.yaml", "--base-url", &base, "--name", SECRET],
+        &["bot", &format!("{base}/{SECRET}/openapi.yaml")],
+        &["bot", "openapi.yaml", "--server", &format!("api.example.com={base}/{SECRET}")],
+    ] {
+        refused(&home.rote(&[&["adapter", "new"], words].concat()), "what was typed for adapter `bot`");
+    }
+    let url = format!("{base}/{SECRET}");
+    refused(&home.rote(&["adapter", "set", "tracker", "base_url", &url, "-y"]), "the base URL of adapter `tracker`");
+    let note = format!("rotated from {SECRET}");
+    let run = home.invocation(&["token", "set", "OTHER", "--stdin", "-y", "--description", &note]).input("x").run();
+    refused(&run, "the description of `OTHER`");
+    assert_eq!(server.requests().len(), before);
+    assert!(!home.home().join("adapters/bot").exists());
+}

@@ -69,6 +69,8 @@ impl App {
     /// Usage for a description that is none, Conflict for gaps when `strict`.
     pub async fn adapter_plan(&self, wish: AdapterNew) -> Result<AdapterPlan, AppError> {
         let id: AdapterId = name(&wish.id)?;
+        let typed = json!([wish.spec, wish.base_url, wish.servers, wish.name]);
+        self.redaction()?.refuse(&format!("what was typed for adapter `{id}`"), &typed)?;
         let location = match SpecLocation::parse(&wish.spec)? {
             SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
             url => url,

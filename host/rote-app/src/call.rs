@@ -212,7 +212,8 @@ impl App {
         };
         // Only that is missing where it cannot be read.
         let view = recorded.and_then(|id| self.view(id, SHOWN_ROWS).ok());
-        let answer = view.map(|view| view.overview).filter(|answer| !answer.shape.is_empty());
+        let answered = view.filter(|view| view.response.status.is_some() && view.response.bytes > 0);
+        let answer = answered.map(|view| view.overview);
         AppError { answer, ..call_error(error) }
     }
 

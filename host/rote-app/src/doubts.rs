@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rote_gate::Doubt;
 use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
@@ -121,17 +122,17 @@ impl App {
         workspace: &Workspace,
         calls: impl Future<Output = Result<T, AppError>>,
     ) -> Result<T, AppError> {
-        let before = workspace.latest()?;
+        let since = self.now();
         tokio::select! {
             ended = calls => return ended,
             () = self.config().interrupt.requested() => {}
         }
-        Err(self.interrupted(workspace, before)?)
+        Err(self.interrupted(workspace, since)?)
     }
 
-    /// The error of calls that were interrupted, with the writes among them that may have happened.
-    fn interrupted(&self, workspace: &Workspace, before: Option<ResponseId>) -> Result<AppError, AppError> {
-        let lost = workspace.doubts(MAX_OF_ONE)?.into_iter().filter(|one| Some(one.id) > before);
+    /// The error of calls that were begun since then and interrupted, with the writes that may have happened.
+    fn interrupted(&self, workspace: &Workspace, since: Timestamp) -> Result<AppError, AppError> {
+        let lost = workspace.doubts(MAX_OF_ONE)?.into_iter().filter(|one| one.at >= since);
         let lost: Vec<Doubt> = lost.map(|one| self.describe(workspace, &one)).collect::<Result<_, _>>()?;
         let error = AppError::new(ErrorKind::Interrupted, "interrupted");
         if lost.is_empty() {

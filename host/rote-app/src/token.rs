@@ -39,6 +39,7 @@ impl App {
     ) -> Result<TokenStored, AppError> {
         rote_vault::check_name(name)?;
         let targets = adapters.iter().map(|text| self.user_of(name, text)).collect::<Result<Vec<_>, _>>()?;
+        self.redaction()?.refuse(&format!("the description of `{name}`"), &json!(description))?;
         let vault = self.vault()?;
         let known = vault.list()?.into_iter().find(|info| info.name == name);
         let unbound = known.as_ref().is_none_or(|info| info.bindings.is_empty());
@@ -46,32 +47,43 @@ impl App {
             true => self.only_user(name)?.into_iter().collect(),
             false => targets,
         };
-        let bound: Vec<AdapterId> = targets.iter().map(|adapter| adapter.manifest().id.clone()).collect();
+        // One that requests go nowhere of yet is bound later.
+        let targets = targets.iter().map(|adapter| binding_of(adapter)).collect::<Result<Vec<_>, _>>()?;
+        let targets: Vec<Binding> = targets.into_iter().flatten().collect();
+        let bound: Vec<AdapterId> = targets.iter().map(|binding| binding.adapter.clone()).collect();
         let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
         let object = json!({ "name": name, "replaced": known.is_some(), "adapters": bound });
         self.change(Change::TokenSet, consent, object, || {
             let mut info = vault.set(name, value, meta)?;
-            for adapter in &targets {
-                info.bindings = self.bind_to(&vault, name, adapter)?.unwrap_or(info.bindings);
+            for binding in &targets {
+                info.bindings = vault.bind(name, binding, self.now())?;
             }
             Ok(TokenStored { info, bound })
+        })
+    }
+
+    /// Returns what binding a name to an adapter would let it do: to send the value to where its requests go now.
+    ///
+    /// # Errors
+    /// `NotFound` when the adapter is not installed or has no credential of that name, Usage when it has no base URL.
+    pub fn token_binding(&self, name: &str, adapter: &str) -> Result<Binding, AppError> {
+        let adapter = self.user_of(name, adapter)?;
+        binding_of(&adapter)?.ok_or_else(|| {
+            let id = &adapter.manifest().id;
+            AppError::new(ErrorKind::Usage, format!("adapter `{id}` has no base URL that `{name}` could go to"))
+                .with_hint(command("rote adapter set").argument(id).plain("base_url URL"))
         })
     }
 
     /// Lets an adapter send a credential, or the environment variable of that name, to where its requests go now.
     ///
     /// # Errors
-    /// `NotFound` when the adapter is not installed or has no credential of that name, Usage when it has no base URL.
+    /// As [`App::token_binding`].
     pub fn token_bind(&self, name: &str, adapter: &str, consent: Consent) -> Result<Vec<Binding>, AppError> {
-        let adapter = self.user_of(name, adapter)?;
-        let object = json!({ "name": name, "adapter": adapter.manifest().id, "origins": adapter.origins()? });
+        let binding = self.token_binding(name, adapter)?;
+        let object = json!({ "name": name, "adapter": binding.adapter, "origins": binding.origins });
         let vault = self.vault()?;
-        let bound = self.change(Change::TokenBound, consent, object, || self.bind_to(&vault, name, &adapter))?;
-        bound.ok_or_else(|| {
-            let id = &adapter.manifest().id;
-            AppError::new(ErrorKind::Usage, format!("adapter `{id}` has no base URL that `{name}` could go to"))
-                .with_hint(command("rote adapter set").argument(id).plain("base_url URL"))
-        })
+        self.change(Change::TokenBound, consent, object, || Ok(vault.bind(name, &binding, self.now())?))
     }
 
     /// Returns a credential and where it came from: the vault, else, for a name that is bound, the environment.
@@ -163,15 +175,6 @@ impl App {
         Ok(users.pop().filter(|_| users.is_empty()))
     }
 
-    /// Binds the name to every origin of the adapter; none when it has no origin.
-    fn bind_to(&self, vault: &Vault, name: &str, adapter: &Adapter) -> Result<Option<Vec<Binding>>, AppError> {
-        let binding = Binding { adapter: adapter.manifest().id.clone(), origins: adapter.origins()? };
-        if binding.origins.is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(vault.bind(name, &binding, self.now())?))
-    }
-
     /// Takes over a vault that an older rote wrote: credentials that knew no bindings get the ones that they have had in
     /// effect.
     pub(crate) fn take_over(&self, vault: &Vault) -> Result<(), AppError> {
@@ -202,6 +205,12 @@ impl App {
         }
         Ok(())
     }
+}
+
+/// What an adapter may do with a credential that is bound to it now; none while its requests go nowhere.
+fn binding_of(adapter: &Adapter) -> Result<Option<Binding>, AppError> {
+    let binding = Binding { adapter: adapter.manifest().id.clone(), origins: adapter.origins()? };
+    Ok(Some(binding).filter(|binding| !binding.origins.is_empty()))
 }
 
 fn no_token(name: &str) -> AppError {

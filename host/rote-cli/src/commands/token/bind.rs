@@ -26,10 +26,12 @@ pub struct Bind {
 
 impl Bind {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let question = format!("let `{}` send `{}` to where its requests go now?", self.adapter, self.name);
+        let app = context.app()?;
+        let origins: Vec<String> = app.token_binding(&self.name, &self.adapter)?.origins.into_iter().collect();
+        let question = format!("let `{}` send `{}` to {}?", self.adapter, self.name, origins.join(", "));
         let command = command("rote token bind").argument(&self.name).argument(&self.adapter);
         let consent = self.yes.agree(context, ui, &question, command)?;
-        let bound = context.app()?.token_bind(&self.name, &self.adapter, consent)?;
+        let bound = app.token_bind(&self.name, &self.adapter, consent)?;
         let text = format!("{}\nbound to {}", self.name, bindings(&bound));
         Ok(Report::new(json!({ "name": self.name, "bindings": bound }), text))
     }
