@@ -95,7 +95,7 @@ impl Gate {
         let mut entry = Entry::new(&self.parts, &admission, response)?;
         let prepared = self.prepare(&mut admission, &claimed);
         if invocation.dry_run {
-            return Err(self.preview(&admission, &entry, prepared));
+            return Err(self.preview(&admission, entry, prepared));
         }
         let (choice, mut outgoing) = match prepared {
             Ok(prepared) => prepared,
@@ -261,7 +261,7 @@ impl Gate {
     fn preview(
         &self,
         admission: &Admission<'_>,
-        entry: &Entry,
+        mut entry: Entry,
         prepared: Result<(Choice, Outgoing), Box<Refused>>,
     ) -> GateError {
         let (choice, late) = match prepared {
@@ -272,6 +272,7 @@ impl Gate {
         let mut verdict = admission.verdict();
         if let Some(error) = late.filter(|_| verdict != Verdict::Deny) {
             verdict = Verdict::Deny;
+            entry.refuse(rule_of(&error), &error.to_string(), &admission.redactor);
             stages.push(crate::StageVerdict {
                 stage: "credential",
                 verdict,

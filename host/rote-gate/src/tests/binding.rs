@@ -107,6 +107,13 @@ async fn a_credential_travels_encrypted_or_to_this_machine_or_with_a_grant() {
     assert_eq!(error.details().unwrap()["rule"], "credential.cleartext");
     assert_eq!(error.hint().unwrap(), "rote adapter allow things --cleartext");
     assert!(!error.to_string().contains(SECRET));
+    // The journal says of a dry run what the dry run says.
+    let mut call = world.call(&surface("things.test", ""), "get", json!({}));
+    call.dry_run = true;
+    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+    let previewed = world.events().pop().unwrap();
+    assert_eq!((previewed.kind.as_str(), &previewed.body["decision"]), ("effect.previewed", &json!("deny")));
+    assert_eq!(previewed.body["rule"], "credential.cleartext");
     // What carries no credential is as free as before.
     let call = world.call(&Surface::at(&format!("http://things.test:{port}")), "get", json!({}));
     world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
