@@ -6,6 +6,9 @@ use memchr::memchr3;
 
 use super::entity::named;
 
+/// Most digits of a numeric character reference that are read: zeros may stand before the number.
+const MAX_DIGITS: usize = 32;
+
 /// A text with one level of escapes undone, and the way back.
 pub(super) struct Plain {
     bytes: Vec<u8>,
@@ -155,6 +158,14 @@ fn backslash(rest: &[u8], quotes: bool) -> Option<Escape> {
             Some(Escape { length: 4 + count, meaning: Meaning::Char(char::from_u32(point)?) })
         }
         b'u' => unit(rest),
+        b'U' => {
+            let point = digits(rest, 2, 8, 16)?;
+            Some(Escape { length: 10, meaning: Meaning::Char(char::from_u32(point)?) })
+        }
+        b'0'..=b'7' => {
+            let count = rest[1..].iter().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
+            byte(1 + count, u8::try_from(digits(rest, 1, count, 8)?).ok()?)
+        }
         b'x' => digits(rest, 2, 2, 16).and_then(|one| byte(4, u8::try_from(one).ok()?)),
         b'"' if !quotes => None,
         sign @ (b'/' | b'\\' | b'\'' | b'"') => byte(2, *sign),
@@ -185,7 +196,7 @@ fn entity(rest: &[u8]) -> Option<Escape> {
     }
     let (start, radix) = if matches!(rest.get(2), Some(b'x' | b'X')) { (3, 16) } else { (2, 10) };
     let of_number = |byte: &&u8| char::from(**byte).is_digit(radix);
-    let count = rest.get(start..)?.iter().take(9).take_while(of_number).count();
+    let count = rest.get(start..)?.iter().take(MAX_DIGITS).take_while(of_number).count();
     let char = char::from_u32(digits(rest, start, count, radix)?)?;
     let length = start + count;
     match rest.get(length) {

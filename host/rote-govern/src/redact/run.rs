@@ -2,8 +2,11 @@
 
 use std::ops::Range;
 
-/// Lines of base64 in a text are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60).
-const SHORTEST_LINE: usize = 60;
+/// Lines of base64 or hexadecimal in a text are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60,
+/// dumps 32).
+const SHORTEST_LINE: usize = 32;
+/// Most blanks before a line: what stands in YAML or XML is set in.
+const MAX_INDENT: usize = 64;
 /// Not a character of base64.
 const NONE: u8 = 255;
 
@@ -85,10 +88,12 @@ impl Run {
     }
 }
 
-/// The length of a line break that stands here, as it is or as JSON writes it.
+/// The length of a line break that stands here, as it is or as JSON writes it, with the blanks behind it.
 fn line_break(bytes: &[u8]) -> usize {
     let breaks: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
-    breaks.iter().find(|one| bytes.starts_with(one)).map_or(0, |one| one.len())
+    let Some(one) = breaks.iter().find(|one| bytes.starts_with(one)) else { return 0 };
+    let blanks = bytes[one.len()..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
+    one.len() + blanks.count()
 }
 
 /// Gives `visit` every reading of every stretch of at least `shortest` characters, however long it is: a picture, an

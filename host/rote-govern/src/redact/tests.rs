@@ -38,6 +38,10 @@ fn every_spelling_of_a_secret_is_replaced() {
         "eHMzY3IzdC9Ub2srZW49IsOpJjx4Ph",
         "7333637233742f546f6b2b656e3d22c3a9263c783e",
         "a7333637233742F546F6B2B656E3D22C3A9263C783E",
+        r"s3cr3t/T\157k\53en\75\42é&<x>",
+        r"s3cr3t/T\U0000006fk\U0000002ben=\U00000022é&<x>",
+        "s3cr3t/T&#000000000000000111;k&#x000000000002b;en=&quot;é&<x>",
+        "czNjcjN0L1Rvaytlbj0iw6kmPHg+czNjcjN0L1Rv\n    aytlbj0iw6kmPHg+",
         // One within the other.
         "czNjcjN0L1Rvaytlbj0iw6kmPHg%2B",
         "s3cr3t%252FTok%252Ben%253D%2522%25C3%25A9%2526%253Cx%253E",
