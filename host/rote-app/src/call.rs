@@ -186,9 +186,8 @@ impl App {
         let options =
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
         let caller = self.caller()?;
-        let made = async {
-            caller.batch(&workspace, &adapter, items, plan.parallel, &options).await.map_err(call_error)
-        };
+        let made =
+            async { caller.batch(&workspace, &adapter, items, plan.parallel, &options).await.map_err(call_error) };
         let results = self.stoppable(&workspace, made).await?;
         let mut results: Vec<BatchLine> = results.into_iter().enumerate().map(|one| self.batch_line(one)).collect();
         let mut in_doubt = 0;
