@@ -136,17 +136,18 @@ fn an_error_of_the_api_keeps_its_number_and_its_body() {
         &home,
         &commands,
         &expect![[r#"
-        $ rote call tracker getIssue -p project=atlas -p number=9999
-        --- stderr
-        error: `getIssue` of adapter `tracker` answered 404 (recorded as `@1`)
+            $ rote call tracker getIssue -p project=atlas -p number=9999
+            --- stderr
+            error: `getIssue` of adapter `tracker` answered 404 (recorded as `@1`)
+              message=there is no such issue
 
-        hint: rote @1 '.'
-        --- exit 8
-        $ rote @1 .message
-        "there is no such issue"
-        $ rote is-error @1
-        true
-    "#]],
+            hint: rote @1 '.'
+            --- exit 8
+            $ rote @1 .message
+            "there is no such issue"
+            $ rote is-error @1
+            true
+        "#]],
     );
     let run = home.rote(&["call", "tracker", "getProject", "-p", "project=none", "--json"]);
     assert_eq!((run.code, &run.envelope()["error"]["kind"]), (8, &json!("upstream")), "{run}");

@@ -1,6 +1,6 @@
 //! The tour itself, and what costs nothing.
 
-use crate::{fresh, home};
+use crate::home;
 
 #[test]
 fn every_claim_of_the_demo_holds() {
@@ -19,7 +19,7 @@ fn the_demo_tells_a_machine_the_same() {
 
 #[test]
 fn the_version_and_the_help_touch_no_home() {
-    let home = fresh();
+    let home = home();
     assert_eq!(home.rote(&["--version"]).stdout, concat!("rote ", env!("CARGO_PKG_VERSION"), "\n"));
     assert_eq!(home.rote(&["--help"]).code, 0);
     assert!(!home.home().exists());

@@ -14,7 +14,9 @@ use crate::home;
 fn document() -> String {
     let ok = json!({ "200": { "description": "ok" } });
     let key = json!({ "name": "Idempotency-Key", "in": "header", "required": true, "schema": { "type": "string" } });
-    let item = json!({ "type": "object", "required": ["item"], "properties": { "item": { "type": "string" } } });
+    let text = json!({ "type": "string" });
+    let members = json!({ "item": text, "idempotency_key": text });
+    let item = json!({ "type": "object", "required": ["item"], "properties": members });
     let body = json!({ "required": true, "content": { "application/json": { "schema": item } } });
     let write = |name: &str| json!({ "operationId": name, "requestBody": body, "responses": ok });
     let mut order = write("order");
@@ -178,4 +180,30 @@ fn a_batch_and_a_run_repeat_each_write_with_its_own_key() {
     let (_, writes) = arrived(&api);
     assert_eq!(writes, 4, "{:?}", keys(&api));
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
+#[test]
+fn a_key_that_was_typed_is_not_frozen_into_a_flow() {
+    let (home, api, _losing) = till();
+    ok(&home, &["call", "till", "order", PEN, "-p", "Idempotency-Key=k1"]);
+    let made = ok(&home, &["flow", "template", "create", "--name", "orders", "--param", "item=pen"]);
+    assert!(
+        made.contains("`Idempotency-Key` of `@1 till/order` is left out: each run sends a key of its own"),
+        "{made}"
+    );
+    for item in ["item=pen", "item=pen", "item=cup"] {
+        ok(&home, &["run", "orders", item]);
+    }
+    assert_eq!(arrived(&api), (4, 4), "{:?}", keys(&api));
+    // Where rote sends none, the key is a parameter or nothing.
+    ok(&home, &["init", "v"]);
+    ok(&home, &["call", "till", "note", r#"{"item":"pen","idempotency_key":"k2"}"#]);
+    let refused = home.rote(&["flow", "template", "create", "--name", "notes"]);
+    assert_eq!(refused.code, 2, "{refused}");
+    assert!(refused.stderr.contains("`/idempotency_key` of `@1 till/note` is a key for one write"), "{refused}");
+    assert!(refused.stderr.contains("--param key=k2"), "{refused}");
+    ok(&home, &["flow", "template", "create", "--name", "notes", "--param", "key=k2"]);
+    assert_eq!(home.rote(&["run", "notes"]).code, 2, "a key has no default");
+    ok(&home, &["run", "notes", "key=k3"]);
+    assert!(String::from_utf8_lossy(&api.received().last().unwrap().body).contains("k3"));
 }

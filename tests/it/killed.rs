@@ -6,7 +6,7 @@
 use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::{Value, json};
 
-use crate::{fresh, home};
+use crate::home;
 
 /// Most runs of a call, so many that every boundary is met. With more boundaries, every n-th one is taken.
 const CALLS: usize = 150;
@@ -169,7 +169,7 @@ pub(crate) fn leftovers(home: &TestHome) -> Vec<String> {
 
 /// Returns a home with a workspace and the descriptions `old.json` and `new.json`.
 pub(crate) fn described() -> TestHome {
-    let home = fresh();
+    let home = home();
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     home.file("old.json", document("get", "Small"));
     home.file("new.json", document("post", "Small"));

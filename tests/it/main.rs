@@ -54,13 +54,8 @@ use rote_testkit::TestHome;
 /// The credential of the tests.
 const SECRET: &str = "tracker-pat-0123456789";
 
-/// Returns an empty home, in which the large guests need not be compiled.
-fn home() -> TestHome {
-    TestHome::warm(env!("CARGO_BIN_EXE_rote-under-test"))
-}
-
 /// Returns a home that is not there yet.
-fn fresh() -> TestHome {
+fn home() -> TestHome {
     TestHome::new(env!("CARGO_BIN_EXE_rote-under-test"))
 }
 

@@ -111,7 +111,7 @@ fn a_run_that_is_cut_off_asks_about_what_left_and_makes_the_rest_once() {
         let resumed = home.rote(&["run", "--resume", "latest"]);
         assert!(resumed.code == 10 && resumed.stderr.contains("--done @1"), "{signal:?}: {resumed}");
         assert_eq!(api.received().len(), 2, "nothing was sent again");
-        let resumed = home.rote(&["run", "--resume", "latest", "--done", "@1", "--done", "@2"]);
+        let resumed = home.rote(&["run", "--resume", "latest", "--done", "@1", "--done", "@2", "--yes"]);
         assert_eq!(resumed.code, 0, "{signal:?}: {resumed}");
         let mut sent: Vec<String> = api.received().into_iter().map(|one| one.target).collect();
         assert_eq!(sent.len(), CALLS, "{signal:?}: {sent:?}");

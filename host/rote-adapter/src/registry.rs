@@ -13,7 +13,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use ipnet::IpNet;
 use rote_gate::{Gate, may_carry_key};
 use rote_govern::Policy;
 use rote_govern::egress::{AllowedRange, CleartextGrant};
@@ -317,19 +316,6 @@ impl Adapters {
                 policy.allow_cleartext(CleartextGrant { origin: origin.clone(), reason: reason.to_owned() });
             }
         })
-    }
-
-    /// Takes a range back and returns how many grants went.
-    ///
-    /// # Errors
-    /// As [`Adapters::allow_cidr`].
-    pub fn disallow_cidr(&self, id: &AdapterId, cidr: &str) -> Result<usize, AdapterError> {
-        let range: IpNet = parse_range(cidr)?;
-        self.open(id)?;
-        let _guard = lock_package(&self.home, id)?;
-        let mut removed = 0;
-        self.edit_policy(id, |policy| removed = policy.disallow(range))?;
-        Ok(removed)
     }
 
     /// Removes an adapter, damaged or not, with everything in its package.

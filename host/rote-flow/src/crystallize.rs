@@ -7,6 +7,7 @@
 
 mod arguments;
 pub(crate) mod companions;
+mod keys;
 mod literals;
 mod parameters;
 mod pins;
@@ -95,14 +96,16 @@ impl Flows {
     pub async fn crystallize(&self, request: &Request) -> Result<Crystallized, FlowError> {
         self.check_free(&request.name, request.force)?;
         let workspace = Workspace::open(&self.parts.home, &request.workspace)?;
-        let trace = Trace::read(&workspace)?;
+        let mut trace = Trace::read(&workspace)?;
         let mut report = Report::default();
+        keys::leave_out(&mut trace, &*self.parts.surface, &mut report)?;
         let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*self.parts.engine };
         let selection = select::select(&sources, request, &*self.parts.surface, &mut report)?;
         let mut parameters = Parameters::default();
         let mut draft = Draft::build(&sources, &selection, &mut parameters)?;
         parameters.apply(&request.params, &mut draft, &mut report)?;
         secret::refuse_secrets(&trace, &draft, self.parts.runtime.redaction())?;
+        keys::refuse_literals(&trace, &draft)?;
         parameters.describe(&draft, &trace, &*self.parts.surface, &mut report)?;
         suggest::suggest(&sources, &draft, &mut report)?;
         let plan = draft.plan(&parameters);

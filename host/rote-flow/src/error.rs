@@ -481,6 +481,18 @@ pub enum FlowError {
         /// JSON pointer into its arguments.
         pointer: String,
     },
+    /// A literal idempotency key would have become part of the flow.
+    #[error(
+        "argument `{pointer}` of `{step}` is a key for one write; with `{value}` in each run, only the first one would write"
+    )]
+    FrozenKey {
+        /// The call, as `@N adapter/tool`.
+        step: String,
+        /// JSON pointer into its arguments.
+        pointer: String,
+        /// The key that was typed.
+        value: String,
+    },
     /// A parameter that was asked for cannot be made.
     #[error("cannot make parameter `{name}`: {reason}")]
     ParamSpec {

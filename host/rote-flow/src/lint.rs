@@ -61,14 +61,6 @@ pub struct LintReport {
     pub findings: Vec<Finding>,
 }
 
-impl LintReport {
-    /// Whether the flow may be released.
-    #[must_use]
-    pub fn is_clean(&self) -> bool {
-        self.errors == 0
-    }
-}
-
 impl Flows {
     /// Looks at a flow by its name or file. See [`Flows::lint`].
     ///

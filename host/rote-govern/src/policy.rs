@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
-use ipnet::IpNet;
 use rote_types::{Classify, ErrorKind, Sha256Digest, sha256};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -176,13 +175,6 @@ impl Policy {
             Some(known) => *known = range,
             None => self.allow.push(range),
         }
-    }
-
-    /// Takes a range back, whatever its ports; returns how many grants went.
-    pub fn disallow(&mut self, cidr: IpNet) -> usize {
-        let before = self.allow.len();
-        self.allow.retain(|known| known.cidr != cidr);
-        before - self.allow.len()
     }
 
     /// Returns the origins to which credentials may travel unencrypted.
@@ -523,7 +515,7 @@ mod tests {
     }
 
     #[test]
-    fn allowing_twice_keeps_one_grant_and_disallowing_takes_it_back() {
+    fn allowing_twice_keeps_one_grant() {
         let mut policy = Policy::default();
         let range =
             |reason: &str, port| AllowedRange { cidr: "10.0.0.0/8".parse().unwrap(), port, reason: reason.into() };
@@ -531,7 +523,6 @@ mod tests {
         policy.allow(range("two", None));
         policy.allow(range("three", Some(80)));
         assert_eq!(policy.allowed_ranges(), [range("two", None), range("three", Some(80))]);
-        assert_eq!(policy.disallow("10.0.0.0/8".parse().unwrap()), 2);
     }
 
     proptest! {

@@ -39,11 +39,12 @@ const PLAIN_HEAD: &str = include_str!("journal/plain_head.sql");
 /// The indexes that find the events of a response and of a blessing.
 const FOUND: &str = include_str!("journal/found.sql");
 
-const MIGRATIONS: [&str; 4] = [
+const MIGRATIONS: [&str; 5] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
     FOUND,
+    include_str!("journal/sealed_tokens.sql"),
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";
@@ -148,8 +149,9 @@ impl Journal {
         claim: &TokenClaim,
         events: &[NewEvent],
     ) -> Result<Result<Vec<Event>, TokenRefusal>, HomeError> {
+        let key = self.seal.key()?;
         self.extend(at, Durability::Disk, events, |transaction| {
-            token::consume(transaction, claim, at).map_err(self.failed("consume a token in"))
+            token::consume(transaction, key, claim, at).map_err(self.failed("consume a token in"))
         })
     }
 
@@ -181,24 +183,25 @@ impl Journal {
     /// Stores a new confirm token, of which only the hash is known here, and forgets those long expired.
     ///
     /// # Errors
-    /// [`HomeError::Database`].
+    /// [`HomeError::Breached`] without a key, or [`HomeError::Database`].
     pub fn put_token(&self, token: &NewToken) -> Result<(), HomeError> {
+        let key = self.seal.key()?;
         let mut connection = self.connection();
         self.at_durability(&mut connection, Durability::Process, |transaction| {
-            token::put(transaction, token).map_err(self.failed("store a token in"))
+            token::put(transaction, key, token).map_err(self.failed("store a token in"))
         })
     }
 
     /// Returns the tokens of `adapter` that have not expired at `now`, oldest first; used ones say when.
     ///
     /// # Errors
-    /// [`HomeError::Database`].
+    /// [`HomeError::Breached`] without a key, or [`HomeError::Database`].
     pub fn pending_tokens(
         &self,
         adapter: &rote_types::AdapterId,
         now: Timestamp,
     ) -> Result<Vec<PendingToken>, HomeError> {
-        token::unexpired(&self.connection(), adapter, now).map_err(self.failed("read tokens of"))
+        token::unexpired(&self.connection(), self.seal.key()?, adapter, now).map_err(self.failed("read tokens of"))
     }
 
     /// Returns at most `limit` events from number `from_seq` on, in order.
@@ -218,14 +221,6 @@ impl Journal {
         let mut events = self.select("ORDER BY seq DESC LIMIT ?1", (signed(count.min(MAX_READ) as u64),))?;
         events.reverse();
         Ok(events)
-    }
-
-    /// Returns all events of one effect, oldest first.
-    ///
-    /// # Errors
-    /// As [`Journal::read`].
-    pub fn by_effect(&self, effect: &EffectId) -> Result<Vec<Event>, HomeError> {
-        self.select("WHERE effect_id = ?1 ORDER BY seq", (&effect.0,))
     }
 
     /// Recomputes the whole chain, compares its end with the anchor, and reports the first thing that does not fit.

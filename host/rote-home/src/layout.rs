@@ -68,12 +68,6 @@ impl Home {
         self.adapter_dir(id).join("config/policies.json")
     }
 
-    /// Returns `adapters/<id>/runtime/sessions/`.
-    #[must_use]
-    pub fn adapter_sessions_dir(&self, id: &AdapterId) -> PathBuf {
-        self.adapter_dir(id).join("runtime/sessions")
-    }
-
     /// Returns `flows/`.
     #[must_use]
     pub fn flows_dir(&self) -> PathBuf {

@@ -13,7 +13,6 @@ use tempfile::TempDir;
 
 use crate::Normaliser;
 use crate::canary::Canary;
-use crate::warm::Store;
 
 /// The signal that nobody can refuse (POSIX).
 const SIGKILL: i32 = 9;
@@ -32,8 +31,6 @@ pub struct TestHome {
 impl Drop for TestHome {
     #[expect(clippy::panic, reason = "a test that leaks a secret fails")]
     fn drop(&mut self) {
-        // A home that was made cold has a key of its own, and nothing of it is kept.
-        Store::beside(&self.binary).keep(&self.home());
         if std::thread::panicking() {
             return;
         }
@@ -54,17 +51,6 @@ impl TestHome {
         let root = TempDir::with_prefix("rote-test-").expect("a temporary directory can be made");
         std::fs::create_dir(root.path().join("work")).expect("the new directory is writable");
         Self { root, binary: binary.into(), canary: Canary::default() }
-    }
-
-    /// Makes a home that has the large guests compiled already.
-    ///
-    /// # Panics
-    /// When no temporary directory can be made.
-    #[must_use]
-    pub fn warm(binary: impl Into<PathBuf>) -> Self {
-        let home = Self::new(binary);
-        Store::beside(&home.binary).lend(&home.home());
-        home
     }
 
     /// Returns what `ROTE_HOME` is set to.

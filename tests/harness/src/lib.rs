@@ -11,7 +11,6 @@ mod fault_proxy;
 mod home;
 mod normalise;
 mod tls;
-mod warm;
 
 pub use fake_api::{FakeApi, Received, Script};
 pub use fault_proxy::{Fault, FaultProxy, Harm, Place};

@@ -178,7 +178,7 @@ async fn a_call_reaches_the_server_and_is_recorded_under_its_number() {
     assert_eq!(stored.summary.status, Some(200));
     let second = fixture.call("orders/create", json!({"item": "tea"}), &CallOptions::default()).await.unwrap();
     assert_eq!(id_of(second), 2);
-    let session = fixture.home.adapter_sessions_dir(&"shop".parse().unwrap()).join("workspace_w.json");
+    let session = fixture.home.adapter_dir(&"shop".parse().unwrap()).join("runtime/sessions/workspace_w.json");
     let session: Value = serde_json::from_slice(&rote_home::read_capped(&session, 1 << 20).unwrap()).unwrap();
     assert_eq!((&session["endpoint"], &session["auth_source"]), (&json!("adapter/shop"), &json!("none")));
     assert!(fixture.workspace.has_session("adapter/shop").unwrap());

@@ -126,24 +126,42 @@ impl Adapters {
         if manifest.policies == Some(digest) {
             return Ok(());
         }
-        let allows = policy.allows_beyond(&self.told_policy(&manifest));
+        let told = self.told_policy(&manifest);
+        // What was told of once and is not known any more may have denied what is allowed now.
+        let lost = told.is_none() && manifest.policies.is_some();
+        let allows = policy.allows_beyond(&told.unwrap_or_default());
         let by = if origin == Origin::File { "file" } else { "command" };
-        let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "by": by });
+        let body = json!({ "adapter": id, "sha256": digest, "allows": allows, "compared": !lost, "by": by });
         self.tell(&Journal::open(&self.home, &*self.entropy)?, "policy.changed", body)?;
         write_durable(&self.told_file(id), policy.to_json().as_bytes(), FileMode::Private)?;
         self.edit_manifest(id, |manifest| manifest.policies = Some(digest))?;
         if origin == Origin::File {
-            self.note(format!("policies.json of adapter `{id}` was changed; it newly allows {}", named(&allows)));
+            self.note_policy(&manifest, &policy, &allows, lost);
         }
         Ok(())
     }
 
-    /// The policy that the journal told of last; one that allows nothing when that is not known for sure.
-    fn told_policy(&self, manifest: &Manifest) -> Policy {
+    fn note_policy(&self, manifest: &Manifest, policy: &Policy, allows: &[String], lost: bool) {
+        let (id, allowed) = (&manifest.id, named(allows));
+        self.note(match lost {
+            true => format!(
+                "policies.json of adapter `{id}` was changed, and what it said before is not known, so it may have lifted a \
+                 denial; it allows {allowed}"
+            ),
+            false => format!("policies.json of adapter `{id}` was changed; it newly allows {allowed}"),
+        });
+        for (list, tool) in policy.unknown_tools(|name| manifest.tool_digests.contains_key(name)).iter().take(MAX_NAMED)
+        {
+            self.note(format!("`{list}` of adapter `{id}` names `{tool}`, which is none of its tools"));
+        }
+    }
+
+    /// The policy that the journal told of last; none when that is not known for sure.
+    fn told_policy(&self, manifest: &Manifest) -> Option<Policy> {
         let path = self.told_file(&manifest.id);
         let bytes = read_capped(&path, package::MAX_POLICY_BYTES).unwrap_or_default();
         let told = Policy::parse(&bytes, &path.display().to_string()).ok();
-        told.filter(|told| manifest.policies == Some(told.digest())).unwrap_or_default()
+        told.filter(|told| manifest.policies == Some(told.digest()))
     }
 
     fn told_file(&self, id: &AdapterId) -> std::path::PathBuf {

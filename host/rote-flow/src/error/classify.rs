@@ -19,7 +19,9 @@ impl Classify for FlowError {
             | Self::NotPending { .. }
             | Self::NoTool { .. } => ErrorKind::NotFound,
             Self::FingerprintMismatch { .. } | Self::BindingDrift { .. } => ErrorKind::FingerprintMismatch,
-            Self::Parameters { .. } | Self::ParamSpec { .. } | Self::Usage { .. } => ErrorKind::Usage,
+            Self::Parameters { .. } | Self::ParamSpec { .. } | Self::FrozenKey { .. } | Self::Usage { .. } => {
+                ErrorKind::Usage
+            }
             Self::NotPermitted { .. }
             | Self::NotPinned { .. }
             | Self::Secret { .. }
@@ -74,6 +76,9 @@ impl Classify for FlowError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoFlow { .. } | Self::NoFile { .. } => "rote flow list".to_owned(),
+            Self::FrozenKey { value, .. } => {
+                command("rote flow template create --name NAME").option("--param", format!("key={value}")).into()
+            }
             Self::Exists { released: false, name } => command("rote flow template create")
                 .option("--name", name)
                 .plain("--workspace <workspace> --force")

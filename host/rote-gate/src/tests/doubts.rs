@@ -329,7 +329,7 @@ async fn a_word_that_only_the_journal_has_is_completed_and_not_contradicted() {
     assert_eq!((row.settled, world.events().len()), (Some(Settled::Skipped), events), "said once");
     // What did not happen may still be made, and that is another word.
     settle(&world.journal, &world.workspace, id, &Settlement::Retry, None, now).unwrap();
-    assert_eq!(world.events().last().unwrap().body["by"], "person");
+    assert_eq!(world.events().last().unwrap().body["outcome"], "retried");
 }
 
 #[tokio::test]

@@ -149,9 +149,14 @@ impl Seal {
         Ok(Self { journal, anchor, key })
     }
 
+    /// The journal's key.
+    pub(super) fn key(&self) -> Result<&Key, HomeError> {
+        self.key.as_ref().map_err(|breach| self.breached(breach.clone()))
+    }
+
     /// Locks the anchor, for as long as the result lives.
     pub(super) fn hold(&self) -> Result<Held<'_>, HomeError> {
-        let key = self.key.as_ref().map_err(|breach| self.breached(breach.clone()))?;
+        let key = self.key()?;
         let anchor = Anchor::lock(&self.anchor, key)?.map_err(|breach| self.breached(breach))?;
         Ok(Held { key, anchor })
     }

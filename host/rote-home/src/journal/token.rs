@@ -1,10 +1,13 @@
 //! Confirm tokens: one person's word for one exact call, once, for a short time.
 //!
-//! The token itself is never stored, only its SHA-256, so reading the database grants nothing.
+//! The token itself is never stored, only its SHA-256, so reading the database grants nothing. Writing it grants nothing
+//! either: a row counts with a MAC under the journal's key, and a token that the journal has as consumed stays used.
 
 use jiff::Timestamp;
 use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
+
+use super::anchor::Key;
 
 /// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
 const KEEP_EXPIRED_US: i64 = 3_600_000_000;
@@ -95,14 +98,14 @@ pub enum TokenRefusal {
 }
 
 /// Stores a token and forgets those that expired an hour before it was made.
-pub(super) fn put(connection: &Connection, token: &NewToken) -> Result<(), rusqlite::Error> {
+pub(super) fn put(connection: &Connection, key: &Key, token: &NewToken) -> Result<(), rusqlite::Error> {
     let created = token.created_at.as_microsecond();
     connection
         .prepare_cached("DELETE FROM confirm_tokens WHERE expires_us < ?1")?
         .execute([created.saturating_sub(KEEP_EXPIRED_US)])?;
     let binding = &token.binding;
     connection
-        .prepare_cached("INSERT INTO confirm_tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL)")?
+        .prepare_cached("INSERT INTO confirm_tokens VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, ?9)")?
         .execute((
             token.hash.hex(),
             binding.adapter.as_str(),
@@ -112,21 +115,37 @@ pub(super) fn put(connection: &Connection, token: &NewToken) -> Result<(), rusql
             binding.scope.to_string(),
             created,
             token.expires_at.as_microsecond(),
+            mac(key, token).hex(),
         ))
         .map(drop)
+}
+
+/// What the key says of a token: everything but whether it was used.
+fn mac(key: &Key, token: &NewToken) -> Sha256Digest {
+    let binding = &token.binding;
+    let fields = (
+        ("rote:journal:token", token.hash.hex(), &binding.adapter, &binding.trust, &binding.tool),
+        (binding.arguments.hex(), binding.scope.to_string()),
+        (token.created_at.as_microsecond(), token.expires_at.as_microsecond()),
+    );
+    key.mac(&serde_json::to_vec(&fields).expect("texts and numbers, and a trust root, which is text under text keys"))
 }
 
 /// Marks a token used, if it is good for exactly this call. The caller's transaction holds the write lock.
 pub(super) fn consume(
     connection: &Connection,
+    key: &Key,
     claim: &TokenClaim,
     now: Timestamp,
 ) -> Result<Result<(), TokenRefusal>, rusqlite::Error> {
-    let stored = connection
+    let mut stored = connection
         .prepare_cached("SELECT * FROM confirm_tokens WHERE token_sha256 = ?1")?
-        .query_row([claim.hash.hex()], from_row)
+        .query_row([claim.hash.hex()], |row| from_row(key, row))
         .optional()?
         .flatten();
+    if let Some(stored) = stored.as_mut().filter(|stored| stored.consumed_at.is_none()) {
+        stored.consumed_at = consumed_at(connection, claim.hash)?;
+    }
     if let Err(refusal) = admit(stored.as_ref(), &claim.binding, now) {
         return Ok(Err(refusal));
     }
@@ -134,6 +153,19 @@ pub(super) fn consume(
         .prepare_cached("UPDATE confirm_tokens SET consumed_us = ?2 WHERE token_sha256 = ?1 AND consumed_us IS NULL")?
         .execute((claim.hash.hex(), now.as_microsecond()))?;
     Ok(if changed == 1 { Ok(()) } else { Err(TokenRefusal::Used { at: now }) })
+}
+
+/// When a token was consumed, as the journal has it.
+fn consumed_at(connection: &Connection, hash: Sha256Digest) -> Result<Option<Timestamp>, rusqlite::Error> {
+    let at = connection
+        .prepare_cached(
+            "SELECT ts FROM events WHERE kind = 'confirmation.consumed' \
+             AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.token_hash') END = ?1 LIMIT 1",
+        )?
+        .query_row([hash.to_string()], |row| row.get::<_, String>(0))
+        .optional()?;
+    // A time that somebody broke does not make it unused.
+    Ok(at.map(|at| at.parse().unwrap_or(Timestamp::UNIX_EPOCH)))
 }
 
 fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
@@ -167,18 +199,19 @@ fn trust_json(trust: &TrustRoot) -> String {
 /// The tokens of an adapter that have not expired, oldest first.
 pub(super) fn unexpired(
     connection: &Connection,
+    key: &Key,
     adapter: &AdapterId,
     now: Timestamp,
 ) -> Result<Vec<PendingToken>, rusqlite::Error> {
     let mut statement = connection.prepare_cached(
         "SELECT * FROM confirm_tokens WHERE adapter = ?1 AND expires_us > ?2 ORDER BY created_us, token_sha256",
     )?;
-    let rows = statement.query_map((adapter.as_str(), now.as_microsecond()), from_row)?;
+    let rows = statement.query_map((adapter.as_str(), now.as_microsecond()), |row| from_row(key, row))?;
     rows.filter_map(Result::transpose).collect()
 }
 
-/// Reads a row; one that this code cannot have written grants nothing and is left out.
-fn from_row(row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
+/// Reads a row; one that this code has not written grants nothing and is left out.
+fn from_row(key: &Key, row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
     let text = |column: usize| row.get::<_, String>(column);
     let time = |column: usize| row.get::<_, i64>(column).map(|us| Timestamp::from_microsecond(us).ok());
     let consumed: Option<i64> = row.get(8)?;
@@ -186,13 +219,13 @@ fn from_row(row: &Row<'_>) -> Result<Option<PendingToken>, rusqlite::Error> {
     let (adapter, scope) = (text(1)?.parse().ok(), text(5)?.parse().ok());
     let (trust, tool) = (serde_json::from_str(&text(2)?).ok(), text(3)?);
     let (created_at, expires_at) = (time(6)?, time(7)?);
+    let claimed = super::chain::digest_from_hex(&text(9)?);
     Ok((|| {
-        Some(PendingToken {
-            hash: hash?,
-            binding: TokenBinding { adapter: adapter?, trust: trust?, tool, arguments: arguments?, scope: scope? },
-            created_at: created_at?,
-            expires_at: expires_at?,
-            consumed_at: consumed.map(|us| Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH)),
-        })
+        let binding = TokenBinding { adapter: adapter?, trust: trust?, tool, arguments: arguments?, scope: scope? };
+        let token = NewToken { hash: hash?, binding, created_at: created_at?, expires_at: expires_at? };
+        let NewToken { hash, binding, created_at, expires_at } =
+            (claimed == Some(mac(key, &token))).then_some(token)?;
+        let consumed_at = consumed.map(|us| Timestamp::from_microsecond(us).unwrap_or(Timestamp::UNIX_EPOCH));
+        Some(PendingToken { hash, binding, created_at, expires_at, consumed_at })
     })())
 }
