@@ -344,3 +344,43 @@ fn a_nested_run_is_settled_in_its_own_workspace() {
     let run = home.rote(&["run", "--resume", "latest", "--output", "json"]);
     assert_eq!((run.code, writes(&api)), (0, before + 1), "{run}");
 }
+
+/// Passes the failure of `order` on, so that it lies two runs below the outer one.
+const MIDDLE: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: middle
+ * description: Orders.
+ * flows: [order]
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+
+export default async function main(): Promise<unknown> {
+  return await (await Rote.workspace("middle")).flows.run("order", { item: "nested" });
+}
+"#;
+
+#[test]
+fn a_write_two_runs_below_is_not_begun_anew() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    home.file("middle.ts", MIDDLE);
+    home.file(
+        "outer.ts",
+        OUTER.replace("[order]", "[middle]").replace("\"order\", { item: \"nested\" }", "\"middle\", {}"),
+    );
+    for words in [
+        &["flow", "release", "order", "--force"][..],
+        &["flow", "build", "middle.ts"],
+        &["flow", "release", "middle", "--force"],
+        &["flow", "build", "outer.ts"],
+    ] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let before = writes(&api);
+    let run = home.rote(&["run", "outer"]);
+    assert!(run.code != 0 && run.stderr.contains("is in doubt"), "{run}");
+    assert_eq!(writes(&api), before + 1, "the outer flow tries again");
+}

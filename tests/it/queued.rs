@@ -122,6 +122,25 @@ fn a_run_that_is_cut_off_asks_about_what_left_and_makes_the_rest_once() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a person renames a folder")]
+fn a_run_whose_folder_was_renamed_proves_nothing_about_its_writes() {
+    let (home, api, arrivals, hangs) = ready();
+    home.file("main.ts", PROGRAM);
+    let run = home.rote(&["flow", "build", "main.ts"]);
+    assert_eq!(run.code, 0, "{run}");
+    cut(&home, &["run", "many", "--max-concurrency", "2"], &arrivals, 2, libc::SIGKILL);
+    hangs.store(false, SeqCst);
+    let folder = home.home().join("rote/workspaces");
+    let names = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let name = names.into_iter().find(|name| name.starts_with("run-many-")).unwrap();
+    let renamed = format!("{name}x");
+    std::fs::rename(folder.join(&name), folder.join(&renamed)).unwrap();
+    let resumed = home.rote(&["run", "--resume", &renamed]);
+    assert_eq!(resumed.code, 10, "{resumed}");
+    assert_eq!(api.received().len(), 2, "nobody said that it may be made again");
+}
+
+#[test]
 fn many_doubts_are_listed_with_few_open_files_and_soon() {
     let (home, _api, _arrivals, _) = ready();
     let calls = Value::from_iter((0..200).map(|_| json!({ "tool_name": "write", "arguments": {} }))).to_string();

@@ -4,7 +4,7 @@
 
 use rote_govern::{Policy, is_sealed, reach};
 use rote_home::read_trusted;
-use rote_types::Manifest;
+use rote_types::{KeyHeader, Manifest};
 
 use crate::install::Site;
 use crate::opened::read_manifest;
@@ -18,6 +18,8 @@ pub(crate) struct Inherited {
     pub(crate) told: Option<Policy>,
     /// `policies.json` of another API.
     pub(crate) aside: Option<Vec<u8>>,
+    /// What a person said of idempotency keys.
+    pub(crate) idempotency_header: Option<KeyHeader>,
 }
 
 impl Inherited {
@@ -25,7 +27,12 @@ impl Inherited {
     /// `typed`, the grants of this installation, join them.
     pub(crate) fn read(site: &Site<'_>, new: &Manifest, typed: &Policy) -> Result<Self, AdapterError> {
         let dir = site.home.adapter_dir(&new.id);
-        let fresh = |aside| Self { policies: typed.to_json().into_bytes(), told: Some(typed.clone()), aside };
+        let fresh = |aside| Self {
+            policies: typed.to_json().into_bytes(),
+            told: Some(typed.clone()),
+            aside,
+            idempotency_header: None,
+        };
         let path = dir.join(package::POLICIES);
         let kept = match read_trusted(&path, package::MAX_POLICY_BYTES) {
             Err(error) if error.is_not_found() => return Ok(fresh(None)),
@@ -35,15 +42,25 @@ impl Inherited {
         let Some(old) = old.filter(|old| same_api(old, new)) else {
             return Ok(fresh(kept.ok()));
         };
-        let kept = kept?;
+        let (kept, idempotency_header) = (kept?, old.idempotency_header.clone());
         let parsed = Policy::parse(&kept, &path.display().to_string());
         let was_told = parsed.as_ref().is_ok_and(|policy| old.policies == Some(policy.digest()));
         if typed.allowed_ranges().is_empty() {
-            return Ok(Self { policies: kept, told: parsed.ok().filter(|_| was_told), aside: None });
+            return Ok(Self {
+                policies: kept,
+                told: parsed.ok().filter(|_| was_told),
+                aside: None,
+                idempotency_header,
+            });
         }
         let mut policy = parsed?;
         typed.allowed_ranges().iter().for_each(|range| policy.allow(range.clone()));
-        Ok(Self { policies: policy.to_json().into_bytes(), told: Some(policy).filter(|_| was_told), aside: None })
+        Ok(Self {
+            policies: policy.to_json().into_bytes(),
+            told: Some(policy).filter(|_| was_told),
+            aside: None,
+            idempotency_header,
+        })
     }
 }
 

@@ -233,6 +233,7 @@ impl Package {
         }
         let mut manifest = self.manifest.clone();
         manifest.policies = inherited.told.as_ref().map(Policy::digest);
+        manifest.idempotency_header = inherited.idempotency_header;
         seal(&mut manifest, &site.key);
         put(package::MANIFEST, &pretty(&manifest))?;
         if self.report.replaced {

@@ -5,6 +5,7 @@
 //! that `rote --version` costs nothing. Everything is a library so that the demo and the tests run the very
 //! commands that a person types.
 
+mod again;
 mod ask;
 mod bench;
 pub mod commands;
@@ -25,6 +26,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches};
 use rote_app::TRUST;
 
+use crate::again::Place;
 use crate::commands::Cli;
 use crate::context::Context;
 use crate::environment::Environment;
@@ -60,7 +62,8 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
         context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
-        let report = ran.map_err(|error| context.masked(error))?;
+        let place = Place::of(&cli.global);
+        let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
         ui.show(&report)?;
         Ok(report.exit)
     });

@@ -123,9 +123,13 @@ impl Flows {
     /// Whether there is something to take back: a file of whatever worth, or a blessing whose file is elsewhere.
     ///
     /// # Errors
-    /// The journal cannot be read.
+    /// [`FlowError::NoFlow`] when there is no such flow either, or the journal cannot be read.
     pub fn has_blessing(&self, flow: &FlowName) -> Result<bool, FlowError> {
-        Ok(self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some())
+        if self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some() {
+            return Ok(true);
+        }
+        // A name that was mistyped has none either, and must not look as if it had been taken back.
+        self.load(&FlowReference::Name(flow.clone())).map(|_| false)
     }
 
     /// Removes the file of a blessing that the journal has taken back.

@@ -209,6 +209,8 @@ pub enum FlowError {
         log: Vec<String>,
         /// It was cut off from outside while a write was under way.
         cut_off: bool,
+        /// A write that it left in doubt, its own or of a run that it started.
+        doubt: Option<Box<Doubt>>,
     },
     /// A write whose outcome nobody knows stands in the way.
     #[error(

@@ -23,6 +23,9 @@ impl Flows {
             Err(error @ FlowError::NoFlow { .. }) => return Err(error),
             Err(_) => None,
         };
+        // First: with it the blessing ends, whatever copy of its file comes back.
+        let event = NewEvent { kind: "flow.removed", effect: None, body: json!({ "flow": name, "sha256": digest }) };
+        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
         self.announce_change()?;
         sweep_staging(&self.parts.home.flows_dir())?;
         discard_dir(&self.parts.home.flow_dir(name))?;
@@ -31,8 +34,6 @@ impl Flows {
             remove_file(&permissions)?;
         }
         self.index_draft(name)?;
-        let event = NewEvent { kind: "flow.removed", effect: None, body: json!({ "flow": name, "sha256": digest }) };
-        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
         self.settle_change()
     }
 }

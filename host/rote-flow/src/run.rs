@@ -305,7 +305,8 @@ impl Flows {
             (Err(failure), left) => {
                 // What a nested run left is in a workspace of its own.
                 let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
-                Err(stopped::stopped(&running, &workspace, failure, within || left.is_some()))
+                let left = stopped::Left { doubt: left.map(in_doubt::LeftInDoubt::doubt), within };
+                Err(stopped::stopped(&running, &workspace, failure, left))
             }
         };
         self.note_run(&running, &workspace, &result, duration_ms)?;

@@ -9,6 +9,7 @@
 //! Invariants: a doubt ends by a person's word, or by the write being made again with the same idempotency key; either
 //! is in the journal, with whose it is, before the workspace has it, and of two that settle at once one is refused.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
@@ -144,34 +145,37 @@ impl fmt::Display for Doubt {
 }
 
 /// Ends the writes that a process left behind before it began them: they have failed and may be repeated. What was
-/// begun, or is older than what the journal knows, stays in doubt.
+/// begun, or is older than what the journal knows, stays in doubt, and so does all of a workspace that was renamed or
+/// copied: the journal knows it under another name.
 ///
 /// # Errors
 /// The journal cannot be read, or the workspace refused; what is not ended then stays in doubt.
 pub fn sift(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
-    let unbegun = |one: &ResponseSummary| Ok::<_, GateError>(journal.started(workspace.name(), one.id)?.is_none());
     let mut left = Vec::new();
     for one in workspace.doubts(usize::MAX)? {
-        if unbegun(&one)? {
+        if journal.started(workspace.name(), one.id)?.is_none() {
             left.push(one);
         }
     }
     let began = journal.began()?;
     left.retain(|one| began.is_some_and(|began| began <= one.at));
-    if left.is_empty() || !journal.verify()?.is_intact() {
+    if left.is_empty() || !workspace.is_where_it_was_made()? || !journal.verify()?.is_intact() {
         return Ok(());
     }
     let _alone = workspace.lock_doubts()?;
+    let mut disowned = Vec::new();
     for one in left {
         if workspace.summary(one.id)?.state != ResponseState::InDoubt {
             continue;
         }
         workspace.disown(one.id)?;
-        // Asked again: its process may be one that cannot be seen from here, and have begun it meanwhile. From now on it
-        // cannot.
-        if unbegun(&one)? {
-            workspace.record(one.id, unsent(&one))?;
-        }
+        disowned.push(one);
+    }
+    // Asked again: a process may be one that cannot be seen from here, and have begun a write meanwhile. From now on it
+    // cannot. Event by event, since an index could be made to leave one out.
+    let begun = if disowned.is_empty() { BTreeSet::new() } else { journal.all_started(workspace.name())? };
+    for one in disowned.into_iter().filter(|one| !begun.contains(&one.id)) {
+        workspace.record(one.id, unsent(&one))?;
     }
     Ok(())
 }

@@ -258,7 +258,9 @@ fn row(value: &Value) -> String {
                 Value::String(text) => Some(format!("{key}={}", cut(text, 40))),
                 other => Some(format!("{key}={other}")),
             };
-            fields.iter().filter_map(scalar).take(SHAPE_KEYS).collect::<Vec<_>>().join("  ")
+            let scalars = fields.iter().filter_map(scalar).take(SHAPE_KEYS).collect::<Vec<_>>().join("  ");
+            // What has nothing but objects in it, as errors of many APIs, is shown as it is.
+            if scalars.is_empty() { value.to_string() } else { scalars }
         }
         Value::String(text) => text.clone(),
         Value::Array(items) => format!("array[{}]", items.len()),
@@ -328,6 +330,8 @@ mod tests {
     fn an_overview_of_one_thing_shows_the_thing_not_its_parts() {
         let issue = json!({"number": 7, "title": "Late", "labels": ["bug"], "comments": [{"id": 1}]});
         assert_eq!(overview_of(&issue, 3).rows, ["number=7  title=Late"]);
+        let nested = json!({"error": {"message": "too small", "field": "amount"}});
+        assert_eq!(overview_of(&nested, 3).rows, [r#"{"error":{"message":"too small","field":"amount"}}"#]);
         assert_eq!(overview_of(&json!({"state": "up", "nodes": ["a", "b"]}), 3).rows, ["state=up"]);
         assert_eq!(overview_of(&json!({"total": 1, "items": [{"id": 1}]}), 3).rows, ["id=1"]);
         assert_eq!(overview_of(&json!({"names": ["a", "b"]}), 3).rows, ["a", "b"]);

@@ -39,10 +39,22 @@ impl Workspace {
         }
         let workspace = Self::at(home, name)?;
         workspace.with("store the creation time", |connection| {
-            let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1)";
-            connection.prepare_cached(sql)?.execute([now.to_string()])
+            let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1), ('name', ?2)";
+            connection.prepare_cached(sql)?.execute([now.to_string(), name.to_string()])
         })?;
         Ok(workspace)
+    }
+
+    /// Whether the folder still has the name under which it was made; false for one that does not know it.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn is_where_it_was_made(&self) -> Result<bool> {
+        let made_as: Option<String> = self.with("read the name", |connection| {
+            let sql = "SELECT value FROM meta WHERE key = 'name'";
+            connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()
+        })?;
+        Ok(made_as.as_deref() == Some(self.name.as_str()))
     }
 
     /// Opens an existing workspace.

@@ -38,9 +38,9 @@ pub struct Run {
     /// The token that a refusal of a write gave, to confirm that one write
     #[arg(long, value_name = "TOKEN")]
     confirm: Vec<String>,
-    /// Go on with a run that stopped or was killed, `latest` for the last one that can, of FLOW where it is given; calls
-    /// that are done are not made again
-    #[arg(long, value_name = "WORKSPACE|latest")]
+    /// Go on with a run that stopped or was killed, `latest` for the latest one, of FLOW where it is given; calls that are
+    /// done are not made again
+    #[arg(long, value_name = "WORKSPACE|latest", conflicts_with = "dry_run")]
     resume: Option<String>,
     /// Leave a recording of the run, to replay with `rote flow test --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
@@ -135,17 +135,15 @@ impl Run {
                 ))
             }
         });
-        let head = command("rote run");
-        let said = self
-            .words
-            .clone()
-            .read(context, self.resume.iter().fold(head, |head, name| head.option("--resume", name)))?;
+        let resume = self.resumed(context, ui)?;
+        // Not `latest`, which another run may be by the time the printed command is pasted.
+        let again = resume.iter().fold(command("rote run"), |head, name| head.option("--resume", name));
+        let said = self.words.clone().read(context, again)?;
         let settle = said.settle.clone();
         if let (Some((id, _)), None) = (settle.first(), &self.resume) {
             return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
         }
         let app = context.app()?;
-        let resume = self.resumed(context, ui)?;
         let consent = said.agreed(context, ui, resume.as_deref())?;
         let wish = RunFlow {
             flow: self.flow.clone(),

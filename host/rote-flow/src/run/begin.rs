@@ -66,7 +66,10 @@ impl Flows {
         request: &RunRequest,
     ) -> Result<Begun, FlowError> {
         let workspace = Arc::new(Workspace::open(&self.parts.home, name)?);
-        let recorded = Recorded::read(&workspace)?.ok_or_else(|| FlowError::NotARun { workspace: name.clone() })?;
+        let not_a_run = || FlowError::NotARun { workspace: name.clone() };
+        // Before the tape is read: another process may be writing it, and end in between.
+        let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };
+        let recorded = Recorded::read(&workspace)?.ok_or_else(not_a_run)?;
         let header = recorded.header.clone();
         let reference = match flow {
             Some(flow) => flow.clone(),
@@ -86,7 +89,6 @@ impl Flows {
         if parameters != header.parameters {
             return Err(other("it was begun with other parameters"));
         }
-        let lock = tape::lock(&workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
         self.settle(&workspace, &request.settle, request.said.as_ref())?;
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;

@@ -50,6 +50,11 @@ impl Flows {
 }
 
 impl LeftInDoubt {
+    /// The first write.
+    pub(super) fn doubt(self) -> Doubt {
+        self.doubt
+    }
+
     /// How the tape ends: what the guest was told of the write no longer holds once it is settled.
     pub(super) fn end(&self, workspace: &Workspace) -> Ended {
         let own = self.doubt.workspace == *workspace.name();

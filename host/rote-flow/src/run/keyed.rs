@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rote_govern::idempotency::{KEY_LIFE, key_purpose};
-use rote_types::{Sha256Digest, ToolCall, names_idempotency_key};
+use rote_types::{KeyHeader, Sha256Digest, ToolCall, names_idempotency_key};
 use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde_json::Value;
 
@@ -44,7 +44,10 @@ impl<'f> Keys<'f> {
             return Ok(None);
         }
         if gives_a_key(&call.arguments) {
-            return Ok(Some(Carrier::Caller));
+            // Whoever said that this API takes no keys said it of all.
+            let manifest = self.flows.parts.surface.manifest(&call.adapter)?;
+            let none = manifest.is_some_and(|manifest| manifest.idempotency_header == Some(KeyHeader::None));
+            return Ok((!none).then_some(Carrier::Caller));
         }
         let Some(known) = workspace.key_purpose(doubt.id)? else { return Ok(None) };
         Ok((self.purpose_now(workspace, doubt, call)? == Some(known)).then_some(Carrier::Rote))

@@ -55,9 +55,14 @@ impl Flows {
         let mut digests = BTreeMap::new();
         let mut latest = None;
         for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
-            // A damaged tape is one of a run that cannot go on.
             let Ok(workspace) = Workspace::open(&self.parts.home, &summary.name) else { continue };
-            let Ok(Some(recorded)) = Recorded::read(&workspace) else { continue };
+            let recorded = match Recorded::read(&workspace) {
+                Ok(Some(recorded)) => recorded,
+                Ok(None) => continue,
+                // It may be the one that is meant; an older one is not taken for it. Which flow it ran is not known.
+                Err(error) if latest.is_none() => return Err(error),
+                Err(_damaged) => continue,
+            };
             let header = &recorded.header;
             let other = named.as_ref().is_some_and(|named| header.flow != *named);
             if other || header.parent.is_some() {

@@ -104,7 +104,10 @@ impl Nested {
     fn failed(&self, workspace: &str, begun: Begun, error: &FlowError) -> RunError {
         let told = RunError::nested(error);
         let doubt = match error {
-            FlowError::Unsettled { doubt, .. } | FlowError::EndedInDoubt { doubt, .. } => Some(Doubt::clone(doubt)),
+            FlowError::Unsettled { doubt, .. }
+            | FlowError::EndedInDoubt { doubt, .. }
+            // However deep: it may be of a run that the nested one started.
+            | FlowError::Stopped { doubt: Some(doubt), .. } => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
         };

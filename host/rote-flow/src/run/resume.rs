@@ -294,14 +294,36 @@ impl Resumed {
     }
 }
 
+impl Resumed {
+    /// Undoes [`Resumed::take_done`].
+    fn put_back(&self, reserved: &Reserved) {
+        let mut state = self.state();
+        let Some(past) = state.answered.remove(&reserved.response) else { return };
+        state.resumed.remove(&reserved.response);
+        let Ok(key) = key(&self.redaction, &reserved.call) else { return };
+        if let Some(made) = state.made.get_mut(&key) {
+            made.retain(|response| *response != reserved.response);
+        }
+        state.done.0.entry(key).or_default().push_front(past);
+    }
+}
+
 #[async_trait]
 impl ToolHost for Resumed {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
         let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect::<Result<_, _>>()?;
         let open: Vec<ToolCall> =
             calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
-        open.iter().try_for_each(|call| self.refuse_repeated(call))?;
-        let fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? };
+        let allowed = open.iter().try_for_each(|call| self.refuse_repeated(call));
+        let fresh =
+            match allowed.and_then(|()| if open.is_empty() { Ok(Vec::new()) } else { self.inner.reserve(&open) }) {
+                Ok(fresh) => fresh,
+                Err(error) => {
+                    // Nothing of it was made; whoever asks again call by call gets what is recorded.
+                    known.into_iter().flatten().rev().for_each(|reserved| self.put_back(&reserved));
+                    return Err(error);
+                }
+            };
         for one in &fresh {
             let key = key(&self.redaction, &one.call)?;
             self.state().made.entry(key).or_default().push(one.response);

@@ -1,6 +1,6 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
-use rote_gate::GateError;
+use rote_gate::{Doubt, GateError};
 use rote_runtime::{FlowFailure, LimitKind, RunError};
 use rote_types::{ErrorKind, command};
 use rote_workspace::Workspace;
@@ -9,8 +9,16 @@ use serde_json::Value;
 use super::Running;
 use crate::FlowError;
 
+/// What a stopped run may have done.
+pub(super) struct Left {
+    /// A write in doubt.
+    pub(super) doubt: Option<Doubt>,
+    /// A run that it started may have been writing.
+    pub(super) within: bool,
+}
+
 /// The error of a run that stopped, with the command that goes on.
-pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, doubts: bool) -> FlowError {
+pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, left: Left) -> FlowError {
     let FlowFailure { error: source, log, .. } = failure;
     let token = match &source {
         RunError::Gate(error) => match &**error {
@@ -35,7 +43,8 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         source: Box::new(source),
         log: log.into_iter().map(|line| line.text).collect(),
         // Any other end of a write names itself.
-        cut_off: out_of_time && doubts,
+        cut_off: out_of_time && (left.within || left.doubt.is_some()),
+        doubt: left.doubt.map(Box::new),
     }
 }
 

@@ -161,6 +161,11 @@ pub(crate) struct FileTape {
     _lock: LockGuard,
 }
 
+/// Whether a workspace has a tape, so that it is one of a run.
+pub(super) fn is_there(workspace: &Workspace) -> bool {
+    file(workspace).is_file()
+}
+
 /// Takes a run for this process: nobody else makes calls of it until the lock is dropped.
 pub(super) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
     match rote_home::lock(&workspace.folder().join(LOCK), Duration::ZERO) {

@@ -19,7 +19,7 @@ fn full() -> Frontmatter {
         digest: ToolDigest::of(sha256(b"tool")),
         method: Method::Get,
         path: "/orders".to_owned(),
-        access: None,
+        access: Some(rote_types::Access::Destroy),
     };
     let adapter = AdapterPin {
         fingerprint: Fingerprint::of(sha256(b"shop")),
@@ -122,6 +122,7 @@ fn every_allowed_word_is_in_the_schema() {
         ("/kind", json!(["atomic", "composite"])),
         ("/form", json!(["plan", "script", "component"])),
         ("/write_permissions/0/mode", json!(["allow", "audit", "confirm"])),
+        ("/adapters/shop/tools/orders_list/access", json!(["read", "write", "destroy"])),
         (
             "/adapters/shop/tools/orders_list/method",
             json!(["GET", "HEAD", "OPTIONS", "TRACE", "POST", "PATCH", "PUT", "DELETE", "MCP"]),

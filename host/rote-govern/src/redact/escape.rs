@@ -40,15 +40,20 @@ pub(super) struct Kinds {
     percent: bool,
     backslash: bool,
     entity: bool,
+    /// A character reference without a semicolon ends where the next one begins, as browsers read it. Otherwise that one
+    /// may be a digit of the first.
+    eager: bool,
 }
 
 impl Kinds {
-    pub(super) const ALL: Self = Self { percent: true, backslash: true, entity: true };
+    const NONE: Self = Self { percent: false, backslash: false, entity: false, eager: false };
+    pub(super) const ALL: Self = Self { percent: true, backslash: true, entity: true, eager: false };
     /// Each kind by itself.
-    pub(super) const SINGLE: [Self; 3] = [
-        Self { percent: true, backslash: false, entity: false },
-        Self { percent: false, backslash: true, entity: false },
-        Self { percent: false, backslash: false, entity: true },
+    pub(super) const SINGLE: [Self; 4] = [
+        Self { percent: true, ..Self::NONE },
+        Self { backslash: true, ..Self::NONE },
+        Self { entity: true, ..Self::NONE },
+        Self { entity: true, eager: true, ..Self::NONE },
     ];
 }
 
@@ -75,7 +80,7 @@ pub(super) fn unescape(source: &[u8], kinds: Kinds, quotes: bool) -> Option<Plai
         let escape = match rest[0] {
             b'%' if kinds.percent => percent(rest),
             b'\\' if kinds.backslash => backslash(rest, quotes),
-            b'&' if kinds.entity => entity(rest),
+            b'&' if kinds.entity => entity(rest, kinds.eager),
             _ => None,
         };
         let Some(Escape { length, meaning }) = escape else {
@@ -188,7 +193,7 @@ fn unit(rest: &[u8]) -> Option<Escape> {
 }
 
 /// `&#47;`, `&#x2F;` (with or without the semicolon, as browsers read them) and `&sol;`.
-fn entity(rest: &[u8]) -> Option<Escape> {
+fn entity(rest: &[u8], eager: bool) -> Option<Escape> {
     if rest.get(1) != Some(&b'#') {
         let end = rest.iter().take(10).position(|byte| *byte == b';')?;
         let char = named(std::str::from_utf8(&rest[1..end]).ok()?)?;
@@ -202,7 +207,8 @@ fn entity(rest: &[u8]) -> Option<Escape> {
     match rest.get(length) {
         Some(b';') => Some(Escape { length: length + 1, meaning: Meaning::Char(char) }),
         // The next digit is an escape itself: this one can be read when that is undone.
-        Some(b'\\' | b'%' | b'&') => None,
+        Some(b'\\' | b'%') => None,
+        Some(b'&') if !eager => None,
         _ => Some(Escape { length, meaning: Meaning::Char(char) }),
     }
 }

@@ -42,6 +42,8 @@ fn every_spelling_of_a_secret_is_replaced() {
         r"s3cr3t/T\U0000006fk\U0000002ben=\U00000022é&<x>",
         "s3cr3t/T&#000000000000000111;k&#x000000000002b;en=&quot;é&<x>",
         "czNjcjN0L1Rvaytlbj0iw6kmPHg+czNjcjN0L1Rv\n    aytlbj0iw6kmPHg+",
+        "s3cr3t/T&#111&#107&#43en=&quot;é&<x>",
+        "&#x73&#x33&#x63&#x72&#x33&#x74/Tok+en=&quot;é&<x>",
         // One within the other.
         "czNjcjN0L1Rvaytlbj0iw6kmPHg%2B",
         "s3cr3t%252FTok%252Ben%253D%2522%25C3%25A9%2526%253Cx%253E",

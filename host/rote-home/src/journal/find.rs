@@ -1,6 +1,8 @@
 //! Finding the events of a response, from the number under which a workspace keeps it, the newest of a kind, and the one
 //! that says how a blessing stands.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use rote_types::{FlowName, ResponseId, WorkspaceName};
 use rusqlite::OptionalExtension;
@@ -30,6 +32,28 @@ impl Journal {
     pub fn settled(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
         let tail = format!("WHERE kind = 'effect.settled' AND {OF_RESPONSE}");
         Ok(self.select(&tail, (workspace.as_str(), signed(response.0)))?.pop())
+    }
+
+    /// Returns every number of a workspace that has an `effect.started`. Goes through the whole chain, past its indexes.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn all_started(&self, workspace: &WorkspaceName) -> Result<BTreeSet<ResponseId>, HomeError> {
+        let read = || -> Result<BTreeSet<ResponseId>, rusqlite::Error> {
+            let connection = self.connection();
+            let sql = "SELECT body_json FROM events NOT INDEXED WHERE kind = 'effect.started' ORDER BY seq";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([])?;
+            let mut numbers = BTreeSet::new();
+            while let Some(row) = rows.next()? {
+                let Ok(body) = serde_json::from_str::<serde_json::Value>(row.get_ref(0)?.as_str()?) else { continue };
+                if body["workspace"] == workspace.as_str() {
+                    numbers.extend(body["response"].as_u64().map(ResponseId));
+                }
+            }
+            Ok(numbers)
+        };
+        read().map_err(self.failed("read"))
     }
 
     /// Returns when the chain began; `None` while it has no event. One that was begun anew knows nothing of what was

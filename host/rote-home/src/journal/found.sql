@@ -12,7 +12,3 @@ CREATE INDEX events_settled ON events (
 CREATE INDEX blessings_of_flow
   ON events (CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END)
   WHERE kind IN ('flow.blessed', 'flow.unblessed', 'flow.removed');
--- A token that confirmed something stays used, whatever the table of tokens says.
-CREATE INDEX tokens_consumed
-  ON events (CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.token_hash') END)
-  WHERE kind = 'confirmation.consumed';

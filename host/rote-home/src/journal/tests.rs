@@ -291,8 +291,9 @@ fn whoever_writes_the_table_makes_no_token_and_no_used_one_new() {
     let (_dir, home) = home();
     let journal = open(&home);
     journal.put_token(&token("t")).unwrap();
-    let used = event("confirmation.consumed", "e", json!({ "token_hash": sha256(b"t") }));
-    let consume = |text: &str, second| journal.append_consuming(at(second), &claim(text), &[used.clone()]).unwrap();
+    let used = event("approval.consumed", "e", json!({ "token_hash": sha256(b"t") }));
+    let consume =
+        |text: &str, second| journal.append_consuming(at(second), &claim(text), std::slice::from_ref(&used)).unwrap();
     let _events = consume("t", 1).unwrap();
     tamper(&home, "UPDATE confirm_tokens SET consumed_us = NULL");
     assert_eq!(consume("t", 2).unwrap_err(), TokenRefusal::Used { at: at(1) });

@@ -47,13 +47,9 @@ impl Set {
             // Typing the value where it is asked for is the answer.
             true => Consent::Attended,
             false => {
-                let question = format!("store a credential as `{}`?", self.name);
-                self.yes.agree(
-                    context,
-                    ui,
-                    &question,
-                    command("rote token set").argument(&self.name).plain("--stdin"),
-                )?
+                let command = command("rote token set").argument(&self.name).plain("--stdin");
+                let command = self.adapters.iter().fold(command, |command, id| command.option("--adapter", id));
+                self.yes.agree(context, ui, &self.question(context)?, command)?
             }
         };
         let value = match (self.value, self.stdin) {
@@ -80,6 +76,25 @@ impl Set {
                 .next(command("rote token bind").argument(&info.name).plain("ADAPTER")),
             false => Report::new(&stored, format!("{text}\nbound to {}", bindings(&info.bindings))),
         })
+    }
+
+    /// What is asked: whether a value is replaced, and where it may be sent then.
+    fn question(&self, context: &Context) -> Result<String> {
+        let app = context.app()?;
+        let there = app.tokens()?.iter().any(|token| token.name == self.name);
+        let mut question = match there {
+            true => format!("replace the credential `{}`", self.name),
+            false => format!("store a credential as `{}`", self.name),
+        };
+        for adapter in &self.adapters {
+            // What is wrong with it is told when the credential is stored.
+            if let Ok(binding) = app.token_binding(&self.name, adapter) {
+                let origins: Vec<String> = binding.origins.into_iter().collect();
+                question.push_str(&format!(", and let `{adapter}` send it to {}", origins.join(", ")));
+            }
+        }
+        question.push('?');
+        Ok(question)
     }
 }
 
