@@ -264,19 +264,21 @@ fn work(bench: &Bench, case: &Case, workspace: &str) -> (Said, Vec<String>) {
     (said, if case.work.is_run() { made } else { vec![workspace.to_owned()] })
 }
 
-/// Plays one case through and checks what is said against what the server saw.
-fn play(bench: &Bench, number: u64) {
+/// Plays one case through and checks what is said against what the server saw; returns whether the fault happened. One
+/// that waits for a second connection or a body finds none in some kinds of work.
+fn play(bench: &Bench, number: u64) -> bool {
     let case = case(number);
     let workspace = format!("case-{number}");
     bench.expect(&["init", &workspace]);
     let before = bench.taken();
     bench.proxy.arm(Some(case.fault));
     let (said, workspaces) = work(bench, &case, &workspace);
+    let happened = !bench.proxy.is_armed();
     bench.proxy.arm(None);
     if case.work == Work::Install {
         let installed = bench.rote(&["adapter", "info", &format!("new-{number}")]).code;
         assert_eq!(installed == 0, said.code == 0, "{case:?}: all or nothing: {}", said.text);
-        return;
+        return happened;
     }
     let taken = bench.taken() - before;
     let rows: Vec<Value> = workspaces.iter().flat_map(|name| bench.rows(name)).collect();
@@ -302,6 +304,7 @@ fn play(bench: &Bench, number: u64) {
         (false, _) => settle(bench, &case, &workspace),
     }
     assert_eq!(bench.expect(&["doubts"])["total"], 0, "{case:?}: settled");
+    happened
 }
 
 /// A person settles the doubt of a call.
@@ -354,7 +357,8 @@ fn go_on(bench: &Bench, case: &Case, workspaces: &[String], doubts: usize, taken
 fn no_write_is_doubled_lost_or_mislabelled_whatever_the_network_does() {
     let only: Option<u64> = std::env::var("ROTE_FAULT_CASE").ok().map(|text| text.parse().unwrap());
     if let Some(number) = only {
-        return play(&Bench::new(), number);
+        println!("the fault happened: {}", play(&Bench::new(), number));
+        return;
     }
     let homes: Vec<u64> = (0..CASES).step_by(usize::try_from(CASES_OF_A_HOME).unwrap()).collect();
     let threads: Vec<_> = (0..THREADS)
@@ -362,14 +366,19 @@ fn no_write_is_doubled_lost_or_mislabelled_whatever_the_network_does() {
             let homes: Vec<u64> =
                 homes.iter().copied().filter(|first| first / CASES_OF_A_HOME % THREADS == thread).collect();
             std::thread::spawn(move || {
+                let mut faults = 0;
                 for first in homes {
                     let bench = Bench::new();
-                    (first..first + CASES_OF_A_HOME).for_each(|number| play(&bench, number));
+                    faults += (first..first + CASES_OF_A_HOME).filter(|number| play(&bench, *number)).count();
                     assert_eq!(bench.rote(&["audit", "verify"]).code, 0);
                 }
+                faults
             })
         })
         .collect();
-    let failed = threads.into_iter().map(|thread| thread.join()).filter(Result::is_err).count();
-    assert_eq!(failed, 0, "threads with a case that failed, see above");
+    let ended: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+    assert!(ended.iter().all(Result::is_ok), "threads with a case that failed, see above");
+    let faults: usize = ended.into_iter().flatten().sum();
+    println!("{faults} of {CASES} cases had their fault");
+    assert!(faults * 4 >= usize::try_from(CASES).unwrap(), "{faults} of {CASES} cases had their fault");
 }
