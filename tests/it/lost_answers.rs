@@ -380,5 +380,5 @@ fn no_write_is_doubled_lost_or_mislabelled_whatever_the_network_does() {
     assert!(ended.iter().all(Result::is_ok), "threads with a case that failed, see above");
     let faults: usize = ended.into_iter().flatten().sum();
     println!("{faults} of {CASES} cases had their fault");
-    assert!(faults * 4 >= usize::try_from(CASES).unwrap(), "{faults} of {CASES} cases had their fault");
+    assert!(faults * 20 >= usize::try_from(CASES).unwrap() * 19, "{faults} of {CASES} cases had their fault");
 }
