@@ -371,6 +371,28 @@ fn the_events_of_a_response_are_found_by_index_in_an_old_journal_too() {
 }
 
 #[test]
+fn an_index_that_leaves_an_event_out_hides_nothing_from_the_walk() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let started = event("effect.started", "e", json!({ "workspace": "w", "response": 1 }));
+    journal.append(at(1), Durability::Process, &[started]).unwrap();
+    drop(journal);
+    // As somebody would who writes the file: the index is another one, and the schema says that it is not.
+    let connection = Connection::open(home.journal_file()).unwrap();
+    let sql: String = connection
+        .query_row("SELECT sql FROM sqlite_schema WHERE name = 'events_started'", [], |row| row.get(0))
+        .unwrap();
+    connection.execute_batch(&format!("DROP INDEX events_started; {sql} AND seq <> 1;")).unwrap();
+    connection.pragma_update(None, "writable_schema", true).unwrap();
+    connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'events_started'", [&sql]).unwrap();
+    drop(connection);
+    let (journal, workspace) = (open(&home), "w".parse().unwrap());
+    assert_eq!(journal.started(&workspace, ResponseId(1)).unwrap(), None, "the index lies");
+    assert_eq!(journal.all_started(&workspace).unwrap().into_iter().collect::<Vec<_>>(), [ResponseId(1)]);
+    assert!(journal.all_started(&"v".parse().unwrap()).unwrap().is_empty());
+}
+
+#[test]
 fn a_journal_says_when_its_chain_began_and_a_new_one_began_later() {
     let (_dir, home) = home();
     assert_eq!(open(&home).began().unwrap(), None, "it has no event");
