@@ -1,7 +1,8 @@
 //! API descriptions to tools: bytes in, tools and diagnostics out.
 //!
-//! One walker over `serde_json::Value` reads OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0; Swagger is
-//! upgraded while it is walked. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
+//! Each format is a folder with a `read` and one line of dispatch in [`read`]; what the formats share (text and tree of a
+//! document, names, access, prose, diagnostics) stands beside them. Today there is `openapi`: one walker over
+//! `serde_json::Value` for OpenAPI 3.0, 3.1 (3.2 tolerantly) and Swagger 2.0. Invariants: no I/O (other documents come through [`DocumentLoader`]), no clock,
 //! no strict structs over foreign data, every loop and recursion bounded by [`SpecLimits`], and every operation
 //! of the document ends as generated, repaired or skipped with a reason and a JSON pointer.
 //! What it does not do: decide whether a reference may be followed (the loader does), talk to a server, or
@@ -9,40 +10,23 @@
 
 mod access;
 mod api;
-mod body;
-mod credentials;
 mod detect;
-mod documents;
 mod error;
-mod form;
-mod idempotency;
-mod keywords;
-mod media;
-mod merge;
 mod names;
 mod notices;
-mod operation;
-mod parameters;
+mod openapi;
 mod prose;
-mod reader;
-mod reference;
-mod response;
-mod schema;
-mod security;
-mod servers;
-mod spelled;
-mod template;
 #[cfg(test)]
 mod tests;
 mod tree;
-mod walk;
-mod xml;
 
 pub use api::{
     Api, Diagnostic, DocumentLoader, GeneratedTool, NoReferences, Outcome, ServerChoice, Severity, Skipped, Source,
     SpecLimits,
 };
 pub use error::SpecError;
+
+use rote_types::SpecType;
 
 /// Reads one API description.
 ///
@@ -51,14 +35,28 @@ pub use error::SpecError;
 /// help. A single operation that cannot be read is no error; it is in [`Api::skipped`].
 pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &SpecLimits) -> Result<Api, SpecError> {
     let tree = detect::parse(document.name, document.bytes, limits)?;
-    let (spec_type, spec_version) = detect::format(document.name, &tree.value)?;
+    let (spec_type, version) = detect::format(document.name, &tree.value)?;
     let notices = notices::Notices::default();
     for key in tree.duplicates {
         notices.warn("/", format!("key `{}` stands twice in one object; the last one counts", prose::capped(&key, 80)));
     }
-    let size = document.bytes.len();
-    let documents = documents::Documents::collect(document.name, tree.value, size, loader, limits);
-    walk::walk(&documents, spec_type, spec_version, limits, notices)
+    let found = Found { name: document.name, size: document.bytes.len(), value: tree.value, spec_type, version };
+    match spec_type {
+        SpecType::Openapi3 | SpecType::Openapi31 | SpecType::Swagger2 => openapi::read(found, loader, limits, notices),
+        other => {
+            Err(SpecError::Unsupported { name: document.name.to_owned(), format: format!("`{}`", other.as_str()) })
+        }
+    }
+}
+
+/// A document that was parsed and whose format is known.
+struct Found<'a> {
+    name: &'a str,
+    /// Bytes of the source.
+    size: usize,
+    value: serde_json::Value,
+    spec_type: SpecType,
+    version: String,
 }
 
 /// Returns the document as compact JSON, whichever of JSON and YAML it was written in.

@@ -138,7 +138,7 @@ fn no_body_carrying_operation_loses_its_body() {
 /// What becomes a slot in real descriptions is what the judged list says, operation by operation.
 #[test]
 fn only_what_authenticates_is_taken_for_a_credential() {
-    let judged = crate::credentials::tests::judged();
+    let judged = crate::openapi::credentials::tests::judged();
     for (file, _, api) in all() {
         let own = judged.iter().filter(|one| one.is_caller && one.file == file);
         let mut own: Vec<(&str, &str)> = own.map(|one| (one.method, one.path)).collect();

@@ -8,9 +8,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use crate::documents::{Documents, Node};
-use crate::media::{Class, class, essence};
-use crate::reader::Reader;
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::media::{Class, class, essence};
+use crate::openapi::reader::Reader;
 
 /// Most media types that are named in `Accept`.
 const MOST_ACCEPTED: usize = 6;

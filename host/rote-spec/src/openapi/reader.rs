@@ -5,9 +5,9 @@ use std::cell::Cell;
 use rote_types::SpecType;
 
 use crate::SpecLimits;
-use crate::documents::{Documents, Node};
 use crate::notices::{Notes, Notices};
-use crate::security::Schemes;
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::security::Schemes;
 
 /// The state of one walk; nothing in it changes but what was noticed.
 pub(crate) struct Reader<'a> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::*;
 
-const JUDGED: &str = include_str!("../../../../tests/fixtures/credentials/judged.tsv");
+const JUDGED: &str = include_str!("../../../../../tests/fixtures/credentials/judged.tsv");
 
 /// One line of the judged list.
 pub(crate) struct Judged {

@@ -19,7 +19,7 @@ mod found;
 use rote_types::AuthKind;
 
 use crate::access::words_of;
-use crate::operation::Place as Operation;
+use crate::openapi::operation::Place as Operation;
 
 pub(crate) use found::{Common, add_to, take};
 

@@ -4,8 +4,8 @@ use rote_request::Location;
 use rote_types::names_idempotency_key;
 
 use crate::notices::Notes;
-use crate::parameters::Planned;
-use crate::reader::Reader;
+use crate::openapi::parameters::Planned;
+use crate::openapi::reader::Reader;
 
 /// How long a key of rote's is: a UUID in its text form (RFC 9562 §4).
 const KEY_CHARS: u64 = 36;

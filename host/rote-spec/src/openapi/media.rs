@@ -1,6 +1,6 @@
 //! Media types: what kind of body each one is, and which one of several is sent.
 
-use crate::documents::Node;
+use crate::openapi::documents::Node;
 
 /// How a body of some media type is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,15 +8,15 @@
 use rote_request::{Body, BodyArguments, BodyField, MediaKind, REQUEST_BODY_ARGUMENT};
 use serde_json::{Map, Value, json};
 
-use crate::documents::Node;
-use crate::form;
-use crate::media::{self, Class};
 use crate::names::is_plain_argument;
 use crate::notices::Notes;
-use crate::parameters::{Declarations, Declared};
-use crate::reader::Reader;
-use crate::schema::SchemaWriter;
-use crate::xml;
+use crate::openapi::documents::Node;
+use crate::openapi::form;
+use crate::openapi::media::{self, Class};
+use crate::openapi::parameters::{Declarations, Declared};
+use crate::openapi::reader::Reader;
+use crate::openapi::schema::SchemaWriter;
+use crate::openapi::xml;
 
 /// A body before its schema is written.
 #[derive(Debug)]
@@ -184,7 +184,7 @@ impl<'a> BodyPlan<'a> {
 pub(crate) fn assemble<'a>(
     plan: &BodyPlan<'a>,
     writer: &mut SchemaWriter<'a, '_>,
-    documents: &'a crate::documents::Documents,
+    documents: &'a crate::openapi::documents::Documents,
     arguments: &mut Arguments,
 ) -> Body {
     let mut schema = body_schema(plan, writer);

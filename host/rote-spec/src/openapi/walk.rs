@@ -7,16 +7,17 @@ use std::cell::Cell;
 use rote_types::{Method, ServerIdentity, SpecType};
 use serde_json::Value;
 
-use crate::credentials::Common;
-use crate::documents::{Documents, Node};
 use crate::names::{Claim, assign, toolset};
 use crate::notices::Notices;
-use crate::operation::{Place, generate, size};
+use crate::openapi::credentials::Common;
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::operation::{Place, generate, size};
+use crate::openapi::reader::Reader;
+use crate::openapi::response::FieldCache;
+use crate::openapi::security::Schemes;
+use crate::openapi::servers;
 use crate::prose::capped;
-use crate::reader::Reader;
-use crate::response::FieldCache;
-use crate::security::Schemes;
-use crate::{Api, GeneratedTool, Skipped, SpecError, SpecLimits, servers};
+use crate::{Api, GeneratedTool, Skipped, SpecError, SpecLimits};
 
 /// The keys of a path item that are operations.
 const METHODS: [(&str, Method); 8] = [

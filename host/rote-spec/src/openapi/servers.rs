@@ -8,10 +8,10 @@ use serde_json::Value;
 use url::Url;
 
 use crate::ServerChoice;
-use crate::documents::{Documents, Node};
 use crate::notices::{Notes, Notices};
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::reference::as_url;
 use crate::prose::capped;
-use crate::reference::as_url;
 
 /// Most servers of one list that are read.
 const MOST_SERVERS: usize = 64;

@@ -5,16 +5,17 @@ use rote_types::{Access, Method, Tool, ToolHints};
 use serde_json::{Map, Value, json};
 
 use crate::access::{self, Evidence};
-use crate::body::{self, Arguments, BodyPlan};
-use crate::credentials::{self, Common};
-use crate::documents::Node;
 use crate::notices::Notes;
-use crate::parameters::{self, Planned};
+use crate::openapi::body::{self, Arguments, BodyPlan};
+use crate::openapi::credentials::{self, Common};
+use crate::openapi::documents::Node;
+use crate::openapi::parameters::{self, Planned};
+use crate::openapi::reader::Reader;
+use crate::openapi::response::{FieldCache, answers};
+use crate::openapi::schema::{Detail, SchemaWriter};
+use crate::openapi::{idempotency, servers, spelled, template};
 use crate::prose::{capped, described};
-use crate::reader::Reader;
-use crate::response::{FieldCache, answers};
-use crate::schema::{Detail, SchemaWriter};
-use crate::{GeneratedTool, Outcome, ServerChoice, idempotency, servers, spelled, template};
+use crate::{GeneratedTool, Outcome, ServerChoice};
 
 /// Most bytes of schema that are written with full detail, for all tools and tries together.
 const MOST_WORK: usize = 256 << 20;
@@ -231,7 +232,7 @@ fn add_example(declared: &Node<'_>, schema: &mut Map<String, Value>) {
     let Some(example) = declared.get("example").or(first) else {
         return;
     };
-    if !example.value.is_null() && crate::keywords::weight(example.value) <= 100 {
+    if !example.value.is_null() && crate::openapi::keywords::weight(example.value) <= 100 {
         schema.insert("examples".to_owned(), json!([example.value]));
     }
 }

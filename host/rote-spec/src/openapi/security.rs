@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rote_types::{AuthKind, AuthSlot, Authentication, SecurityAlternative, SpecType};
 
-use crate::documents::{Documents, Node};
 use crate::notices::{Notes, Notices};
+use crate::openapi::documents::{Documents, Node};
 
 /// Most alternatives of one operation that are read.
 const MOST_ALTERNATIVES: usize = 64;

@@ -10,7 +10,7 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use crate::detect::parse;
-use crate::reference::{absolute, child, escape};
+use crate::openapi::reference::{absolute, child, escape};
 use crate::{DocumentLoader, SpecError, SpecLimits};
 
 /// A place in a document.

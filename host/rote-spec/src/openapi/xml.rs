@@ -2,8 +2,8 @@
 
 use rote_request::XmlNode;
 
-use crate::documents::{Documents, Node};
-use crate::reference::unescape;
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::reference::unescape;
 
 /// Deepest element that has a rule of its own; below, elements are named after their properties.
 const MOST_DEPTH: usize = 8;

@@ -8,11 +8,11 @@ use std::collections::HashSet;
 use rote_request::{Encoding, Location, Parameter, Style};
 use serde_json::Value;
 
-use crate::documents::Node;
 use crate::names;
 use crate::notices::Notes;
-use crate::reader::Reader;
-use crate::template::Template;
+use crate::openapi::documents::Node;
+use crate::openapi::reader::Reader;
+use crate::openapi::template::Template;
 
 /// Most parameters of one operation.
 const MOST_PARAMETERS: usize = 500;

@@ -3,9 +3,9 @@
 use rote_request::{Encoding, Location, MediaKind, Style};
 use serde_json::{Map, Value, json};
 
-use crate::body::BodyPlan;
-use crate::media::{self, Class};
-use crate::parameters::collection_encoding;
+use crate::openapi::body::BodyPlan;
+use crate::openapi::media::{self, Class};
+use crate::openapi::parameters::collection_encoding;
 
 /// What OpenAPI writes fields with by default: each element of an array as a pair of its own.
 const DEFAULT: Encoding = Encoding { style: Style::Form, explode: true, allow_reserved: false, content_type: None };

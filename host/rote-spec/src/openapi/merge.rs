@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::keywords::DROPPED;
+use crate::openapi::keywords::DROPPED;
 
 /// Adds the constraints of `part` to `target`.
 pub(crate) fn merge_into(target: &mut Map<String, Value>, part: Map<String, Value>) {

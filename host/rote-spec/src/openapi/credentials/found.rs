@@ -7,13 +7,13 @@ use rote_request::Location;
 use rote_types::{AuthKind, SecurityAlternative};
 
 use super::{Field, Place, is_about, is_common};
-use crate::body::{self, BodyPlan};
-use crate::documents::Node;
-use crate::media::{self, Class};
 use crate::notices::Notes;
-use crate::operation::Place as Operation;
-use crate::parameters::{self, Declarations, Declared};
-use crate::reader::Reader;
+use crate::openapi::body::{self, BodyPlan};
+use crate::openapi::documents::Node;
+use crate::openapi::media::{self, Class};
+use crate::openapi::operation::Place as Operation;
+use crate::openapi::parameters::{self, Declarations, Declared};
+use crate::openapi::reader::Reader;
 
 /// Most fields of one body that are looked at.
 const MOST_FIELDS: usize = 500;

@@ -12,10 +12,10 @@ use indexmap::IndexMap;
 use rote_types::SpecType;
 use serde_json::{Map, Value, json};
 
-use crate::documents::{Documents, Node};
-use crate::keywords;
-use crate::merge::merge_into;
 use crate::notices::Notes;
+use crate::openapi::documents::{Documents, Node};
+use crate::openapi::keywords;
+use crate::openapi::merge::merge_into;
 
 /// Most patterns of one tool that are counted as left out.
 const MOST_UNREAD: usize = 1_000;
@@ -471,7 +471,7 @@ fn is_complex(members: &Map<String, Value>) -> bool {
 
 fn definition_name(pointer: &str) -> String {
     let last = pointer.rsplit('/').next().unwrap_or("");
-    let mut name: String = crate::reference::unescape(last)
+    let mut name: String = crate::openapi::reference::unescape(last)
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
         .take(64)
