@@ -223,7 +223,7 @@ impl Reader {
         if let Some(index) = self.known.get(identity) {
             return Shape::Named(*index);
         }
-        let last = pointer.rsplit('/').next().unwrap_or_default().replace("~1", "/").replace("~0", "~");
+        let last = rote_types::unescape_token(pointer.rsplit('/').next().unwrap_or_default());
         let name = self.names.claim(&name::pascal(&last), "");
         let index = self.add(name, note(schema));
         self.known.insert(*identity, index);

@@ -180,7 +180,7 @@ pub(crate) fn answered_or_failed(response: ResponseRef, failure: Option<String>)
     if let Some(message) = failure {
         return Err(RunError::Nested { kind: ErrorKind::Upstream, message, hint: None, details: None });
     }
-    if response.status >= 300 {
+    if response.is_failure() {
         let message = format!("{} answered with status {}", response.id, response.status);
         return Err(RunError::Http { response, message });
     }

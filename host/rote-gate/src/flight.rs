@@ -230,11 +230,11 @@ impl<'g> Flight<'g> {
         Err(GateError::BrokenJson { response: judged, adapter, tool, problem, wrote })
     }
 
-    /// An answer is a success below 300 and a failure from 400 on; between them stand unfollowed redirects.
+    /// Tells the caller of a failure or of an answer; a redirect that was not followed says where it leads.
     fn judge(&self, response: ResponseRef, location: Option<String>) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
         match (response.status, location) {
-            (400.., _) => Err(GateError::Http { response, adapter, tool }),
+            _ if !response.is_failure() => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
                 let reason = match self.entry.writes {
                     true => "a write is never sent twice",
@@ -243,7 +243,7 @@ impl<'g> Flight<'g> {
                 let tool = format!("{adapter}/{tool}");
                 Err(GateError::Redirected { response, tool, location, reason })
             }
-            _ => Ok(response),
+            _ => Err(GateError::Http { response, adapter, tool }),
         }
     }
 

@@ -221,7 +221,7 @@ impl Redactor {
                         if let Some(name) = name_in(key) {
                             return Some(here(name));
                         }
-                        open.push((format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1")), item));
+                        open.push((format!("{pointer}/{}", rote_types::escape_token(key)), item));
                     }
                 }
                 Value::Null | Value::Bool(_) => {}

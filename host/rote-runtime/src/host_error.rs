@@ -137,7 +137,7 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
 fn wrong_arguments(error: &RunError) -> Option<Vec<wit::Problem>> {
     let problem = |problem: &Value| {
         let name = problem.get("argument")?.as_str()?;
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/{}", rote_types::escape_token(name));
         Some(wit::Problem { pointer, message: problem.get("problem")?.as_str()?.to_owned() })
     };
     let RunError::Nested { kind: ErrorKind::Usage, details: Some(details), .. } = error else { return None };

@@ -11,6 +11,7 @@ mod id;
 mod idempotency;
 mod limits;
 mod manifest;
+mod pointer;
 mod ports;
 mod response;
 mod text;
@@ -28,6 +29,7 @@ pub use manifest::{
     AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,
     SpecType,
 };
+pub use pointer::{escape_token, unescape_token};
 pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};

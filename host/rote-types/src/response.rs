@@ -28,3 +28,29 @@ pub struct ResponseRef {
     /// Size of the decoded body in bytes.
     pub bytes: u64,
 }
+
+impl ResponseRef {
+    /// Whether the caller is told of a failure: from 300 on, but 304, which answers a condition that the caller set
+    /// (RFC 9110 §15.4.5). What a run is told and what it is told again, resumed or replayed, is decided here.
+    #[must_use]
+    pub fn is_failure(&self) -> bool {
+        self.status >= 300 && self.status != 304
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_a_failure_by_its_status_alone() {
+        let failures: Vec<u16> = [200, 204, 299, 300, 302, 303, 304, 307, 400, 500]
+            .into_iter()
+            .filter(|status| {
+                let (id, content_type) = (ResponseId(1), String::new());
+                ResponseRef { id, status: *status, content_type, bytes: 0 }.is_failure()
+            })
+            .collect();
+        assert_eq!(failures, [300, 302, 303, 307, 400, 500]);
+    }
+}

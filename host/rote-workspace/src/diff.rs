@@ -7,8 +7,8 @@ use rote_types::{QueryEngine, ResponseId};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::render::escape;
 use crate::{Result, Workspace};
+use rote_types::escape_token;
 
 /// Most differences that are listed; beyond it two documents have little in common.
 const MAX_CHANGES: usize = 10_000;
@@ -82,14 +82,14 @@ fn compare(before: &Value, after: &Value, pointer: &str, changes: &mut Vec<Chang
     match (before, after) {
         (Value::Object(left), Value::Object(right)) => {
             for (key, value) in left {
-                let place = format!("{pointer}/{}", escape(key));
+                let place = format!("{pointer}/{}", escape_token(key));
                 match right.get(key) {
                     Some(other) => compare(value, other, &place, changes),
                     None => changes.push(removed(place, value)),
                 }
             }
             for (key, value) in right.iter().filter(|(key, _)| !left.contains_key(*key)) {
-                changes.push(added(format!("{pointer}/{}", escape(key)), value));
+                changes.push(added(format!("{pointer}/{}", escape_token(key)), value));
             }
         }
         (Value::Array(left), Value::Array(right)) => compare_arrays(left, right, pointer, changes),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use rote_types::{Classify, ErrorKind, QueryEngine, QueryError, ResponseId};
+use rote_types::{Classify, ErrorKind, QueryEngine, QueryError, ResponseId, escape_token};
 use serde_json::{Map, Value};
 
 use crate::template::{self, Piece, Reference};
@@ -77,7 +77,7 @@ impl Renderer<'_> {
             Value::Object(fields) => {
                 let mut filled = Map::new();
                 for (key, item) in fields {
-                    let place = format!("{pointer}/{}", escape(key));
+                    let place = format!("{pointer}/{}", escape_token(key));
                     filled.insert(key.clone(), self.value(item, &place, depth)?);
                 }
                 Ok(Value::Object(filled))
@@ -198,9 +198,4 @@ fn dependency(origin: Origin, pointer: &str) -> Dependency {
         variable_name: origin.variable,
         dependency_type,
     }
-}
-
-/// Escapes one segment of a JSON pointer (RFC 6901 §3).
-pub(crate) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }

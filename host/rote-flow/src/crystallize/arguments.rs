@@ -5,7 +5,7 @@
 //! is a parameter. What the log does not say is a literal: nothing is inferred here.
 
 use rote_plan::{Expression, Reference, text_of};
-use rote_types::{QueryEngine, QueryLimits, ResponseId};
+use rote_types::{QueryEngine, QueryLimits, ResponseId, escape_token};
 use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, Workspace, parse_template};
 use serde_json::{Map, Value};
 
@@ -151,7 +151,7 @@ impl Walk<'_, '_> {
         let mut members = Vec::with_capacity(sent.len());
         for (key, sent) in sent {
             let raw = raw.get(key).unwrap_or(sent);
-            members.push((key.clone(), self.at(raw, sent, pointer, &escape(key))?));
+            members.push((key.clone(), self.at(raw, sent, pointer, &escape_token(key))?));
         }
         Ok(Expression::Object(members))
     }
@@ -245,11 +245,6 @@ impl Walk<'_, '_> {
 /// Whether `path` is `pointer` or below it.
 fn is_below(path: &str, pointer: &str) -> bool {
     path.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// One key as a segment of a JSON pointer (RFC 6901).
-pub(crate) fn escape(key: &str) -> String {
-    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Whether a jq program names `$name`.

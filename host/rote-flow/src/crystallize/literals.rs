@@ -6,7 +6,7 @@
 use rote_plan::Expression;
 use serde_json::Value;
 
-use super::arguments::escape;
+use rote_types::escape_token;
 
 /// The last segment of a pointer, still escaped.
 pub(crate) fn last_segment(pointer: &str) -> &str {
@@ -21,7 +21,7 @@ pub(crate) fn walk_literals(expression: &Expression, pointer: &mut String, visit
         Expression::Object(members) => {
             for (key, inner) in members {
                 pointer.push('/');
-                pointer.push_str(&escape(key));
+                pointer.push_str(&escape_token(key));
                 walk_literals(inner, pointer, visit);
                 pointer.truncate(length);
             }
@@ -55,7 +55,7 @@ fn walk_value(value: &Value, pointer: &mut String, visit: &mut dyn FnMut(&str, &
         Value::Object(members) => {
             for (key, item) in members {
                 pointer.push('/');
-                pointer.push_str(&escape(key));
+                pointer.push_str(&escape_token(key));
                 walk_value(item, pointer, visit);
                 pointer.truncate(length);
             }
@@ -80,7 +80,7 @@ pub(crate) fn replace(
         Expression::Object(members) => {
             for (key, inner) in members {
                 pointer.push('/');
-                pointer.push_str(&escape(key));
+                pointer.push_str(&escape_token(key));
                 replace(inner, pointer, make);
                 pointer.truncate(length);
             }
@@ -119,7 +119,10 @@ fn replaced(
     };
     let whole = match value {
         Value::Object(members) => Expression::Object(
-            members.iter().map(|(key, value)| (key.clone(), inner(value, escape(key), pointer))).collect(),
+            members
+                .iter()
+                .map(|(key, value)| (key.clone(), inner(value, escape_token(key).into_owned(), pointer)))
+                .collect(),
         ),
         Value::Array(items) => Expression::Array(
             items.iter().enumerate().map(|(index, value)| inner(value, index.to_string(), pointer)).collect(),

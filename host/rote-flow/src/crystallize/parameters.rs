@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use rote_plan::{Expression, Parameter, text_of};
 use serde_json::{Map, Value, json};
 
-use super::arguments::escape;
 use super::literals::{last_segment, replace, walk_literals};
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
@@ -17,6 +16,7 @@ use super::steps::Draft;
 use super::trace::Trace;
 use super::{object_schema, secret};
 use crate::{FlowError, Surface};
+use rote_types::{escape_token, unescape_token};
 
 /// Shortest value that is looked for inside longer text.
 pub(crate) const MIN_EMBEDDED_CHARS: usize = 3;
@@ -119,7 +119,7 @@ impl Parameters {
         let mut values: Vec<Value> = Vec::new();
         for step in &draft.steps {
             walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
-                if last_segment(pointer) == escape(name) && !values.contains(value) {
+                if last_segment(pointer) == escape_token(name) && !values.contains(value) {
                     values.push(value.clone());
                 }
             });
@@ -129,7 +129,7 @@ impl Parameters {
             [example] => {
                 for step in &mut draft.steps {
                     replace(&mut step.arguments, &mut String::new(), &mut |pointer, value| {
-                        (last_segment(pointer) == escape(name) && value == example)
+                        (last_segment(pointer) == escape_token(name) && value == example)
                             .then(|| Expression::Param(name.to_owned()))
                     });
                 }
@@ -224,7 +224,7 @@ fn refusal(name: &str, reason: String, draft: &Draft) -> FlowError {
     let mut arguments = BTreeSet::new();
     for step in &draft.steps {
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, _| {
-            arguments.insert(last_segment(pointer).replace("~1", "/").replace("~0", "~"));
+            arguments.insert(unescape_token(last_segment(pointer)).into_owned());
         });
     }
     FlowError::ParamSpec { name: name.to_owned(), reason, arguments: arguments.into_iter().collect() }
@@ -276,7 +276,7 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
             }
             Expression::Object(members) => {
                 for (key, inner) in members {
-                    walk(inner, step, &format!("{pointer}/{}", escape(key)), found);
+                    walk(inner, step, &format!("{pointer}/{}", escape_token(key)), found);
                 }
             }
             Expression::Array(items) => {
@@ -304,8 +304,8 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
 fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Value> {
     let mut at = schema;
     for segment in pointer.split('/').skip(1) {
-        let key = segment.replace("~1", "/").replace("~0", "~");
-        let inner = at.get("properties").and_then(|all| all.get(&key)).or_else(|| at.get("items"));
+        let key = unescape_token(segment);
+        let inner = at.get("properties").and_then(|all| all.get(&*key)).or_else(|| at.get("items"));
         let Some(inner) = inner else { return Map::new() };
         at = inner;
     }

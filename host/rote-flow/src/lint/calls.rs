@@ -5,6 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rote_types::escape_token;
+
 use super::finding::{Finding, Findings, Position};
 use super::script::Script;
 use crate::{Content, Package};
@@ -127,7 +129,7 @@ fn lint_unused(package: &Package, calls: &Calls, findings: &mut Findings) {
         }
         for tool in pin.tools.keys().filter(|tool| !calls.uses_tool(adapter.as_str(), tool)) {
             let message = format!("tool `{adapter}/{tool}` is pinned and not called");
-            let place = Position::frontmatter(format!("{pointer}/tools/{}", escape(tool)));
+            let place = Position::frontmatter(format!("{pointer}/tools/{}", escape_token(tool)));
             let finding = Finding::warning("TOOL_UNUSED", place, message);
             findings.push(finding.edit(format!("take `{tool}` out of `adapters.{adapter}.tools`")));
         }
@@ -172,9 +174,4 @@ fn lint_writes(package: &Package, calls: &Calls, findings: &mut Findings) {
             findings.push(finding.edit(format!("add `{adapter}/{tool}` to `write_permissions`")));
         }
     }
-}
-
-/// A name as a segment of a JSON pointer.
-pub(super) fn escape(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }

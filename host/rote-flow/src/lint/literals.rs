@@ -1,9 +1,8 @@
 //! Literals: what looks like it differs from run to run, like a secret, or like a response of some workspace.
 
-use rote_types::command;
+use rote_types::{command, escape_token};
 use serde_json::{Map, Value};
 
-use super::calls::escape;
 use super::finding::{Finding, Findings, Position};
 use super::script::Script;
 use crate::Package;
@@ -46,7 +45,7 @@ pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Fi
         let values =
             schema.get("examples").and_then(Value::as_array).into_iter().flatten().chain(schema.get("default"));
         if values.into_iter().any(|value| is_secret(name, value)) {
-            findings.push(secret(Position::frontmatter(format!("/parameters/properties/{}", escape(name)))));
+            findings.push(secret(Position::frontmatter(format!("/parameters/properties/{}", escape_token(name)))));
         }
     }
     lint_leak(&package.frontmatter.description, &Position::frontmatter("/description"), findings);
@@ -137,7 +136,7 @@ fn walk_object<'a>(
     found: &mut Vec<Literal<'a>>,
 ) {
     for (key, inner) in members {
-        let below = format!("{pointer}/{}", escape(key));
+        let below = format!("{pointer}/{}", escape_token(key));
         match key.as_str() {
             "$param" | "$from" | "$item" | "$index" => {}
             "$text" => walk(inner, &below, name, false, found),

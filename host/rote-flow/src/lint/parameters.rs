@@ -5,17 +5,17 @@ use std::collections::BTreeSet;
 use rote_plan::Expression;
 use serde_json::Value;
 
-use super::calls::escape;
 use super::finding::{Finding, Findings, Position};
 use super::script::Script;
 use crate::contract::Contract;
 use crate::{Content, Package};
+use rote_types::escape_token;
 
 pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Findings) {
     let frontmatter = &package.frontmatter;
     let declared: BTreeSet<&str> = frontmatter.parameter_schemas().map(|(name, _)| name).collect();
     for (name, schema) in frontmatter.parameter_schemas() {
-        let place = || Position::frontmatter(format!("/parameters/properties/{}", escape(name)));
+        let place = || Position::frontmatter(format!("/parameters/properties/{}", escape_token(name)));
         lint_schema(name, schema, &place, findings);
         if !is_used(package, script, name) {
             let finding = Finding::warning("PARAMETER_UNUSED", place(), format!("parameter `{name}` is not used"));
@@ -32,7 +32,11 @@ pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Fi
     }
     let plan = package.plan().map(|plan| plan.parameters.keys()).into_iter().flatten();
     for name in plan.filter(|name| !declared.contains(name.as_str())) {
-        findings.push(undeclared(name, Position::plan(format!("/parameters/{}", escape(name))), "part of the plan"));
+        findings.push(undeclared(
+            name,
+            Position::plan(format!("/parameters/{}", escape_token(name))),
+            "part of the plan",
+        ));
     }
 }
 

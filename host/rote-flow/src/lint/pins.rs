@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use rote_plan::Step;
-use rote_types::command;
+use rote_types::{command, escape_token};
 
-use super::calls::escape;
 use super::finding::{Finding, Findings, Position};
 use crate::error::install;
 use crate::surface::misfits;
@@ -70,7 +69,7 @@ impl Flows {
 
     pub(crate) fn lint_flow_pins(&self, package: &Package, findings: &mut Findings) -> Result<(), FlowError> {
         for (name, pin) in &package.frontmatter.flows {
-            let place = || Position::frontmatter(format!("/flows/{}", escape(name.as_str())));
+            let place = || Position::frontmatter(format!("/flows/{}", escape_token(name.as_str())));
             let other = match self.load(&FlowReference::Name(name.clone())) {
                 Ok((_, other)) => other,
                 Err(FlowError::NoFlow { .. }) => {

@@ -10,8 +10,9 @@ use std::collections::{BTreeSet, HashMap};
 use serde_json::Value;
 
 use crate::detect::parse;
-use crate::openapi::reference::{absolute, child, escape};
+use crate::openapi::reference::{absolute, child};
 use crate::{DocumentLoader, SpecError, SpecLimits};
+use rote_types::escape_token;
 
 /// A place in a document.
 #[derive(Debug, Clone)]
@@ -30,7 +31,7 @@ impl<'a> Node<'a> {
 
     /// The place of `value`, which is the member or element `key` of this one.
     pub(crate) fn step(&self, key: &str, value: &'a Value) -> Node<'a> {
-        let pointer = format!("{}/{}", self.pointer, escape(key));
+        let pointer = format!("{}/{}", self.pointer, escape_token(key));
         Node { document: self.document, pointer, value }
     }
 
@@ -208,7 +209,7 @@ impl Documents {
         }
         ["/components/schemas", "/definitions"].into_iter().find_map(|parent| {
             let value = self.list[from].root.pointer(parent)?.as_object()?.get(reference)?;
-            let pointer = format!("{parent}/{}", escape(reference));
+            let pointer = format!("{parent}/{}", escape_token(reference));
             Some(Node { document: from, pointer, value })
         })
     }
@@ -252,7 +253,7 @@ impl Documents {
 fn push_children<'a>(pointer: &str, value: &'a Value, stack: &mut Vec<(String, &'a Value)>) {
     match value {
         Value::Object(members) => {
-            stack.extend(members.iter().map(|(key, value)| (format!("{pointer}/{}", escape(key)), value)));
+            stack.extend(members.iter().map(|(key, value)| (format!("{pointer}/{}", escape_token(key)), value)));
         }
         Value::Array(items) => {
             stack.extend(items.iter().enumerate().map(|(index, item)| (format!("{pointer}/{index}"), item)));

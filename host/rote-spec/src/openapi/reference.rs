@@ -1,6 +1,7 @@
 //! Names of documents and places in them: RFC 3986 references and RFC 6901 pointers.
 
 use percent_encoding::percent_decode_str;
+use rote_types::unescape_token;
 use serde_json::Value;
 use url::Url;
 
@@ -51,20 +52,10 @@ fn join_path(base: &str, path: &str) -> String {
     if rooted { format!("/{joined}") } else { joined }
 }
 
-/// Escapes one key for use in a JSON pointer.
-pub(crate) fn escape(key: &str) -> String {
-    if key.contains(['~', '/']) { key.replace('~', "~0").replace('/', "~1") } else { key.to_owned() }
-}
-
-/// Undoes [`escape`].
-pub(crate) fn unescape(token: &str) -> String {
-    if token.contains('~') { token.replace("~1", "/").replace("~0", "~") } else { token.to_owned() }
-}
-
 /// Returns the child of an object or array that a pointer token names.
 pub(crate) fn child<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
     match value {
-        Value::Object(object) => object.get(unescape(token).as_str()).or_else(|| object.get(token)),
+        Value::Object(object) => object.get(&*unescape_token(token)).or_else(|| object.get(token)),
         Value::Array(items) => items.get(token.parse::<usize>().ok()?),
         _ => None,
     }

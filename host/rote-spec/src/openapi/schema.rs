@@ -471,7 +471,7 @@ fn is_complex(members: &Map<String, Value>) -> bool {
 
 fn definition_name(pointer: &str) -> String {
     let last = pointer.rsplit('/').next().unwrap_or("");
-    let mut name: String = crate::openapi::reference::unescape(last)
+    let mut name: String = rote_types::unescape_token(last)
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-') { c } else { '_' })
         .take(64)

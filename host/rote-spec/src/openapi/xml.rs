@@ -3,7 +3,7 @@
 use rote_request::XmlNode;
 
 use crate::openapi::documents::{Documents, Node};
-use crate::openapi::reference::unescape;
+use rote_types::unescape_token;
 
 /// Deepest element that has a rule of its own; below, elements are named after their properties.
 const MOST_DEPTH: usize = 8;
@@ -23,8 +23,8 @@ pub(crate) fn root(documents: &Documents, schema: Option<&Node<'_>>) -> XmlNode 
 }
 
 fn component(pointer: &str) -> String {
-    let name = unescape(pointer.rsplit('/').next().unwrap_or(""));
-    if name.is_empty() { "root".to_owned() } else { name }
+    let name = unescape_token(pointer.rsplit('/').next().unwrap_or(""));
+    if name.is_empty() { "root".to_owned() } else { name.into_owned() }
 }
 
 fn node(documents: &Documents, schema: &Node<'_>, name: &str, depth: usize, left: &mut usize) -> XmlNode {
