@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_home::{Home, discard_dir, sweep_staging};
+use rote_home::{Home, HomeError, LockGuard, discard_dir, lock, sweep_staging};
 use rote_types::{ResponseId, WorkspaceName};
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use serde::Serialize;
 
 use crate::store::{database_file, from_i64, from_time};
@@ -89,12 +90,51 @@ impl Workspace {
 
     /// Returns the states of the numbers without a recorded outcome.
     fn open_states(&self) -> Result<Vec<ResponseState>> {
-        let sql = "SELECT id FROM responses WHERE state = 'pending'";
-        let ids: Vec<i64> = self.with("find open responses", |connection| {
-            connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
-        })?;
+        let ids = self.with("find open responses", open_numbers)?;
         ids.into_iter().map(|id| Ok(self.summary(ResponseId(from_i64(id)))?.state)).collect()
     }
+
+    /// Removes it, unless its run goes on or a call has begun since it was seen that none is under way; returns whether
+    /// it is gone. A call of another process that begins while this one removes waits for the database, finds that it
+    /// gives out no numbers any more, and sends nothing.
+    fn remove(&self) -> Result<bool> {
+        let Some(_run) = self.lock_run()? else { return Ok(false) };
+        let folder = self.home.workspaces_dir().join(self.name().as_str());
+        self.home.contained(&folder)?;
+        let open = self.with("find open responses", open_numbers)?;
+        if self.is_needed()? {
+            return Ok(false);
+        }
+        let refused = |source| self.refused("remove the workspace", source);
+        let connection = self.connection();
+        let removal = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate).map_err(refused)?;
+        if open_numbers(&removal).map_err(refused)? != open {
+            return Ok(false);
+        }
+        removal.execute_batch("DROP TABLE counter").map_err(refused)?;
+        // What cannot be removed keeps its table: the transaction is taken back.
+        discard_dir(&folder)?;
+        removal.commit().map_err(refused)?;
+        Ok(true)
+    }
+
+    /// Takes the run of the workspace, where it has one, so that nobody goes on with it; `None` when somebody does.
+    fn lock_run(&self) -> Result<Option<Option<LockGuard>>> {
+        let file = self.run_lock_file();
+        if !file.exists() {
+            return Ok(Some(None));
+        }
+        match lock(&file, Duration::ZERO) {
+            Ok(guard) => Ok(Some(Some(guard))),
+            Err(HomeError::Busy { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn open_numbers(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
+    let sql = "SELECT id FROM responses WHERE state = 'pending' ORDER BY id";
+    connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
 /// Returns all workspaces below `home` by name.
@@ -106,7 +146,8 @@ pub fn list_workspaces(home: &Home) -> Result<Vec<WorkspaceSummary>> {
 }
 
 /// Removes the workspaces that `filter` selects and returns their names; with `dry_run` only names them. One in
-/// which a call is under way stays, and so does one with a write in doubt, until a person has settled it.
+/// which a call is under way stays, and so does one whose run is going on, and one with a write in doubt, until a
+/// person has settled it.
 ///
 /// # Errors
 /// `BadFilter` when nothing is asked for, or a folder refused.
@@ -126,13 +167,9 @@ pub fn clean_workspaces(
         if !selects(filter, &workspace.overall()?, now) || workspace.is_needed()? {
             continue;
         }
-        drop(workspace);
-        if !dry_run {
-            let folder = home.workspaces_dir().join(name.as_str());
-            home.contained(&folder)?;
-            discard_dir(&folder)?;
+        if dry_run || workspace.remove()? {
+            removed.push(name);
         }
-        removed.push(name);
     }
     if !dry_run && home.workspaces_dir().is_dir() {
         // What an earlier removal left when it was killed.

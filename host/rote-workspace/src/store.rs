@@ -24,7 +24,7 @@ const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("settled.
 pub struct Workspace {
     name: WorkspaceName,
     folder: PathBuf,
-    home: Home,
+    pub(crate) home: Home,
     connection: Mutex<Connection>,
 }
 
@@ -106,7 +106,13 @@ impl Workspace {
         self.folder.join("artifacts")
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
+    /// Returns the file that whoever makes the run of this workspace keeps locked.
+    #[must_use]
+    pub fn run_lock_file(&self) -> PathBuf {
+        self.folder.join("run.lock")
+    }
+
+    pub(crate) fn connection(&self) -> MutexGuard<'_, Connection> {
         // A panic elsewhere cannot leave the connection half-used: an open transaction rolls back when dropped.
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +141,7 @@ impl Workspace {
         result.map_err(|source| self.refused(action, source))
     }
 
-    fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
+    pub(crate) fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
         WorkspaceError::Database { action, workspace: self.name.clone(), path: database_file(&self.folder), source }
     }
 

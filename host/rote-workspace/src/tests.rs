@@ -279,6 +279,26 @@ fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
 }
 
 #[test]
+fn cleaning_leaves_a_run_that_is_going_on() {
+    let setup = Setup::new();
+    setup.record(json_body("1"));
+    let held = rote_home::lock(&setup.workspace.run_lock_file(), Duration::ZERO).unwrap();
+    let all = CleanFilter { all: true, ..CleanFilter::default() };
+    assert!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().is_empty());
+    drop(held);
+    assert_eq!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().len(), 1);
+}
+
+#[test]
+fn a_call_that_begins_in_a_workspace_that_was_removed_is_given_no_number() {
+    let setup = Setup::new();
+    let other = Workspace::open(&setup.home, setup.workspace.name()).unwrap();
+    let all = CleanFilter { all: true, ..CleanFilter::default() };
+    assert_eq!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().len(), 1);
+    assert!(other.begin_call(&call("list")).is_err());
+}
+
+#[test]
 fn errors_are_small_enough_to_return_by_value() {
     assert!(size_of::<WorkspaceError>() <= 128, "{}", size_of::<WorkspaceError>());
 }

@@ -19,9 +19,7 @@ use crate::FlowError;
 
 /// The file in the workspace's folder.
 const FILE: &str = "run.jsonl";
-/// The lock file beside it: held by the process that makes the run.
-const LOCK: &str = "run.lock";
-/// How long a lock is waited for. A run holds it to its end; a process that this one just starts, for another purpose,
+/// How long the lock of a run is waited for. A run holds it to its end; a process that this one just starts, for another purpose,
 /// holds a copy of a lock that is given back until it is executed.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 /// Version of the file.
@@ -171,7 +169,7 @@ pub(super) fn is_there(workspace: &Workspace) -> bool {
 
 /// Takes a run for this process: nobody else makes calls of it until the lock is dropped.
 pub(super) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
-    match rote_home::lock(&workspace.folder().join(LOCK), LOCK_WAIT) {
+    match rote_home::lock(&workspace.run_lock_file(), LOCK_WAIT) {
         Err(HomeError::Busy { .. }) => Err(FlowError::StillRunning { workspace: workspace.name().clone() }),
         taken => Ok(taken?),
     }
