@@ -1,12 +1,21 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
+use rote_app::{AdapterEntry, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
 use serde_json::Value;
 
 use crate::render::units::{clip, plural};
 
 /// Most characters of a tool's description in a listing.
 const MAX_ABOUT: usize = 100;
+/// Most characters of an API's version.
+const MAX_VERSION: usize = 40;
+
+/// Returns which API an adapter is of, in one line: what its description says of itself may have several.
+#[must_use]
+pub fn identity(adapter: &AdapterEntry) -> String {
+    let name = clip(&adapter.name, MAX_ABOUT);
+    format!("{name} {} ({})", clip(&adapter.version, MAX_VERSION), adapter.spec_type.as_str())
+}
 
 /// Returns the base URL, or a word that there is none.
 #[must_use]

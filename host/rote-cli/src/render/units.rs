@@ -61,6 +61,9 @@ pub fn second(at: impl std::fmt::Display) -> String {
     text.split_once('.').map_or_else(|| text.clone(), |(whole, _)| format!("{whole}Z"))
 }
 
+/// Most characters of one line of a finding.
+pub const MAX_LINE: usize = 300;
+
 /// Returns text as one printable line of at most `most` characters, with an ellipsis in place of the rest.
 #[must_use]
 pub fn clip(text: &str, most: usize) -> String {

@@ -238,6 +238,10 @@ impl FlowIndex {
             let index = self.open(&fields)?;
             let searcher = searcher(&index)?;
             let words = stems(&index, question.intent)?;
+            // Tantivy 0.27 panics when it looks for near words in an index without a document.
+            if searcher.num_docs() == 0 {
+                return Ok(Ranking { hits: Vec::new(), words, self_score: 0.0, misspelt: false });
+            }
             let statistics = Statistics::read(&searcher, &fields, &words)?;
             let hits = find(&statistics, &fields, exact_query(&fields, &words), question)?;
             if !hits.is_empty() || words.is_empty() {

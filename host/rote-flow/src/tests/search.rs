@@ -191,6 +191,14 @@ async fn a_listing_says_the_same_with_and_without_an_index() {
 }
 
 #[test]
+fn an_empty_library_is_searched_with_words_near_and_far() {
+    let fixture = Fixture::new();
+    for intent in ["list things", "comment on an issue", "a", "zz", "lst"] {
+        assert!(search(&fixture, intent).items.is_empty(), "{intent}");
+    }
+}
+
+#[test]
 fn names_count_more_than_tags_and_tags_more_than_descriptions() {
     let fixture = Fixture::new();
     library(&fixture);

@@ -5,7 +5,7 @@ use rote_app::{AccessCounts, AdapterDetail};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::{auth_line, base_url, destinations, idempotency};
+use crate::render::adapter::{auth_line, base_url, destinations, idempotency, identity};
 use crate::render::table::{facts, table};
 use crate::render::units::{clip, plural, second, size};
 use crate::ui::Report;
@@ -60,11 +60,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
         ("idempotency", idempotency(&detail.idempotency)),
         ("installed", second(detail.created_at)),
     ]);
-    let mut lines = vec![
-        format!("{}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str()),
-        facts(&rows),
-        String::new(),
-    ];
+    let mut lines = vec![format!("{}: {}", adapter.id, identity(adapter)), facts(&rows), String::new()];
     let tools = detail.tools.iter().take(most).map(|tool| {
         vec![
             tool.name.clone(),

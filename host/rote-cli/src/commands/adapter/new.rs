@@ -7,17 +7,15 @@ use rote_types::{AdapterId, CommandLine, command};
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::adapter::{auth_line, base_url, destinations};
+use crate::render::adapter::{auth_line, base_url, destinations, identity};
 use crate::render::table::facts;
-use crate::render::units::{clip, plural, size};
+use crate::render::units::{MAX_LINE, clip, plural, size};
 use crate::ui::{Report, Ui};
 
 /// Most lines of one list of findings.
 const MAX_FINDINGS: usize = 10;
 /// Most hosts that a question names.
 const MAX_HOSTS: usize = 20;
-/// Most characters of a finding.
-const MAX_LINE: usize = 300;
 
 /// Make an adapter from an OpenAPI 3.0 or 3.1 or Swagger 2.0 description
 ///
@@ -160,10 +158,10 @@ impl New {
 fn question(plan: &AdapterPlan) -> String {
     let made = plan.report();
     let adapter = &made.adapter;
-    let mut lines = vec![format!("adapter `{}`: {} {}", adapter.id, adapter.name, adapter.version)];
+    let mut lines = vec![format!("adapter `{}`: {}", adapter.id, identity(adapter))];
     lines.push(format!("  base url: {}", base_url(adapter.base_url.as_deref())));
     let hosts = destinations(&made.destinations);
-    lines.extend(hosts.iter().take(MAX_HOSTS).map(|host| format!("  goes to: {host}")));
+    lines.extend(hosts.iter().take(MAX_HOSTS).map(|host| format!("  goes to: {}", clip(host, MAX_LINE))));
     lines.extend(more(hosts.len(), MAX_HOSTS).map(|more| format!("  goes to{more}: --dry-run --json lists all")));
     let replace = made.replaced.then(|| "replace the one that is installed".to_owned());
     let bound: Vec<&str> = made.bound.iter().take(MAX_HOSTS).map(String::as_str).collect();
@@ -200,7 +198,7 @@ fn text(made: &InstallReport) -> String {
         ("bound to", bound.join(", ")),
         ("allowed", made.granted.join(", ")),
     ]);
-    let title = format!("{verb} {}: {} {} ({})", adapter.id, adapter.name, adapter.version, adapter.spec_type.as_str());
+    let title = format!("{verb} {}: {}", adapter.id, identity(adapter));
     let mut lines = vec![title, facts(&rows)];
     if made.policies_set_aside {
         lines.push("  set aside: policies of another API, now in config/policies.replaced.json".to_owned());

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::{facts, table};
-use crate::render::units::{plural, second};
+use crate::render::units::{MAX_LINE, clip, plural, second};
 use crate::ui::Report;
 
 /// Say whether a flow can run here, and what is in the way; exit code 1 when something is
@@ -80,7 +80,7 @@ fn detail(health: &FlowHealth) -> String {
     ];
     let mut lines = vec![facts(&rows)];
     for problem in &health.problems {
-        lines.push(format!("  problem: {}", problem.what));
+        lines.push(format!("  problem: {}", clip(&problem.what, MAX_LINE)));
         lines.push(format!("    fix: {}", problem.fix));
     }
     lines.join("\n")

@@ -6,7 +6,7 @@ use rote_app::{BlessingInfo, FlowInfo, FlowWrite, Form, Frontmatter, PinnedFlow}
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::facts;
-use crate::render::units::{count, plural, second};
+use crate::render::units::{MAX_LINE, clip, count, plural, second};
 use crate::ui::Report;
 
 /// Show a flow: what it takes, does, needs and may write
@@ -52,7 +52,8 @@ fn text(detail: &FlowInfo) -> String {
         ("file", detail.path.display().to_string()),
         ("digest", detail.sha256.to_string()),
     ];
-    let mut lines = vec![format!("{} {}: {}", front.name, front.version, front.description), facts(&rows)];
+    let mut lines =
+        vec![format!("{} {}: {}", front.name, front.version, clip(&front.description, MAX_LINE)), facts(&rows)];
     lines.extend(detail.plan.iter().flat_map(|plan| &plan.steps).map(|step| {
         let needs: Vec<&str> = step.all_needs().into_iter().collect();
         let after = if needs.is_empty() { String::new() } else { format!("  after {}", needs.join(", ")) };

@@ -8,7 +8,7 @@ use rote_types::ErrorKind;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::units::plural;
+use crate::render::units::{MAX_LINE, clip, plural};
 use crate::ui::Report;
 
 /// Look for what is wrong with a flow or could be better
@@ -40,7 +40,7 @@ impl Lint {
 fn text(found: &LintReport) -> String {
     let mut lines = Vec::new();
     for one in &found.findings {
-        lines.push(format!("{} {} at {}: {}", one.severity, one.code, one.position, one.message));
+        lines.push(format!("{} {} at {}: {}", one.severity, one.code, one.position, clip(&one.message, MAX_LINE)));
         lines.extend(one.fix.iter().map(|fix| format!("  fix: {fix}")));
     }
     let notes = found.findings.len() - found.errors - found.warnings;
