@@ -474,3 +474,36 @@ fn without_a_workspace_a_call_makes_one_and_says_so() {
     assert!(run.stderr.contains("made `default`"), "{run}");
     assert_eq!(home.data(&["where"])["name"], "default");
 }
+
+#[test]
+fn what_nobody_reads_is_refused_before_anything_is_sent() {
+    let (home, api) = tracker();
+    let call =
+        |params: serde_json::Value| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+    let issue = json!({ "project": "atlas", "title": "New" });
+    let inner = |more: serde_json::Value| call(json!({ "name": "tracker_call", "arguments": more }));
+    let messages = [
+        call(json!({ "name": "createIssue", "args": issue })),
+        call(json!({ "name": "createIssue", "argument": issue, "arguments": issue })),
+        call(json!({ "name": "createIssue", "arguments": issue, "dry_run": true })),
+        call(json!({ "name": "createIssue", "arguments": [issue] })),
+        inner(json!({ "tool_name": "createIssue", "args": issue })),
+        inner(json!({ "tool_name": "createIssue", "arguments": "x" })),
+        call(json!({ "name": "tracker_batch_call", "arguments": { "calls": [], "paralel": 2 } })),
+        call(json!({ "name": "tracker_batch_call", "arguments": { "calls": [], "parallel": "2" } })),
+        call(json!({ "name": "tracker_probe", "arguments": { "query": "x", "limit": 0 } })),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "dry_run": true,
+            "params": { "name": "createIssue", "arguments": issue } }),
+    ];
+    for message in messages {
+        let run = home.rote(&["POST", "adapter/tracker", &message.to_string()]);
+        assert_eq!(run.code, 2, "{run}");
+    }
+    for unread in ["params", "args", "dry_run"] {
+        let calls = json!([{ "tool_name": "createIssue", unread: issue }]).to_string();
+        let run = home.rote(&["batch", "tracker", &calls]);
+        assert_eq!(run.code, 2, "{run}");
+        assert!(run.stderr.contains(&format!("unknown field `{unread}`")), "{run}");
+    }
+    assert_eq!(api.requests().len(), 0);
+}

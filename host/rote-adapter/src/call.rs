@@ -76,6 +76,7 @@ pub struct CallOptions {
 
 /// One call of a batch, as people write it: `{"tool_name": …, "arguments": …}`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BatchItem {
     /// The tool.
     #[serde(alias = "tool", alias = "name")]

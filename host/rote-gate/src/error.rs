@@ -206,8 +206,8 @@ pub struct Confirmation {
     pub impact: String,
     /// Why a token that was presented did not count.
     pub refused: Option<String>,
-    /// The command that repeats the call with the token.
-    pub command: String,
+    /// The command that repeats the call with the token; none for a call of a flow, whose run is resumed.
+    pub command: Option<String>,
 }
 
 impl std::fmt::Display for Confirmation {
@@ -374,7 +374,7 @@ impl Classify for GateError {
             Self::Policy(error) => error.hint(),
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
-            Self::ConfirmationNeeded { detail, .. } => Some(detail.command.clone()),
+            Self::ConfirmationNeeded { detail, .. } => detail.command.clone(),
             Self::Auth { token, .. } => Some(command("rote token set").argument(token).into()),
             Self::Unbound { adapter, token, .. } => {
                 Some(command("rote token bind").argument(token).argument(adapter).into())

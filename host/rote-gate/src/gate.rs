@@ -377,12 +377,13 @@ fn body_preview(body: &[u8]) -> BodyPreview {
     }
 }
 
-/// The command that repeats a call with its token. References stay references: the log of the workspace knows
+/// The command that repeats a call with its token; none for one of a flow, which is repeated by whoever knows the run:
+/// the flow run anew would make again what it had made. References stay references: the log of the workspace knows
 /// then what the confirmed call was made from, as a flow made of it has to.
-fn repeat(admission: &Admission<'_>, token: &str) -> String {
+fn repeat(admission: &Admission<'_>, token: &str) -> Option<String> {
     let invocation = admission.invocation;
-    if let Some(flow) = &invocation.flow {
-        return command("rote run").argument(&flow.name).plain("…").option("--confirm", token).into();
+    if invocation.flow.is_some() {
+        return None;
     }
     let (arguments, references) = match &invocation.template {
         Some(written) => (written, Some("-t")),
@@ -395,5 +396,5 @@ fn repeat(admission: &Admission<'_>, token: &str) -> String {
         Some(word) => call.plain(word),
         None => call,
     };
-    call.option("-w", invocation.workspace.name()).option("--confirm", token).into()
+    Some(call.option("-w", invocation.workspace.name()).option("--confirm", token).into())
 }

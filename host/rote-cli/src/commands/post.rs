@@ -65,15 +65,22 @@ impl Post {
     /// Does what the message asks for.
     fn answer(self, context: &Context, ui: &mut Ui<'_>, id: &str, message: &Value) -> Result<Report, Failure> {
         let (tool, arguments) = tools_call(message)?;
+        let only = |known: &[&str]| only(&arguments, "params.arguments", known);
         let verb = tool.strip_prefix(&format!("{}_", id.replace(['-', '.'], "_")));
         let wish = match verb {
-            Some("probe") => return Ok(probe(context, id, &arguments)?),
-            Some("batch_call") => return Ok(batch(context, ui, id, &arguments, &self.options)?),
+            Some("probe") => {
+                only(&["query", "limit"])?;
+                return Ok(probe(context, id, &arguments)?);
+            }
+            Some("batch_call") => {
+                only(&["calls", "parallel"])?;
+                return Ok(batch(context, ui, id, &arguments, &self.options)?);
+            }
             Some("call") => {
+                only(&["tool_name", "arguments"])?;
                 let tool = arguments.get("tool_name").and_then(Value::as_str);
                 let tool = tool.ok_or_else(|| usage("`tool_name` is missing", HINT))?.to_owned();
-                let inner = arguments.get("arguments").and_then(Value::as_object).cloned();
-                let arguments = inner.unwrap_or_default();
+                let arguments = object(arguments.get("arguments"), "params.arguments.arguments")?;
                 Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() }
             }
             _ => Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() },
@@ -114,6 +121,12 @@ fn read(text: &str) -> Result<Value, (Value, Failure)> {
         id @ (Value::String(_) | Value::Number(_)) => id,
         _ => return invalid(&Value::Null, "the message has no `id`, which is a text or a number"),
     };
+    let known = ["jsonrpc", "id", "method", "params"];
+    if let Some(key) =
+        message.as_object().into_iter().flatten().map(|(key, _)| key).find(|key| !known.contains(&key.as_str()))
+    {
+        return invalid(id, &format!("a request has no member `{key}`"));
+    }
     if message["jsonrpc"] != "2.0" {
         return invalid(id, "the message is not of `jsonrpc` version \"2.0\"");
     }
@@ -143,13 +156,39 @@ fn tools_call(message: &Value) -> Result<(String, Map<String, Value>), Failure> 
     if message["method"] != "tools/call" {
         return Err(Failure::new(METHOD_NOT_FOUND, "the message is no `tools/call` request"));
     }
-    let params = &message["params"];
-    let name = params["name"].as_str().ok_or_else(|| usage("`params.name` is missing", HINT))?;
-    match &params["arguments"] {
-        Value::Null => Ok((name.to_owned(), Map::new())),
-        Value::Object(fields) => Ok((name.to_owned(), fields.clone())),
-        _ => Err(usage("`params.arguments` is not an object", HINT).into()),
+    let params = object(message.get("params"), "params")?;
+    // `_meta` is MCP's own place for what concerns the exchange and not the call.
+    only(&params, "params", &["name", "arguments", "_meta"])?;
+    let name = params.get("name").and_then(Value::as_str);
+    let name = name.ok_or_else(|| usage("`params.name` is missing", HINT))?;
+    Ok((name.to_owned(), object(params.get("arguments"), "params.arguments")?))
+}
+
+/// Returns the object at `place`; one that is not given is empty.
+fn object(value: Option<&Value>, place: &str) -> Result<Map<String, Value>> {
+    match value {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(members)) => Ok(members.clone()),
+        Some(_) => Err(usage(format!("`{place}` is not an object"), HINT)),
     }
+}
+
+/// Refuses what nobody here reads: a call that goes out without what was meant for it is another call.
+fn only(members: &Map<String, Value>, place: &str, known: &[&str]) -> Result<()> {
+    match members.keys().find(|key| !known.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let known = known.join(", ");
+            Err(usage(format!("`{place}` has no member `{key}`: its members are {known}"), HINT))
+        }
+    }
+}
+
+/// Returns a number from 1 to `most`; `default` where it is not given.
+fn number(members: &Map<String, Value>, name: &str, default: u64, most: u64) -> Result<u64> {
+    let Some(given) = members.get(name).filter(|given| !given.is_null()) else { return Ok(default) };
+    let number = given.as_u64().filter(|number| (1..=most).contains(number));
+    number.ok_or_else(|| usage(format!("`params.arguments.{name}` is a number from 1 to {most}, not {given}"), HINT))
 }
 
 fn batch(
@@ -162,7 +201,7 @@ fn batch(
     let calls = arguments.get("calls").ok_or_else(|| usage("`calls` is missing", HINT))?;
     let calls = serde_json::from_value(calls.clone())
         .map_err(|error| usage(format!("`calls` is not a list of tool calls: {error}"), HINT))?;
-    let parallel = arguments.get("parallel").and_then(Value::as_u64).unwrap_or(1).clamp(1, MAX_PARALLEL.unsigned_abs());
+    let parallel = number(arguments, "parallel", 1, MAX_PARALLEL.unsigned_abs())?;
     let plan = BatchPlan {
         parallel: usize::try_from(parallel).unwrap_or(1),
         references: options.references.chosen(),
@@ -174,7 +213,7 @@ fn batch(
 fn probe(context: &Context, id: &str, arguments: &Map<String, Value>) -> Result<Report> {
     let query = arguments.get("query").and_then(Value::as_str);
     let query = query.ok_or_else(|| usage("`query` is missing", HINT))?;
-    let limit = arguments.get("limit").and_then(Value::as_u64).unwrap_or(10).clamp(1, 50);
+    let limit = number(arguments, "limit", 10, 50)?;
     let found = context.app()?.probe(id, query, usize::try_from(limit).unwrap_or(10))?;
     let text = hits(&found, false);
     Ok(Report::new(json!({ "intent": query, "tools": found }), text))

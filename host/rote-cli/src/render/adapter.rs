@@ -1,6 +1,6 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AdapterEntry, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
+use rote_app::{AdapterLine, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
 use serde_json::Value;
 
 use crate::render::units::{clip, plural};
@@ -12,7 +12,7 @@ const MAX_VERSION: usize = 40;
 
 /// Returns which API an adapter is of, in one line: what its description says of itself may have several.
 #[must_use]
-pub fn identity(adapter: &AdapterEntry) -> String {
+pub fn identity(adapter: &AdapterLine) -> String {
     let name = clip(&adapter.name, MAX_ABOUT);
     format!("{name} {} ({})", clip(&adapter.version, MAX_VERSION), adapter.spec_type.as_str())
 }
