@@ -87,6 +87,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
         hint: rote call shop list '{"owner":"ann lee"}' # tells whether it happened
         rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
         rote doubts settle --workspace w --skip @1 # it did not happen and shall not
+        rote doubts settle --workspace w --retry @1 # it did not happen: the same call is sent again then
         --- exit 8
         $ rote call shop ping
         --- stderr
@@ -94,6 +95,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
 
         hint: rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
         rote doubts settle --workspace w --skip @2 # it did not happen and shall not
+        rote doubts settle --workspace w --retry @2 # it did not happen: the same call is sent again then
         --- exit 8
         $ rote ls
         workspace w: 2 responses
@@ -119,12 +121,14 @@ fn a_lost_answer_is_told_listed_and_settled() {
           the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: end of file before message length reached
           rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @2 # it did not happen and shall not
+          rote doubts settle --workspace w --retry @2 # it did not happen: the same call is sent again then
 
         `POST http://127.0.0.1:[PORT]/ann%20lee/orders` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
           the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
           rote call shop list '{"owner":"ann lee"}' # tells whether it happened
           rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @1 # it did not happen and shall not
+          rote doubts settle --workspace w --retry @1 # it did not happen: the same call is sent again then
         $ rote doubts settle --done @1 --answer '{"id": 7}' --yes
         @1 of workspace w: done
         $ rote doubts settle --skip @2 --yes
@@ -171,12 +175,11 @@ fn a_batch_and_a_message_say_what_may_have_happened() {
 fn words_that_settle_nothing_are_refused() {
     let (home, _api, _losing) = shop();
     assert_eq!(home.rote(&["call", "shop", "ping"]).code, 8);
-    let commands: [&[&str]; 7] = [
+    let commands: [&[&str]; 6] = [
         &["doubts", "settle"],
         &["doubts", "settle", "--done", "@1", "--skip", "@1"],
         &["doubts", "settle", "--skip", "@1", "--answer", "{}"],
         &["doubts", "settle", "--done", "@1", "--answer", "{"],
-        &["doubts", "settle", "--retry", "@1"],
         &["doubts", "settle", "--done", "@9"],
         &["run", "x", "--done", "@1"],
     ];
@@ -209,12 +212,6 @@ fn words_that_settle_nothing_are_refused() {
         --- stderr
         error: the document is neither JSON nor YAML: EOF while parsing an object at line 1 column 1
         --- exit 2
-        $ rote doubts settle --retry @1
-        --- stderr
-        error: `@1` was not made by a run, so nothing would make it again
-
-        hint: rote doubts settle --skip @1
-        --- exit 2
         $ rote doubts settle --done @9
         --- stderr
         error: workspace `w` has no response `@9` (there is only `@1`)
@@ -230,6 +227,65 @@ fn words_that_settle_nothing_are_refused() {
     "#]],
     );
     assert_eq!(home.data(&["doubts"])["total"], 1);
+}
+
+#[test]
+fn a_write_in_doubt_is_not_made_by_the_same_call_typed_again() {
+    let (home, api, losing) = shop();
+    let pen = r#"{"owner":"ann","item":"pen"}"#;
+    assert_eq!(home.rote(&["call", "shop", "create", pen]).code, 8);
+    losing.store(false, SeqCst);
+    // However it is asked for: with the members in another order, one by one, as a message, in a batch, with a token.
+    let message = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"create","arguments":{pen}}}}}"#
+    );
+    let calls: [&[&str]; 5] = [
+        &["call", "shop", "create", pen],
+        &["call", "shop", "create", r#"{"item":"pen","owner":"ann"}"#],
+        &["call", "shop", "create", "-p", "item=pen", "-p", "owner=ann"],
+        &["call", "shop", "create", pen, "--confirm", "0123456789abcdef"],
+        &["POST", "adapter/shop", &message],
+    ];
+    for words in calls {
+        let run = home.rote(words);
+        let said = format!("{}{}", run.stdout, run.stderr);
+        assert!(run.code == 10 && said.contains("`@1` of workspace `w`"), "{words:?}: {run}");
+        for word in ["--done", "--skip", "--retry"] {
+            assert!(said.contains(&format!("rote doubts settle --workspace w {word} @1")), "{words:?}: {run}");
+        }
+    }
+    let batch = format!(
+        r#"[{{"tool_name":"create","arguments":{pen}}},{{"tool_name":"create","arguments":{{"owner":"ann","item":"cup"}}}}]"#
+    );
+    let run = home.rote(&["batch", "shop", &batch]);
+    assert!(run.code == 1 && run.stdout.contains("1 of 2 succeeded"), "{run}");
+    assert_eq!(writes(&api), 2, "the cup is another write");
+    assert_eq!(home.data(&["doubts"])["total"], 1, "what was refused is no doubt");
+    assert_eq!(home.rote(&["call", "shop", "create", pen, "-w", "w", "--dry-run"]).code, 0, "it can be looked at");
+    // Another workspace is other work.
+    assert_eq!(home.rote(&["init", "v"]).code, 0);
+    assert_eq!(home.rote(&["call", "shop", "create", pen, "-w", "v"]).code, 0);
+    assert_eq!(writes(&api), 3);
+    for (word, number) in [("--retry", "@1"), ("--skip", "@9"), ("--done", "@11")] {
+        let run = home.rote(&["doubts", "settle", "-w", "w", word, number, "--yes"]);
+        assert_eq!(run.code, 0, "{run}");
+        let before = writes(&api);
+        losing.store(true, SeqCst);
+        let run = home.rote(&["call", "shop", "create", pen, "-w", "w"]);
+        assert_eq!((run.code, writes(&api)), (8, before + 1), "after {word} it is sent: {run}");
+        losing.store(false, SeqCst);
+        let run = home.rote(&["call", "shop", "create", pen, "-w", "w"]);
+        assert_eq!((run.code, writes(&api)), (10, before + 1), "{run}");
+    }
+}
+
+#[test]
+fn a_batch_does_not_go_on_with_a_write_that_just_came_into_doubt() {
+    let (home, api, _losing) = shop();
+    let twice = r#"[{"tool_name":"ping","arguments":{}},{"tool_name":"ping","arguments":{}}]"#;
+    let run = home.rote(&["batch", "shop", twice, "--parallel", "1"]);
+    assert!(run.code == 1 && run.stdout.contains("1 may have happened"), "{run}");
+    assert_eq!(writes(&api), 1);
 }
 
 /// A plan of one write, as the flow `order`.

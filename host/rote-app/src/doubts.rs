@@ -105,16 +105,6 @@ impl App {
         Ok(())
     }
 
-    /// Returns whether anything would make a write of the workspace in use again, once it is said that it may be: the run
-    /// that made it, or the same call, with the same idempotency key.
-    ///
-    /// # Errors
-    /// `NotFound` when there is none of that number.
-    pub fn can_be_made_again(&self, id: ResponseId) -> Result<bool, AppError> {
-        let workspace = self.workspace()?;
-        Ok(workspace.summary(id)?.flow.is_some() || workspace.key_purpose(id)?.is_some())
-    }
-
     /// Makes calls in a workspace until they end or somebody asks the process to stop. They are dropped then, what left
     /// of them is in doubt, and the error says so.
     pub(crate) async fn stoppable<T>(

@@ -212,7 +212,7 @@ pub enum FlowError {
         /// A write that it left in doubt, its own or of a run that it started.
         doubt: Option<Box<Doubt>>,
     },
-    /// A write whose outcome nobody knows stands in the way.
+    /// What is to become a flow has a write whose outcome nobody knows.
     #[error(
         "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was sent and nobody knows what came of it: it may have happened"
     )]

@@ -6,7 +6,8 @@
 //! call whose turn never came; `sift` here, with the journal, for what a process left behind that is gone. Where the
 //! journal cannot tell, because it was lost or begun anew since, the write stays in doubt.
 //!
-//! Invariants: a doubt ends by a person's word, or by the write being made again with the same idempotency key; either
+//! Invariants: nothing is sent that is the same as a write in doubt of its workspace, whoever asks for it (`refuse_same`):
+//! a command, a batch, a run, a guest that tries again. A doubt ends by a person's word, or by the write being made again with the same idempotency key; either
 //! is in the journal, with whose it is, before the workspace has it, and of two that settle at once one is refused.
 
 use std::collections::BTreeSet;
@@ -14,16 +15,17 @@ use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use rote_govern::Redactor;
 use rote_govern::audit::{EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
-use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, WorkspaceName, command};
+use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, WorkspaceName, command};
 use rote_workspace::{
     NOT_SENT, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Settled, Settlement, Workspace,
 };
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::GateError;
+use crate::{GateError, Invocation};
 
 /// A write that may have happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -119,7 +121,7 @@ impl Doubt {
             (Some(_), None) => ways.push(said("--retry", "it did not happen: make it again")),
             (Some(_), Some(_)) => ways.push(said("--retry", "make it again, with the same key")),
             (None, Some(_)) => ways.push(said("--retry", "the same call in this workspace then carries the same key")),
-            (None, None) => {}
+            (None, None) => ways.push(said("--retry", "it did not happen: the same call is sent again then")),
         }
         ways.join("\n")
     }
@@ -190,6 +192,31 @@ fn unsent(one: &ResponseSummary) -> Recording {
         started: one.at,
         duration: Duration::ZERO,
     }
+}
+
+/// Refuses a write while the same one, of the same tool with the same arguments, is in doubt in its workspace.
+pub(crate) fn refuse_same(
+    journal: &Journal,
+    invocation: &Invocation,
+    (response, arguments): (ResponseId, Sha256Digest),
+    redactor: &Redactor,
+) -> Result<(), GateError> {
+    let Invocation { workspace, adapter, tool, .. } = invocation;
+    let known = workspace.doubts_of(&adapter.id, &tool.name)?;
+    for known in known.into_iter().filter(|known| known.id != response) {
+        // The log has masked arguments; the journal knows the digest of those that were sent.
+        let same = match journal.started(workspace.name(), known.id)? {
+            Some(started) => started.body["args_digest"] == json!(arguments),
+            None => workspace.arguments(known.command)?.is_some_and(|logged| {
+                logged == redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone())
+            }),
+        };
+        if same {
+            let doubt = Box::new(Doubt::of(journal, workspace.name(), &known)?);
+            return Err(GateError::SameInDoubt { doubt });
+        }
+    }
+    Ok(())
 }
 
 /// Settles a write in doubt with what is said of it; `word` is whose word that is, and none where the write is repeated

@@ -150,6 +150,13 @@ pub enum GateError {
         /// How its answer was lost.
         failure: UpstreamFailure,
     },
+    /// The same write is in doubt in this workspace, so that this one could be its second; nothing was sent.
+    #[error("`{}/{}` was not sent, since the same call may have happened before: {doubt}",
+        doubt.adapter.as_ref().map_or("", |adapter| adapter.as_str()), doubt.tool.as_deref().unwrap_or_default())]
+    SameInDoubt {
+        /// The earlier one.
+        doubt: Box<Doubt>,
+    },
     /// A bound of the request was reached before anything was sent.
     #[error("{what} is over the bound of {limit}")]
     Limit {
@@ -360,7 +367,9 @@ impl Classify for GateError {
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
-            Self::ExecutedUnrecorded { .. } | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
+            Self::SameInDoubt { .. } | Self::ExecutedUnrecorded { .. } | Self::SettledOtherwise { .. } => {
+                ErrorKind::Conflict
+            },
             Self::Vault(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -382,7 +391,7 @@ impl Classify for GateError {
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(command("rote").argument(response.id).plain("'.'").into())
             }
-            Self::InDoubt { doubt, .. } => Some(doubt.ways()),
+            Self::InDoubt { doubt, .. } | Self::SameInDoubt { doubt } => Some(doubt.ways()),
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::ExecutedUnrecorded { .. } => {
                 Some(command("rote doubts").note("tells how to find out whether it happened").to_string())
@@ -428,6 +437,7 @@ impl Classify for GateError {
             Self::InDoubt { doubt, failure } => {
                 Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
+            Self::SameInDoubt { doubt } => Some(json!({ "rule": "same_in_doubt", "doubt": doubt })),
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))
             }

@@ -26,7 +26,7 @@ use crate::journal::{Entry, Word};
 use crate::redaction::{self, Redaction};
 use crate::request::Outgoing;
 use crate::stage::{Admission, Grant, rule_of};
-use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve};
+use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve, doubt};
 
 /// Most bytes of a body in a preview.
 const PREVIEW_BYTES: usize = 4 << 10;
@@ -97,6 +97,10 @@ impl Gate {
         if invocation.dry_run {
             return Err(self.preview(&admission, entry, prepared));
         }
+        let prepared = prepared.and_then(|(choice, outgoing)| match self.refuse_same(&admission, &entry) {
+            Ok(()) => Ok((choice, outgoing)),
+            Err(error) => Err(Box::new(Refused { error, choice })),
+        });
         let (choice, mut outgoing) = match prepared {
             Ok(prepared) => prepared,
             Err(refused) => {
@@ -201,6 +205,15 @@ impl Gate {
         match credential::inject(&mut outgoing, &choice.credentials, &way) {
             Ok(()) => Ok((choice, outgoing)),
             Err(error) => Err(Box::new(Refused { error, choice })),
+        }
+    }
+
+    /// Refuses a write of which the same is in doubt.
+    fn refuse_same(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
+        let call = (entry.record.response, entry.record.args_digest);
+        match entry.writes {
+            true => doubt::refuse_same(&self.parts.journal, admission.invocation, call, &admission.redactor),
+            false => Ok(()),
         }
     }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_home::LockGuard;
-use rote_types::ResponseId;
+use rote_types::{AdapterId, ResponseId};
 use rusqlite::Connection;
 use serde_json::json;
 
@@ -23,6 +23,12 @@ use crate::{
 
 /// The kind of failure of a call that ended before its request was begun.
 pub const NOT_SENT: &str = "not_sent";
+
+/// The unfinished writes of a tool that this process does not hold. The index `responses_unfinished` has the first words.
+const OF_TOOL: &str = "SELECT one.id FROM responses AS one JOIN commands AS made ON made.sequence = one.command \
+    WHERE one.state = 'pending' AND NOT one.is_read AND one.owner <> ?3 AND made.adapter = ?1 AND made.tool = ?2 \
+    AND NOT one.key_offered AND NOT EXISTS (SELECT 1 FROM responses AS other WHERE other.key_for = one.key_for \
+    AND other.idempotency_key = one.idempotency_key AND other.id > one.id AND other.state = 'pending') ORDER BY one.id";
 
 /// How long somebody who settles waits for another one.
 const SETTLE_WAIT: Duration = Duration::from_secs(30);
@@ -150,6 +156,20 @@ impl Workspace {
             .filter(|one| one.as_ref().map_or(true, |one| one.state == ResponseState::InDoubt))
             .take(limit)
             .collect()
+    }
+
+    /// Returns the writes of a tool that are in doubt, oldest first. One whose key another number has got, or is about to
+    /// get, is left out: it is being made again in its place.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn doubts_of(&self, adapter: &AdapterId, tool: &str) -> Result<Vec<ResponseSummary>> {
+        let ids: Vec<i64> = self.with("find writes in doubt", |connection| {
+            let asked = (adapter.as_str(), tool, owner::this_process());
+            connection.prepare_cached(OF_TOOL)?.query_map(asked, |row| row.get(0))?.collect()
+        })?;
+        let summaries = ids.into_iter().map(|id| self.summary(ResponseId(from_i64(id))));
+        summaries.filter(|one| one.as_ref().map_or(true, |one| one.state == ResponseState::InDoubt)).collect()
     }
 
     /// Settles a write whose outcome is not known with what is said of it.

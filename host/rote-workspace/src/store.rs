@@ -17,7 +17,12 @@ use serde::de::DeserializeOwned;
 use crate::{Result, WorkspaceError};
 
 /// The schema, one entry per version.
-const MIGRATIONS: &[&str] = &[include_str!("schema.sql"), include_str!("settled.sql"), include_str!("keys.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("settled.sql"),
+    include_str!("keys.sql"),
+    include_str!("doubts.sql"),
+];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
 #[derive(Debug)]

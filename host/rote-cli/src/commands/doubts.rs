@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rote_app::{Consent, Doubts as Listed, Settlement};
-use rote_types::{CommandLine, ErrorKind, ResponseId, command};
+use rote_types::{CommandLine, ResponseId, command};
 
 use crate::ask::Yes;
 use crate::commands::call::text_of;
@@ -50,7 +50,7 @@ pub(super) struct Words {
     /// It did not happen and shall not: the call has failed
     #[arg(long, value_name = "@N")]
     skip: Vec<ResponseId>,
-    /// It did not happen or may be made again, by the run that made it
+    /// It did not happen or may be made again: by its run, or by the same call
     #[arg(long, value_name = "@N")]
     retry: Vec<ResponseId>,
     #[command(flatten)]
@@ -162,14 +162,6 @@ impl Settle {
         let settle = said.settle.clone();
         if settle.is_empty() {
             return Err(usage("nothing is said of any write", "rote doubts settle --done @N, --skip @N or --retry @N"));
-        }
-        let again = settle.iter().find(|(_, settlement)| *settlement == Settlement::Retry);
-        if let Some((id, _)) = again
-            && !app.can_be_made_again(*id)?
-        {
-            let message = format!("`{id}` was not made by a run, so nothing would make it again");
-            let error = rote_app::AppError::new(ErrorKind::Usage, message);
-            return Err(error.with_hint(command("rote doubts settle").option("--skip", id)).into());
         }
         // Somebody agreed, since something is said.
         let consent = said.agreed(context, ui, None)?.unwrap_or(Consent::Unattended);

@@ -3,8 +3,8 @@
 //! A call with the same adapter, tool and arguments is the same step. A call that was answered is answered from the
 //! record, with its error if it was one; only the failure that stopped the run is made again. A write whose outcome
 //! nobody knows stops a resumed run before it starts, until a person says what came of it (`settle`), unless it
-//! carries an idempotency key that is young (`keyed`). Within a run, too, a write in doubt is not made a second time,
-//! nor one that a person left out.
+//! carries an idempotency key that is young (`keyed`). Within a run, too, a write that a person left out is not made, as
+//! the gate makes none a second time that is in doubt.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -264,18 +264,12 @@ impl Resumed {
         Ok(steps)
     }
 
-    /// A flow that tries again must not repeat a write of which nobody knows whether it happened, nor one that a
-    /// person left out.
-    fn refuse_repeated(&self, call: &ToolCall) -> Result<(), RunError> {
+    /// A flow that tries again does not get a write made that a person left out. One that is in doubt the gate refuses.
+    fn refuse_left_out(&self, call: &ToolCall) -> Result<(), RunError> {
         let made = self.state().made.get(&key(&self.redaction, call)?).cloned().unwrap_or_default();
         for response in made {
-            let known = self.workspace.summary(response)?;
-            if known.settled == Some(Settled::Skipped) {
+            if self.workspace.summary(response)?.settled == Some(Settled::Skipped) {
                 return Err(left_out(response, call));
-            }
-            if known.state == ResponseState::InDoubt {
-                let (workspace, ToolCall { adapter, tool, .. }) = (self.workspace.name().clone(), call.clone());
-                return Err(RunError::nested(&FlowError::InDoubt { workspace, response, adapter, tool }));
             }
         }
         Ok(())
@@ -314,7 +308,7 @@ impl ToolHost for Resumed {
         let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect::<Result<_, _>>()?;
         let open: Vec<ToolCall> =
             calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
-        let allowed = open.iter().try_for_each(|call| self.refuse_repeated(call));
+        let allowed = open.iter().try_for_each(|call| self.refuse_left_out(call));
         let fresh =
             match allowed.and_then(|()| if open.is_empty() { Ok(Vec::new()) } else { self.inner.reserve(&open) }) {
                 Ok(fresh) => fresh,
