@@ -4,7 +4,7 @@
 //! Each case is drawn from its number alone, so a failure names the one to run again: `ROTE_FAULT_CASE=17`. The commands
 //! are the real ones, run within this process; the server is the one that counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Arc;
@@ -51,6 +51,8 @@ impl Dice {
 enum Work {
     Read,
     Write,
+    /// A write with an idempotency key of rote's own, which it repeats by itself.
+    Keyed,
     Message,
     Batch,
     Plan,
@@ -60,8 +62,17 @@ enum Work {
 }
 
 impl Work {
-    const ALL: [Self; 8] =
-        [Self::Read, Self::Write, Self::Message, Self::Batch, Self::Plan, Self::Script, Self::Composite, Self::Install];
+    const ALL: [Self; 9] = [
+        Self::Read,
+        Self::Write,
+        Self::Keyed,
+        Self::Message,
+        Self::Batch,
+        Self::Plan,
+        Self::Script,
+        Self::Composite,
+        Self::Install,
+    ];
 
     fn is_run(self) -> bool {
         matches!(self, Self::Plan | Self::Script | Self::Composite)
@@ -71,7 +82,7 @@ impl Work {
     fn writes(self) -> usize {
         match self {
             Self::Read | Self::Install => 0,
-            Self::Write | Self::Message => 1,
+            Self::Write | Self::Keyed | Self::Message => 1,
             Self::Batch | Self::Plan | Self::Script | Self::Composite => 2,
         }
     }
@@ -79,7 +90,7 @@ impl Work {
     /// How many requests it makes when nothing fails.
     fn requests(self) -> u64 {
         match self {
-            Self::Read | Self::Write | Self::Message | Self::Install => 1,
+            Self::Read | Self::Write | Self::Keyed | Self::Message | Self::Install => 1,
             Self::Plan | Self::Script | Self::Composite => 2,
             Self::Batch => 3,
         }
@@ -115,6 +126,10 @@ fn case(number: u64) -> Case {
     if fault.harm == Harm::Duplicate && !fault.place.server_knows() {
         fault.harm = Harm::Trickle;
     }
+    // Nor is a key that arrives as another one.
+    if work == Work::Keyed && fault.harm == Harm::Corrupt && !fault.place.server_knows() {
+        fault.harm = Harm::Reset;
+    }
     Case { number, work, fault, says: dice.pick(&["--done", "--skip", "--retry"]) }
 }
 
@@ -123,11 +138,14 @@ fn document() -> String {
     let tagged = json!({ "type": "object", "required": ["tag"], "properties": { "tag": { "type": "string" } } });
     let body = json!({ "required": true, "content": { "application/json": { "schema": tagged } } });
     let write = |name: &str| json!({ "post": { "operationId": name, "requestBody": body, "responses": ok } });
+    let mut keyed = write("keyed");
+    let key = json!({ "name": "Idempotency-Key", "in": "header", "schema": { "type": "string" } });
+    keyed["post"]["parameters"] = json!([key]);
     let document = json!({
         "openapi": "3.1.0", "info": { "title": "Pair", "version": "1" },
         "paths": {
             "/read": { "get": { "operationId": "read", "responses": ok } },
-            "/one": write("one"), "/two": write("two"),
+            "/one": write("one"), "/two": write("two"), "/keyed": keyed,
         },
     });
     document.to_string()
@@ -208,9 +226,12 @@ impl Bench {
         said.data
     }
 
-    /// How many writes the server has taken.
+    /// How many writes the server has taken, which makes one for each idempotency key.
     fn taken(&self) -> usize {
-        self.api.received().iter().filter(|one| one.method == "POST").count()
+        let received = self.api.received();
+        let writes = received.iter().filter(|one| one.method == "POST");
+        let (keyed, bare): (Vec<_>, Vec<_>) = writes.partition(|one| one.target == "/keyed");
+        bare.len() + keyed.iter().map(|one| one.header("idempotency-key").unwrap()).collect::<BTreeSet<_>>().len()
     }
 
     /// The calls that a workspace knows of.
@@ -253,6 +274,7 @@ fn work(bench: &Bench, case: &Case, workspace: &str) -> (Said, Vec<String>) {
     let said = match case.work {
         Work::Read => bench.rote(&["call", "pair", "read", "-w", workspace, "--timeout", PATIENCE]),
         Work::Write => bench.rote(&["call", "pair", "one", TAG, "-w", workspace, "--timeout", PATIENCE]),
+        Work::Keyed => bench.rote(&["call", "pair", "keyed", TAG, "-w", workspace, "--timeout", PATIENCE]),
         Work::Message => bench.rote(&["POST", "adapter/pair", message, "-w", workspace, "--timeout", PATIENCE]),
         Work::Batch => bench.rote(&["batch", "pair", calls, "-w", workspace, "--timeout", PATIENCE, "--parallel", "2"]),
         Work::Plan => bench.rote(&["run", "plan", "--timeout", PATIENCE]),
@@ -301,21 +323,31 @@ fn play(bench: &Bench, number: u64) -> bool {
     match (case.work.is_run() && said.code != 0, doubts) {
         (true, _) => go_on(bench, &case, &workspaces, doubts, taken),
         (false, 0) => {}
-        (false, _) => settle(bench, &case, &workspace),
+        (false, _) => settle(bench, &case, &workspace, taken),
     }
     assert_eq!(bench.expect(&["doubts"])["total"], 0, "{case:?}: settled");
     happened
 }
 
-/// A person settles the doubt of a call.
-fn settle(bench: &Bench, case: &Case, workspace: &str) {
+/// A person settles the doubt of a call. The same call is refused before, and made once where it may be made again.
+fn settle(bench: &Bench, case: &Case, workspace: &str, taken: usize) {
     assert_eq!(bench.expect(&["doubts"])["total"], 1, "{case:?}");
     let rows = bench.rows(workspace);
     let id = number_of(rows.iter().find(is_doubt).unwrap());
-    let says = if case.says == "--retry" { "--skip" } else { case.says };
     let before = bench.taken();
-    bench.expect(&["doubts", "settle", "-w", workspace, says, &id, "--yes"]);
+    let alone = case.work != Work::Batch;
+    if alone {
+        let (again, _) = work(bench, case, workspace);
+        assert_eq!((again.code, bench.taken()), (10, before), "{case:?}: typed again: {}", again.text);
+    }
+    bench.expect(&["doubts", "settle", "-w", workspace, case.says, &id, "--yes"]);
     assert_eq!(bench.taken(), before, "{case:?}: settling sends nothing");
+    if alone && case.says == "--retry" {
+        let (again, _) = work(bench, case, workspace);
+        let known = case.work == Work::Keyed && taken > 0;
+        let sent = bench.taken() - before;
+        assert_eq!((again.code, sent), (0, usize::from(!known)), "{case:?}: made again: {}", again.text);
+    }
 }
 
 /// A run that stopped is gone on with: never by itself when a write is in doubt.
