@@ -236,9 +236,8 @@ fn a_write_in_doubt_is_not_made_by_the_same_call_typed_again() {
     assert_eq!(home.rote(&["call", "shop", "create", pen]).code, 8);
     losing.store(false, SeqCst);
     // However it is asked for: with the members in another order, one by one, as a message, in a batch, with a token.
-    let message = format!(
-        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"create","arguments":{pen}}}}}"#
-    );
+    let message =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"create","arguments":{pen}}}}}"#);
     let calls: [&[&str]; 5] = [
         &["call", "shop", "create", pen],
         &["call", "shop", "create", r#"{"item":"pen","owner":"ann"}"#],
@@ -277,6 +276,33 @@ fn a_write_in_doubt_is_not_made_by_the_same_call_typed_again() {
         let run = home.rote(&["call", "shop", "create", pen, "-w", "w"]);
         assert_eq!((run.code, writes(&api)), (10, before + 1), "{run}");
     }
+}
+
+/// The files of a workspace's database.
+fn database(home: &TestHome, workspace: &str) -> Vec<std::path::PathBuf> {
+    let folder = home.home().join("rote/workspaces").join(workspace).join(".rote");
+    let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("workspace.db")).collect()
+}
+
+#[test]
+fn a_write_that_an_older_copy_of_its_workspace_has_forgotten_is_not_made_again() {
+    let (home, api, losing) = shop();
+    losing.store(false, SeqCst);
+    assert_eq!(home.rote(&["call", "shop", "list", "-p", "owner=ann"]).code, 0);
+    let copy: Vec<_> = database(&home, "w").into_iter().map(|path| (std::fs::read(&path).unwrap(), path)).collect();
+    losing.store(true, SeqCst);
+    assert_eq!(home.rote(&["call", "shop", "ping"]).code, 8);
+    database(&home, "w").iter().for_each(|path| std::fs::remove_file(path).unwrap());
+    copy.iter().for_each(|(bytes, path)| std::fs::write(path, bytes).unwrap());
+    losing.store(false, SeqCst);
+    let run = home.rote(&["call", "shop", "ping"]);
+    assert!(run.code == 10 && run.stderr.contains("`@2` of workspace `w`"), "{run}");
+    assert_eq!(writes(&api), 1);
+    let listed = home.rote(&["doubts"]);
+    assert!(listed.stdout.contains("1 write in doubt") && listed.stdout.contains("lost its record"), "{listed}");
+    assert_eq!(home.rote(&["doubts", "settle", "--retry", "@2", "--yes"]).code, 0);
+    assert_eq!((home.rote(&["call", "shop", "ping"]).code, writes(&api)), (0, 2));
 }
 
 #[test]

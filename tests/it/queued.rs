@@ -147,7 +147,8 @@ fn a_run_whose_folder_was_renamed_proves_nothing_about_its_writes() {
 #[test]
 fn many_doubts_are_listed_with_few_open_files_and_soon() {
     let (home, _api, _arrivals, _) = ready();
-    let calls = Value::from_iter((0..200).map(|n| json!({ "tool_name": "write", "arguments": { "which": format!("n{n}") } })));
+    let calls =
+        Value::from_iter((0..200).map(|n| json!({ "tool_name": "write", "arguments": { "which": format!("n{n}") } })));
     let calls = calls.to_string();
     let run = home.rote(&["batch", "slow", &calls, "--parallel", "32", "--timeout", "1"]);
     assert_eq!(run.code, 1, "{run}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rote_gate::Doubt;
-use rote_types::{ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
+use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
 use serde::Serialize;
 use serde_json::json;
@@ -35,9 +35,13 @@ impl App {
     /// General when the home cannot be read.
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
         let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
-        for listed in list_workspaces(self.home()?)?.into_iter().filter(|listed| listed.unfinished > 0) {
-            let doubts = self.open_sifted(&listed.name)?.doubts(MAX_OF_ONE)?;
-            found.extend(doubts.into_iter().map(|doubt| (listed.name.clone(), doubt)));
+        let journal = self.journal()?;
+        for listed in list_workspaces(self.home()?)? {
+            let workspace = Workspace::open(self.home()?, &listed.name)?;
+            // What cannot be taken up or ended now can be listed all the same.
+            rote_gate::recover(&journal, &workspace).and_then(|()| rote_gate::sift(&journal, &workspace)).ok();
+            let unknown = rote_flow::unknown_writes(&workspace)?;
+            found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (listed.name.clone(), doubt)));
         }
         found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
         let total = found.len();
@@ -89,10 +93,7 @@ impl App {
     ) -> Result<Vec<ResponseSummary>, AppError> {
         self.settleable(None, settle)?;
         let (workspace, journal, word) = (self.workspace()?, self.journal()?, self.word(consent));
-        let one = |(id, settlement): &(ResponseId, Settlement)| {
-            Ok(rote_gate::settle(&journal, &workspace, *id, settlement, Some(&word), self.now())?)
-        };
-        settle.iter().map(one).collect()
+        Ok(rote_gate::settle(&journal, &workspace, settle, Some(&word), self.now())?)
     }
 
     /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.
@@ -137,13 +138,8 @@ impl App {
     }
 
     fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {
-        let mut doubt = Doubt::of(&*self.journal()?, workspace.name(), known)?;
-        let arguments = workspace.arguments(known.command)?;
-        if let (Some(adapter), Some(tool), Some(arguments)) = (known.adapter.clone(), known.tool.clone(), arguments) {
-            let write = ToolCall { adapter, tool, arguments };
-            // An adapter that is gone or damaged must not hide the doubt.
-            doubt.look = self.adapters_of_home()?.look(&write).unwrap_or_default();
-        }
-        Ok(doubt)
+        let adapters = self.adapters_of_home()?;
+        // An adapter that is gone or damaged must not hide the doubt.
+        Ok(Doubt::of(&*self.journal()?, workspace, known, |write| adapters.look(write).unwrap_or_default())?)
     }
 }

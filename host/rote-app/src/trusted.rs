@@ -38,7 +38,7 @@ impl App {
             return Ok(());
         }
         let authorities = Value::Object(chosen);
-        let told = journal.newest(CHANGED)?;
+        let told = journal.last_of_trust()?;
         if told.is_some_and(|told| told.body["authorities"] == authorities) {
             return Ok(());
         }

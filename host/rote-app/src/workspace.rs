@@ -193,13 +193,15 @@ impl App {
         if self.resolve()?.is_some() { self.workspace().map(Some) } else { Ok(None) }
     }
 
-    /// Opens the workspace in use; when none is, makes the default one and says so.
+    /// Opens the workspace in use, to make calls in it; when none is, makes the default one and says so.
     pub(crate) fn workspace_or_default(&self) -> Result<(Arc<Workspace>, Option<WorkspaceName>), AppError> {
-        if self.resolve()?.is_some() {
-            return Ok((self.workspace()?, None));
-        }
-        let made = self.init(DEFAULT)?;
-        Ok((self.workspace()?, Some(made.name)))
+        let made = match self.resolve()? {
+            Some(_) => None,
+            None => Some(self.init(DEFAULT)?.name),
+        };
+        let workspace = self.workspace()?;
+        rote_gate::recover(&*self.journal()?, &workspace)?;
+        Ok((workspace, made))
     }
 
     /// Finds out which workspace is meant, in the order flag or variable, directory, last init.

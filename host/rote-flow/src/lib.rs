@@ -67,6 +67,7 @@ pub use release::Released;
 pub use repin::{Repin, Repinned};
 pub use run::{
     AdapterTools, DryRun, DryRunCall, LatestRun, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
+    unknown_writes,
 };
 pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{

@@ -37,6 +37,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use dry::{DryRun, DryRunCall};
+pub use in_doubt::unknown_writes;
 pub use latest::LatestRun;
 pub use live::AdapterTools;
 
@@ -367,6 +368,7 @@ impl Flows {
             "version": frontmatter.version,
             "sha256": package.digest(),
             "workspace": workspace.name(),
+            "workspace_id": workspace.identity().id,
             "parameters_digest": sha256(&canonical_json(parameters).unwrap_or_default()),
         });
         self.journal("run.started", body)
@@ -382,6 +384,7 @@ impl Flows {
         let body = json!({
             "flow": frontmatter.name,
             "workspace": workspace.name(),
+            "workspace_id": workspace.identity().id,
             "error": error.map(ErrorKind::as_str),
         });
         self.journal(kind, body)

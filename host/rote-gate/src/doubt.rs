@@ -16,11 +16,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::Redactor;
-use rote_govern::audit::{EffectSettled, SETTLED, Word};
+use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
-use rote_types::{AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, WorkspaceName, command};
+use rote_types::{
+    Access, AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
+    command,
+};
 use rote_workspace::{
-    NOT_SENT, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Settled, Settlement, Workspace,
+    LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
+    Settled, Settlement, Workspace,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -58,19 +62,29 @@ pub struct Doubt {
 }
 
 impl Doubt {
-    /// Puts together what workspace and journal know of a response.
+    /// Puts together what workspace and journal know of a response; `look` finds the command that reads what a call would
+    /// have changed.
     ///
     /// # Errors
-    /// [`GateError::Home`] when the journal cannot be read.
-    pub fn of(journal: &Journal, workspace: &WorkspaceName, known: &ResponseSummary) -> Result<Self, GateError> {
-        let started = journal.started(workspace, known.id)?;
+    /// [`GateError::Home`] when the journal cannot be read, [`GateError::Workspace`] when the workspace cannot.
+    pub fn of(
+        journal: &Journal,
+        workspace: &Workspace,
+        known: &ResponseSummary,
+        look: impl FnOnce(&ToolCall) -> Option<String>,
+    ) -> Result<Self, GateError> {
+        let started = journal.started(workspace.identity(), known.id)?;
         let key = started.as_ref().and_then(|event| event.body["idempotency_key"].as_str()).map(str::to_owned);
+        let call = match (known.adapter.clone(), known.tool.clone(), workspace.arguments(known.command)?) {
+            (Some(adapter), Some(tool), Some(arguments)) => Some(ToolCall { adapter, tool, arguments }),
+            _ => None,
+        };
         let url = match (&started, known.url.is_empty()) {
             (Some(event), true) => event.body["url"].as_str().unwrap_or_default().to_owned(),
             _ => known.url.clone(),
         };
         Ok(Self {
-            workspace: workspace.clone(),
+            workspace: workspace.name().clone(),
             response: known.id,
             adapter: known.adapter.clone(),
             tool: known.tool.clone(),
@@ -80,8 +94,9 @@ impl Doubt {
             status: known.status,
             problem: known.error.clone(),
             flow: known.flow.clone(),
-            key,
-            look: None,
+            // A row that was taken up again has lost what its key is for.
+            key: key.filter(|_| workspace.key_purpose(known.id).is_ok_and(|purpose| purpose.is_some())),
+            look: call.as_ref().and_then(look),
         })
     }
 
@@ -155,13 +170,13 @@ impl fmt::Display for Doubt {
 pub fn sift(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
     let mut left = Vec::new();
     for one in workspace.doubts(usize::MAX)? {
-        if journal.started(workspace.name(), one.id)?.is_none() {
+        if journal.started(workspace.identity(), one.id)?.is_none() {
             left.push(one);
         }
     }
     let began = journal.began()?;
     left.retain(|one| began.is_some_and(|began| began <= one.at));
-    if left.is_empty() || !workspace.is_where_it_was_made()? || !journal.verify()?.is_intact() {
+    if left.is_empty() || !workspace.is_where_it_was_made()? || !journal.was_intact()? {
         return Ok(());
     }
     let _alone = workspace.lock_doubts()?;
@@ -175,7 +190,7 @@ pub fn sift(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
     }
     // Asked again: a process may be one that cannot be seen from here, and have begun a write meanwhile. From now on it
     // cannot. Event by event, since an index could be made to leave one out.
-    let begun = if disowned.is_empty() { BTreeSet::new() } else { journal.all_started(workspace.name())? };
+    let begun = if disowned.is_empty() { BTreeSet::new() } else { journal.all_started(workspace.identity())? };
     for one in disowned.into_iter().filter(|one| !begun.contains(&one.id)) {
         workspace.record(one.id, unsent(&one))?;
     }
@@ -194,6 +209,60 @@ fn unsent(one: &ResponseSummary) -> Recording {
     }
 }
 
+/// Takes up the numbers that the journal knows as begun and the workspace does not: its newest rows are lost, by a power cut
+/// or since an older copy was put back. A workspace without an id shares its name with those before it, which proves
+/// nothing.
+///
+/// # Errors
+/// The journal cannot be read, or the workspace refused.
+pub fn recover(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
+    if workspace.identity().id.is_none() {
+        return Ok(());
+    }
+    let highest = ResponseId(workspace.highest()?);
+    let lost: Vec<LostCall> =
+        journal.started_behind(workspace.identity(), highest)?.into_iter().filter_map(lost_call).collect();
+    if !lost.is_empty() {
+        workspace.take_up(&lost)?;
+    }
+    Ok(())
+}
+
+fn lost_call(started: Event) -> Option<LostCall> {
+    let record: EffectRecord = serde_json::from_value(started.body).ok()?;
+    let call = NewCall {
+        adapter: record.adapter,
+        tool: record.tool,
+        method: record.method,
+        access: if record.writes { Access::Write } else { Access::Read },
+        raw_arguments: Value::Null,
+        arguments: Value::Null,
+        uses: Vec::new(),
+        flow: record.flow,
+        at: started.at,
+    };
+    Some(LostCall { id: record.response, call, url: record.url })
+}
+
+/// Refuses a number under which a write was begun before, and leaves that one in doubt: its row was lost while the
+/// workspace was open.
+pub(crate) fn refuse_begun(journal: &Journal, workspace: &Workspace, response: ResponseId) -> Result<(), GateError> {
+    let Some(started) = journal.started(workspace.identity(), response)?.filter(|_| workspace.identity().id.is_some())
+    else {
+        return Ok(());
+    };
+    let at = started.at;
+    let Some(lost) = lost_call(started).filter(|lost| lost.call.access.changes()) else { return Ok(()) };
+    let (adapter, tool) = (lost.call.adapter, lost.call.tool);
+    let message = format!("`{adapter}/{tool}` was begun under this number before, and the workspace lost its record");
+    let method = lost.call.method.as_str().to_owned();
+    let request = RequestRecord { method, url: lost.url, ..RequestRecord::default() };
+    let lost = LostAnswer { request, status: None, message, started: at, duration: Duration::ZERO };
+    workspace.leave_in_doubt(response, &lost)?;
+    let workspace = workspace.name().clone();
+    Err(GateError::BegunBefore { workspace, response, adapter, tool, at })
+}
+
 /// Refuses a write while the same one, of the same tool with the same arguments, is in doubt in its workspace.
 pub(crate) fn refuse_same(
     journal: &Journal,
@@ -205,72 +274,91 @@ pub(crate) fn refuse_same(
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     for known in known.into_iter().filter(|known| known.id != response) {
         // The log has masked arguments; the journal knows the digest of those that were sent.
-        let same = match journal.started(workspace.name(), known.id)? {
+        let same = match journal.started(workspace.identity(), known.id)? {
             Some(started) => started.body["args_digest"] == json!(arguments),
             None => workspace.arguments(known.command)?.is_some_and(|logged| {
                 logged == redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone())
             }),
         };
         if same {
-            let doubt = Box::new(Doubt::of(journal, workspace.name(), &known)?);
+            let doubt = Box::new(Doubt::of(journal, workspace, &known, |_| None)?);
             return Err(GateError::SameInDoubt { doubt });
         }
     }
     Ok(())
 }
 
-/// Settles a write in doubt with what is said of it; `word` is whose word that is, and none where the write is repeated
-/// under its idempotency key without one.
+/// Settles writes in doubt with what is said of each, all of them or none; `word` is whose word that is, and none where
+/// writes are repeated under their idempotency keys without one.
 ///
 /// # Errors
-/// [`GateError::Workspace`] when it is not in doubt or the answer is not JSON; [`GateError::SettledOtherwise`] when the
+/// [`GateError::Workspace`] when one is not in doubt or its answer is not JSON; [`GateError::SettledOtherwise`] when the
 /// journal has another word already, of somebody who was cut off; [`GateError::Home`] when the journal refused. Nothing
 /// is settled then.
 pub fn settle(
     journal: &Journal,
     workspace: &Workspace,
+    said: &[(ResponseId, Settlement)],
+    word: Option<&Word>,
+    now: Timestamp,
+) -> Result<Vec<ResponseSummary>, GateError> {
+    if said.is_empty() {
+        return Ok(Vec::new());
+    }
+    let _alone = workspace.lock_doubts()?;
+    let mut events = Vec::new();
+    for (response, settlement) in said {
+        events.extend(event_of(journal, workspace, *response, settlement, word)?);
+    }
+    if !events.is_empty() {
+        journal.append(now, Durability::Disk, &events)?;
+    }
+    said.iter().map(|(response, settlement)| Ok(workspace.settle(*response, settlement, now)?)).collect()
+}
+
+/// Returns what the journal gets of a word; none when it has just that word already.
+fn event_of(
+    journal: &Journal,
+    workspace: &Workspace,
     response: ResponseId,
     settlement: &Settlement,
     word: Option<&Word>,
-    now: Timestamp,
-) -> Result<ResponseSummary, GateError> {
-    let _alone = workspace.lock_doubts()?;
+) -> Result<Option<NewEvent>, GateError> {
     let known = workspace.settleable(response, settlement)?;
     let answer = match settlement {
         Settlement::Done { answer: Some(text) } => Some(rote_types::sha256(text.as_bytes())),
         _ => None,
     };
-    let started = journal.started(workspace.name(), response)?;
+    let started = journal.started(workspace.identity(), response)?;
     let body = EffectSettled {
         adapter: known.adapter.clone(),
         tool: known.tool.clone(),
-        workspace: workspace.name().clone(),
+        workspace: workspace.identity().clone(),
         response,
         outcome: settlement.word().to_owned(),
         answer,
         word: word.cloned(),
     };
-    match unheard(journal, &known, workspace.name(), started.as_ref())? {
-        Some(said) if said.outcome == body.outcome && said.answer == body.answer => {}
+    match unheard(journal, &known, workspace.identity(), started.as_ref())? {
+        Some(said) if said.outcome == body.outcome && said.answer == body.answer => Ok(None),
         Some(said) => {
             let (workspace, outcome) = (workspace.name().clone(), said.outcome);
-            return Err(GateError::SettledOtherwise { workspace, response, outcome });
+            Err(GateError::SettledOtherwise { workspace, response, outcome })
         }
         None => {
             let effect = started.and_then(|event| event.effect);
             let body = serde_json::to_value(body).unwrap_or(Value::Null);
-            journal.append(now, Durability::Disk, &[NewEvent { kind: SETTLED, effect, body }])?;
+            Ok(Some(NewEvent { kind: SETTLED, effect, body }))
         }
     }
-    Ok(workspace.settle(response, settlement, now)?)
 }
 
 /// Returns the word that the journal has and the workspace has not: who said it was cut off in between. A workspace of
-/// the same name may have been there before, so that it counts only for the same effect.
+/// the same name may have been there before there were ids, so that it counts only for the same effect.
 fn unheard(
     journal: &Journal,
     known: &ResponseSummary,
-    workspace: &WorkspaceName,
+    workspace: &WorkspaceIdentity,
     started: Option<&Event>,
 ) -> Result<Option<EffectSettled>, GateError> {
     let Some(event) = journal.settled(workspace, known.id)? else { return Ok(None) };

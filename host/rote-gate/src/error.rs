@@ -157,6 +157,23 @@ pub enum GateError {
         /// The earlier one.
         doubt: Box<Doubt>,
     },
+    /// A write was begun under this number before, and the workspace has lost it; nothing was sent now.
+    #[error(
+        "`{response}` of workspace `{workspace}` was not sent: the journal has a write of that number already \
+        (`{adapter}/{tool}`, begun at {at}), which the workspace lost and which may have happened"
+    )]
+    BegunBefore {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        response: ResponseId,
+        /// The adapter that was called.
+        adapter: AdapterId,
+        /// The tool that was called.
+        tool: String,
+        /// When.
+        at: Timestamp,
+    },
     /// A bound of the request was reached before anything was sent.
     #[error("{what} is over the bound of {limit}")]
     Limit {
@@ -367,9 +384,10 @@ impl Classify for GateError {
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
-            Self::SameInDoubt { .. } | Self::ExecutedUnrecorded { .. } | Self::SettledOtherwise { .. } => {
-                ErrorKind::Conflict
-            },
+            Self::SameInDoubt { .. }
+            | Self::BegunBefore { .. }
+            | Self::ExecutedUnrecorded { .. }
+            | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -393,7 +411,7 @@ impl Classify for GateError {
             }
             Self::InDoubt { doubt, .. } | Self::SameInDoubt { doubt } => Some(doubt.ways()),
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
-            Self::ExecutedUnrecorded { .. } => {
+            Self::BegunBefore { .. } | Self::ExecutedUnrecorded { .. } => {
                 Some(command("rote doubts").note("tells how to find out whether it happened").to_string())
             }
             Self::SettledOtherwise { workspace, response, outcome } => {
@@ -437,6 +455,7 @@ impl Classify for GateError {
             Self::InDoubt { doubt, failure } => {
                 Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
+            Self::BegunBefore { response, .. } => Some(json!({ "response": response.to_string() })),
             Self::SameInDoubt { doubt } => Some(json!({ "rule": "same_in_doubt", "doubt": doubt })),
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))

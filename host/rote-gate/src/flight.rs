@@ -296,7 +296,7 @@ impl<'g> Flight<'g> {
         }
         let record = &self.entry.record;
         let doubt = Doubt {
-            workspace: record.workspace.clone(),
+            workspace: record.workspace.name.clone(),
             response: self.response,
             adapter: Some(record.adapter.clone()),
             tool: Some(record.tool.clone()),

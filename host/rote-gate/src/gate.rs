@@ -208,8 +208,9 @@ impl Gate {
         }
     }
 
-    /// Refuses a write of which the same is in doubt.
+    /// Refuses a number that was begun before, and a write of which the same is in doubt.
     fn refuse_same(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
+        doubt::refuse_begun(&self.parts.journal, &admission.invocation.workspace, entry.record.response)?;
         let call = (entry.record.response, entry.record.args_digest);
         match entry.writes {
             true => doubt::refuse_same(&self.parts.journal, admission.invocation, call, &admission.redactor),
@@ -255,6 +256,10 @@ impl Gate {
 
     /// Records that nothing was sent, and why; returns the reason.
     fn unsent(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
+        if matches!(error, GateError::BegunBefore { .. }) {
+            // The number is that of another effect, which is in doubt.
+            return error;
+        }
         let recording = Recording {
             request: request_record(admission, choice),
             outcome: RecordedOutcome::Failed {

@@ -78,10 +78,8 @@ impl Key {
 
     /// Ends the doubts in whose place this request is made; from here on it is this one that is in doubt.
     pub(crate) fn replace(&self, parts: &GateParts, invocation: &Invocation) -> Result<(), GateError> {
-        for response in &self.replaces {
-            let now = parts.clock.now();
-            doubt::settle(&parts.journal, &invocation.workspace, *response, &Settlement::Repeat, None, now)?;
-        }
+        let said: Vec<_> = self.replaces.iter().map(|response| (*response, Settlement::Repeat)).collect();
+        doubt::settle(&parts.journal, &invocation.workspace, &said, None, parts.clock.now())?;
         Ok(())
     }
 }

@@ -26,7 +26,7 @@ mod stage;
 mod tool;
 
 pub use audit::RebuildReport;
-pub use doubt::{Doubt, settle, sift};
+pub use doubt::{Doubt, recover, settle, sift};
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
 pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};

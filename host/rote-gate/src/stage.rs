@@ -316,6 +316,7 @@ pub(crate) fn rule_of(error: &GateError) -> String {
         GateError::Denied { rule, .. } => rule.clone(),
         GateError::Egress { refusal, .. } => refusal.rule().to_owned(),
         GateError::Limit { .. } => "limit".to_owned(),
+        GateError::BegunBefore { .. } => "begun_before".to_owned(),
         GateError::SameInDoubt { .. } => "same_in_doubt".to_owned(),
         GateError::Auth { .. } => "credential.missing".to_owned(),
         GateError::Unbound { .. } => "credential.unbound".to_owned(),

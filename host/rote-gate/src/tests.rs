@@ -9,5 +9,6 @@ mod egress;
 mod keys;
 mod policy;
 mod redaction;
+mod same;
 mod support;
 mod upstream;

@@ -5,7 +5,8 @@
 
 use jiff::Timestamp;
 use rote_types::{
-    AdapterId, EffectId, Fingerprint, FlowName, Method, ResponseId, Sha256Digest, ToolDigest, WorkspaceName,
+    AdapterId, EffectId, Fingerprint, FlowName, Method, ResponseId, Sha256Digest, ToolDigest, WorkspaceIdentity,
+    WorkspaceName,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -66,6 +67,9 @@ pub struct EffectRecord {
     pub method: Method,
     /// The URL without its query; empty when none was understood.
     pub url: String,
+    /// It changes something. An event of before does not say so, and may.
+    #[serde(default = "may_write")]
+    pub writes: bool,
     /// What was decided.
     pub decision: Decision,
     /// The rule that decided.
@@ -82,7 +86,8 @@ pub struct EffectRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
     /// The workspace.
-    pub workspace: WorkspaceName,
+    #[serde(flatten)]
+    pub workspace: WorkspaceIdentity,
     /// The response number.
     pub response: ResponseId,
     /// The surface that was called.
@@ -99,6 +104,10 @@ pub struct EffectRecord {
     pub idempotency_key: Option<String>,
 }
 
+fn may_write() -> bool {
+    true
+}
+
 /// The body of the event that says that a write is sent once more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectRepeated {
@@ -107,7 +116,8 @@ pub struct EffectRepeated {
     /// The tool.
     pub tool: String,
     /// The workspace.
-    pub workspace: WorkspaceName,
+    #[serde(flatten)]
+    pub workspace: WorkspaceIdentity,
     /// The response number.
     pub response: ResponseId,
     /// Which request of the same effect it is; the first one is 1.
@@ -124,7 +134,8 @@ pub struct EffectOutcome {
     /// The tool.
     pub tool: String,
     /// The workspace.
-    pub workspace: WorkspaceName,
+    #[serde(flatten)]
+    pub workspace: WorkspaceIdentity,
     /// The response number.
     pub response: ResponseId,
     /// HTTP status, if there was an answer.
@@ -157,7 +168,8 @@ pub struct EffectSettled {
     /// The tool.
     pub tool: Option<String>,
     /// The workspace.
-    pub workspace: WorkspaceName,
+    #[serde(flatten)]
+    pub workspace: WorkspaceIdentity,
     /// The response number.
     pub response: ResponseId,
     /// What was said: `done`, `skipped`, `retried`, or `repeated` where it is made again with the same idempotency key.
@@ -248,7 +260,7 @@ pub fn write_guard_line(event: JournalLine<'_>) -> Option<GuardLine> {
         reason: &record.reason,
         dry_run: record.dry_run,
         flow: record.flow.as_ref(),
-        workspace: &record.workspace,
+        workspace: &record.workspace.name,
         adapter: &record.adapter,
         rule: &record.rule,
         response: record.response.to_string(),
@@ -279,7 +291,8 @@ mod tests {
             impact: "creates or acts on `/issues`".into(),
             dry_run: false,
             flow: Some("triage".parse().unwrap()),
-            workspace: "w".parse().unwrap(),
+            workspace: WorkspaceIdentity { name: "w".parse().unwrap(), id: None },
+            writes: true,
             response: ResponseId(7),
             fingerprint: Fingerprint("mcp_x".into()),
             tool_digest: ToolDigest("d".into()),

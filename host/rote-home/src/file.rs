@@ -4,7 +4,7 @@
 //! old content. Durability (fsync) is asked for by name, because it costs milliseconds.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
@@ -74,6 +74,25 @@ fn read_open(file: File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeErr
         Ok(length) if length <= max_bytes => Ok(bytes),
         _ => Err(too_large()),
     }
+}
+
+/// Reads the first line of a file, of at most `max_line` bytes, and its last `tail` bytes, without what is in between.
+///
+/// # Errors
+/// As [`read_capped`]; a first line that is longer is too large.
+pub fn read_ends(path: &Path, max_line: u64, tail: u64) -> Result<(Vec<u8>, Vec<u8>), HomeError> {
+    let fail = |source| HomeError::io("read", path, source);
+    let mut file = BufReader::new(File::open(path).map_err(fail)?);
+    let mut first = Vec::new();
+    file.by_ref().take(max_line).read_until(b'\n', &mut first).map_err(fail)?;
+    if !first.ends_with(b"\n") && first.len() as u64 >= max_line {
+        return Err(HomeError::TooLarge { path: path.to_owned(), max_bytes: max_line });
+    }
+    let length = file.get_ref().metadata().map_err(fail)?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(tail))).map_err(fail)?;
+    let mut last = Vec::new();
+    file.take(tail).read_to_end(&mut last).map_err(fail)?;
+    Ok((first, last))
 }
 
 /// Reads a file that people edit and that grants something, of at most `max_bytes`.

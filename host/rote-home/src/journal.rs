@@ -13,7 +13,7 @@ mod seal;
 mod token;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use rote_types::{EffectId, Entropy, Sha256Digest};
@@ -39,12 +39,16 @@ const PLAIN_HEAD: &str = include_str!("journal/plain_head.sql");
 /// The indexes that find the events of a response and of a blessing.
 const FOUND: &str = include_str!("journal/found.sql");
 
-const MIGRATIONS: [&str; 5] = [
+/// The index that finds whom TLS trusts.
+const TRUST: &str = include_str!("journal/trust.sql");
+
+const MIGRATIONS: [&str; 6] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
     FOUND,
     include_str!("journal/sealed_tokens.sql"),
+    TRUST,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";
@@ -105,6 +109,8 @@ pub struct Journal {
     path: PathBuf,
     connection: Mutex<Connection>,
     seal: Seal,
+    /// It was found whole.
+    intact: OnceLock<()>,
 }
 
 impl Journal {
@@ -118,7 +124,7 @@ impl Journal {
             let path = home.journal_file();
             let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
             let seal = Seal::open(home, entropy, &connection)?;
-            Ok(Self { path, connection: Mutex::new(connection), seal })
+            Ok(Self { path, connection: Mutex::new(connection), seal, intact: OnceLock::new() })
         };
         open().map_err(|error| match error {
             HomeError::Database { path, source, .. } if is_damaged(&source) => {
@@ -234,6 +240,22 @@ impl Journal {
             }
             result => result,
         }
+    }
+
+    /// Whether the journal is whole, as [`Journal::verify`] found it when this was first asked and the answer was yes.
+    ///
+    /// # Errors
+    /// As [`Journal::verify`].
+    pub fn was_intact(&self) -> Result<bool, HomeError> {
+        if self.intact.get().is_some() {
+            return Ok(true);
+        }
+        let intact = self.verify()?.is_intact();
+        if intact {
+            // Whoever was faster found the same.
+            self.intact.set(()).ok();
+        }
+        Ok(intact)
     }
 
     fn select(&self, tail: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, HomeError> {

@@ -22,7 +22,7 @@ pub use canonical::{CanonicalError, canonical_json};
 pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind};
-pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceName};
+pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
 pub use idempotency::{KeyHeader, names_idempotency_key};
 pub use limits::{CallLimits, QueryLimits, RunLimits};
 pub use manifest::{

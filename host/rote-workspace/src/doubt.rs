@@ -126,7 +126,7 @@ impl Workspace {
     /// `AlreadyRecorded`, or the database refused.
     pub fn leave_in_doubt(&self, id: ResponseId, lost: &LostAnswer) -> Result<()> {
         // An owner without a name is nobody: see `owner`.
-        let sql = "UPDATE responses SET owner = '', method = ?2, url = ?3, status = ?4, started_at = ?5, \
+        let sql = "UPDATE responses SET owner = '', is_read = 0, method = ?2, url = ?3, status = ?4, started_at = ?5, \
                    duration_ms = ?6, error = ?7 WHERE id = ?1 AND state = 'pending'";
         let changed = self.with("leave the response in doubt", |connection| {
             connection.prepare_cached(sql)?.execute(rusqlite::params![
@@ -156,6 +156,20 @@ impl Workspace {
             .filter(|one| one.as_ref().map_or(true, |one| one.state == ResponseState::InDoubt))
             .take(limit)
             .collect()
+    }
+
+    /// Returns the writes of which nobody knows whether they happened, as [`ResponseSummary::is_open`] has it, oldest first.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn open_writes(&self) -> Result<Vec<ResponseSummary>> {
+        let sql = "SELECT id FROM responses WHERE NOT is_read AND settled IS NULL AND (state <> 'recorded' \
+                   OR status BETWEEN 300 AND 399 OR status >= 500) ORDER BY id";
+        let ids: Vec<i64> = self.with("find open writes", |connection| {
+            connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
+        })?;
+        let summaries = ids.into_iter().map(|id| self.summary(ResponseId(from_i64(id))));
+        summaries.filter(|one| one.as_ref().map_or(true, ResponseSummary::is_open)).collect()
     }
 
     /// Returns the writes of a tool that are in doubt, oldest first. One whose key another number has got, or is about to

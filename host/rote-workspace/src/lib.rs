@@ -14,6 +14,7 @@ mod error;
 mod files;
 mod idempotency;
 mod inject;
+mod lost;
 mod model;
 mod owner;
 mod query;
@@ -40,6 +41,7 @@ pub use doubt::{LostAnswer, NOT_SENT, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};
 pub use files::NamedFile;
 pub use idempotency::ClaimedKey;
+pub use lost::LostCall;
 pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
     RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, Settled, StoredResponse,

@@ -304,7 +304,11 @@ pub(crate) fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-fn insert_call(connection: &Connection, ids: (CommandId, ResponseId), call: &NewCall) -> rusqlite::Result<()> {
+pub(crate) fn insert_call(
+    connection: &Connection,
+    ids: (CommandId, ResponseId),
+    call: &NewCall,
+) -> rusqlite::Result<()> {
     let command = NewCommand {
         kind: CommandKind::Call,
         adapter: Some(call.adapter.as_str()),

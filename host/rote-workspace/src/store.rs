@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use rote_home::{Creation, Home, open_database};
-use rote_types::{ResponseId, WorkspaceName};
+use rote_types::{ResponseId, WorkspaceIdentity, WorkspaceName};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
 use serde::Serialize;
@@ -17,17 +17,13 @@ use serde::de::DeserializeOwned;
 use crate::{Result, WorkspaceError};
 
 /// The schema, one entry per version.
-const MIGRATIONS: &[&str] = &[
-    include_str!("schema.sql"),
-    include_str!("settled.sql"),
-    include_str!("keys.sql"),
-    include_str!("doubts.sql"),
-];
+const MIGRATIONS: &[&str] =
+    &[include_str!("schema.sql"), include_str!("settled.sql"), include_str!("keys.sql"), include_str!("doubts.sql")];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
 #[derive(Debug)]
 pub struct Workspace {
-    name: WorkspaceName,
+    identity: WorkspaceIdentity,
     folder: PathBuf,
     pub(crate) home: Home,
     connection: Mutex<Connection>,
@@ -43,11 +39,15 @@ impl Workspace {
             home.check_room(now)?;
         }
         let workspace = Self::at(home, name)?;
-        workspace.with("store the creation time", |connection| {
+        workspace.transact("store what it is", |transaction| {
+            // One that was made before there were ids keeps none: its events have none either.
+            let sql = "INSERT OR IGNORE INTO meta (key, value) SELECT 'id', lower(hex(randomblob(16))) \
+                       WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'created_at')";
+            transaction.prepare_cached(sql)?.execute([])?;
             let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1), ('name', ?2)";
-            connection.prepare_cached(sql)?.execute([now.to_string(), name.to_string()])
+            transaction.prepare_cached(sql)?.execute([now.to_string(), name.to_string()])
         })?;
-        Ok(workspace)
+        workspace.identified()
     }
 
     /// Whether the folder still has the name under which it was made; false for one that does not know it.
@@ -55,11 +55,20 @@ impl Workspace {
     /// # Errors
     /// The database refused.
     pub fn is_where_it_was_made(&self) -> Result<bool> {
-        let made_as: Option<String> = self.with("read the name", |connection| {
-            let sql = "SELECT value FROM meta WHERE key = 'name'";
-            connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()
-        })?;
-        Ok(made_as.as_deref() == Some(self.name.as_str()))
+        Ok(self.meta("name")?.as_deref() == Some(self.name().as_str()))
+    }
+
+    fn meta(&self, key: &str) -> Result<Option<String>> {
+        self.with("read what it is", |connection| {
+            let sql = "SELECT value FROM meta WHERE key = ?1";
+            connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()
+        })
+    }
+
+    /// Reads the id.
+    fn identified(mut self) -> Result<Self> {
+        self.identity.id = self.meta("id")?;
+        Ok(self)
     }
 
     /// Opens an existing workspace.
@@ -68,7 +77,7 @@ impl Workspace {
     /// [`crate::WorkspaceError::NoWorkspace`], or the database refused.
     pub fn open(home: &Home, name: &WorkspaceName) -> Result<Self> {
         match database_file(&home.workspace_dir(name)).is_file() {
-            true => Self::at(home, name),
+            true => Self::at(home, name)?.identified(),
             false => Err(WorkspaceError::NoWorkspace { name: name.clone() }),
         }
     }
@@ -76,7 +85,8 @@ impl Workspace {
     fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
         let folder = home.workspace_dir(name);
         let connection = open_database(&database_file(&folder), MIGRATIONS, Creation::Unsynced)?;
-        Ok(Self { name: name.clone(), folder, home: home.clone(), connection: Mutex::new(connection) })
+        let identity = WorkspaceIdentity { name: name.clone(), id: None };
+        Ok(Self { identity, folder, home: home.clone(), connection: Mutex::new(connection) })
     }
 
     /// Says whether the disk has room for what comes next.
@@ -90,7 +100,13 @@ impl Workspace {
     /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &WorkspaceName {
-        &self.name
+        &self.identity.name
+    }
+
+    /// Returns how the journal knows it.
+    #[must_use]
+    pub fn identity(&self) -> &WorkspaceIdentity {
+        &self.identity
     }
 
     /// Returns its folder (`…/workspaces/<name>/.rote`).
@@ -147,11 +163,14 @@ impl Workspace {
     }
 
     pub(crate) fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
-        WorkspaceError::Database { action, workspace: self.name.clone(), path: database_file(&self.folder), source }
+        WorkspaceError::Database { action, workspace: self.name().clone(), path: database_file(&self.folder), source }
     }
 
     /// Returns the highest response number given out.
-    pub(crate) fn highest(&self) -> Result<u64> {
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn highest(&self) -> Result<u64> {
         let sql = "SELECT value FROM counter WHERE name = 'response'";
         let value: Option<i64> =
             self.with("read the counter", |connection| connection.query_row(sql, [], |row| row.get(0)).optional())?;
@@ -161,7 +180,7 @@ impl Workspace {
     /// Says that `id` does not exist.
     pub(crate) fn no_response(&self, id: ResponseId) -> WorkspaceError {
         match self.highest() {
-            Ok(highest) => WorkspaceError::NoResponse { workspace: self.name.clone(), id, highest },
+            Ok(highest) => WorkspaceError::NoResponse { workspace: self.name().clone(), id, highest },
             Err(error) => error,
         }
     }

@@ -130,7 +130,7 @@ fn effects(journal: &Journal, workspace: &Workspace) -> Result<BTreeMap<Response
                 continue;
             }
             if let Ok(record) = EffectRecord::deserialize(&event.body)
-                && record.workspace == *workspace.name()
+                && record.workspace == *workspace.identity()
             {
                 effects.insert(record.response, record);
             }

@@ -85,6 +85,9 @@ fn unusable(call: &RecordedCall, request: &Request) -> Option<String> {
     if request.skip.contains(&call.response) {
         return Some("skipped as asked".to_owned());
     }
+    if call.arguments.is_null() {
+        return Some("its arguments are lost".to_owned());
+    }
     match call.state {
         ResponseState::Ok => None,
         ResponseState::Error => {

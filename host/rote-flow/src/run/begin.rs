@@ -3,16 +3,15 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rote_govern::audit::Word;
 use rote_home::HomeError;
-use rote_types::{FlowName, ResponseId, WorkspaceName};
-use rote_workspace::{ResponseSummary, Settlement, Workspace};
+use rote_types::{FlowName, WorkspaceName};
+use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
 use super::RunRequest;
 use super::keyed::Keys;
 use super::resume::{self, Done};
-use super::tape::{self, FileTape, Header, Recorded};
+use super::tape::{self, Ends, FileTape, Header, Recorded};
 use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
@@ -89,30 +88,15 @@ impl Flows {
         if parameters != header.parameters {
             return Err(other("it was begun with other parameters"));
         }
+        rote_gate::recover(&self.parts.journal, &workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
-        self.settle(&workspace, &request.settle, request.said.as_ref())?;
+        let now = self.parts.clock.now();
+        rote_gate::settle(&self.parts.journal, &workspace, &request.settle, request.said.as_ref(), now)?;
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;
         self.refuse_open(&workspace, &before.open)?;
         self.repeat(&workspace, &before.keyed)?;
         let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
         Ok(Begun { package, path, parameters, workspace, tape, done: before.done })
-    }
-
-    /// Writes down what a person says of writes whose outcome is not known: all of it, or nothing when one of them is
-    /// not in doubt.
-    pub(super) fn settle(
-        &self,
-        workspace: &Workspace,
-        settle: &[(ResponseId, Settlement)],
-        said: Option<&Word>,
-    ) -> Result<(), FlowError> {
-        for (id, settlement) in settle {
-            workspace.settleable(*id, settlement)?;
-        }
-        for (id, settlement) in settle {
-            rote_gate::settle(&self.parts.journal, workspace, *id, settlement, said, self.parts.clock.now())?;
-        }
-        Ok(())
     }
 
     /// A run does not go on while nobody knows what came of a write of it.
@@ -151,9 +135,9 @@ impl Flows {
         for name in names.iter().take(MAX_LAST) {
             // A workspace that is cleaned away meanwhile, or a damaged tape, is no reason not to look further.
             let Ok(workspace) = Workspace::open(&self.parts.home, name) else { continue };
-            let Ok(Some(recorded)) = Recorded::read(&workspace) else { continue };
-            if recorded.header.flow == *flow && recorded.is_complete() {
-                return Ok(recorded.header.parameters);
+            let Ok(Some(ends)) = Ends::read(&workspace) else { continue };
+            if ends.header.flow == *flow && ends.is_complete() {
+                return Ok(ends.header.parameters);
             }
         }
         Ok(Map::new())

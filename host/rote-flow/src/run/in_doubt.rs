@@ -2,12 +2,29 @@
 
 use rote_gate::Doubt;
 use rote_runtime::FlowOutcome;
-use rote_types::{ErrorKind, ToolCall};
-use rote_workspace::{ResponseSummary, Workspace};
+use rote_types::ErrorKind;
+use rote_workspace::{ResponseState, ResponseSummary, Workspace};
 
-use super::resume::Resumed;
-use super::tape::Ended;
+use super::resume::{Resumed, is_unknown};
+use super::tape::{Ended, Ends};
 use crate::{FlowError, Flows, Frontmatter};
+
+/// Returns the writes of a workspace of which nobody knows whether they happened: those in doubt, and those of a run that
+/// has not ended well about which a person is asked when it goes on.
+///
+/// # Errors
+/// The workspace cannot be read. A tape that cannot be read says nothing of its run.
+pub fn unknown_writes(workspace: &Workspace) -> Result<Vec<ResponseSummary>, FlowError> {
+    let mut writes = workspace.open_writes()?;
+    let only_lost = |one: &ResponseSummary| one.state == ResponseState::InDoubt;
+    if !writes.iter().all(only_lost) {
+        match Ends::read(workspace) {
+            Ok(Some(ends)) if !ends.is_complete() => writes.retain(|one| is_unknown(one, ends.stopped_by())),
+            _ => writes.retain(only_lost),
+        }
+    }
+    Ok(writes)
+}
 
 /// Most writes in doubt of one run that are counted.
 const MAX_COUNTED: usize = 1_000;
@@ -40,12 +57,7 @@ impl Flows {
 
     /// Returns all that is known of a write in doubt, with the command that looks where there is one.
     pub(super) fn doubt(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, FlowError> {
-        let mut doubt = Doubt::of(&self.parts.journal, workspace.name(), known)?;
-        let command = workspace.commands()?.into_iter().find(|command| command.sequence == known.command);
-        if let (Some(adapter), Some(tool), Some(command)) = (known.adapter.clone(), known.tool.clone(), command) {
-            doubt.look = self.parts.tools.look(&ToolCall { adapter, tool, arguments: command.arguments });
-        }
-        Ok(doubt)
+        Ok(Doubt::of(&self.parts.journal, workspace, known, |write| self.parts.tools.look(write))?)
     }
 }
 

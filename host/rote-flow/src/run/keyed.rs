@@ -5,7 +5,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use rote_govern::idempotency::{KEY_LIFE, key_purpose};
-use rote_types::{KeyHeader, Sha256Digest, ToolCall, names_idempotency_key};
+use rote_types::{KeyHeader, ResponseId, Sha256Digest, ToolCall, names_idempotency_key};
 use rote_workspace::{ResponseSummary, Settlement, Workspace};
 use serde_json::Value;
 
@@ -53,6 +53,12 @@ impl<'f> Keys<'f> {
         Ok((self.purpose_now(workspace, doubt, call)? == Some(known)).then_some(Carrier::Rote))
     }
 
+    /// Returns the digest of the arguments that were sent under a number, where the journal knows that it was begun.
+    pub(crate) fn sent(&self, workspace: &Workspace, id: ResponseId) -> Result<Option<Sha256Digest>, FlowError> {
+        let started = self.flows.parts.journal.started(workspace.identity(), id)?;
+        Ok(started.and_then(|started| serde_json::from_value(started.body["args_digest"].clone()).ok()))
+    }
+
     /// What a key of the same call would be for by what is installed now.
     fn purpose_now(
         &self,
@@ -61,10 +67,7 @@ impl<'f> Keys<'f> {
         call: &ToolCall,
     ) -> Result<Option<String>, FlowError> {
         // The arguments of the log are masked; the journal has the digest of those that were sent.
-        let Some(started) = self.flows.parts.journal.started(workspace.name(), doubt.id)? else { return Ok(None) };
-        let Ok(arguments) = serde_json::from_value::<Sha256Digest>(started.body["args_digest"].clone()) else {
-            return Ok(None);
-        };
+        let Some(arguments) = self.sent(workspace, doubt.id)? else { return Ok(None) };
         let surface = &self.flows.parts.surface;
         let (Some(manifest), Some(tool)) = (surface.manifest(&call.adapter)?, surface.tool(&call.adapter, &call.tool)?)
         else {
@@ -77,16 +80,12 @@ impl<'f> Keys<'f> {
 impl Flows {
     /// Has a run repeat its keyed writes. With a key of rote's own the doubt stays one until a request with the same key
     /// starts; the caller's is in the arguments, so the call itself is the same.
-    pub(crate) fn repeat(
-        &self,
-        workspace: &Workspace,
-        keyed: &[(rote_types::ResponseId, Carrier)],
-    ) -> Result<(), FlowError> {
-        for (id, carrier) in keyed {
-            match carrier {
-                Carrier::Caller => self.settle(workspace, &[(*id, Settlement::Repeat)], None)?,
-                Carrier::Rote => workspace.offer_key(*id)?,
-            }
+    pub(crate) fn repeat(&self, workspace: &Workspace, keyed: &[(ResponseId, Carrier)]) -> Result<(), FlowError> {
+        let of = |whose: Carrier| keyed.iter().filter(move |(_, carrier)| *carrier == whose).map(|(id, _)| *id);
+        let said: Vec<_> = of(Carrier::Caller).map(|id| (id, Settlement::Repeat)).collect();
+        rote_gate::settle(&self.parts.journal, workspace, &said, None, self.parts.clock.now())?;
+        for id in of(Carrier::Rote) {
+            workspace.offer_key(id)?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use rote_workspace::{Settled, Workspace, list_workspaces};
 use serde::Serialize;
 
 use super::begin::PREFIX;
-use super::tape::{self, Recorded};
+use super::tape::{self, Ends};
 use crate::{FlowError, FlowReference, Flows};
 
 /// Most runs that are looked at.
@@ -56,14 +56,14 @@ impl Flows {
         let mut latest = None;
         for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
             let Ok(workspace) = Workspace::open(&self.parts.home, &summary.name) else { continue };
-            let recorded = match Recorded::read(&workspace) {
-                Ok(Some(recorded)) => recorded,
+            let ends = match Ends::read(&workspace) {
+                Ok(Some(ends)) => ends,
                 Ok(None) => continue,
                 // It may be the one that is meant; an older one is not taken for it. Which flow it ran is not known.
                 Err(error) if latest.is_none() => return Err(error),
                 Err(_damaged) => continue,
             };
-            let header = &recorded.header;
+            let header = &ends.header;
             let other = named.as_ref().is_some_and(|named| header.flow != *named);
             if other || header.parent.is_some() {
                 continue;
@@ -71,7 +71,7 @@ impl Flows {
             let begun_at = summary.created_at.unwrap_or_default();
             let age_s = u64::try_from(now.duration_since(begun_at).as_secs()).unwrap_or(0);
             let seen = LatestRun { workspace: summary.name, flow: header.flow.clone(), begun_at, age_s };
-            match (self.obstacle(&workspace, &recorded, &mut digests), latest.take()) {
+            match (self.obstacle(&workspace, &ends, &mut digests), latest.take()) {
                 (None, None) => return Ok(seen),
                 (Some(why), None) => latest = Some((seen, why)),
                 (None, Some((latest, why))) => return Err(refused(named, latest, why, Some(seen))),
@@ -88,19 +88,19 @@ impl Flows {
     fn obstacle(
         &self,
         workspace: &Workspace,
-        recorded: &Recorded,
+        ends: &Ends,
         digests: &mut BTreeMap<String, Result<Sha256Digest, String>>,
     ) -> Option<String> {
-        let header = &recorded.header;
+        let header = &ends.header;
         match tape::lock(workspace) {
             Ok(_free) => {}
             Err(FlowError::StillRunning { .. }) => return Some("is still going on in another process".to_owned()),
             Err(error) => return Some(format!("cannot go on: {error}")),
         }
-        if recorded.is_complete() {
+        if ends.is_complete() {
             return Some("ended well".to_owned());
         }
-        if let Some(left_out) = recorded.left_out() {
+        if let Some(left_out) = ends.left_out() {
             // Until the person says otherwise, it would stop there again.
             let stands = |one: rote_workspace::ResponseSummary| one.settled == Some(Settled::Skipped);
             if workspace.summary(left_out).is_ok_and(stands) {

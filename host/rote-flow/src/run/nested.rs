@@ -132,7 +132,7 @@ impl Nested {
     fn doubt_in(&self, workspace: &str) -> Option<Doubt> {
         let workspace = Workspace::open(&self.flows.parts.home, &workspace_name(workspace).ok()?).ok()?;
         let known = workspace.doubts(1).ok()?.pop()?;
-        Doubt::of(&self.flows.parts.journal, workspace.name(), &known).ok()
+        self.flows.doubt(&workspace, &known).ok()
     }
 
     fn in_doubt(&self) -> MutexGuard<'_, BTreeMap<Begun, WorkspaceName>> {

@@ -13,7 +13,9 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rote_gate::{Doubt, GateError, Redaction};
 use rote_runtime::{FlowFailure, Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, ResponseRef, ToolCall, canonical_json};
+use rote_types::{
+    AdapterId, Classify, ErrorKind, ResponseId, ResponseRef, Sha256Digest, ToolCall, canonical_json, sha256,
+};
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
 
@@ -24,8 +26,8 @@ use super::tape::{Ended, Frame, Recorded};
 use crate::FlowError;
 use crate::replay::answered_or_failed;
 
-/// A call as it is compared: adapter, tool, canonical arguments.
-type Key = (String, String, Vec<u8>);
+/// A call as it is compared: adapter, tool, digest of the canonical arguments.
+type Key = (String, String, Sha256Digest);
 
 /// What came of a call of an earlier run.
 #[derive(Debug, Clone)]
@@ -53,7 +55,8 @@ pub(crate) struct Done(BTreeMap<Key, VecDeque<Past>>);
 /// Secrets are masked in what is recorded, so calls are compared as they are recorded: by what the vault knows now.
 fn key(redaction: &Redaction, call: &ToolCall) -> Result<Key, GateError> {
     let arguments = redaction.mask(&call.arguments)?;
-    Ok((call.adapter.to_string(), call.tool.clone(), canonical_json(&arguments).unwrap_or_default()))
+    let arguments = sha256(&canonical_json(&arguments).unwrap_or_default());
+    Ok((call.adapter.to_string(), call.tool.clone(), arguments))
 }
 
 /// What an earlier run leaves to the next one.
@@ -83,7 +86,12 @@ pub(crate) fn before(
     for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
         let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else { continue };
         let call = ToolCall { adapter, tool, arguments: command.arguments };
-        let since = *first_made.entry(key(redaction, &call)?).or_insert(command.timestamp);
+        let mut key = key(redaction, &call)?;
+        // The row of a call that was lost and taken up again has no arguments; of a flow's the journal has the digest.
+        if let (true, Some(first)) = (call.arguments.is_null(), command.response_ids.first()) {
+            key.2 = keys.sent(workspace, *first)?.unwrap_or(key.2);
+        }
+        let since = *first_made.entry(key.clone()).or_insert(command.timestamp);
         // A call may have sent several requests; the first one's number is the call's.
         let made = command.response_ids.iter().map(|id| workspace.summary(*id)).collect::<Result<Vec<_>, _>>()?;
         let unknown = made.iter().find(|one| is_unknown(one, stopped_by)).cloned();
@@ -102,7 +110,7 @@ pub(crate) fn before(
                 if matches!(first.settled, Some(Settled::Done | Settled::Retried)) {
                     changed.insert(first.id.0);
                 }
-                calls.push((call, first));
+                calls.push((key, first));
             }
         }
     }
@@ -114,9 +122,9 @@ pub(crate) fn before(
     let cut = before.frames.iter().position(differs);
     before.frames.truncate(cut.unwrap_or(before.frames.len()));
     let told: BTreeSet<u64> = before.frames.iter().filter_map(Frame::response).collect();
-    for (call, made) in calls {
+    for (key, made) in calls {
         if let Some(past) = past(workspace, &made, stopped_by, &told)? {
-            before.done.0.entry(key(redaction, &call)?).or_default().push_back(past);
+            before.done.0.entry(key).or_default().push_back(past);
         }
     }
     Ok(before)
@@ -124,7 +132,7 @@ pub(crate) fn before(
 
 /// Whether a person has to say what came of a write before the run goes on. A server's failure (5xx) or redirect is
 /// asked about only where it stopped the run: elsewhere the flow was told of it and knew what to do.
-fn is_unknown(made: &ResponseSummary, stopped_by: Option<ResponseId>) -> bool {
+pub(super) fn is_unknown(made: &ResponseSummary, stopped_by: Option<ResponseId>) -> bool {
     let answered = matches!(made.state, ResponseState::Ok | ResponseState::Error);
     made.is_open() && (!answered || stopped_by == Some(made.id))
 }
@@ -370,3 +378,6 @@ impl ToolHost for Resumed {
         self.nested.finish(workspace, name, parameters).await
     }
 }
+
+#[cfg(test)]
+mod tests;

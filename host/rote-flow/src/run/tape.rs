@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, write_atomic};
+use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, read_ends, write_atomic};
 use rote_runtime::{Budget, LimitKind, RunError, Tape};
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
@@ -107,10 +107,22 @@ pub(crate) struct Recorded {
     pub(crate) end: Option<Ended>,
 }
 
-impl Recorded {
+/// How a tape begins and ends; what is in between was not read.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ends {
+    pub(crate) header: Header,
+    end: Option<Ended>,
+}
+
+impl Ends {
     /// Whether the run ended well.
     pub(crate) fn is_complete(&self) -> bool {
         self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
+    }
+
+    /// The call that stopped the run.
+    pub(crate) fn stopped_by(&self) -> Option<ResponseId> {
+        self.end.as_ref()?.response.map(ResponseId)
     }
 
     /// The call that a person had left out when it stopped the run.
@@ -119,6 +131,36 @@ impl Recorded {
         ended.response.map(ResponseId)
     }
 
+    /// Reads the ends of the tape of a workspace; `None` when it is not one of a run.
+    pub(crate) fn read(workspace: &Workspace) -> Result<Option<Self>, FlowError> {
+        let path = file(workspace);
+        let (first, last) = match read_ends(&path, MAX_TAPE_BYTES, END_BYTES) {
+            Ok(ends) => ends,
+            Err(HomeError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(first) = first.strip_suffix(b"\n") else { return Ok(None) };
+        let header = Header::read(first, &path)?;
+        // What follows the last line break was being written when the process was killed.
+        let whole = last.iter().rposition(|byte| *byte == b'\n').unwrap_or(0);
+        let line = last[..whole].rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        Ok(Some(Self { header, end: serde_json::from_slice(line).ok() }))
+    }
+}
+
+impl Header {
+    fn read(line: &[u8], path: &Path) -> Result<Self, FlowError> {
+        let corrupt =
+            |message: String| FlowError::Malformed { what: "tape", message: format!("{}: {message}", path.display()) };
+        let header: Self = serde_json::from_slice(line).map_err(|error| corrupt(error.to_string()))?;
+        match header.tape {
+            VERSION => Ok(header),
+            other => Err(corrupt(format!("it has version {other}; this rote reads {VERSION}"))),
+        }
+    }
+}
+
+impl Recorded {
     /// Reads the tape of a workspace; `None` when it is not one of a run.
     pub(crate) fn read(workspace: &Workspace) -> Result<Option<Self>, FlowError> {
         let path = file(workspace);
@@ -135,10 +177,7 @@ impl Recorded {
         let Some(first) = lines.next() else {
             return Ok(None);
         };
-        let header: Header = serde_json::from_slice(first).map_err(|error| corrupt(error.to_string()))?;
-        if header.tape != VERSION {
-            return Err(corrupt(format!("it has version {}; this rote reads {VERSION}", header.tape)));
-        }
+        let header = Header::read(first, &path)?;
         let (mut frames, mut end) = (Vec::new(), None);
         for line in lines {
             match serde_json::from_slice::<Frame>(line) {

@@ -239,3 +239,98 @@ async fn a_run_that_ends_at_what_was_left_out_hides_no_other() {
     opened.settle(ResponseId(1), &Settlement::Retry, at).unwrap();
     assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, second);
 }
+
+/// Takes the newest rows of a workspace away, as a power cut does.
+fn lose_rows(fixture: &Fixture, workspace: &WorkspaceName) {
+    let path = fixture.home.workspace_dir(workspace).join("workspace.db");
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let sql = "DELETE FROM dependencies; DELETE FROM queries; DELETE FROM responses; DELETE FROM commands; \
+               UPDATE counter SET value = 0";
+    connection.execute_batch(sql).unwrap();
+}
+
+#[tokio::test]
+async fn a_write_whose_row_is_lost_is_asked_about_all_the_same() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    for (word, writes) in
+        [(Settlement::Done { answer: Some("{\"created\":{\"item\":\"cup\"}}".to_owned()) }, 0), (Settlement::Retry, 1)]
+    {
+        let workspace = stopped(&fixture, b"").await;
+        let before = fixture.shop.writes();
+        lose_rows(&fixture, &workspace);
+        for _ in 0..2 {
+            let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+            let FlowError::Unsettled { doubt, others: 0 } = &error else { panic!("{error}") };
+            assert_eq!((doubt.response, fixture.shop.writes()), (ResponseId(1), before));
+            assert!(doubt.left.is_some() && doubt.url.contains("orders"), "{doubt}");
+        }
+        let done = go_on(&fixture, &workspace, &[(1, word)]).await.unwrap();
+        assert_eq!((done.result, fixture.shop.writes()), (json!(30), before + writes));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_whose_row_is_lost_is_not_asked_for_again() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let done = fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
+    let before = fixture.shop.writes();
+    lose_rows(&fixture, &done.workspace);
+    let again = go_on(&fixture, &done.workspace, &[]).await.unwrap();
+    assert_eq!((again.result, fixture.shop.writes()), (done.result, before), "its file is still there");
+}
+
+#[tokio::test]
+async fn a_run_is_locked_before_its_tape_is_read() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+    // As the one that holds it might have left it just then.
+    rote_home::write_atomic(&opened.folder().join("run.jsonl"), b"half a li\n", rote_home::FileMode::Private).unwrap();
+    let held = rote_home::lock(&opened.folder().join("run.lock"), std::time::Duration::ZERO).unwrap();
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
+    drop(held);
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Malformed { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let listed = |workspace: &WorkspaceName| {
+        let opened = Workspace::open(&fixture.home, workspace).unwrap();
+        crate::unknown_writes(&opened).unwrap().iter().map(|one| one.id).collect::<Vec<_>>()
+    };
+    let lost = stopped(&fixture, b"").await;
+    assert_eq!(listed(&lost), [ResponseId(1)]);
+    for status in ["500 Internal Server Error", "302 Found", "409 Conflict"] {
+        fixture.shop.lose(
+            format!("HTTP/1.1 {status}\r\nlocation: /there\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
+                .as_bytes(),
+        );
+        let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
+        let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+        let asked = match go_on(&fixture, &workspace, &[]).await {
+            Err(FlowError::Unsettled { doubt, others: 0 }) => vec![doubt.response],
+            Ok(_) => Vec::new(),
+            Err(other) => panic!("{other}"),
+        };
+        assert_eq!(asked, if status.starts_with('4') { vec![] } else { vec![ResponseId(1)] }, "{status}");
+        assert_eq!(listed(&workspace), asked, "{status}");
+        if !asked.is_empty() {
+            go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap();
+            assert!(listed(&workspace).is_empty(), "{status}");
+        }
+    }
+    // What a run that ended well was answered is not asked about, also when it was cleared since.
+    let done = fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
+    Workspace::open(&fixture.home, &done.workspace)
+        .unwrap()
+        .clear(&[], "2026-03-01T00:00:00Z".parse().unwrap())
+        .unwrap();
+    assert!(listed(&done.workspace).is_empty());
+}

@@ -229,7 +229,7 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
     let done = Settlement::Done { answer: Some("{\"id\":7}".to_owned()) };
     let now = "2026-03-01T13:00:00Z".parse().unwrap();
     let word = Word { by: "ann".to_owned(), attended: true };
-    let row = settle(&world.journal, &world.workspace, call.response, &done, Some(&word), now).unwrap();
+    let row = settle(&world.journal, &world.workspace, &[(call.response, done)], Some(&word), now).unwrap().remove(0);
     assert_eq!((row.state, row.settled), (ResponseState::Ok, Some(Settled::Done)));
     let events = world.events();
     let last = events.last().unwrap();
@@ -239,7 +239,7 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
         (&json!("done"), &json!("ann"), &json!(true))
     );
     for id in [call.response, ResponseId(99)] {
-        settle(&world.journal, &world.workspace, id, &Settlement::Skip, Some(&word), now).unwrap_err();
+        settle(&world.journal, &world.workspace, &[(id, Settlement::Skip)], Some(&word), now).unwrap_err();
     }
     assert_eq!(world.events().len(), events.len(), "a refusal is no event");
 }
@@ -317,18 +317,21 @@ async fn a_word_that_only_the_journal_has_is_completed_and_not_contradicted() {
     let world = World::new();
     let id = lost(&world).await;
     let effect = world.events()[0].effect.clone();
-    let body = json!({"adapter": null, "tool": null, "workspace": "w", "response": id, "outcome": "skipped"});
+    let workspace_id = &world.workspace.identity().id;
+    let body = json!({
+        "adapter": null, "tool": null, "workspace": "w", "workspace_id": workspace_id, "response": id, "outcome": "skipped",
+    });
     let said = rote_home::NewEvent { kind: "effect.settled", effect, body };
     world.journal.append(now, rote_home::Durability::Disk, &[said]).unwrap();
-    let error =
-        settle(&world.journal, &world.workspace, id, &Settlement::Done { answer: None }, None, now).unwrap_err();
+    let say = |word: Settlement| settle(&world.journal, &world.workspace, &[(id, word)], None, now);
+    let error = say(Settlement::Done { answer: None }).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(error.to_string().contains("the journal says `skipped` already"), "{error}");
     let events = world.events().len();
-    let row = settle(&world.journal, &world.workspace, id, &Settlement::Skip, None, now).unwrap();
+    let row = say(Settlement::Skip).unwrap().remove(0);
     assert_eq!((row.settled, world.events().len()), (Some(Settled::Skipped), events), "said once");
     // What did not happen may still be made, and that is another word.
-    settle(&world.journal, &world.workspace, id, &Settlement::Retry, None, now).unwrap();
+    say(Settlement::Retry).unwrap();
     assert_eq!(world.events().last().unwrap().body["outcome"], "retried");
 }
 
@@ -343,7 +346,7 @@ async fn of_two_that_settle_at_once_one_is_heard() {
                 let world = &world;
                 scope.spawn(move || {
                     let workspace = rote_workspace::Workspace::open(&world.home, world.workspace.name()).unwrap();
-                    settle(&world.journal, &workspace, id, &settlement, None, now).is_ok()
+                    settle(&world.journal, &workspace, &[(id, settlement)], None, now).is_ok()
                 })
             };
             let both = [say(Settlement::Skip), say(Settlement::Done { answer: None })];

@@ -244,15 +244,8 @@ async fn a_preview_shows_that_there_will_be_a_key_and_takes_none() {
 }
 
 fn retry(world: &World, call: &Invocation) {
-    settle(
-        &world.journal,
-        &world.workspace,
-        call.response,
-        &Settlement::Retry,
-        None,
-        "2026-03-01T13:00:00Z".parse().unwrap(),
-    )
-    .unwrap();
+    let said = [(call.response, Settlement::Retry)];
+    settle(&world.journal, &world.workspace, &said, None, "2026-03-01T13:00:00Z".parse().unwrap()).unwrap();
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use rote_types::{FlowName, ResponseId, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity};
 use rusqlite::OptionalExtension;
 
 use super::{Event, Journal, signed};
@@ -13,32 +13,47 @@ use crate::HomeError;
 /// The number of an event's response; the indexes of `found.sql` have the same words.
 pub(super) const OF_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace') END = ?1 \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.response') END = ?2 \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 \
     ORDER BY seq DESC LIMIT 1";
+
+/// The events of all responses behind a number, by the same indexes.
+pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace') END = ?1 \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.response') END > ?2 \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 \
+    ORDER BY seq";
 
 impl Journal {
     /// Returns the newest `effect.started` of a response, if there is one.
     ///
     /// # Errors
     /// As [`Journal::read`].
-    pub fn started(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
+    pub fn started(&self, workspace: &WorkspaceIdentity, response: ResponseId) -> Result<Option<Event>, HomeError> {
         let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
-        Ok(self.select(&tail, (workspace.as_str(), signed(response.0)))?.pop())
+        Ok(self.select(&tail, place(workspace, response))?.pop())
+    }
+
+    /// Returns every `effect.started` of a workspace whose response has a higher number, oldest first.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn started_behind(&self, workspace: &WorkspaceIdentity, last: ResponseId) -> Result<Vec<Event>, HomeError> {
+        self.select(&format!("WHERE kind = 'effect.started' AND {BEHIND_RESPONSE}"), place(workspace, last))
     }
 
     /// Returns the newest `effect.settled` of a response, if there is one.
     ///
     /// # Errors
     /// As [`Journal::read`].
-    pub fn settled(&self, workspace: &WorkspaceName, response: ResponseId) -> Result<Option<Event>, HomeError> {
+    pub fn settled(&self, workspace: &WorkspaceIdentity, response: ResponseId) -> Result<Option<Event>, HomeError> {
         let tail = format!("WHERE kind = 'effect.settled' AND {OF_RESPONSE}");
-        Ok(self.select(&tail, (workspace.as_str(), signed(response.0)))?.pop())
+        Ok(self.select(&tail, place(workspace, response))?.pop())
     }
 
     /// Returns every number of a workspace that has an `effect.started`. Goes through the whole chain, past its indexes.
     ///
     /// # Errors
     /// As [`Journal::read`].
-    pub fn all_started(&self, workspace: &WorkspaceName) -> Result<BTreeSet<ResponseId>, HomeError> {
+    pub fn all_started(&self, workspace: &WorkspaceIdentity) -> Result<BTreeSet<ResponseId>, HomeError> {
         let read = || -> Result<BTreeSet<ResponseId>, rusqlite::Error> {
             let connection = self.connection();
             let sql = "SELECT body_json FROM events NOT INDEXED WHERE kind = 'effect.started' ORDER BY seq";
@@ -47,7 +62,9 @@ impl Journal {
             let mut numbers = BTreeSet::new();
             while let Some(row) = rows.next()? {
                 let Ok(body) = serde_json::from_str::<serde_json::Value>(row.get_ref(0)?.as_str()?) else { continue };
-                if body["workspace"] == workspace.as_str() {
+                if body["workspace"] == workspace.name.as_str()
+                    && body["workspace_id"].as_str() == workspace.id.as_deref()
+                {
                     numbers.extend(body["response"].as_u64().map(ResponseId));
                 }
             }
@@ -67,12 +84,12 @@ impl Journal {
         Ok(first.and_then(|text| text.parse().ok()))
     }
 
-    /// Returns the newest event of a kind. The events are gone through from the end until there is one.
+    /// Returns the newest `trust.changed`, if there is one. One read of an index.
     ///
     /// # Errors
     /// As [`Journal::read`].
-    pub fn newest(&self, kind: &str) -> Result<Option<Event>, HomeError> {
-        Ok(self.select("WHERE kind = ?1 ORDER BY seq DESC LIMIT 1", (kind,))?.pop())
+    pub fn last_of_trust(&self) -> Result<Option<Event>, HomeError> {
+        Ok(self.select(OF_TRUST, ())?.pop())
     }
 
     /// Returns the newest event that says how the blessing of a flow stands: `flow.blessed`, `flow.unblessed` or
@@ -84,6 +101,14 @@ impl Journal {
         Ok(self.select(OF_BLESSING, (flow.as_str(),))?.pop())
     }
 }
+
+/// The parameters of [`OF_RESPONSE`] and [`BEHIND_RESPONSE`].
+fn place(workspace: &WorkspaceIdentity, response: ResponseId) -> (&str, i64, Option<&str>) {
+    (workspace.name.as_str(), signed(response.0), workspace.id.as_deref())
+}
+
+/// The words of the index `events_trust`, without which it is not used.
+pub(super) const OF_TRUST: &str = "WHERE kind = 'trust.changed' ORDER BY seq DESC LIMIT 1";
 
 /// The words of the index `blessings_of_flow`, without which it is not used.
 pub(super) const OF_BLESSING: &str = "WHERE kind IN ('flow.blessed', 'flow.unblessed', 'flow.removed') \

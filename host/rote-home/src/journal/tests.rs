@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use rote_types::WorkspaceIdentity;
 use rote_types::{ConfirmScope, Fingerprint, ResponseId, TrustRoot, sha256};
 use serde_json::json;
 
@@ -166,6 +167,10 @@ fn several_connections_and_threads_build_one_chain() {
     assert_eq!(kinds(one), ["effect.started", "effect.finished"]);
 }
 
+fn named(workspace: &str) -> WorkspaceIdentity {
+    WorkspaceIdentity { name: workspace.parse().unwrap(), id: None }
+}
+
 #[test]
 fn the_start_of_a_response_is_found_and_of_several_the_newest() {
     let (_dir, home) = home();
@@ -181,13 +186,33 @@ fn the_start_of_a_response_is_found_and_of_several_the_newest() {
         journal.append(at(0), Durability::Process, &[event(kind, effect, body)]).unwrap();
     }
     let found = |workspace: &str, response| {
-        let event = journal.started(&workspace.parse().unwrap(), ResponseId(response)).unwrap();
+        let event = journal.started(&named(workspace), ResponseId(response)).unwrap();
         event.and_then(|event| event.effect).map(|effect| effect.0)
     };
     assert_eq!(found("w", 1).as_deref(), Some("b"));
     assert_eq!(found("w", 2).as_deref(), Some("c"));
     assert_eq!(found("other", 1).as_deref(), Some("d"));
     assert_eq!(found("w", 3), None);
+    // Another workspace had the name before; its events are not of this one, nor those of this one of it.
+    let mine = WorkspaceIdentity { id: Some("1".to_owned()), ..named("w") };
+    assert_eq!(journal.started(&mine, ResponseId(1)).unwrap(), None);
+    assert!(journal.all_started(&mine).unwrap().is_empty());
+    for response in [1, 4, 3] {
+        let body = json!({"workspace": "w", "workspace_id": "1", "response": response});
+        journal.append(at(0), Durability::Process, &[event("effect.started", "mine", body)]).unwrap();
+    }
+    assert_eq!(found("w", 1).as_deref(), Some("b"));
+    let behind = |of: &WorkspaceIdentity, last| {
+        let events = journal.started_behind(of, ResponseId(last)).unwrap();
+        events.into_iter().map(|event| event.body["response"].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!((behind(&mine, 1), behind(&mine, 4), behind(&named("w"), 1)), (vec![4, 3], vec![], vec![2]));
+    let sql = format!(
+        "EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events WHERE kind = 'effect.started' AND {}",
+        find::BEHIND_RESPONSE
+    );
+    let plan: String = journal.connection().query_row(&sql, ("w", 1, "1"), |row| row.get(3)).unwrap();
+    assert!(plan.contains("events_started"), "{plan}");
 }
 
 fn binding() -> TokenBinding {
@@ -340,6 +365,9 @@ fn how_a_blessing_stands_is_one_read_of_an_index() {
     let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_BLESSING);
     let plan: String = journal.connection().query_row(&sql, ["say"], |row| row.get(3)).unwrap();
     assert!(plan.contains("USING INDEX blessings_of_flow"), "{plan}");
+    let sql = format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events {}", find::OF_TRUST);
+    let plan: String = journal.connection().query_row(&sql, [], |row| row.get(3)).unwrap();
+    assert!(plan.contains("USING INDEX events_trust"), "{plan}");
 }
 
 #[test]
@@ -356,7 +384,7 @@ fn the_events_of_a_response_are_found_by_index_in_an_old_journal_too() {
     }
     // A body that somebody broke is not found and hides nothing.
     tamper(&home, "UPDATE events SET body_json = '{' WHERE seq = 1");
-    let (workspace, response) = ("w".parse().unwrap(), ResponseId(1));
+    let (workspace, response) = (named("w"), ResponseId(1));
     assert_eq!(journal.started(&workspace, response).unwrap().unwrap().seq, 5);
     assert_eq!(journal.settled(&workspace, response).unwrap().unwrap().seq, 6);
     assert_eq!(journal.started(&workspace, ResponseId(7)).unwrap(), None);
@@ -364,7 +392,7 @@ fn the_events_of_a_response_are_found_by_index_in_an_old_journal_too() {
         let sql =
             format!("EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events WHERE kind = '{kind}' AND {}", find::OF_RESPONSE);
         let connection = journal.connection();
-        connection.prepare(&sql).unwrap().query_row(("w", 1), |row| row.get(3)).unwrap()
+        connection.prepare(&sql).unwrap().query_row(("w", 1, None::<&str>), |row| row.get(3)).unwrap()
     };
     assert!(plan("effect.started").contains("events_started"), "{}", plan("effect.started"));
     assert!(plan("effect.settled").contains("events_settled"), "{}", plan("effect.settled"));
@@ -386,10 +414,10 @@ fn an_index_that_leaves_an_event_out_hides_nothing_from_the_walk() {
     connection.pragma_update(None, "writable_schema", true).unwrap();
     connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'events_started'", [&sql]).unwrap();
     drop(connection);
-    let (journal, workspace) = (open(&home), "w".parse().unwrap());
+    let (journal, workspace) = (open(&home), named("w"));
     assert_eq!(journal.started(&workspace, ResponseId(1)).unwrap(), None, "the index lies");
     assert_eq!(journal.all_started(&workspace).unwrap().into_iter().collect::<Vec<_>>(), [ResponseId(1)]);
-    assert!(journal.all_started(&"v".parse().unwrap()).unwrap().is_empty());
+    assert!(journal.all_started(&named("v")).unwrap().is_empty());
 }
 
 #[test]
