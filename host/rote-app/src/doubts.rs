@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rote_gate::Doubt;
 use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
-use rote_workspace::{ResponseSummary, Settlement, Workspace, list_workspaces};
+use rote_workspace::{ResponseSummary, Settlement, Workspace, workspace_names};
 use serde::Serialize;
 use serde_json::json;
 
@@ -36,12 +36,12 @@ impl App {
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
         let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
         let journal = self.journal()?;
-        for listed in list_workspaces(self.home()?)? {
-            let workspace = Workspace::open(self.home()?, &listed.name)?;
+        for name in workspace_names(self.home()?)? {
+            let workspace = Workspace::open(self.home()?, &name)?;
             // What cannot be taken up or ended now can be listed all the same.
             rote_gate::recover(&journal, &workspace).and_then(|()| rote_gate::sift(&journal, &workspace)).ok();
             let unknown = rote_flow::unknown_writes(&workspace)?;
-            found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (listed.name.clone(), doubt)));
+            found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (name.clone(), doubt)));
         }
         found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
         let total = found.len();

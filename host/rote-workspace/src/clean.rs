@@ -142,7 +142,7 @@ fn open_numbers(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
 /// # Errors
 /// The folder or a database refused.
 pub fn list_workspaces(home: &Home) -> Result<Vec<WorkspaceSummary>> {
-    names(home)?.iter().map(|name| Workspace::open(home, name)?.overall()).collect()
+    workspace_names(home)?.iter().map(|name| Workspace::open(home, name)?.overall()).collect()
 }
 
 /// Removes the workspaces that `filter` selects and returns their names; with `dry_run` only names them. One in
@@ -162,7 +162,7 @@ pub fn clean_workspaces(
         return Err(WorkspaceError::BadFilter { message });
     }
     let mut removed = Vec::new();
-    for name in names(home)? {
+    for name in workspace_names(home)? {
         let workspace = Workspace::open(home, &name)?;
         if !selects(filter, &workspace.overall()?, now) || workspace.is_needed()? {
             continue;
@@ -179,7 +179,11 @@ pub fn clean_workspaces(
 }
 
 /// Returns the names of the folders that hold a workspace, sorted; links are not followed.
-fn names(home: &Home) -> Result<Vec<WorkspaceName>> {
+/// Returns the names of all workspaces below `home`, in their order.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn workspace_names(home: &Home) -> Result<Vec<WorkspaceName>> {
     let dir = home.workspaces_dir();
     let failed = |source| WorkspaceError::Io { action: "list", path: dir.clone(), source };
     let entries = match dir.read_dir() {
