@@ -286,6 +286,7 @@ fn database(home: &TestHome, workspace: &str) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test puts an older file back, as a person does")]
 fn a_write_that_an_older_copy_of_its_workspace_has_forgotten_is_not_made_again() {
     let (home, api, losing) = shop();
     losing.store(false, SeqCst);

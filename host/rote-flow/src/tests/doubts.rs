@@ -334,3 +334,25 @@ async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
         .unwrap();
     assert!(listed(&done.workspace).is_empty());
 }
+
+#[tokio::test]
+async fn the_latest_run_is_found_by_the_ends_of_its_tape() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    let path = Workspace::open(&fixture.home, &workspace).unwrap().folder().join("run.jsonl");
+    let text = String::from_utf8(rote_home::read_capped(&path, 1 << 20).unwrap()).unwrap();
+    let (head, rest) = text.split_once('\n').unwrap();
+    // What is in between is not looked at; whoever goes on reads all of it.
+    let middle = "x".repeat(64 << 10);
+    let write = |text: String| rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Private).unwrap();
+    write(format!("{head}\n{middle}\n{rest}"));
+    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, workspace);
+    assert!(matches!(go_on(&fixture, &workspace, &[]).await.unwrap_err(), FlowError::Malformed { .. }));
+    // A good end counts, half a line behind it does not.
+    write(format!("{head}\n{middle}\n{{\"end\":\"completed\"}}\n{{\"q\":"));
+    let error = fixture.flows.latest_run(None).unwrap_err();
+    assert!(error.to_string().contains("ended well"), "{error}");
+    write(format!("{middle}\n{rest}"));
+    assert!(matches!(fixture.flows.latest_run(None).unwrap_err(), FlowError::Malformed { .. }));
+}
