@@ -16,9 +16,10 @@ use std::time::Duration;
 use rote_gate::{Gate, may_carry_key};
 use rote_govern::Policy;
 use rote_govern::egress::{AllowedRange, CleartextGrant};
+use rote_govern::idempotency::carries_credential;
 use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
-use rote_types::{AdapterId, AuthKind, AuthSlot, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool};
+use rote_types::{AdapterId, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool};
 use serde::Serialize;
 
 use crate::install::{Prepared, Site};
@@ -272,9 +273,7 @@ impl Adapters {
     pub fn set_idempotency_header(&self, id: &AdapterId, word: &str) -> Result<Manifest, AdapterError> {
         let header = key_header(id, word)?;
         let adapter = self.open(id)?;
-        let carries =
-            |slot: &AuthSlot| matches!(&slot.kind, AuthKind::ApiKeyHeader { name } if name.eq_ignore_ascii_case(word));
-        if adapter.manifest().auth.schemes.values().any(carries) {
+        if carries_credential(adapter.manifest(), word) {
             return Err(AdapterError::KeyHeader {
                 id: id.clone(),
                 text: word.to_owned(),

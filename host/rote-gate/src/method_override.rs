@@ -119,7 +119,8 @@ fn media_types(headers: &[(String, String)]) -> String {
     own.map(|(_, value)| value.to_ascii_lowercase()).collect::<Vec<_>>().join(",")
 }
 
-fn percent_decoded(text: &str) -> String {
+/// A text with its percent escapes undone.
+pub(crate) fn percent_decoded(text: &str) -> String {
     percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 

@@ -6,6 +6,7 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
+use rote_govern::folded;
 use rote_types::{CallLimits, Tool};
 
 use crate::GateError;
@@ -143,7 +144,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
 /// Whether only the host may set a header. CGI and its heirs hand headers on with every mark as `_`, so that a
 /// server cannot tell `X_Forwarded_For` from `X-Forwarded-For`; neither is told apart here.
 pub(crate) fn is_host_only(lower: &str) -> bool {
-    let dashed: String = lower.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let dashed = folded(lower);
     HOST_ONLY.contains(&dashed.as_str()) || HOST_ONLY_PREFIXES.iter().any(|prefix| dashed.starts_with(prefix))
 }
 

@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use rote_types::{KeyHeader, Manifest, Method, Sha256Digest, Tool, sha256};
+use rote_types::{AuthKind, KeyHeader, Manifest, Method, Sha256Digest, Tool, sha256};
 use serde_json::json;
 
 use crate::reach::{bases, origin};
+use crate::same_field;
 
 /// How long after the first request with a key a write may be repeated with it unasked. Servers forget keys: Qonto's
 /// after 30 minutes (docs.qonto.com, "Idempotent requests"), the shortest documented life that we know of, Mollie's
@@ -66,7 +67,15 @@ pub fn key_header<'m>(manifest: &'m Manifest, tool: &'m Tool) -> Option<&'m str>
             declared.or_else(|| matches!(tool.method, Method::Post | Method::Patch).then_some(name.as_str()))
         }
     };
-    header.filter(|_| tool.access.changes())
+    header.filter(|name| tool.access.changes() && !carries_credential(manifest, name))
+}
+
+/// Whether a header of that name carries a credential of the adapter: a server gets one value under one name, and that is
+/// the credential.
+#[must_use]
+pub fn carries_credential(manifest: &Manifest, header: &str) -> bool {
+    let mut kinds = manifest.auth.schemes.values().map(|slot| &slot.kind);
+    kinds.any(|kind| matches!(kind, AuthKind::ApiKeyHeader { name } if same_field(name, header)))
 }
 
 /// Returns the digest of what a key is for: the same call of the same tool to the same place in the same header. Another

@@ -6,6 +6,7 @@
 
 use bytes::Bytes;
 use http::{HeaderValue, header};
+use rote_govern::same_field;
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
 use url::form_urlencoded;
@@ -51,7 +52,7 @@ fn fill_with(outgoing: &mut Outgoing, name: &str, value: &str, encode: &dyn Fn(&
 
 /// Takes the fields of that name out of pairs; the others stay as they are encoded.
 pub(super) fn without(pairs: &str, name: &str) -> String {
-    let is_named = |pair: &&str| form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| key == name);
+    let is_named = |pair: &&str| form_urlencoded::parse(pair.as_bytes()).any(|(key, _)| same_field(&key, name));
     pairs.split('&').filter(|pair| !pair.is_empty() && !is_named(pair)).collect::<Vec<_>>().join("&")
 }
 
@@ -72,7 +73,7 @@ fn in_parts(body: &[u8], content_type: &str, name: &str, value: &str) -> Option<
     let begins = follows.starts_with(b"\r\n") || follows.starts_with(b"--");
     let clean = |text: &str| !text.contains(['\r', '\n', '"', '\0']);
     let fits = clean(name) && !value.contains(['\r', '\n', '\0']) && !value.contains(&delimiter);
-    if !begins || !fits || part_names(body).any(|own| own.eq_ignore_ascii_case(name)) {
+    if !begins || !fits || part_names(body).any(|own| same_field(&own, name)) {
         return None;
     }
     let part = format!("{delimiter}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n");
@@ -89,7 +90,7 @@ fn boundary(content_type: &str) -> Option<&str> {
 
 fn in_object(body: &[u8], name: &str, value: &str) -> Option<Vec<u8>> {
     let Keys(keys) = serde_json::from_slice(body).ok()?;
-    if keys.iter().any(|key| key == name) {
+    if keys.iter().any(|key| same_field(key, name)) {
         return None;
     }
     let start = body.iter().position(|byte| *byte == b'{')?;
@@ -138,6 +139,7 @@ mod tests {
         for (body, media, name, value) in [
             (&body[..], media, "text", "s3cret"),
             (&body[..], media, "TEXT", "s3cret"),
+            (&body[..], media, "text[0]", "s3cret"),
             (&body[..], "multipart/form-data", "token", "s3cret"),
             (&body[..], "multipart/form-data; boundary=c", "token", "s3cret"),
             (&b"--bc\r\n"[..], media, "token", "s3cret"),
@@ -155,11 +157,12 @@ mod tests {
         for (body, filled) in [
             ("{}", r#"{"token":"a\"b"}"#),
             (" { \"n\": 1e400 }", " {\"token\":\"a\\\"b\", \"n\": 1e400 }"),
-            (r#"{"Token":1}"#, r#"{"token":"a\"b","Token":1}"#),
+            (r#"{"tokens":1}"#, r#"{"token":"a\"b","tokens":1}"#),
         ] {
             assert_eq!(in_object(body.as_bytes(), "token", "a\"b").as_deref(), Some(filled.as_bytes()));
         }
-        for body in [r#"{"token":1}"#, r#"{"a":1,"\u0074oken":1}"#, "[]", "", "{} {}", "{\"a\"}", "null"] {
+        let twice = [r#"{"token":1}"#, r#"{"a":1,"\u0074oken":1}"#, r#"{"Token":1}"#, r#"{"TO\u212aEN":1}"#];
+        for body in twice.into_iter().chain(["[]", "", "{} {}", "{\"a\"}", "null"]) {
             assert_eq!(in_object(body.as_bytes(), "token", "x"), None, "{body}");
         }
     }

@@ -3,11 +3,13 @@
 use base64::Engine;
 use http::{HeaderName, HeaderValue, header};
 use rote_govern::egress::{CleartextGrant, Route, Target, match_url, may_carry_secret};
+use rote_govern::same_field;
 use rote_types::{AdapterId, AuthKind, Manifest, command};
 use secrecy::ExposeSecret;
 use url::Url;
 
 use super::{Credential, field};
+use crate::method_override::percent_decoded;
 use crate::request::{Outgoing, refused};
 use crate::{CredentialPreview, GateError};
 
@@ -38,7 +40,7 @@ pub(crate) fn inject(outgoing: &mut Outgoing, credentials: &[Credential], way: &
                 Some(())
             }
             AuthKind::ApiKeyCookie { name } => {
-                outgoing.cookies.retain(|pair| pair.split('=').next() != Some(name));
+                outgoing.cookies.retain(|pair| !is_cookie(pair, name));
                 let clean = value.bytes().all(|byte| (0x21..0x7f).contains(&byte) && !b";,\"\\".contains(&byte));
                 clean.then(|| outgoing.cookies.push(format!("{name}={value}")))
             }
@@ -74,7 +76,7 @@ fn check_way(target: &Target, credential: &Credential, way: &Way<'_>) -> Result<
 fn set_header(outgoing: &mut Outgoing, name: HeaderName, value: &str) -> Option<()> {
     let mut value = HeaderValue::from_bytes(value.as_bytes()).ok()?;
     value.set_sensitive(true);
-    outgoing.headers.retain(|(known, _)| *known != name);
+    outgoing.headers.retain(|(known, _)| !same_field(known.as_str(), name.as_str()));
     outgoing.headers.push((name, value));
     Some(())
 }
@@ -83,6 +85,12 @@ fn set_header(outgoing: &mut Outgoing, name: HeaderName, value: &str) -> Option<
 fn basic(value: &str) -> String {
     let pair = if value.contains(':') { value.to_owned() } else { format!("{value}:") };
     base64::engine::general_purpose::STANDARD.encode(pair)
+}
+
+/// Whether a cookie pair has that name; PHP reads escapes in it.
+fn is_cookie(pair: &str, name: &str) -> bool {
+    let own = pair.split('=').next().unwrap_or_default();
+    same_field(&percent_decoded(own), name)
 }
 
 fn with_query(url: &Url, name: &str, value: &str) -> Url {
@@ -126,7 +134,7 @@ pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> Ma
                 tail.push_str(&format!("&{name}=<{token}>"));
             }
             AuthKind::ApiKeyCookie { name } => {
-                cookies.retain(|pair| pair.split('=').next() != Some(name));
+                cookies.retain(|pair| !is_cookie(pair, name));
                 cookies.push(format!("{name}=<{token}>"));
             }
             AuthKind::ApiKeyForm { name } => field::show(&mut outgoing, name, &format!("<{token}>")),
@@ -137,7 +145,8 @@ pub(crate) fn masked(outgoing: &Outgoing, previews: &[(AuthKind, String)]) -> Ma
         let joint = if url.query().is_some() { tail } else { tail.replacen('&', "?", 1) };
         text.push_str(&joint);
     }
-    let kept = outgoing.headers.iter().filter(|(name, _)| !added.iter().any(|(other, _)| other == name.as_str()));
+    let kept =
+        outgoing.headers.iter().filter(|(name, _)| !added.iter().any(|(other, _)| same_field(other, name.as_str())));
     let mut headers: Vec<(String, String)> =
         kept.map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())).collect();
     headers.extend(added);

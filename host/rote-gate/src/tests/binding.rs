@@ -146,7 +146,10 @@ async fn a_field_of_a_form_is_filled_and_shown_by_its_name() {
     };
     let encoded = "s3cr3t%2FValue%2B0123456789";
     let cases = [
-        (Some("channel=C%201&to%6Ben=guest&text=hi"), format!("\r\n\r\nchannel=C%201&text=hi&token={encoded}")),
+        (
+            Some("channel=C%201&to%6Ben=guest&Token=guest&token[]=guest&text=hi"),
+            format!("\r\n\r\nchannel=C%201&text=hi&token={encoded}"),
+        ),
         (Some(""), format!("\r\n\r\ntoken={encoded}")),
         (None, format!("\r\n\r\ntoken={encoded}")),
     ];
@@ -203,7 +206,9 @@ async fn a_part_and_a_member_are_filled_and_no_second_one_stands_beside_them() {
         assert_eq!(shown.text, sent.replace(SECRET, "<API_TOKEN>"));
     }
     let own = format!("{}mine\r\n--b--\r\n", part("token"));
-    for (media, body) in [(parts, own.as_str()), (json, r#"{"token":"mine"}"#), (json, "[]"), (json, "")] {
+    // A reader of JSON without case takes the last of two.
+    let members = [r#"{"token":"mine"}"#, r#"{"text":"hi","Token":"mine"}"#, r#"{"TO\u212aEN":"mine"}"#, "[]", ""];
+    for (media, body) in [(parts, own.as_str())].into_iter().chain(members.map(|body| (json, body))) {
         let call = world.call(&surface, "post", json!({}));
         let error = world.gate.send(&call, with(media, body)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{body}");

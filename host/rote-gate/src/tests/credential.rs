@@ -44,17 +44,22 @@ async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
         let surface = Surface::with_auth(&server.url(), Some(kind.clone()));
         world.set_token("API_TOKEN", &value);
         let call = world.call(&surface, "get", json!({"id": 7}));
-        let mut request = claim_with_key("GET", "/things/7?x=1&api_key=mine");
+        let mut request = claim_with_key("GET", "/things/7?x=1&api_key=mine&Api%5FKEY=mine&api.key=mine");
         if !matches!(kind, AuthKind::ApiKeyQuery { .. }) {
             request.url = "/things/7?x=1".into();
         }
         request.headers = vec![("Authorization".into(), "Bearer guest".into()), ("X-Api-Key".into(), "guest".into())];
+        request.headers.push(("x_api_key".into(), "guest".into()));
         if matches!(kind, AuthKind::ApiKeyCookie { .. }) {
-            request.headers.push(("rote-cookie-parameter".into(), "theme=dark".into()));
+            for pair in ["theme=dark", "sid=guest", "SID=guest", "s%69d=guest"] {
+                request.headers.push(("rote-cookie-parameter".into(), pair.into()));
+            }
         }
         world.gate.send(&call, request).await.unwrap();
         assert!(server.request(0).contains(&sent), "{kind:?}: {}", server.request(0));
         assert!(!server.request(0).contains("Bearer guest"), "{kind:?}");
+        let own = |name: &str| !matches!(&kind, AuthKind::ApiKeyHeader { name: slot } if slot == name);
+        assert_eq!(server.request(0).contains("guest"), own("X-Api-Key"), "{kind:?}: {}", server.request(0));
 
         let recorded = format!("{:?}", world.recorded(&call));
         assert!(recorded.contains("<API_TOKEN>"), "{kind:?}: {recorded}");

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rote_types::{Classify, ErrorKind, KeyHeader, Method};
+use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method};
 use rote_workspace::{ResponseState, Settlement};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
-use crate::tests::support::{Surface, World, answer, claim, read_request};
+use crate::tests::support::{SECRET, Surface, World, answer, claim, claim_with_key, read_request};
 use crate::{GateError, Invocation, may_carry_key, settle};
 
 const HEADER: &str = "idempotency-key";
@@ -219,6 +219,25 @@ async fn a_person_says_which_header_or_none() {
     surface.manifest_mut(|manifest| manifest.idempotency_header = Some(KeyHeader::None));
     send(&world, &post(&world, &surface)).await.unwrap_err();
     assert_eq!(server.keys(), [None]);
+}
+
+/// A server gets one value under one name, and the credential is the one that it must have.
+#[tokio::test]
+async fn a_header_that_carries_a_credential_carries_no_key() {
+    for (slot, declared) in [("Idempotency-Key", "idempotency-key"), ("Idempotency_Key", "Idempotency-Key")] {
+        let server = Picky::start(&[""]).await;
+        let world = World::new();
+        world.set_token("API_TOKEN", SECRET);
+        let mut surface = Surface::with_auth(&server.base, Some(AuthKind::ApiKeyHeader { name: slot.to_owned() }));
+        surface.tools.iter_mut().for_each(|tool| tool.idempotency_header = Some(declared.to_owned()));
+        let surface = surface.redigested();
+        world.gate.send(&post(&world, &surface), claim_with_key("POST", "/things/7")).await.unwrap_err();
+        let requests = server.requests.lock().unwrap().clone();
+        assert_eq!(requests.len(), 1, "nothing says that the server looks at a key: {requests:?}");
+        let is_either = |line: &&str| line.to_ascii_lowercase().replace('_', "-").starts_with(&format!("{HEADER}:"));
+        let sent: Vec<&str> = requests[0].lines().filter(is_either).collect();
+        assert_eq!(sent, [format!("{}: {SECRET}", slot.to_ascii_lowercase())]);
+    }
 }
 
 #[tokio::test]
