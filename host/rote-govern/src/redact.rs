@@ -2,7 +2,7 @@
 //!
 //! The text is brought to plain bytes, step by step, and the values are looked for after each step: as it stands;
 //! with percent, JSON, C and HTML escapes undone, again while that changes something; with base64 and hexadecimal
-//! stretches decoded at every alignment. A hit is led back to where it stands in the source, which is what a mask
+//! stretches decoded at every alignment, and hexadecimal in pieces. A hit is led back to where it stands in the source, which is what a mask
 //! `<NAME>` replaces. No spelling is listed, so any character may be escaped, in any case and in any mixture.
 //!
 //! Invariants: pure; what has no hit is given back untouched; masked JSON is JSON; nothing here prints a value. Not
@@ -12,22 +12,27 @@ mod entity;
 mod escape;
 mod json;
 mod pattern;
+mod pieces;
 mod run;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
+use memchr::memmem;
 use secrecy::SecretString;
 use serde_json::Value;
 
 use escape::{Kinds, Plain};
 use pattern::Patterns;
 
-/// Most times that escapes are undone: JSON in JSON in a percent-encoded form field needs three.
+/// Most times that escapes are undone: JSON in JSON in a percent-encoded form field needs three. Percent escapes of
+/// percent escapes are undone at once as well, however many levels there are.
 const UNESCAPES: u8 = 4;
 /// The same within a decoded base64 or hexadecimal stretch.
 const UNESCAPES_IN_RUN: u8 = 2;
+/// What three levels of percent have in them.
+const LEVELS: &[u8] = b"%2525";
 /// Texts up to this size are read in every order of escapes, larger ones with all kinds undone at once: in those a value
 /// that has `%`, `&` or `\` itself, escaped in one way within another, may be missed. Each doubling of the text doubles up
 /// to 256 readings.
@@ -77,6 +82,8 @@ impl fmt::Debug for Redactor {
 struct Budget {
     unescapes: u8,
     runs: u8,
+    /// All levels of percent may be undone at once.
+    levels: bool,
 }
 
 /// A secret at a place.
@@ -244,7 +251,7 @@ impl Redactor {
     fn hits(&self, source: &[u8]) -> Vec<Hit> {
         let mut hits = Vec::new();
         if !self.is_empty() {
-            self.scan(source, Budget { unescapes: UNESCAPES, runs: RUNS }, &|range| range, &mut hits);
+            self.scan(source, Budget { unescapes: UNESCAPES, runs: RUNS, levels: true }, &|range| range, &mut hits);
         }
         merged(hits)
     }
@@ -253,26 +260,41 @@ impl Redactor {
     fn scan(&self, bytes: &[u8], budget: Budget, origin: &dyn Fn(Range<usize>) -> Range<usize>, hits: &mut Vec<Hit>) {
         let here = self.patterns.find(bytes);
         hits.extend(here.into_iter().map(|hit| Hit { range: origin(hit.range), ..hit }));
+        let of_run = Budget { unescapes: UNESCAPES_IN_RUN, runs: budget.runs.saturating_sub(1), levels: true };
+        let shortest = self.patterns.shortest_decoded().filter(|_| budget.runs > 0);
+        if let Some(shortest) = shortest {
+            pieces::behind_backslash(bytes, shortest, &mut |decoded, pieces| {
+                self.scan(decoded, of_run, &|range| origin(pieces.origin(range)), hits);
+            });
+        }
         if budget.unescapes > 0
             && let Some(plain) = escape::unescape(bytes, Kinds::ALL, self.patterns.quotes())
         {
             let left = Budget { unescapes: budget.unescapes - 1, ..budget };
-            let deeper = |plain: &Plain, hits: &mut Vec<Hit>| {
+            let deeper = |plain: &Plain, left: Budget, hits: &mut Vec<Hit>| {
                 self.scan(plain.bytes(), left, &|range| origin(plain.origin(range)), hits);
             };
+            if budget.levels
+                && memmem::find(bytes, LEVELS).is_some()
+                && let Some(plain) = escape::unescape(bytes, Kinds::LEVELS, self.patterns.quotes())
+            {
+                deeper(&plain, left, hits);
+            }
             // A value with a sign of its own, escaped in one way within another, needs the ways one by one.
             if self.patterns.signs() && bytes.len() <= SMALL {
                 let single = Kinds::SINGLE.into_iter();
                 let single = single.filter_map(|kind| escape::unescape(bytes, kind, self.patterns.quotes()));
-                single.for_each(|plain| deeper(&plain, hits));
+                single.for_each(|plain| deeper(&plain, Budget { levels: false, ..left }, hits));
             }
             // Escapes end a stretch of base64, so stretches are read where none are left.
-            return deeper(&plain, hits);
+            return deeper(&plain, left, hits);
         }
-        let Some(shortest) = self.patterns.shortest_run().filter(|_| budget.runs > 0) else { return };
-        let left = Budget { unescapes: UNESCAPES_IN_RUN, runs: budget.runs - 1 };
+        let Some(shortest) = shortest else { return };
         run::each(bytes, shortest, &mut |decoded, place| {
-            self.scan(decoded, left, &|range| origin(place.origin(range, bytes)), hits);
+            self.scan(decoded, of_run, &|range| origin(place.origin(range, bytes)), hits);
+        });
+        pieces::each(bytes, shortest, &mut |decoded, pieces| {
+            self.scan(decoded, of_run, &|range| origin(pieces.origin(range)), hits);
         });
     }
 }

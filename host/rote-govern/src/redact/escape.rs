@@ -43,11 +43,15 @@ pub(super) struct Kinds {
     /// A character reference without a semicolon ends where the next one begins, as browsers read it. Otherwise that one
     /// may be a digit of the first.
     eager: bool,
+    /// All levels of percent are undone at once.
+    deep: bool,
 }
 
 impl Kinds {
-    const NONE: Self = Self { percent: false, backslash: false, entity: false, eager: false };
-    pub(super) const ALL: Self = Self { percent: true, backslash: true, entity: true, eager: false };
+    const NONE: Self = Self { percent: false, backslash: false, entity: false, eager: false, deep: false };
+    pub(super) const ALL: Self = Self { percent: true, backslash: true, entity: true, ..Self::NONE };
+    /// Percent alone, with all its levels at once.
+    pub(super) const LEVELS: Self = Self { deep: true, ..Self::NONE };
     /// Each kind by itself.
     pub(super) const SINGLE: [Self; 4] = [
         Self { percent: true, ..Self::NONE },
@@ -78,6 +82,7 @@ pub(super) fn unescape(source: &[u8], kinds: Kinds, quotes: bool) -> Option<Plai
         let start = at + found;
         let rest = &source[start..];
         let escape = match rest[0] {
+            b'%' if kinds.deep => percents(rest),
             b'%' if kinds.percent => percent(rest),
             b'\\' if kinds.backslash => backslash(rest, quotes),
             b'&' if kinds.entity => entity(rest, kinds.eager),
@@ -153,6 +158,17 @@ fn percent(rest: &[u8]) -> Option<Escape> {
     Some(Escape { length: 6, meaning: Meaning::Char(char::from_u32(unit)?) })
 }
 
+/// `%252525…2F`: what every `%` that is followed by `25` stands for in the end.
+fn percents(rest: &[u8]) -> Option<Escape> {
+    let levels = rest[1..].chunks_exact(2).take_while(|pair| *pair == b"25").count();
+    // The last `25` may be the percent itself, behind which nothing is escaped.
+    let of = |levels: usize| {
+        let inner = percent(&rest[levels * 2..])?;
+        Some(Escape { length: inner.length + levels * 2, meaning: inner.meaning })
+    };
+    of(levels).or_else(|| of(levels.checked_sub(1)?))
+}
+
 /// What JSON, JavaScript, C and their like write after a backslash.
 fn backslash(rest: &[u8], quotes: bool) -> Option<Escape> {
     let byte = |length, byte| Some(Escape { length, meaning: Meaning::Byte(byte) });
@@ -171,7 +187,7 @@ fn backslash(rest: &[u8], quotes: bool) -> Option<Escape> {
             let count = rest[1..].iter().take(3).take_while(|byte| matches!(byte, b'0'..=b'7')).count();
             byte(1 + count, u8::try_from(digits(rest, 1, count, 8)?).ok()?)
         }
-        b'x' => digits(rest, 2, 2, 16).and_then(|one| byte(4, u8::try_from(one).ok()?)),
+        b'x' | b'X' => digits(rest, 2, 2, 16).and_then(|one| byte(4, u8::try_from(one).ok()?)),
         b'"' if !quotes => None,
         sign @ (b'/' | b'\\' | b'\'' | b'"') => byte(2, *sign),
         _ => None,

@@ -48,9 +48,11 @@ struct Group {
 pub(super) struct Patterns {
     names: Vec<String>,
     narrow: Group,
-    /// Values in UTF-16, which only bytes with a NUL can hold.
+    /// Values in UTF-16 and UTF-32.
     wide: Group,
-    shortest_run: Option<usize>,
+    /// Whether all of those have a NUL, so that only bytes with one can hold them.
+    nul: bool,
+    shortest_decoded: Option<usize>,
     quotes: bool,
     blanks: bool,
     signs: bool,
@@ -76,6 +78,9 @@ impl Patterns {
                 for unit in [u16::to_le_bytes, u16::to_be_bytes] {
                     wide.push(pattern(Zeroizing::new(text.encode_utf16().flat_map(unit).collect())));
                 }
+                for unit in [u32::to_le_bytes, u32::to_be_bytes] {
+                    wide.push(pattern(Zeroizing::new(text.chars().map(u32::from).flat_map(unit).collect())));
+                }
                 if exact {
                     // Too short for stretches to be decoded.
                     narrow.extend(fragments(text).map(pattern));
@@ -83,22 +88,21 @@ impl Patterns {
             }
         }
         let narrow = Group::new(narrow);
-        let shortest = narrow.patterns.iter().filter(|one| !one.exact).map(|one| one.bytes.len()).min();
-        // Four characters of base64 for three bytes; hexadecimal needs more.
-        let shortest_run = shortest.map(|bytes| (bytes * 4).div_ceil(3));
+        let shortest_decoded = narrow.patterns.iter().filter(|one| !one.exact).map(|one| one.bytes.len()).min();
         let has = |signs: &[u8]| narrow.patterns.iter().any(|one| one.bytes.iter().any(|byte| signs.contains(byte)));
         let (quotes, blanks, signs) = (has(b"\""), has(b" "), has(b"%\\&"));
         let wide = Group::new(wide);
-        Self { names, narrow, wide, shortest_run, quotes, blanks, signs }
+        let nul = wide.patterns.iter().all(|one| one.bytes.contains(&0));
+        Self { names, narrow, wide, nul, shortest_decoded, quotes, blanks, signs }
     }
 
     pub(super) fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Fewest characters of a stretch that can hold a value in base64; `None` when no value is long enough.
-    pub(super) fn shortest_run(&self) -> Option<usize> {
-        self.shortest_run
+    /// Fewest bytes of a decoded stretch that can hold a value; `None` when no value is long enough.
+    pub(super) fn shortest_decoded(&self) -> Option<usize> {
+        self.shortest_decoded
     }
 
     /// Whether a value has a quotation mark, so that undoing `\"` matters.
@@ -119,7 +123,7 @@ impl Patterns {
             let blank: Vec<u8> = bytes.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
             hits.extend(self.narrow.find(&blank));
         }
-        if memchr(0, bytes).is_some() {
+        if !self.nul || memchr(0, bytes).is_some() {
             hits.extend(self.wide.find(bytes));
         }
         hits

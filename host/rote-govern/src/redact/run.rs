@@ -2,11 +2,13 @@
 
 use std::ops::Range;
 
-/// Lines of base64 or hexadecimal in a text are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60,
-/// dumps 32).
-const SHORTEST_LINE: usize = 32;
+/// Lines of base64 in a text are at least this long (RFC 2045 has 76 characters, PEM 64, GitHub 60). Hexadecimal has no
+/// bound (`pieces`).
+const SHORTEST_LINE: usize = 8;
 /// Most blanks before a line: what stands in YAML or XML is set in.
 const MAX_INDENT: usize = 64;
+/// Breaks of lines, as they are and as JSON writes them, in full or in part; longer ones first.
+const BREAKS: [&[u8]; 6] = [b"\\r\\n", b"\\r\n", b"\r\\n", b"\r\n", b"\\n", b"\n"];
 /// Not a character of base64.
 const NONE: u8 = 255;
 
@@ -90,25 +92,53 @@ impl Run {
 
 /// The length of a line break that stands here, as it is or as JSON writes it, with the blanks behind it.
 fn line_break(bytes: &[u8]) -> usize {
-    let breaks: [&[u8]; 4] = [b"\n", b"\r\n", b"\\n", b"\\r\\n"];
-    let Some(one) = breaks.iter().find(|one| bytes.starts_with(one)) else { return 0 };
+    let Some(one) = BREAKS.iter().find(|one| bytes.starts_with(one)) else { return 0 };
     let blanks = bytes[one.len()..].iter().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t'));
     one.len() + blanks.count()
 }
 
-/// Gives `visit` every reading of every stretch of at least `shortest` characters, however long it is: a picture, an
+/// Where the stretch begins that ends with these bytes, over the breaks of its lines.
+fn beginning(bytes: &[u8]) -> usize {
+    let line_before = |end: usize| end - bytes[..end].iter().rev().take_while(|byte| is_base64(**byte)).count();
+    let mut start = line_before(bytes.len());
+    loop {
+        let Some(end) = break_before(&bytes[..start + usize::from(is_of_break(bytes, start))]) else { return start };
+        let before = line_before(end);
+        if end - before < SHORTEST_LINE {
+            return start;
+        }
+        start = before;
+    }
+}
+
+/// Whether the letter of a break that is written `\n` stands here: it is no character of a line.
+fn is_of_break(bytes: &[u8], at: usize) -> bool {
+    matches!(bytes.get(at), Some(b'n' | b'r')) && bytes[..at].ends_with(b"\\")
+}
+
+/// Where the line break begins that ends these bytes with the blanks behind it.
+fn break_before(bytes: &[u8]) -> Option<usize> {
+    let blanks = bytes.iter().rev().take(MAX_INDENT).take_while(|byte| matches!(byte, b' ' | b'\t')).count();
+    let line = &bytes[..bytes.len() - blanks];
+    BREAKS.iter().find_map(|one| line.strip_suffix(*one)).map(<[u8]>::len)
+}
+
+/// Gives `visit` every reading of every stretch that can hold `shortest` bytes, however long it is: a picture, an
 /// archive and a text can hold a value alike.
 pub(super) fn each(bytes: &[u8], shortest: usize, visit: &mut dyn FnMut(&[u8], &Place<'_>)) {
+    // Four characters of base64 for three bytes; hexadecimal needs more.
+    let shortest = (shortest * 4).div_ceil(3);
     let mut decoded = Vec::new();
     let (mut done, mut probe) = (0, shortest.saturating_sub(1));
     // Every stretch that is long enough covers a byte that is looked at.
     while probe < bytes.len() {
-        if !is_base64(bytes[probe]) {
-            probe += shortest;
+        if !is_base64(bytes[probe]) || is_of_break(bytes, probe) {
+            // A break may stand within a stretch.
+            let within = matches!(bytes[probe], b'\n' | b'\r' | b'\\' | b' ' | b'\t' | b'n' | b'r');
+            probe += if within { 1 } else { shortest };
             continue;
         }
-        let before = bytes[done..probe].iter().rev().take_while(|byte| is_base64(**byte)).count();
-        let (run, end) = Run::read(bytes, probe - before);
+        let (run, end) = Run::read(bytes, done + beginning(&bytes[done..=probe]));
         if run.sextets.len() >= shortest {
             base64(&run, &mut decoded, visit);
             hexadecimal(&run, shortest, &mut decoded, visit);

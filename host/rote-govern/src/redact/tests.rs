@@ -44,6 +44,15 @@ fn every_spelling_of_a_secret_is_replaced() {
         "czNjcjN0L1Rvaytlbj0iw6kmPHg+czNjcjN0L1Rv\n    aytlbj0iw6kmPHg+",
         "s3cr3t/T&#111&#107&#43en=&quot;é&<x>",
         "&#x73&#x33&#x63&#x72&#x33&#x74/Tok+en=&quot;é&<x>",
+        r"\x73\x33\x63\x72\x33\x74/Tok\x2Ben=\x22é&<x>",
+        r"\x7333637233742f546f6b2b656e3d22c3a9263c783e",
+        r"\\x7333637233742f546f6b2b656e3d22c3a9263c783e",
+        "73:33:63:72:33:74:2f:54:6f:6b:2b:65:6e:3d:22:c3:a9:26:3c:78:3e",
+        "0x73, 0x33, 0x63, 0x72, 0x33, 0x74, 0x2f, 0x54, 0x6f, 0x6b, 0x2b, 0x65, 0x6e, 0x3d, 0x22, 0xc3,\n  0xa9, 0x26, 0x3c, 0x78, 0x3E",
+        "00000000: 7333 6372 3374 2f54 6f6b 2b65 6e3d 22c3 a926 3c78 3e",
+        r"7333637233\n742f546f6b\n2b656e3d22\nc3a9263c78\n3e",
+        "czNjcjN0\nL1Rvaytl\nbj0iw6km\nPHg+",
+        "s3cr3t%2525252525252FTok%25252525252Ben=%25252525252522%252525252525C3%2525252525A9&<x>",
         // One within the other.
         "czNjcjN0L1Rvaytlbj0iw6kmPHg%2B",
         "s3cr3t%252FTok%252Ben%253D%2522%25C3%25A9%2526%253Cx%253E",
@@ -94,6 +103,22 @@ fn a_base64_of_many_lines_is_one() {
         let lines = format!("\"{}{gap}{}\"", &text[..60], &text[60..]);
         let clean = redactor.text(&lines);
         assert!(clean.contains("<API_TOKEN>") && !clean.contains("aHVudGVy"), "{clean}");
+    }
+}
+
+/// Where the lines are broken, and where in its lines a value begins, is the writer's.
+#[test]
+fn a_value_in_lines_is_found_wherever_it_begins() {
+    for secret in ["hunter2-hunter2", &"a long value of many words: ".repeat(4)] {
+        let redactor = redactor(secret);
+        for (before, line) in (0..70).zip([8, 9, 16, 31, 60, 76].into_iter().cycle()) {
+            let whole = base64(&format!("{}{secret}{}", "x".repeat(before), "y".repeat(40)));
+            let lines: Vec<&str> = whole.as_bytes().chunks(line).map(|one| std::str::from_utf8(one).unwrap()).collect();
+            for gap in ["\n", "\r\n", "\\n", "\\r\\n", "\n    "] {
+                let clean = redactor.text(&format!("k: {}", lines.join(gap))).into_owned();
+                assert_eq!(clean.matches("<API_TOKEN>").count(), 1, "{before} {line} {gap:?}: {clean}");
+            }
+        }
     }
 }
 

@@ -33,7 +33,15 @@ fn spelled(secret: &str, chance: &mut Chance) -> (Vec<Way>, String) {
     if chance.one_in(2) {
         let second = WAYS[chance.below(WAYS.len())];
         // In another case, base64 is another text, and `\u` and `&amp;` are no escapes any more.
-        if second != Way::Case || !matches!(first, Way::Base64 | Way::Json | Way::Html) {
+        let exact = matches!(first, Way::Base64 | Way::Json | Way::Html | Way::Lines | Way::Wide);
+        // A form's `+` for a blank is a character of base64, and only what is not encoded already is found in wide text.
+        let lost = match second {
+            Way::Case => exact,
+            Way::Form => first == Way::Lines,
+            Way::Wide => !matches!(first, Way::Plain | Way::Case),
+            _ => false,
+        };
+        if !lost {
             ways.push(second);
             text = write(second, &text, chance);
         }
@@ -43,7 +51,7 @@ fn spelled(secret: &str, chance: &mut Chance) -> (Vec<Way>, String) {
 
 #[test]
 fn no_reading_of_a_masked_text_has_the_secret() {
-    let mut masked = 0;
+    let mut unmasked = Vec::new();
     for seed in 0..CASES {
         let chance = &mut Chance(seed);
         let secret = secret(chance);
@@ -53,13 +61,13 @@ fn no_reading_of_a_masked_text_has_the_secret() {
         let case = format!("seed {seed}: {secret:?} by {ways:?} is {text:?}");
         for out in [in_text(&redactor, &text, chance), in_json(&redactor, &text, chance)] {
             assert!(!tells(out.as_bytes(), &secret, 2), "{case} -> {out}");
-            masked += usize::from(out.contains("<API_TOKEN>"));
+            // Not found because it is gone, not because it was never there.
+            unmasked.extend((!out.contains("<API_TOKEN>")).then(|| format!("{case} -> {out}")));
         }
         let bytes = redactor.bytes([&[0, 0xff][..], text.as_bytes(), &[0xfe]].concat());
         assert!(!tells(&bytes, &secret, 2), "{case} -> {bytes:?}");
     }
-    // Not found because it is gone, not because it was never there.
-    assert_eq!(masked, 2 * usize::try_from(CASES).unwrap());
+    assert!(unmasked.is_empty(), "{}", unmasked.join("\n"));
 }
 
 /// A line of text, a header, a page.

@@ -36,10 +36,33 @@ pub(super) enum Way {
     Html,
     Base64,
     Hex,
+    /// Percent escapes of percent escapes.
+    Percents,
+    /// `\x7365`, and `\x73\x65`.
+    HexBehindX,
+    /// `73:65`, `0x73, 0x65`.
+    HexInPieces,
+    /// Base64 or hexadecimal in short lines.
+    Lines,
+    /// UTF-16 or UTF-32, as base64 or hexadecimal.
+    Wide,
 }
 
-pub(super) const WAYS: [Way; 8] =
-    [Way::Plain, Way::Case, Way::Percent, Way::Form, Way::Json, Way::Html, Way::Base64, Way::Hex];
+pub(super) const WAYS: [Way; 13] = [
+    Way::Plain,
+    Way::Case,
+    Way::Percent,
+    Way::Form,
+    Way::Json,
+    Way::Html,
+    Way::Base64,
+    Way::Hex,
+    Way::Percents,
+    Way::HexBehindX,
+    Way::HexInPieces,
+    Way::Lines,
+    Way::Wide,
+];
 
 /// Writes `text` in a way, with everything that the way leaves open by chance.
 pub(super) fn write(way: Way, text: &str, chance: &mut Chance) -> String {
@@ -65,7 +88,54 @@ pub(super) fn write(way: Way, text: &str, chance: &mut Chance) -> String {
             let before = chance.pick(&["", "7", "78", "0a1"]);
             before.chars().map(String::from).chain(text.bytes().map(digit)).collect()
         }
+        Way::Percents => {
+            (0..4 + chance.below(5)).fold(percent(text, chance, "%20"), |text, _| text.replace('%', "%25"))
+        }
+        Way::HexBehindX => {
+            let (once, each) = if chance.one_in(2) { ("\\x", "") } else { ("", "\\x") };
+            let digits =
+                |byte| if chance.one_in(2) { format!("{each}{byte:02X}") } else { format!("{each}{byte:02x}") };
+            once.chars().map(String::from).chain(text.bytes().map(digits)).collect()
+        }
+        Way::HexInPieces => {
+            let (before, between) =
+                *chance.pick(&[&("", ":"), &("", " "), &("0x", ","), &("0x", ", "), &("", "-"), &("0X", "\n  ")]);
+            let wide = 1 + if before.is_empty() { chance.below(3) } else { 0 };
+            let piece = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+            let pieces: Vec<String> =
+                text.as_bytes().chunks(wide).map(|one| format!("{before}{}", piece(one))).collect();
+            pieces.join(between)
+        }
+        Way::Lines => {
+            let whole = match chance.below(2) {
+                0 => base64(format!("x: {text} and so on, and on").as_bytes(), false, true),
+                _ => text.bytes().map(|byte| format!("{byte:02x}")).collect(),
+            };
+            let (length, gap) = (8 + 2 * chance.below(13), chance.pick(&["\n", "\r\n", "\n    "]));
+            let lines: Vec<String> =
+                whole.as_bytes().chunks(length).map(|one| String::from_utf8_lossy(one).into()).collect();
+            lines.join(gap)
+        }
+        Way::Wide => {
+            let bytes = wide(text, chance);
+            match chance.below(2) {
+                0 => base64(&bytes, chance.one_in(2), chance.one_in(2)),
+                _ => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+            }
+        }
     }
+}
+
+/// The text in 16 or 32 bits for each character, either end first.
+fn wide(text: &str, chance: &mut Chance) -> Vec<u8> {
+    let (big, long) = (chance.one_in(2), chance.one_in(2));
+    let mut bytes = Vec::new();
+    for unit in text.encode_utf16() {
+        let (high, low) = (u8::try_from(unit >> 8).unwrap(), u8::try_from(unit & 0xff).unwrap());
+        let little = if long { vec![low, high, 0, 0] } else { vec![low, high] };
+        bytes.extend(if big { little.into_iter().rev().collect() } else { little });
+    }
+    bytes
 }
 
 /// What a URL cannot carry is escaped; everything else sometimes is.
@@ -161,9 +231,10 @@ pub(super) fn tells(text: &[u8], secret: &str, depth: usize) -> bool {
     if depth == 0 {
         return false;
     }
-    let mut readings = vec![read_percent(text, false), read_percent(text, true), read_json(text), read_html(text)];
+    let mut readings = vec![read_percents(text), read_percent(text, true), read_json(text), read_html(text)];
     readings.extend(read_base64(text));
     readings.extend(read_hex(text));
+    readings.push(joined(text));
     readings.iter().any(|reading| reading != text && !reading.is_empty() && tells(reading, secret, depth - 1))
 }
 
@@ -182,6 +253,25 @@ fn read_percent(text: &[u8], form: bool) -> Vec<u8> {
         at += if code.is_some() { 3 } else { 1 };
     }
     out
+}
+
+/// Every level of percent undone.
+fn read_percents(text: &[u8]) -> Vec<u8> {
+    let mut text = text.to_vec();
+    loop {
+        let next = read_percent(&text, false);
+        if next == text {
+            return text;
+        }
+        text = next;
+    }
+}
+
+/// The text without what stands between pieces of hexadecimal, lines of base64 and the letters of wide text.
+fn joined(text: &[u8]) -> Vec<u8> {
+    let prefixes = ["\\x", "0x", "0X", "\\n", "\\r"];
+    let text = prefixes.iter().fold(String::from_utf8_lossy(text).into_owned(), |text, one| text.replace(one, ""));
+    text.chars().filter(|c| !" :,-\r\n\0".contains(*c)).collect::<String>().into_bytes()
 }
 
 fn read_json(text: &[u8]) -> Vec<u8> {
