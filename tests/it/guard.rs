@@ -38,6 +38,15 @@ paths:
       operationId: star
       parameters: [{name: repo, in: path, type: string, required: true}]
       responses: {"204": {description: done}}
+  /repos/{repo}:
+    patch:
+      operationId: repos_update
+      parameters:
+        - {name: repo, in: path, type: string, required: true}
+        - {name: private, in: formData, type: boolean}
+        - {name: visibility, in: formData, type: string, enum: [public, private]}
+        - {name: force, in: formData, type: integer}
+      responses: {"200": {description: ok}}
   /files/{id}:
     put:
       operationId: replaceFile
@@ -69,6 +78,29 @@ fn what_destroys_asks_whatever_its_method() {
         let run = home.rote(&["call", "rpc", tool]);
         assert_eq!(run.code, 0, "{run}");
     }
+}
+
+#[test]
+fn a_value_that_publishes_or_forces_asks_and_the_same_update_without_it_does_not() {
+    let (home, api) = procedures();
+    for said in ["private=false", "visibility=public", "force=1"] {
+        let run = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", said]);
+        assert_eq!(run.code, 5, "{run}");
+        let (name, _) = said.split_once('=').unwrap();
+        assert!(
+            run.stderr.contains(&format!("acts, perhaps for good, on `/repos/{{repo}}` with `{name}` = ")),
+            "{run}"
+        );
+    }
+    let preview = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", "private=false", "--dry-run"]);
+    assert!(preview.stdout.contains("the value of an argument publishes, forces or cannot be taken back"), "{preview}");
+    assert_eq!(api.received().len(), 0, "nothing was sent");
+    for said in ["private=true", "visibility=private", "force=0"] {
+        let run = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", said]);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let refused = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", "visibility=PUBLIC"]);
+    assert_eq!(refused.code, 2, "{refused}");
 }
 
 #[test]

@@ -294,6 +294,7 @@ mod tests {
             input_schema: schema,
             spelled: Vec::new(),
             idempotency_header: None,
+            raising: BTreeMap::new(),
         }
     }
 

@@ -293,6 +293,7 @@ mod tests {
             access: Access::Read,
             spelled: Vec::new(),
             idempotency_header: None,
+            raising: std::collections::BTreeMap::new(),
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

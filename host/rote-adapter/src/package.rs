@@ -157,6 +157,7 @@ mod tests {
             access: Access::Read,
             spelled: Vec::new(),
             idempotency_header: None,
+            raising: BTreeMap::new(),
             hints: ToolHints::default(),
             deprecated: false,
             security: Vec::new(),

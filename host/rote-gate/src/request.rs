@@ -189,6 +189,7 @@ mod tests {
             input_schema: json!({}),
             spelled: Vec::new(),
             idempotency_header: None,
+            raising: std::collections::BTreeMap::new(),
         }
     }
 

@@ -56,6 +56,7 @@ impl<'i> Admission<'i> {
             toolset: &tool.toolset,
             method: tool.method,
             access: tool.access,
+            raised_by: tool.raised_by(&invocation.arguments),
             tier: invocation.adapter.sensitivity_tier,
         };
         let decision = match invocation.policy.as_ref() {

@@ -61,6 +61,7 @@ fn decision(criterion: &mut Criterion) {
         toolset: "issues",
         method: Method::Post,
         access: Access::Write,
+        raised_by: None,
         tier: SensitivityTier::Low,
     };
     let address: IpAddr = "10.63.1.2".parse().expect("an address");

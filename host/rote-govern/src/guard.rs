@@ -83,8 +83,18 @@ pub struct ToolFacts<'t> {
     pub method: Method,
     /// What calling it does.
     pub access: Access,
+    /// The argument whose value raises the call to what destroys, if one does.
+    pub raised_by: Option<&'t str>,
     /// How sensitive the adapter's data is.
     pub tier: SensitivityTier,
+}
+
+impl ToolFacts<'_> {
+    /// The same with the access that the call has.
+    fn raised(self) -> Self {
+        let access = if self.raised_by.is_some() { Access::Destroy } else { self.access };
+        Self { access, ..self }
+    }
 }
 
 /// The rule that decided.
@@ -96,6 +106,8 @@ pub enum Rule {
     Method,
     /// What the description says beyond the method.
     Evidence,
+    /// What the value of an argument says beyond the tool.
+    Argument,
     /// What a tool without a method says of itself.
     Hints,
 }
@@ -108,6 +120,7 @@ impl Rule {
             Self::Listed(list) => list.key(),
             Self::Method => "write_guard.method",
             Self::Evidence => "write_guard.evidence",
+            Self::Argument => "write_guard.argument",
             Self::Hints => "write_guard.hints",
         }
     }
@@ -129,6 +142,7 @@ pub struct GuardDecision {
 /// Decides about one call: deny, confirm and safe lists first, then what the tool does.
 #[must_use]
 pub fn guard(policy: &Policy, tool: &ToolFacts<'_>) -> GuardDecision {
+    let tool = &tool.raised();
     let (verdict, rule, reason) = match policy.list_of(tool.name, tool.toolset) {
         Some(list @ List::Deny) => (Verdict::Deny, Rule::Listed(list), "the policy denies this tool"),
         Some(list @ List::Confirm) => {
@@ -151,6 +165,9 @@ fn by_access(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
 }
 
 fn reason(tool: &ToolFacts<'_>) -> (Rule, &'static str) {
+    if tool.raised_by.is_some() {
+        return (Rule::Argument, "the value of an argument publishes, forces or cannot be taken back");
+    }
     let by_method = Access::least(tool.method, ToolHints::default(), tool.name);
     match (tool.method, tool.access) {
         (Method::Mcp, Access::Read) => (Rule::Hints, "the tool says that it only reads"),
@@ -188,9 +205,11 @@ const IMPACT_VALUE: usize = 40;
 /// Most arguments in an impact sentence.
 const IMPACT_ARGUMENTS: usize = 4;
 
-/// Says in one sentence what a call would do: the verb, the path and the arguments that name its object.
+/// Says in one sentence what a call would do: the verb, the path, the arguments that name its object and the one that
+/// raises it.
 #[must_use]
 pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
+    let tool = &tool.raised();
     let verb = match (tool.method, tool.access) {
         (Method::Delete, _) => "deletes",
         (Method::Put, _) => "replaces",
@@ -207,8 +226,10 @@ pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
     };
     // The parameters of the path say which object; the others only when there are none.
     let in_path = |name: &str| path.contains(&format!("{{{name}}}"));
-    let keys: Vec<_> = given.iter().filter(|(name, _)| in_path(name)).collect();
-    let shown: Vec<_> = if keys.is_empty() { given.iter().collect() } else { keys };
+    let raises = |name: &str| tool.raised_by == Some(name);
+    let named = given.iter().any(|(name, _)| in_path(name));
+    let mut shown: Vec<_> = given.iter().filter(|(name, _)| !named || in_path(name) || raises(name)).collect();
+    shown.sort_by_key(|(name, _)| !raises(name));
     for (place, (name, value)) in shown.iter().take(IMPACT_ARGUMENTS).enumerate() {
         let lead = if place == 0 { " with " } else { ", " };
         sentence.push_str(&format!("{lead}`{name}` = {}", short(value)));
@@ -240,6 +261,7 @@ mod tests {
             toolset: "things",
             method,
             access: Access::least(method, ToolHints::default(), "things/do"),
+            raised_by: None,
             tier: SensitivityTier::Low,
         }
     }
@@ -278,6 +300,20 @@ mod tests {
         }
         assert_eq!(judge(Method::Put, Access::Write).verdict, Verdict::Confirm, "a PUT that only changes");
         assert_eq!(judge(Method::Delete, Access::Destroy).rule, Rule::Method);
+    }
+
+    #[test]
+    fn the_value_of_an_argument_raises_a_call_and_no_list_is_overruled() {
+        let raised = ToolFacts { raised_by: Some("private"), ..facts(Method::Patch) };
+        let decision = guard(&Policy::default(), &raised);
+        assert_eq!((decision.verdict, decision.risk), (Verdict::Confirm, Risk::High));
+        assert_eq!(decision.rule.as_str(), "write_guard.argument");
+        let text = impact(&raised, "/repos/{id}", &json!({"id": "7", "name": "x", "private": false}));
+        assert_eq!(text, "acts, perhaps for good, on `/repos/{id}` with `private` = false, `id` = \"7\"");
+        for (list, verdict) in [("safe_list", Verdict::Allow), ("deny_list", Verdict::Deny)] {
+            let policy = Policy::parse(format!(r#"{{"version":1,"{list}":["things/*"]}}"#).as_bytes(), "p").unwrap();
+            assert_eq!(guard(&policy, &raised).verdict, verdict);
+        }
     }
 
     #[test]

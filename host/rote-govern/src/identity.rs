@@ -83,6 +83,10 @@ pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
         // It decides what is sent and what is repeated; absent for those without, as in packages from before it.
         identity["idempotencyHeader"] = json!(header);
     }
+    if !tool.raising.is_empty() {
+        // It decides who is asked; absent for those without, as in packages from before it.
+        identity["raising"] = json!(tool.raising);
+    }
     digest(&tool.name, &identity).map(ToolDigest::of)
 }
 
@@ -182,6 +186,7 @@ mod tests {
             input_schema: schema,
             spelled: Vec::new(),
             idempotency_header: None,
+            raising: BTreeMap::new(),
         }
     }
 
@@ -210,7 +215,8 @@ mod tests {
     fn each_part_of_a_contract_counts() {
         let base = tool(json!({}));
         let digest = tool_digest(&base).unwrap();
-        let changes: [fn(&mut Tool); 7] = [
+        let changes: [fn(&mut Tool); 8] = [
+            |tool| drop(tool.raising.insert("force".into(), vec!["true".into()])),
             |tool| tool.idempotency_header = Some("Idempotency-Key".into()),
             |tool| tool.name.push('x'),
             |tool| tool.method = Method::Delete,

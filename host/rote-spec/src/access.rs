@@ -5,10 +5,12 @@
 //! the only evidence left then. Who writes a description to deceive can avoid every word: this keeps accidents
 //! away; the policy's lists and the choice of descriptions keep attackers away.
 
+mod raising;
 mod words;
 
 use rote_types::{Access, Method, ToolHints};
 
+pub(crate) use raising::arguments as raising;
 pub(crate) use words::words_of;
 use words::{Class, Place, Table};
 

@@ -2,6 +2,7 @@
 
 mod record;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -177,4 +178,26 @@ pub struct Tool {
     /// where a call gives none, rote sends a key of its own in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_header: Option<String>,
+    /// Arguments that raise a call to [`Access::Destroy`] by their value, such as `private` by `false`; of each the values,
+    /// as text in lower case.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub raising: BTreeMap<String, Vec<String>>,
+}
+
+impl Tool {
+    /// Returns the first argument whose value raises this call above what the tool does otherwise.
+    #[must_use]
+    pub fn raised_by(&self, arguments: &Value) -> Option<&str> {
+        let mut raising = self.raising.iter().filter(|_| self.access < Access::Destroy);
+        let raised = |(name, values): &(&String, &Vec<String>)| {
+            let said = match &arguments[name.as_str()] {
+                Value::String(text) => text.trim().to_lowercase(),
+                other => other.to_string(),
+            };
+            // Of numbers the sign is whether it is zero.
+            let number = said.parse::<f64>().map(|number| if number.abs() > 0.0 { "1" } else { "0" });
+            values.iter().any(|value| *value == said || number.as_ref() == Ok(&value.as_str()))
+        };
+        raising.find(raised).map(|(name, _)| name.as_str())
+    }
 }

@@ -113,6 +113,7 @@ fn facts<'t>(manifest: &Manifest, tool: &'t Tool) -> ToolFacts<'t> {
         toolset: &tool.toolset,
         method: tool.method,
         access: tool.access,
+        raised_by: None,
         tier: manifest.sensitivity_tier,
     }
 }

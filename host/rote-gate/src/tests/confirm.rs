@@ -64,6 +64,28 @@ async fn a_get_that_destroys_waits_too() {
 }
 
 #[tokio::test]
+async fn a_value_that_raises_a_call_waits_too_and_its_token_is_for_that_value() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let mut surface = Surface::at(&server.url());
+    let patch = surface.tools.iter_mut().find(|tool| tool.name == "patch").unwrap();
+    patch.raising.insert("private".to_owned(), vec!["false".to_owned()]);
+    let surface = surface.redigested();
+    let call = world.call(&surface, "patch", json!({"id": 7, "private": true}));
+    world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap();
+    let call = world.call(&surface, "patch", json!({"id": 7, "private": false}));
+    let error = world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap_err();
+    let GateError::ConfirmationNeeded { token, detail, .. } = error else { panic!("{error:?}") };
+    assert_eq!(detail.impact, "acts, perhaps for good, on `/things/{id}` with `private` = false, `id` = 7");
+    let mut other = world.call(&surface, "patch", json!({"id": 8, "private": false}));
+    other.confirm = Some(token.clone());
+    assert!(world.gate.send(&other, claim("PATCH", "/things/8")).await.is_err());
+    let mut call = world.call(&surface, "patch", json!({"id": 7, "private": false}));
+    call.confirm = Some(token);
+    world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap();
+    assert_eq!(server.requests.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
 async fn a_token_is_for_one_tool_one_set_of_arguments_and_one_workspace() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url());

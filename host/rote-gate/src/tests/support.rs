@@ -356,6 +356,7 @@ impl Surface {
                 input_schema: json!({"type": "object"}),
                 spelled: Vec::new(),
                 idempotency_header: None,
+                raising: BTreeMap::new(),
             })
             .collect();
         let digests: BTreeMap<_, _> =

@@ -29,6 +29,7 @@ pub(super) struct Table {
     words: HashMap<&'static str, (Class, Vec<Place>)>,
     exceptions: HashMap<&'static str, Vec<&'static str>>,
     conditions: HashMap<&'static str, Vec<&'static str>>,
+    raising: HashMap<&'static str, Vec<&'static str>>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -64,6 +65,13 @@ impl Table {
             "only" => {
                 self.conditions.insert(word, parts.collect());
                 return Ok(());
+            }
+            "raise" => {
+                let values: Vec<_> = parts.collect();
+                return match values.is_empty() || self.raising.insert(word, values).is_some() {
+                    true => Err(format!("`{word}` has no values, or stands twice")),
+                    false => Ok(()),
+                };
             }
             other => return Err(format!("`{other}` is not a class")),
         };
@@ -101,6 +109,11 @@ impl Table {
     /// Whether a word of this class counts at a place.
     pub(super) fn counts(&self, class: Class, word: &str, place: Place) -> bool {
         self.words.get(word).is_some_and(|(own, places)| *own == class && places.contains(&place))
+    }
+
+    /// The values with which an argument of that name raises a call.
+    pub(super) fn raising(&self, name: &str) -> &[&'static str] {
+        self.raising.get(words_of(name).join("_").as_str()).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a word says nothing beside one of these, or only beside others.
@@ -156,7 +169,7 @@ mod tests {
             assert!(line.is_ascii() && *line == *line.to_ascii_lowercase() || line.starts_with('#'), "{line}");
         }
         assert!(table.destroys("delete", Place::Get) && !table.destroys("transfer", Place::Get));
-        for line in ["destroy delete", "read get id", "kill x path", "destroy x everywhere"] {
+        for line in ["destroy delete", "read get id", "kill x path", "destroy x everywhere", "raise x"] {
             assert!(Table::default().add(line).is_err(), "{line}");
         }
     }

@@ -1,5 +1,7 @@
 //! One operation of the source as one tool and the record that builds its request.
 
+use std::collections::BTreeMap;
+
 use rote_request::Operation;
 use rote_types::{Access, Method, Tool, ToolHints};
 use serde_json::{Map, Value, json};
@@ -95,6 +97,7 @@ pub(crate) fn generate<'a>(
         deprecated: place.operation.flag("deprecated"),
         security: needs.alternatives,
         spelled: spelled::arguments(&operation, &assembled.schema),
+        raising: if access == Access::Write { access::raising(&assembled.schema) } else { BTreeMap::new() },
         input_schema: assembled.schema,
         idempotency_header,
     };

@@ -1,5 +1,7 @@
 //! A tool as a file holds it: packages from before `access` was decided have no such field.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -32,6 +34,8 @@ pub(super) struct Record {
     spelled: Vec<String>,
     #[serde(default)]
     idempotency_header: Option<String>,
+    #[serde(default)]
+    raising: BTreeMap<String, Vec<String>>,
 }
 
 impl From<Record> for Tool {
@@ -52,6 +56,7 @@ impl From<Record> for Tool {
             input_schema: record.input_schema,
             spelled: record.spelled,
             idempotency_header: record.idempotency_header,
+            raising: record.raising,
         }
     }
 }
@@ -72,6 +77,34 @@ mod tests {
         assert_eq!(access(r#""method":"DELETE""#), Access::Destroy);
         assert_eq!(access(r#""method":"MCP""#), Access::Destroy);
         assert_eq!(access(r#""method":"MCP","hints":{"destructiveHint":true,"readOnlyHint":true}"#), Access::Destroy);
+    }
+
+    #[test]
+    fn a_value_of_an_argument_raises_a_write_and_nothing_else() {
+        let of = |method: &str| {
+            let text = format!(
+                r#"{{"name":"t","path":"/","toolset":"t","inputSchema":{{}},"method":"{method}",
+                    "raising":{{"private":["false"],"visibility":["public"],"force":["true","1"]}}}}"#
+            );
+            serde_json::from_str::<Tool>(&text).unwrap()
+        };
+        for (arguments, raised) in [
+            (r#"{"private":false}"#, Some("private")),
+            (r#"{"private":"False "}"#, Some("private")),
+            (r#"{"visibility":"Public","private":true}"#, Some("visibility")),
+            (r#"{"private":true,"visibility":"private"}"#, None),
+            (r#"{"private":null,"visibility":["x"]}"#, None),
+            (r#"{"force":1.0}"#, Some("force")),
+            (r#"{"force":"01"}"#, Some("force")),
+            (r#"{"force":-1}"#, Some("force")),
+            (r#"{"force":0}"#, None),
+            ("{}", None),
+            ("null", None),
+        ] {
+            let arguments = serde_json::from_str(arguments).unwrap();
+            assert_eq!(of("POST").raised_by(&arguments), raised, "{arguments}");
+            assert_eq!(of("DELETE").raised_by(&arguments), None, "{arguments}");
+        }
     }
 
     #[test]

@@ -1,0 +1,77 @@
+//! Arguments by which a call publishes something, or does what cannot be taken back: they raise the call, not the tool.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::words::Table;
+
+/// Returns the arguments of an input schema that raise a call, each with the values that do. An argument that is an object
+/// or a list is left to its tool.
+pub(crate) fn arguments(schema: &Value) -> BTreeMap<String, Vec<String>> {
+    let table = Table::get();
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    let raising = properties.map(|(name, property)| {
+        let property = resolved(schema, property);
+        let values = table.raising(name).iter().filter(|value| admits(property, value));
+        (name.clone(), values.map(|value| (*value).to_owned()).collect::<Vec<_>>())
+    });
+    raising.filter(|(_, values)| !values.is_empty()).collect()
+}
+
+/// The definition that a property names, or the property itself.
+fn resolved<'s>(schema: &'s Value, property: &'s Value) -> &'s Value {
+    let pointer = property["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
+    pointer.and_then(|pointer| schema.pointer(pointer)).unwrap_or(property)
+}
+
+/// Whether an argument may have this value, as far as its schema says.
+fn admits(property: &Value, value: &str) -> bool {
+    if let Some(listed) = property["enum"].as_array() {
+        let text = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned).to_lowercase();
+        return listed.iter().any(|one| text(one) == value);
+    }
+    let types: Vec<&str> = match &property["type"] {
+        Value::String(one) => vec![one],
+        Value::Array(several) => several.iter().filter_map(Value::as_str).collect(),
+        _ => return true,
+    };
+    types.iter().any(|name| match *name {
+        "boolean" => matches!(value, "true" | "false"),
+        "integer" | "number" => value.parse::<u8>().is_ok(),
+        "string" => true,
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn an_argument_raises_with_the_values_that_it_may_have() {
+        let schema = json!({
+            "properties": {
+                "private": {"type": "boolean"},
+                "isPublic": {"type": ["boolean", "null"]},
+                "visibility": {"$ref": "#/$defs/Visibility"},
+                "hard-delete": {"type": "string"},
+                "force": {"type": "integer"},
+                "purge": {},
+                "permanent": {"type": "object"},
+                "recursive": {"type": "boolean", "enum": [false]},
+                "privacy": {"type": "string", "enum": ["PRIVATE", "friends"]},
+                "name": {"type": "string"},
+                "public_key": {"type": "string"},
+            },
+            "$defs": {"Visibility": {"type": "string", "enum": ["Public", "private"]}},
+        });
+        let expected = json!({
+            "private": ["false"], "isPublic": ["true"], "visibility": ["public"], "hard-delete": ["true", "1", "yes"],
+            "force": ["1"], "purge": ["true", "1", "yes"],
+        });
+        assert_eq!(json!(arguments(&schema)), expected);
+        assert!(arguments(&json!({"type": "object"})).is_empty());
+    }
+}
