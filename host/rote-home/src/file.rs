@@ -98,11 +98,18 @@ pub fn read_ends(path: &Path, max_line: u64, tail: u64) -> Result<(Vec<u8>, Vec<
 /// Reads a file that people edit and that grants something, of at most `max_bytes`.
 ///
 /// # Errors
-/// [`HomeError::Untrusted`] for a symlink, for what is not a file, for one that others may write, and for one of
+/// [`HomeError::Untrusted`] for a symlink, for what stands behind one below a home, for what is not a file, for one that others may write, and for one of
 /// another user; as [`read_capped`] otherwise.
 pub fn read_trusted(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
     let untrusted = |problem: String, hint: String| HomeError::Untrusted { path: path.to_owned(), problem, hint };
     let shown = quoted(&path.to_string_lossy());
+    if let Err(HomeError::Symlink { path: link }) = refuse_linked_dir(parent(path)) {
+        let link = quoted(&link.to_string_lossy());
+        return Err(untrusted(
+            format!("stands behind the symlink {link}"),
+            format!("replace the link by a directory: rm {link}"),
+        ));
+    }
     // Not through a link, and without waiting for the other end of a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
     let opened = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path);

@@ -540,6 +540,16 @@ fn a_policy_file_that_others_could_have_written_denies() {
     rote_home::remove_file(&file).unwrap();
     std::fs::create_dir(&file).unwrap();
     assert_eq!(problem().0, "is not a file");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::copy(&elsewhere, &file).unwrap();
+    let (folder, moved) = (fixture.file("config"), fixture.file("moved"));
+    std::fs::create_dir(&moved).unwrap();
+    std::fs::copy(&file, moved.join("policies.json")).unwrap();
+    rote_home::remove_dir(&folder).unwrap();
+    symlink(&moved, &folder).unwrap();
+    let (what, hint) = problem();
+    assert_eq!(what, format!("stands behind the symlink {}", folder.display()));
+    assert!(hint.starts_with("replace the link by a directory: rm "), "{hint}");
 }
 
 #[test]
