@@ -11,7 +11,7 @@ use rote_types::{
     WorkspaceName, command,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::FlowError;
 
@@ -267,6 +267,24 @@ pub struct Provenance {
     pub forked_from: Option<String>,
 }
 
+/// Says why a run could not be held to the schema of the parameters: a required one that is misspelt would be none.
+pub(crate) fn parameters_problem(parameters: &Value) -> Option<String> {
+    let none = Map::new();
+    let Some(schema) = parameters.as_object() else { return Some("it is not the schema of an object".to_owned()) };
+    let properties = match schema.get("properties") {
+        None => &none,
+        Some(Value::Object(properties)) => properties,
+        Some(other) => return Some(format!("`properties` is not an object: {other}")),
+    };
+    let required = match schema.get("required") {
+        None => return None,
+        Some(Value::Array(required)) => required,
+        Some(other) => return Some(format!("`required` is not a list of names: {other}")),
+    };
+    let undeclared = required.iter().find(|one| !one.as_str().is_some_and(|name| properties.contains_key(name)))?;
+    Some(format!("`required` names {undeclared}, which `properties` does not declare"))
+}
+
 impl Frontmatter {
     /// Reads a frontmatter.
     ///
@@ -286,9 +304,9 @@ impl Frontmatter {
             return Err(malformed(format!("it has schema {schema}; this rote reads {SCHEMA}")));
         }
         let frontmatter: Self = serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))?;
-        match &frontmatter.parameters {
-            Value::Object(schema) if schema.get("properties").is_none_or(Value::is_object) => Ok(frontmatter),
-            _ => Err(malformed("`parameters` is not the schema of an object".to_owned())),
+        match parameters_problem(&frontmatter.parameters) {
+            None => Ok(frontmatter),
+            Some(problem) => Err(malformed(format!("`parameters`: {problem}"))),
         }
     }
 

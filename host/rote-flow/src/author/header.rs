@@ -7,7 +7,8 @@ use rote_types::{AdapterId, Fingerprint, FlowName};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::frontmatter::SCHEMA;
+use crate::contract::Contract;
+use crate::frontmatter::{SCHEMA, parameters_problem};
 use crate::surface::goes_to;
 use crate::{
     AdapterPin, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Flows, Form,
@@ -85,14 +86,20 @@ impl SourceHeader {
     /// # Errors
     /// [`FlowError::Source`] with the place of the first problem.
     pub fn parse(yaml: &str, file: &str, line: u32) -> Result<Self, FlowError> {
-        let read: Result<Self, _> = serde_saphyr::from_str(yaml);
+        // YAML 1.2 has two booleans; `n` and `yes` are names.
+        let options = serde_saphyr::options! { strict_booleans: true };
+        let read: Result<Self, _> = serde_saphyr::from_str_with_options(yaml, options);
         let header = read.map_err(|error| {
             let at = error.location().map_or(0, |at| u32::try_from(at.line()).unwrap_or(0).saturating_sub(1));
             let text = error.to_string();
             let message = text.lines().next().unwrap_or_default().to_owned();
             FlowError::Source { place: format!("{file}:{}", line + at), message }
         })?;
-        Ok(Self { parameters: object_schema(header.parameters), ..header })
+        let parameters = object_schema(header.parameters);
+        if let Some(message) = schema_problem(&parameters) {
+            return Err(FlowError::Source { place: format!("`parameters` of {file}"), message });
+        }
+        Ok(Self { parameters, ..header })
     }
 
     /// Writes it as YAML.
@@ -138,6 +145,40 @@ fn object_schema(parameters: Value) -> Value {
     schema.entry("required").or_insert_with(|| Value::Array(Vec::new()));
     schema.entry("additionalProperties").or_insert(Value::Bool(false));
     Value::Object(schema)
+}
+
+/// The keys that the schema of the parameters may have (JSON Schema 2020-12): those that say something of an object,
+/// or of the schema itself. One that nobody reads is a misspelt one.
+const SCHEMA_KEYS: [&str; 19] = [
+    "$comment",
+    "$defs",
+    "$schema",
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "default",
+    "dependentRequired",
+    "dependentSchemas",
+    "description",
+    "examples",
+    "maxProperties",
+    "minProperties",
+    "not",
+    "oneOf",
+    "properties",
+    "required",
+    "title",
+    "type",
+];
+
+/// Says what is wrong with the schema that an author wrote for the parameters.
+fn schema_problem(parameters: &Value) -> Option<String> {
+    let unknown = parameters.as_object().into_iter().flatten().find(|(key, _)| !SCHEMA_KEYS.contains(&key.as_str()));
+    if let Some((key, _)) = unknown {
+        let near = nearest(key, SCHEMA_KEYS.into_iter()).map(|near| format!("; did you mean `{near}`?"));
+        return Some(format!("the schema has the unknown key `{key}`{}", near.unwrap_or_default()));
+    }
+    parameters_problem(parameters).or_else(|| Contract::new(parameters).err())
 }
 
 impl Flows {

@@ -166,3 +166,26 @@ fn the_headers_of_all_examples_can_be_read() {
         assert!(header.is_ok(), "{path}: {header:?}");
     }
 }
+
+#[test]
+fn a_required_parameter_is_never_made_optional_by_its_spelling() {
+    let read = |parameters: &str| {
+        let yaml = format!(
+            "name: f\ndescription: F\nparameters:\n  properties: {{count: {{type: integer}}, n: {{type: string}}}}\n{parameters}"
+        );
+        crate::SourceHeader::parse(&yaml, "main.ts", 1).map_err(|error| error.to_string())
+    };
+    let required = |parameters| read(parameters).map(|header| header.parameters["required"].clone());
+    assert_eq!(required("  required: [n, count]\n"), Ok(serde_json::json!(["n", "count"])));
+    let place = "`parameters` of main.ts: ";
+    for (parameters, problem) in [
+        ("  required: [num]\n", "`required` names \"num\", which `properties` does not declare"),
+        ("  required: [1]\n", "`required` names 1, which `properties` does not declare"),
+        ("  required: n\n", "`required` is not a list of names: \"n\""),
+        ("  requird: [n]\n", "the schema has the unknown key `requird`; did you mean `required`?"),
+    ] {
+        assert_eq!(required(parameters), Err(format!("{place}{problem}")), "{parameters}");
+    }
+    let wrong = "name: f\ndescription: F\nparameters: {properties: {count: {type: integr}}}\n";
+    assert!(crate::SourceHeader::parse(wrong, "main.ts", 1).is_err());
+}
