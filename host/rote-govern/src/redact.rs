@@ -97,7 +97,8 @@ struct Hit {
 impl Redactor {
     /// Prepares the search. A value shorter than 4 bytes is no secret, and neither are `true`, `false` and `null`;
     /// one shorter than 8 bytes is looked for as it is written, a longer one without regard to the case of its
-    /// ASCII letters. Of a value of the form `user:password` the password is secret on its own, if it has 8 bytes.
+    /// ASCII letters. Of a value of the form `user:password` the password is secret on its own, and of
+    /// one of the form `SCHEME VALUE` the value, if it has 8 bytes.
     #[must_use]
     pub fn new(secrets: impl IntoIterator<Item = Secret>) -> Self {
         Self { patterns: Patterns::new(secrets) }

@@ -71,7 +71,7 @@ impl Patterns {
                 names.push(name);
                 names.len() - 1
             });
-            for text in std::iter::once(value).chain(password(value)) {
+            for text in std::iter::once(value).chain(parts(value)) {
                 let exact = text.len() < SHORTEST_ANY_CASE;
                 let pattern = |bytes| Pattern { bytes, secret, exact };
                 narrow.extend(spellings(text).into_iter().map(pattern));
@@ -177,10 +177,15 @@ fn automaton(patterns: &[Pattern]) -> AhoCorasick {
         .expect("values are bounded by the vault, far below the automaton's limit of 2^31 states")
 }
 
-/// The part of `user:password` that is secret on its own; not what follows the scheme of a URL.
-fn password(value: &str) -> Option<&str> {
-    let (user, password) = value.split_once(':')?;
-    (!user.is_empty() && password.len() >= SHORTEST_ANY_CASE && !password.starts_with("//")).then_some(password)
+/// The parts of a value that are secret on their own, since a server takes the value apart: the password of
+/// `user:password`, which is not what follows the scheme of a URL; of `SCHEME VALUE`, as an `Authorization` header has
+/// it (RFC 9110 §11.4), the value, and what stands in it behind `name=`.
+fn parts(value: &str) -> impl Iterator<Item = &str> {
+    let password = value.split_once(':').filter(|(user, rest)| !user.is_empty() && !rest.starts_with("//"));
+    let credentials = value.split_once(' ').map(|(_scheme, rest)| rest.trim_start());
+    let named = credentials.and_then(|rest| rest.split_once('=')).map(|(_, rest)| rest.trim_matches(['"', ' ']));
+    let parts = password.map(|(_, password)| password).into_iter().chain(credentials).chain(named);
+    parts.filter(|part| part.len() >= SHORTEST_ANY_CASE)
 }
 
 /// The forms of one value that decoding does not bring to one.

@@ -167,6 +167,22 @@ fn the_password_of_a_pair_is_secret_on_its_own() {
 }
 
 #[test]
+fn the_value_behind_a_scheme_is_secret_on_its_own() {
+    for (value, part) in [
+        ("Bot Cnry-MTk4NjIy", "Cnry-MTk4NjIy"),
+        ("SSWS 00abcdefgh", "00abcdefgh"),
+        ("Token token=\"s3cr3t-of-9\"", "s3cr3t-of-9"),
+        ("GoogleLogin auth=s3cr3t-of-9", "s3cr3t-of-9"),
+    ] {
+        let redactor = redactor(value);
+        for text in [part, value, &base64(part), &part.to_uppercase()] {
+            assert!(!redactor.text(&format!("x {text} y")).contains(text), "{value}: {text}");
+        }
+    }
+    assert_eq!(redactor("Bot Cnry-MTk4NjIy").text("Bot"), "Bot");
+}
+
+#[test]
 fn the_length_of_a_value_decides_how_it_is_looked_for() {
     let all = ["abc", "abcde", "Abcdefgh", "true"].map(|value| Secret::new(value.to_uppercase(), value));
     let redactor = Redactor::new(all);
