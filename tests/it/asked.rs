@@ -144,6 +144,34 @@ fn without_a_terminal_and_the_flag_nothing_is_changed_whatever_the_pipe_says() {
 }
 
 #[test]
+fn ctrl_c_at_a_question_is_heard_at_once_and_nothing_is_changed() {
+    let (home, _api) = shop();
+    for (name, words) in ASK {
+        let words: Vec<&str> = name.split(' ').chain(words.iter().copied()).collect();
+        let _opened = home.rote(&words);
+        let mut before = BTreeMap::new();
+        files(&home.home(), &mut before);
+        let mut terminal = Terminal::start(&home.invocation(&words), "");
+        terminal.shows("[y/N]");
+        terminal.interrupts();
+        let (code, screen) = terminal.end();
+        assert!(code == 130 && screen.contains("error: interrupted"), "{name}: {code}\n{screen}");
+        let mut after = BTreeMap::new();
+        files(&home.home(), &mut after);
+        let changed: Vec<&String> = after.keys().filter(|name| before.get(*name) != after.get(*name)).collect();
+        assert!(changed.is_empty() && before.len() == after.len(), "{name}: {changed:?}");
+    }
+    // Where a value is typed, too; the terminal echoes again.
+    let mut terminal = Terminal::start(&home.invocation(&["token", "set", "SHOP_KEY"]), "");
+    terminal.shows("(not shown):");
+    assert!(!terminal.echoes());
+    terminal.interrupts();
+    terminal.shows("error: interrupted");
+    assert!(terminal.echoes());
+    assert_eq!(terminal.end().0, 130);
+}
+
+#[test]
 fn on_a_terminal_a_yes_behind_the_question_counts_and_nothing_else_does() {
     let (home, _server) = tracker();
     let delete = home.invocation(&["token", "delete", "TRACKER_TOKEN"]);

@@ -56,7 +56,7 @@ pub(crate) fn cut(home: &TestHome, words: &[&str], arrivals: &Receiver<()>, befo
     }
 }
 
-fn send(child: &Child, signal: i32) {
+pub(crate) fn send(child: &Child, signal: i32) {
     let id = i32::try_from(child.id()).unwrap();
     #[expect(unsafe_code, reason = "kill(2) has no safe form in libc")]
     // SAFETY: the process is a child that was not waited for, so the number is still its own.

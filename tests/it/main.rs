@@ -15,6 +15,7 @@ mod credentials;
 mod demo;
 mod disk;
 mod doubts;
+mod first_use;
 mod flow;
 mod flow_file;
 mod flow_life;

@@ -4,7 +4,7 @@
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
-use std::os::fd::{FromRawFd as _, OwnedFd};
+use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -70,6 +70,21 @@ impl Terminal {
     /// Types a line.
     pub(crate) fn types(&mut self, line: &str) {
         self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    /// Whether the terminal shows what is typed.
+    pub(crate) fn echoes(&self) -> bool {
+        // SAFETY: all zeros is a value of this plain structure, which is overwritten.
+        let mut settings: libc::termios = unsafe { std::mem::zeroed() };
+        // SAFETY: the descriptor is open for as long as the borrow, and the structure is writable.
+        let read = unsafe { libc::tcgetattr(self.keyboard.as_raw_fd(), &raw mut settings) };
+        assert_eq!(read, 0);
+        settings.c_lflag & libc::ECHO != 0
+    }
+
+    /// Sends what Ctrl-C sends.
+    pub(crate) fn interrupts(&self) {
+        crate::interrupted::send(&self.child, libc::SIGINT);
     }
 
     /// Waits for the end, and returns the exit code and all that the terminal got.

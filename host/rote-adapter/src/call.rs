@@ -3,13 +3,13 @@
 //! Nothing is decided here; every call ends in `Runtime::call_adapter` and so in the gate. A number whose call the gate
 //! never began is ended by its [`Reservation`].
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use futures::StreamExt;
 use jiff::Timestamp;
-use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction};
+use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction, Unbound, UnboundError};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
     AdapterId, AuthSlot, CallLimits, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
@@ -186,8 +186,8 @@ impl Caller {
     /// first is sent; results come in order, each for itself.
     ///
     /// # Errors
-    /// [`AdapterError::BatchItem`] when one of them cannot be made at all, [`AdapterError::BatchTooLarge`]; nothing
-    /// was sent then.
+    /// [`AdapterError::BatchItem`] when one of them cannot be made at all, [`AdapterError::BatchTooLarge`],
+    /// [`AdapterError::Unbound`] when one needs a credential that nobody bound; nothing was sent then.
     pub async fn batch(
         &self,
         workspace: &Arc<Workspace>,
@@ -207,6 +207,10 @@ impl Caller {
                 self.check_templates(workspace, &call, options)
                     .map_err(|error| AdapterError::BatchItem { index, source: Box::new(error) })?,
             );
+        }
+        if let Some(first) = checked.first() {
+            let tools = checked.iter().map(|call| &*call.tool);
+            UnboundError::refuse(self.unbound(&first.adapter, tools)?)?;
         }
         let places = self.place(workspace, &checked, options)?;
         let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
@@ -420,6 +424,18 @@ impl Caller {
             Ok(SlotState { slot: slot.clone(), token: one.token_env.clone(), place })
         };
         manifest.auth.schemes.iter().map(state).collect()
+    }
+
+    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them.
+    ///
+    /// # Errors
+    /// [`AdapterError::Vault`].
+    pub fn unbound<'t>(
+        &self,
+        adapter: &Adapter,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Result<BTreeSet<Unbound>, AdapterError> {
+        Ok(self.parts.runtime.gate().unbound(adapter.manifest(), tools)?)
     }
 
     /// Where the recommended credential would come from; its value is not looked at.

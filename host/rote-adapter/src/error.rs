@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use rote_gate::GateError;
-use rote_gate::SecretError;
+use rote_gate::{SecretError, UnboundError};
 use rote_govern::{IdentityError, PolicyError};
 use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
@@ -29,6 +29,9 @@ pub enum AdapterError {
     /// A flow's call carries a value of the vault.
     #[error(transparent)]
     Secret(#[from] SecretError),
+    /// Calls need credentials that nobody bound.
+    #[error(transparent)]
+    Unbound(#[from] UnboundError),
     /// The description could not be read.
     #[error(transparent)]
     Spec(#[from] SpecError),
@@ -288,6 +291,7 @@ impl Classify for AdapterError {
             Self::Home(source) => source.kind(),
             Self::Vault(source) => source.kind(),
             Self::Secret(source) => source.kind(),
+            Self::Unbound(source) => source.kind(),
             Self::Spec(source) => source.kind(),
             Self::Generate { source, .. } => source.kind(),
             Self::Identity(source) => source.kind(),
@@ -321,6 +325,7 @@ impl Classify for AdapterError {
             Self::Home(source) => source.hint(),
             Self::Vault(source) => source.hint(),
             Self::Secret(source) => source.hint(),
+            Self::Unbound(source) => source.hint(),
             Self::Spec(source) => source.hint(),
             Self::Generate { source, .. } => source.hint(),
             Self::Identity(source) => source.hint(),
@@ -376,6 +381,7 @@ impl Classify for AdapterError {
             Self::Fetch { source, .. } => source.details(),
             Self::Workspace(source) => source.details(),
             Self::Vault(source) => source.details(),
+            Self::Unbound(source) => source.details(),
             Self::Load { source, .. } => source.details(),
             Self::Call(failure) => with_response(failure.cause.details(), failure.response),
             Self::BatchItem { index, source } => Some(json!({ "index": index, "problem": source.details() })),

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use crate::change::{Change, Consent};
 use crate::error::name;
+use crate::token::binding_of;
 use crate::{App, AppError};
 
 /// The installed adapters.
@@ -219,20 +220,39 @@ impl App {
         self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_server(&id, word)?))
     }
 
-    /// Fills the slots of an adapter that have one entry of the vault from another (`NAME` for the recommended one,
-    /// `OLD=NAME` for any), and lets the adapter send that, as when the name is typed with `adapter new`.
+    /// Returns where an adapter would send a credential now; none while its requests go nowhere.
     ///
     /// # Errors
-    /// `NotFound` when it is not installed or has no such entry, Usage for a bad name.
-    pub fn set_credential(&self, text: &str, word: &str, consent: Consent) -> Result<CredentialSet, AppError> {
+    /// `NotFound` when it is not installed.
+    pub fn adapter_binding(&self, text: &str) -> Result<Option<Binding>, AppError> {
+        binding_of(&*self.adapters_of_home()?.open(&self.installed(text)?)?)
+    }
+
+    /// Fills the slots of an adapter that have one entry of the vault from another (`NAME` for the recommended one,
+    /// `OLD=NAME` for any), and lets the adapter send that to where it was shown to go, as when the name is typed with
+    /// `adapter new`.
+    ///
+    /// # Errors
+    /// `NotFound` when it is not installed or has no such entry, Usage for a bad name, Conflict when the adapter goes
+    /// elsewhere by now.
+    pub fn set_credential(
+        &self,
+        text: &str,
+        word: &str,
+        shown: Option<&Binding>,
+        consent: Consent,
+    ) -> Result<CredentialSet, AppError> {
         let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        if self.adapter_binding(text)?.as_ref() != shown {
+            return Err(elsewhere(&id));
+        }
         let object = json!({ "adapter": id, "key": "credential", "value": word });
         let word = EntryWord::parse(word)?;
         let replaced = self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_entry(&id, &word)?))?;
-        let bindings = match adapters.open(&id)?.origins()?.is_empty() {
+        let bindings = match shown {
             // Nothing is bound to nowhere; once there is a base URL, `token bind` binds it.
-            true => Vec::new(),
-            false => self.token_bind(&word.name, id.as_str(), consent)?,
+            None => Vec::new(),
+            Some(binding) => self.token_bind(&word.name, binding, consent)?,
         };
         Ok(CredentialSet { adapter: id, replaced, name: word.name, bindings })
     }
@@ -274,22 +294,37 @@ impl App {
         Ok(range_text(&range))
     }
 
-    /// Lets credentials travel unencrypted to where an adapter's requests go now; returns those origins.
+    /// Returns where an adapter's requests go unencrypted now.
     ///
     /// # Errors
     /// `NotFound` when it is not installed, Usage when nothing of it is unencrypted.
-    pub fn allow_cleartext(&self, text: &str, reason: &str, consent: Consent) -> Result<Vec<String>, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
-        let origins = adapters.open(&id)?.cleartext_origins()?;
+    pub fn cleartext_origins(&self, text: &str) -> Result<Vec<String>, AppError> {
+        let id = self.installed(text)?;
+        let origins = self.adapters_of_home()?.open(&id)?.cleartext_origins()?;
         if origins.is_empty() {
             return Err(AppError::new(ErrorKind::Usage, format!("adapter `{id}` sends nothing over http"))
                 .with_hint(command("rote adapter info").argument(&id)));
         }
-        let object = json!({ "adapter": id, "cleartext": origins, "reason": reason });
-        self.change(Change::AdapterAllowed, consent, object, || {
-            adapters.allow_cleartext(&id, &origins, reason)?;
-            Ok(origins)
-        })
+        Ok(origins)
+    }
+
+    /// Lets credentials travel unencrypted to where an adapter's requests were shown to go.
+    ///
+    /// # Errors
+    /// As [`App::cleartext_origins`]; Conflict when they go elsewhere by now.
+    pub fn allow_cleartext(
+        &self,
+        text: &str,
+        shown: &[String],
+        reason: &str,
+        consent: Consent,
+    ) -> Result<(), AppError> {
+        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        if self.cleartext_origins(text)? != shown {
+            return Err(elsewhere(&id));
+        }
+        let object = json!({ "adapter": id, "cleartext": shown, "reason": reason });
+        self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.allow_cleartext(&id, shown, reason)?))
     }
 
     /// Uninstalls an adapter.
@@ -343,6 +378,12 @@ impl App {
         let Some(token) = &adapter.manifest().auth.token_env else { return Ok(None) };
         Ok(Some(adapter.place(&*self.vault()?, token, &*self.environment())?))
     }
+}
+
+/// What a person agreed to is not what would be granted.
+pub(crate) fn elsewhere(id: &AdapterId) -> AppError {
+    let message = format!("adapter `{id}` was changed meanwhile and goes elsewhere than was shown; nothing was granted");
+    AppError::new(ErrorKind::Conflict, message).with_hint(command("rote adapter info").argument(id))
 }
 
 fn range_text(range: &AllowedRange) -> String {

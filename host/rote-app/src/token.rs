@@ -9,6 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::json;
 
+use crate::adapter::elsewhere;
 use crate::change::{Change, Consent};
 use crate::{App, AppError};
 
@@ -23,39 +24,45 @@ pub struct TokenStored {
 }
 
 impl App {
-    /// Stores a credential and binds it to these adapters; without any, to the one that uses the name, unless it is
-    /// bound already.
+    /// Returns what storing a credential would bind it to: these adapters; without any the one that uses the name, unless
+    /// it is bound already. Adapters whose requests go nowhere yet are left out.
     ///
     /// # Errors
-    /// Usage for a bad name or value, `NotFound` for an adapter that is not installed, Auth for a vault that cannot be
+    /// Usage for a bad name, `NotFound` for an adapter that is not installed.
+    pub fn token_targets(&self, name: &str, adapters: &[String]) -> Result<Vec<Binding>, AppError> {
+        rote_vault::check_name(name)?;
+        let mut targets = adapters.iter().map(|text| self.user_of(name, text)).collect::<Result<Vec<_>, _>>()?;
+        let is_bound = |info: TokenInfo| info.name == name && !info.bindings.is_empty();
+        if targets.is_empty() && !self.vault()?.list()?.into_iter().any(is_bound) {
+            targets.extend(self.only_user(name)?);
+        }
+        targets.iter().filter_map(|adapter| binding_of(adapter).transpose()).collect()
+    }
+
+    /// Stores a credential and binds it to what was shown.
+    ///
+    /// # Errors
+    /// Usage for a bad name or value, Conflict when an adapter goes elsewhere by now, Auth for a vault that cannot be
     /// trusted.
     pub fn token_set(
         &self,
         name: &str,
         value: &SecretString,
         description: &str,
-        adapters: &[String],
+        shown: &[Binding],
         consent: Consent,
     ) -> Result<TokenStored, AppError> {
         rote_vault::check_name(name)?;
-        let targets = adapters.iter().map(|text| self.user_of(name, text)).collect::<Result<Vec<_>, _>>()?;
         self.redaction()?.refuse(&format!("the description of `{name}`"), &json!(description))?;
+        shown.iter().try_for_each(|binding| self.goes_as_shown(name, binding))?;
         let vault = self.vault()?;
-        let known = vault.list()?.into_iter().find(|info| info.name == name);
-        let unbound = known.as_ref().is_none_or(|info| info.bindings.is_empty());
-        let targets = match targets.is_empty() && unbound {
-            true => self.only_user(name)?.into_iter().collect(),
-            false => targets,
-        };
-        // One that requests go nowhere of yet is bound later.
-        let targets = targets.iter().map(|adapter| binding_of(adapter)).collect::<Result<Vec<_>, _>>()?;
-        let targets: Vec<Binding> = targets.into_iter().flatten().collect();
-        let bound: Vec<AdapterId> = targets.iter().map(|binding| binding.adapter.clone()).collect();
+        let replaced = vault.list()?.iter().any(|info| info.name == name);
+        let bound: Vec<AdapterId> = shown.iter().map(|binding| binding.adapter.clone()).collect();
         let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
-        let object = json!({ "name": name, "replaced": known.is_some(), "adapters": bound });
+        let object = json!({ "name": name, "replaced": replaced, "adapters": bound });
         self.change(Change::TokenSet, consent, object, || {
             let mut info = vault.set(name, value, meta)?;
-            for binding in &targets {
+            for binding in shown {
                 info.bindings = vault.bind(name, binding, self.now())?;
             }
             Ok(TokenStored { info, bound })
@@ -75,15 +82,22 @@ impl App {
         })
     }
 
-    /// Lets an adapter send a credential, or the environment variable of that name, to where its requests go now.
+    /// Lets an adapter send a credential, or the environment variable of that name, to where its requests went when that
+    /// was shown.
     ///
     /// # Errors
-    /// As [`App::token_binding`].
-    pub fn token_bind(&self, name: &str, adapter: &str, consent: Consent) -> Result<Vec<Binding>, AppError> {
-        let binding = self.token_binding(name, adapter)?;
-        let object = json!({ "name": name, "adapter": binding.adapter, "origins": binding.origins });
+    /// As [`App::token_binding`]; Conflict when they go elsewhere by now.
+    pub fn token_bind(&self, name: &str, shown: &Binding, consent: Consent) -> Result<Vec<Binding>, AppError> {
+        self.goes_as_shown(name, shown)?;
+        let object = json!({ "name": name, "adapter": shown.adapter, "origins": shown.origins });
         let vault = self.vault()?;
-        self.change(Change::TokenBound, consent, object, || Ok(vault.bind(name, &binding, self.now())?))
+        self.change(Change::TokenBound, consent, object, || Ok(vault.bind(name, shown, self.now())?))
+    }
+
+    /// Refuses to bind a credential to anything but what a person was shown.
+    fn goes_as_shown(&self, name: &str, shown: &Binding) -> Result<(), AppError> {
+        let id = &shown.adapter;
+        if self.token_binding(name, id.as_str())? == *shown { Ok(()) } else { Err(elsewhere(id)) }
     }
 
     /// Returns a credential and where it came from: the vault, else, for a name that is bound, the environment.
@@ -208,7 +222,7 @@ impl App {
 }
 
 /// What an adapter may do with a credential that is bound to it now; none while its requests go nowhere.
-fn binding_of(adapter: &Adapter) -> Result<Option<Binding>, AppError> {
+pub(crate) fn binding_of(adapter: &Adapter) -> Result<Option<Binding>, AppError> {
     let binding = Binding { adapter: adapter.manifest().id.clone(), origins: adapter.origins()? };
     Ok(Some(binding).filter(|binding| !binding.origins.is_empty()))
 }

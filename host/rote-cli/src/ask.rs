@@ -1,13 +1,16 @@
 //! Asking a person, for every command the same way. Enter and the end of input mean no, and so does a terminal that
 //! is not there: what comes through a pipe is nobody's word, and neither is what was typed before the question stood there.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
-use rote_app::{AppError, Consent};
+use rote_app::{AppError, Binding, Consent};
 use rote_types::{CommandLine, ErrorKind};
 use serde_json::Value;
+use zeroize::Zeroizing;
 
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use crate::ui::Ui;
 
 /// Most bytes of an answer.
@@ -52,35 +55,87 @@ impl Yes {
 /// Asks on a terminal; anything but `y` or `yes` is no. A question that nobody would see is not asked.
 ///
 /// # Errors
-/// The terminal cannot be read.
+/// The terminal cannot be read; Interrupted, as soon as somebody asks the process to stop.
 pub(crate) fn confirmed(context: &Context, ui: &mut Ui<'_>, question: &str) -> Result<bool> {
     if !context.environment.input_is_terminal() || !context.environment.stderr_terminal || ui.json {
         return Ok(false);
     }
-    let failed = |error: std::io::Error| crate::error::io("cannot read the answer", &error);
-    forget_typed().map_err(failed)?;
+    // From before the question on: whoever sees it can say stop.
+    context.listen()?;
+    forget_typed().map_err(|error| unread(&error))?;
     ui.talk(&format!("{question} [y/N]"));
-    let answer = read_line().map_err(failed)?;
+    let answer = typed_line(context, MAX_ANSWER)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Asks whether an adapter may send a stored credential to a new place, where that is why a call was refused; returns
-/// whether it was bound, and the call can be made again.
+/// Reads what is typed, up to the end of a line, at most so many bytes of it.
 ///
 /// # Errors
-/// The terminal cannot be read, or the credential cannot be bound.
-pub(crate) fn binds(context: &Context, ui: &mut Ui<'_>, error: &AppError) -> Result<bool> {
-    let unbound = error.details.as_ref().map_or(&Value::Null, |details| &details["unbound"]);
-    let word = |key: &str| unbound[key].as_str();
-    let (Some(token), Some(adapter), Some(origin), Some(true)) =
-        (word("token"), word("adapter"), word("origin"), unbound["stored"].as_bool())
-    else {
-        return Ok(false);
-    };
-    if !confirmed(context, ui, &format!("May adapter `{adapter}` send `{token}` to {origin}?"))? {
-        return Ok(false);
+/// As [`confirmed`].
+pub(crate) fn typed_line(context: &Context, most: u64) -> Result<Zeroizing<String>> {
+    let (sender, line) = tokio::sync::oneshot::channel();
+    // Nothing ends a read of a terminal but its keyboard. This thread ends with the process, which may be at once.
+    std::thread::spawn(move || {
+        let _nobody_waits_any_more = sender.send(read_line(most));
+    });
+    let ended = context.block_on(line)?.unwrap_or_else(|_| Err(std::io::ErrorKind::BrokenPipe.into()));
+    ended.map_err(|error| unread(&error))
+}
+
+/// Makes calls. Where they are refused because nobody bound a stored credential to where they go, a person is asked for
+/// each such credential; if all may go there, they are bound and the calls are made.
+///
+/// # Errors
+/// That of the calls, also when nobody agreed; that of a question.
+pub(crate) fn with_bindings<T>(
+    context: &Context,
+    ui: &mut Ui<'_>,
+    mut calls: impl FnMut() -> Result<Result<T, AppError>>,
+) -> Result<T> {
+    let mut asked = BTreeSet::new();
+    loop {
+        let error = match calls()? {
+            Ok(done) => return Ok(done),
+            Err(error) => error,
+        };
+        let wanted = unbound(&error);
+        // What was bound and is wanted all the same, no answer gives.
+        if wanted.is_empty() || !wanted.is_disjoint(&asked) || !binds(context, ui, &wanted)? {
+            return Err(error.into());
+        }
+        asked.extend(wanted);
     }
-    context.app()?.token_bind(token, adapter, Consent::Attended)?;
+}
+
+/// What is asked before an adapter may send a credential.
+pub(crate) fn bind_question(name: &str, binding: &Binding) -> String {
+    let origins: Vec<&str> = binding.origins.iter().map(String::as_str).collect();
+    format!("let `{}` send `{name}` to {}?", binding.adapter, origins.join(", "))
+}
+
+/// The stored credentials for which a call or several were refused, each with the adapter that wants it.
+fn unbound(error: &AppError) -> BTreeSet<(String, String)> {
+    let told = error.details.as_ref().map_or(&Value::Null, |details| &details["unbound"]);
+    let all = told.as_array().map_or(std::slice::from_ref(told), Vec::as_slice);
+    let stored = all.iter().filter(|one| one["stored"] == true);
+    stored.filter_map(|one| Some((one["token"].as_str()?.to_owned(), one["adapter"].as_str()?.to_owned()))).collect()
+}
+
+/// Asks for each, and binds all of them or none.
+fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<(String, String)>) -> Result<bool> {
+    let app = context.app()?;
+    let bindings: Result<Vec<_>, AppError> =
+        wanted.iter().map(|(name, adapter)| Ok((name, app.token_binding(name, adapter)?))).collect();
+    // What stands in the way of that must not hide why the call was refused.
+    let Ok(bindings) = bindings else { return Ok(false) };
+    for (name, binding) in &bindings {
+        if !confirmed(context, ui, &bind_question(name, binding))? {
+            return Ok(false);
+        }
+    }
+    for (name, binding) in &bindings {
+        app.token_bind(name, binding, Consent::Attended)?;
+    }
     Ok(true)
 }
 
@@ -90,9 +145,13 @@ fn forget_typed() -> std::io::Result<()> {
     Ok(tcflush(std::io::stdin(), QueueSelector::IFlush)?)
 }
 
-fn read_line() -> std::io::Result<String> {
+fn read_line(most: u64) -> std::io::Result<Zeroizing<String>> {
     use std::io::{BufRead, Read};
-    let mut line = String::new();
-    std::io::stdin().lock().take(MAX_ANSWER).read_line(&mut line)?;
+    let mut line = Zeroizing::new(String::new());
+    std::io::stdin().lock().take(most).read_line(&mut line)?;
     Ok(line)
+}
+
+fn unread(error: &std::io::Error) -> CliError {
+    crate::error::io("cannot read the answer", error)
 }

@@ -97,8 +97,9 @@ impl Context {
     pub fn block_on<F: Future>(&self, future: F) -> Result<F::Output> {
         let stoppable = async {
             tokio::select! {
-                output = future => Ok(output),
+                biased;
                 () = self.signals.requested() => Err(Signals::error()),
+                output = future => Ok(output),
             }
         };
         self.block_on_to_the_end(stoppable)?

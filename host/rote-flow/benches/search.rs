@@ -4,7 +4,7 @@
 //! `cargo bench --bench search`.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use rote_flow::{
     BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts, Form,
     ParameterLine, RunContext, Scope, SearchRequest, Stamp, Surface, ToolSource,
 };
-use rote_gate::{Gate, GateParts, Preview};
+use rote_gate::{Gate, GateParts, Preview, Unbound};
 use rote_govern::Verdict;
 use rote_home::{Home, Journal};
 use rote_runtime::{RunError, Runtime, RuntimeParts, ToolHost};
@@ -218,6 +218,10 @@ impl ToolSource for Nothing {
     }
 
     fn credentials(&self, _adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
+        unreachable!("a search runs nothing")
+    }
+
+    fn unbound(&self, _adapter: &AdapterId, _tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
         unreachable!("a search runs nothing")
     }
 

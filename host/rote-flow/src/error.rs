@@ -7,7 +7,7 @@ pub(crate) use classify::install;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rote_gate::{Doubt, GateError, SecretError};
+use rote_gate::{Doubt, GateError, SecretError, UnboundError};
 use rote_govern::BlessingError;
 use rote_home::HomeError;
 use rote_plan::PlanError;
@@ -475,6 +475,9 @@ pub enum FlowError {
     /// A value of the vault would have been kept in the clear.
     #[error(transparent)]
     Known(#[from] SecretError),
+    /// The run would need credentials that nobody bound.
+    #[error(transparent)]
+    Unbound(#[from] UnboundError),
     /// A literal that looks like a secret would have become part of the flow.
     #[error("argument `{pointer}` of `{step}` holds what looks like a secret; a flow never carries one")]
     Secret {

@@ -17,13 +17,14 @@ mod resume;
 mod stopped;
 pub(crate) mod tape;
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use rote_gate::Preview;
+use rote_gate::{Preview, Unbound};
 use rote_govern::audit::Word;
 use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
@@ -190,6 +191,12 @@ pub trait ToolSource: Send + Sync {
     /// # Errors
     /// The adapter or the vault cannot be read.
     fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError>;
+
+    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them.
+    ///
+    /// # Errors
+    /// The adapter or the vault cannot be read.
+    fn unbound(&self, adapter: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError>;
 
     /// Returns the command that reads what a write would have changed, where the adapter has one.
     fn look(&self, _write: &ToolCall) -> Option<String> {

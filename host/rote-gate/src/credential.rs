@@ -6,6 +6,7 @@
 
 mod field;
 mod placement;
+mod unbound;
 
 use std::collections::BTreeSet;
 
@@ -16,6 +17,7 @@ use secrecy::SecretString;
 use crate::request::refused;
 use crate::{CredentialPreview, Environment, GateError};
 pub(crate) use placement::{Masked, Way, inject, kinds, masked};
+pub use unbound::{Unbound, UnboundError};
 
 /// One credential with its value.
 #[derive(Debug, Clone)]

@@ -26,6 +26,7 @@ mod stage;
 mod tool;
 
 pub use audit::RebuildReport;
+pub use credential::{Unbound, UnboundError};
 pub use doubt::{Doubt, recover, settle, sift};
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
 pub use fetch::FetchRule;

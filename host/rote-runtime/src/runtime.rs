@@ -91,6 +91,12 @@ impl Runtime {
         self.gate.redaction()
     }
 
+    /// Returns the gate that every call passes.
+    #[must_use]
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.gate
+    }
+
     /// Calls the tool of `invocation` in a fresh instance. The response number in it is used up whatever the
     /// outcome. Dropping the future cancels the call.
     ///

@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use rote_app::{BatchItem, BatchPlan, Batched};
 
+use crate::ask::with_bindings;
 use crate::commands::call::{References, note_created, seconds, text_of};
 use crate::context::Context;
 use crate::error::{Result, usage};
@@ -59,7 +60,7 @@ pub(super) fn run_batch(
     plan: BatchPlan,
 ) -> Result<Report> {
     let app = context.app()?;
-    let done = context.block_on_to_the_end(app.batch(id, &calls, plan))??;
+    let done = with_bindings(context, ui, || context.block_on_to_the_end(app.batch(id, &calls, plan)))?;
     note_created(ui, done.created_workspace.as_ref());
     let exit = u8::from(done.failed > 0);
     let hints = done.results.iter().filter_map(|one| one.error.as_ref()?.hint.clone()).take(MAX_HINTS);

@@ -8,6 +8,7 @@ use rote_app::{CallRequest, Called, Parameter};
 use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
+use crate::ask::with_bindings;
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::preview::preview;
@@ -139,13 +140,8 @@ impl Options {
             timeout: self.timeout,
         };
         let app = context.app()?;
-        let mut outcome = context.block_on_to_the_end(app.call(request.clone()))?;
-        if let Err(error) = &outcome
-            && crate::ask::binds(context, ui, error)?
-        {
-            outcome = context.block_on_to_the_end(app.call(request))?;
-        }
-        match outcome? {
+        let calls = || context.block_on_to_the_end(app.call(request.clone()));
+        match with_bindings(context, ui, calls)? {
             Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
                 let text = preview(&shown);

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{AppError, FlowRan, RunFlow};
+use rote_app::{FlowRan, RunFlow};
 use rote_types::{RunLimits, command};
 use serde_json::{Value, json};
 
+use crate::ask::with_bindings;
 use crate::commands::call::seconds;
 use crate::commands::doubts::Words;
 use crate::context::Context;
-use crate::error::{Result, usage};
+use crate::error::{CliError, Result, usage};
 use crate::render::progress::{Place, Progress};
 use crate::render::units::{clip, plural};
 use crate::ui::{Report, Ui};
@@ -157,16 +158,14 @@ impl Run {
             limits: self.budget.limits(),
         };
         let shown = !ui.json && !self.quiet && !wish.dry_run;
-        let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
-        let progress = Progress::new(place);
-        let ran = context.block_on_to_the_end(app.run_flow(wish, Arc::clone(&progress) as _));
-        progress.finish();
-        let ran = ran?.inspect_err(|error| {
-            if !ui.json {
-                log_of(error).for_each(|line| ui.talk(&clip(line, MAX_LINE)));
-            }
+        let ran = with_bindings(context, ui, || {
+            let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
+            let progress = Progress::new(place);
+            let ran = context.block_on_to_the_end(app.run_flow(wish.clone(), Arc::clone(&progress) as _));
+            progress.finish();
+            ran
         });
-        match ran? {
+        match ran.inspect_err(|error| tell_log(ui, error))? {
             FlowRan::Dry(dry) => {
                 let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
                 let notes = dry.notes.iter().map(|note| format!("note: {note}"));
@@ -199,8 +198,9 @@ impl Run {
     }
 }
 
-/// What a flow logged before it stopped.
-fn log_of(error: &AppError) -> impl Iterator<Item = &str> {
+/// Tells what a flow logged before it stopped.
+fn tell_log(ui: &mut Ui<'_>, error: &CliError) {
+    let (CliError::App(error), false) = (error, ui.json) else { return };
     let log = error.details.as_ref().and_then(|details| details["log"].as_array());
-    log.into_iter().flatten().filter_map(Value::as_str)
+    log.into_iter().flatten().filter_map(Value::as_str).for_each(|line| ui.talk(&clip(line, MAX_LINE)));
 }

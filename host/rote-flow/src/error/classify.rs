@@ -64,6 +64,7 @@ impl Classify for FlowError {
             Self::EndedInDoubt { kind, .. } => *kind,
             Self::File { source, .. } => source.kind(),
             Self::Known(source) => source.kind(),
+            Self::Unbound(source) => source.kind(),
             Self::Load(error) => error.kind(),
             Self::Home(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
@@ -147,6 +148,7 @@ impl Classify for FlowError {
             Self::ReplayFailed { source } => return source.hint(),
             Self::File { source, .. } => return source.hint(),
             Self::Known(source) => return source.hint(),
+            Self::Unbound(source) => return source.hint(),
             Self::Load(error) => {
                 return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned()));
             }
@@ -190,6 +192,7 @@ impl Classify for FlowError {
             Self::ReplayStale { stale } => Some(json!({ "stale": stale })),
             Self::ReplayDiffers { recorded, replayed } => Some(json!({ "recorded": recorded, "replayed": replayed })),
             Self::File { source, .. } => source.details(),
+            Self::Unbound(source) => source.details(),
             Self::Load(error) => error.details(),
             Self::Home(error) => error.details(),
             Self::Workspace(error) => error.details(),

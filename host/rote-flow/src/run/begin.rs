@@ -50,6 +50,7 @@ impl Flows {
         parent: Option<&WorkspaceName>,
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
+        self.check_bindings(&package)?;
         let path = self.path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header { parent: parent.cloned(), ..Header::new(&package, flow, &parameters) };
@@ -88,6 +89,7 @@ impl Flows {
         if parameters != header.parameters {
             return Err(other("it was begun with other parameters"));
         }
+        self.check_bindings(&package)?;
         rote_gate::recover(&self.parts.journal, &workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
         let now = self.parts.clock.now();

@@ -3,12 +3,12 @@
 //! Before a number is spent a call must be pinned by the flow, and a write must be among its permissions. The gate
 //! checks both again from the stamp and the pin that go with each call.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
-use rote_gate::{FlowStamp, Pin, Preview, ToolPermission};
+use rote_gate::{FlowStamp, Pin, Preview, ToolPermission, Unbound};
 use rote_govern::{ToolFacts, Verdict, guard};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall, TrustRoot};
@@ -72,6 +72,12 @@ impl ToolSource for AdapterTools {
         let slots = self.caller.credentials(adapter).map_err(|error| FlowError::adapter(adapter, &error))?;
         let state = |one: SlotState| json!({"slot": one.slot, "token": one.token, "present": one.place.is_present(), "source": one.place});
         Ok(slots.into_iter().map(state).collect())
+    }
+
+    fn unbound(&self, id: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
+        let Some(adapter) = self.open_adapter(id)? else { return Ok(BTreeSet::new()) };
+        let tools: Vec<Tool> = tools.iter().filter_map(|tool| self.tool(id, tool).transpose()).collect::<Result<_, _>>()?;
+        self.caller.unbound(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError> {

@@ -1,13 +1,16 @@
 //! `rote adapter allow`.
 
 use clap::Args;
-use rote_types::command;
+use rote_types::{CommandLine, command};
 use serde_json::json;
 
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Report, Ui};
+
+/// The reason of whoever gives none.
+const BY_HAND: &str = "allowed by hand";
 
 /// Let an adapter reach a private address range, or send credentials unencrypted
 ///
@@ -27,7 +30,7 @@ pub struct Allow {
     #[arg(long)]
     port: Option<u16>,
     /// Why, for the audit
-    #[arg(long, default_value = "allowed by hand")]
+    #[arg(long, default_value = BY_HAND)]
     reason: String,
     #[command(flatten)]
     yes: Yes,
@@ -36,10 +39,16 @@ pub struct Allow {
 impl Allow {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let head = || command("rote adapter allow").argument(&self.id);
+        let reason = |line: CommandLine| match self.reason.as_str() {
+            BY_HAND => line,
+            reason => line.option("--reason", reason),
+        };
         let Some(cidr) = &self.cidr else {
-            let question = format!("let `{}` send credentials unencrypted?", self.id);
-            let consent = self.yes.agree(context, ui, &question, head().plain("--cleartext"))?;
-            let origins = context.app()?.allow_cleartext(&self.id, &self.reason, consent)?;
+            let app = context.app()?;
+            let origins = app.cleartext_origins(&self.id)?;
+            let question = format!("let `{}` send credentials unencrypted to {}?", self.id, origins.join(", "));
+            let consent = self.yes.agree(context, ui, &question, reason(head().plain("--cleartext")))?;
+            app.allow_cleartext(&self.id, &origins, &self.reason, consent)?;
             let text = format!("{} may send credentials unencrypted to {}", self.id, origins.join(", "));
             return Ok(Report::new(json!({ "adapter": self.id, "cleartext": origins }), text));
         };
@@ -49,7 +58,7 @@ impl Allow {
         if let Some(port) = self.port {
             command = command.option("--port", port);
         }
-        let consent = self.yes.agree(context, ui, &question, command)?;
+        let consent = self.yes.agree(context, ui, &question, reason(command))?;
         let allowed = context.app()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))

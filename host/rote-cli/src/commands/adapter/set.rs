@@ -38,13 +38,19 @@ enum Key {
 
 impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        // Only a credential is granted; where it would go is shown, and nowhere else it goes.
+        let binding = match self.key {
+            Key::Credential => context.app()?.adapter_binding(&self.id)?,
+            _ => None,
+        };
         let (question, key) = match self.key {
             Key::BaseUrl => (format!("send the requests of `{}` to {}?", self.id, self.value), "base_url"),
             Key::Server => (format!("decide of a server of `{}`: {}?", self.id, self.value), "server"),
-            Key::Credential => (
-                format!("let `{}` send the credential {} to where its requests go now?", self.id, self.value),
-                "credential",
-            ),
+            Key::Credential => {
+                let places = binding.iter().flat_map(|one| &one.origins).map(String::as_str).collect::<Vec<_>>();
+                let to = if places.is_empty() { String::new() } else { format!(" to {}", places.join(", ")) };
+                (format!("let `{}` send the credential {}{to}?", self.id, self.value), "credential")
+            }
             Key::IdempotencyHeader => {
                 let question =
                     format!("repeat writes of `{}` by an idempotency key in the header {}?", self.id, self.value);
@@ -65,7 +71,7 @@ impl Set {
                 Ok(Report::new(json!({ "adapter": self.id, "destinations": all }), text))
             }
             Key::Credential => {
-                let set = context.app()?.set_credential(&self.id, &self.value, consent)?;
+                let set = context.app()?.set_credential(&self.id, &self.value, binding.as_ref(), consent)?;
                 let bound = match set.bindings.as_slice() {
                     [] => String::new(),
                     all => format!("\nbound to {}", bindings(all)),

@@ -9,6 +9,7 @@ use rote_app::{Build as Wish, FlowRan, Language, NoObserver, RunFlow};
 use rote_types::{RunLimits, command};
 use serde_json::json;
 
+use crate::ask::with_bindings;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::units::{plural, size};
@@ -106,7 +107,7 @@ impl Dev {
         let watched = if self.path.is_dir() { self.path.clone() } else { parent(&self.path) };
         loop {
             let before = newest(&watched, 0);
-            match self.build_and_run(context) {
+            match self.build_and_run(context, ui) {
                 Ok(text) => ui.verbatim(&format!("{text}\n"))?,
                 Err(error) if self.once => return Err(error),
                 Err(error) => ui.fail(&error),
@@ -121,7 +122,7 @@ impl Dev {
         }
     }
 
-    fn build_and_run(&self, context: &Context) -> Result<String> {
+    fn build_and_run(&self, context: &Context, ui: &mut Ui<'_>) -> Result<String> {
         let app = context.app()?;
         let built = app.build_flow(&Wish { path: self.path.clone(), output: None })?;
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
@@ -141,7 +142,8 @@ impl Dev {
             record: None,
             limits: RunLimits::default(),
         };
-        Ok(match context.block_on(app.run_flow(wish, Arc::new(NoObserver)))?? {
+        let run = || context.block_on(app.run_flow(wish.clone(), Arc::new(NoObserver)));
+        Ok(match with_bindings(context, ui, run)? {
             FlowRan::Done(done) if !done.human.is_empty() => done.human.join("\n"),
             FlowRan::Done(done) => serde_json::to_string_pretty(&done.result).unwrap_or_default(),
             FlowRan::Dry(_) => String::new(),

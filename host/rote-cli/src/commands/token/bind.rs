@@ -4,7 +4,7 @@ use clap::Args;
 use rote_types::command;
 use serde_json::json;
 
-use crate::ask::Yes;
+use crate::ask::{Yes, bind_question};
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::adapter::bindings;
@@ -27,11 +27,10 @@ pub struct Bind {
 impl Bind {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let app = context.app()?;
-        let origins: Vec<String> = app.token_binding(&self.name, &self.adapter)?.origins.into_iter().collect();
-        let question = format!("let `{}` send `{}` to {}?", self.adapter, self.name, origins.join(", "));
+        let binding = app.token_binding(&self.name, &self.adapter)?;
         let command = command("rote token bind").argument(&self.name).argument(&self.adapter);
-        let consent = self.yes.agree(context, ui, &question, command)?;
-        let bound = app.token_bind(&self.name, &self.adapter, consent)?;
+        let consent = self.yes.agree(context, ui, &bind_question(&self.name, &binding), command)?;
+        let bound = app.token_bind(&self.name, &binding, consent)?;
         let text = format!("{}\nbound to {}", self.name, bindings(&bound));
         Ok(Report::new(json!({ "name": self.name, "bindings": bound }), text))
     }

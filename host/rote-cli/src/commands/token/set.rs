@@ -1,12 +1,12 @@
 //! `rote token set`.
 
 use clap::Args;
-use rote_app::Consent;
+use rote_app::{Binding, Consent};
 use rote_types::command;
 use secrecy::SecretString;
 use zeroize::Zeroizing;
 
-use crate::ask::Yes;
+use crate::ask::{Yes, typed_line};
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::adapter::bindings;
@@ -42,6 +42,7 @@ pub struct Set {
 
 impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let targets = context.app()?.token_targets(&self.name, &self.adapters)?;
         let typed = self.value.is_none() && !self.stdin && context.environment.input_is_terminal();
         let consent = match typed {
             // Typing the value where it is asked for is the answer.
@@ -49,12 +50,12 @@ impl Set {
             false => {
                 let command = command("rote token set").argument(&self.name).plain("--stdin");
                 let command = self.adapters.iter().fold(command, |command, id| command.option("--adapter", id));
-                self.yes.agree(context, ui, &self.question(context)?, command)?
+                self.yes.agree(context, ui, &self.question(context, &targets)?, command)?
             }
         };
         let value = match (self.value, self.stdin) {
             (Some(value), _) => SecretString::from(value),
-            (None, false) if typed => ask(&self.name, ui)?,
+            (None, false) if typed => ask(context, ui, &self.name, &targets)?,
             (None, false) => {
                 return Err(usage(
                     "there is no terminal to ask for the value on",
@@ -67,7 +68,7 @@ impl Set {
                 text(&bytes)?
             }
         };
-        let stored = context.app()?.token_set(&self.name, &value, &self.description, &self.adapters, consent)?;
+        let stored = context.app()?.token_set(&self.name, &value, &self.description, &targets, consent)?;
         let info = &stored.info;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
@@ -79,23 +80,19 @@ impl Set {
     }
 
     /// What is asked: whether a value is replaced, and where it may be sent then.
-    fn question(&self, context: &Context) -> Result<String> {
-        let app = context.app()?;
-        let there = app.tokens()?.iter().any(|token| token.name == self.name);
-        let mut question = match there {
+    fn question(&self, context: &Context, targets: &[Binding]) -> Result<String> {
+        let there = context.app()?.tokens()?.iter().any(|token| token.name == self.name);
+        let what = match there {
             true => format!("replace the credential `{}`", self.name),
             false => format!("store a credential as `{}`", self.name),
         };
-        for adapter in &self.adapters {
-            // What is wrong with it is told when the credential is stored.
-            if let Ok(binding) = app.token_binding(&self.name, adapter) {
-                let origins: Vec<String> = binding.origins.into_iter().collect();
-                question.push_str(&format!(", and let `{adapter}` send it to {}", origins.join(", ")));
-            }
-        }
-        question.push('?');
-        Ok(question)
+        let uses = targets.iter().map(|one| format!(", and let `{}` send it to {}", one.adapter, origins(one)));
+        Ok(format!("{what}{}?", uses.collect::<String>()))
     }
+}
+
+fn origins(binding: &Binding) -> String {
+    binding.origins.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
 }
 
 fn text(bytes: &[u8]) -> Result<SecretString> {
@@ -104,13 +101,13 @@ fn text(bytes: &[u8]) -> Result<SecretString> {
 }
 
 /// Asks on the terminal, with echo off until the line is read or reading fails.
-fn ask(name: &str, ui: &mut Ui<'_>) -> Result<SecretString> {
-    ui.talk(&format!("value of {name} (not shown):"));
-    let failed = |error: std::io::Error| io("cannot read from the terminal", &error);
-    let _silent = Silence::new().map_err(failed)?;
-    let mut line = Zeroizing::new(String::new());
-    std::io::stdin().read_line(&mut line).map_err(failed)?;
-    text(line.as_bytes())
+fn ask(context: &Context, ui: &mut Ui<'_>, name: &str, targets: &[Binding]) -> Result<SecretString> {
+    // Whoever says stop gets the echo back.
+    context.listen()?;
+    let _silent = Silence::new().map_err(|error| io("cannot read from the terminal", &error))?;
+    let uses = targets.iter().map(|one| format!(", which `{}` may send to {}", one.adapter, origins(one)));
+    ui.talk(&format!("value of {name}{} (not shown):", uses.collect::<String>()));
+    text(typed_line(context, MAX_TOKEN)?.as_bytes())
 }
 
 /// Holds the terminal's echo off and gives it back when dropped.

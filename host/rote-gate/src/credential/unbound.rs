@@ -1,0 +1,102 @@
+//! The credentials for which calls would be refused, found before the first of them is made: a person is asked for all of
+//! them at once, while nothing has been sent.
+
+use std::collections::BTreeSet;
+
+use rote_govern::reach;
+use rote_types::{AdapterId, Classify, ErrorKind, Manifest, Tool, command};
+use rote_vault::VaultError;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{Source, choose};
+use crate::{Gate, GateError};
+
+/// A credential of the vault that calls would need where nobody bound it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Unbound {
+    /// The adapter that would send it.
+    pub adapter: AdapterId,
+    /// The entry of the vault.
+    pub token: String,
+    /// Where it would go.
+    pub origin: String,
+    /// The vault has it.
+    pub stored: bool,
+}
+
+/// Calls are not made because of credentials that nobody bound.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", text(.0))]
+pub struct UnboundError(BTreeSet<Unbound>);
+
+impl UnboundError {
+    /// Refuses calls that need these; there is nothing to refuse when there are none.
+    ///
+    /// # Errors
+    /// There are some.
+    pub fn refuse(unbound: BTreeSet<Unbound>) -> Result<(), Self> {
+        if unbound.is_empty() { Ok(()) } else { Err(Self(unbound)) }
+    }
+}
+
+fn text(unbound: &BTreeSet<Unbound>) -> String {
+    let places = unbound.iter().map(|one| format!("`{}` to adapter `{}` at {}", one.token, one.adapter, one.origin));
+    format!("nobody bound {}; nothing was sent", places.collect::<Vec<_>>().join(", nor "))
+}
+
+impl Classify for UnboundError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Auth
+    }
+
+    fn hint(&self) -> Option<String> {
+        let uses: BTreeSet<(&str, &AdapterId)> = self.0.iter().map(|one| (one.token.as_str(), &one.adapter)).collect();
+        let bind = |(token, adapter)| command("rote token bind").argument(token).argument(adapter).to_string();
+        Some(uses.into_iter().map(bind).collect::<Vec<_>>().join("\n"))
+    }
+
+    fn details(&self) -> Option<Value> {
+        Some(json!({ "unbound": self.0 }))
+    }
+}
+
+impl Gate {
+    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them to
+    /// where those calls go: by the rule that refuses the calls. One that stands behind another is found once that one is bound.
+    ///
+    /// # Errors
+    /// The vault cannot be trusted.
+    pub fn unbound<'t>(
+        &self,
+        adapter: &Manifest,
+        tools: impl IntoIterator<Item = &'t Tool>,
+    ) -> Result<BTreeSet<Unbound>, VaultError> {
+        let source = Source { vault: &self.parts.vault, env: &self.parts.env };
+        let (mut seen, mut unbound) = (BTreeSet::new(), BTreeSet::new());
+        for tool in tools {
+            for origin in reach::origins(adapter, tool) {
+                if !seen.insert((&tool.security, origin.clone())) {
+                    continue;
+                }
+                match choose(&source, adapter, tool, &tool.security, Some(&origin)) {
+                    Ok(choice) => unbound.extend(choice.missing.and_then(found)),
+                    Err(GateError::Vault(error)) => return Err(error),
+                    // What else is wrong is told when the call is made.
+                    Err(_) => {}
+                }
+            }
+        }
+        Ok(unbound)
+    }
+}
+
+/// What a binding would mend.
+fn found(error: GateError) -> Option<Unbound> {
+    match error {
+        GateError::Unbound { adapter, token, origin, stored: true } => {
+            Some(Unbound { adapter, token, origin, stored: true })
+        }
+        _ => None,
+    }
+}
