@@ -50,6 +50,12 @@ pub enum VaultError {
         /// How many there were; none when the record of that is gone.
         expected: Option<u64>,
     },
+    /// There was a file, and there is none any more.
+    #[error("the token store `{}` is gone: what it held is neither sent nor masked", path.display())]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// The entry does not decrypt: it was changed after it was written.
     #[error("the token `{name}` does not decrypt: its entry was changed")]
     Tampered {
@@ -97,6 +103,7 @@ impl Classify for VaultError {
             Self::Home(_)
             | Self::Damaged { .. }
             | Self::RolledBack { .. }
+            | Self::Gone { .. }
             | Self::KeyMissing { .. }
             | Self::WrongKey { .. }
             | Self::Tampered { .. }
@@ -112,6 +119,7 @@ impl Classify for VaultError {
                 let moved = command("mv").argument(path.display()).argument(format!("{}.damaged", path.display()));
                 Some(format!("{moved}, then `rote token set NAME` for each token"))
             }
+            Self::Gone { .. } => Some("restore it, or begin anew with `rote token set NAME`".to_owned()),
             Self::KeyMissing { .. } | Self::WrongKey { .. } => {
                 Some("restore the key, or move secrets/tokens.json away and `rote token set NAME` again".to_owned())
             }

@@ -67,6 +67,14 @@ impl Vault {
         file.problem().map_or(Ok(Some(file)), |problem| Err(self.damaged(problem)))
     }
 
+    /// As [`Vault::read_to_change`], to store a value: where the store is gone a person begins anew with it.
+    pub(crate) fn read_to_set(&self) -> Result<TokenFile, VaultError> {
+        match self.read_to_change() {
+            Err(VaultError::Gone { .. }) => Ok(TokenFile::default()),
+            read => Ok(read?.unwrap_or_default()),
+        }
+    }
+
     /// As [`Vault::read`], in the present shape. The caller holds the lock.
     pub(crate) fn read_to_change(&self) -> Result<Option<TokenFile>, VaultError> {
         let Some(mut file) = self.read()? else { return Ok(None) };
@@ -79,10 +87,13 @@ impl Vault {
     /// Reads the file and checks that it is what was written last.
     pub(crate) fn read(&self) -> Result<Option<TokenFile>, VaultError> {
         // Before the file: whoever writes meanwhile replaces the file first.
-        let anchor = self.read_anchor()?;
-        let Some(mut file) = self.peek()? else { return Ok(None) };
+        let (was_sealed, anchor) = (is_marked(&self.home, PART), self.read_anchor()?);
+        let Some(mut file) = self.peek()? else {
+            // What a store that was taken away held would neither be sent nor masked.
+            return if was_sealed || self.has_counted(anchor.as_deref()) { Err(self.gone()) } else { Ok(None) };
+        };
         let seal = file.seal.take();
-        if file.entries.is_empty() {
+        if file.entries.is_empty() && !was_sealed && anchor.is_none() {
             // There is nothing to believe, and no key that would have to be there.
             file.begin_anew();
             return Ok(Some(file));
@@ -90,7 +101,7 @@ impl Vault {
         let key = self.key(false)?;
         self.check_key(&file, key)?;
         let expected = match anchored(anchor.as_deref(), key) {
-            Ok(None) if file.is_unsealed() && !is_marked(&self.home, PART) => Some(0),
+            Ok(None) if file.is_unsealed() && !was_sealed => Some(0),
             Ok(expected) => expected,
             Err(AnchorChanged) => return Err(self.damaged("its anchor was changed by another program".to_owned())),
         };
@@ -101,6 +112,16 @@ impl Vault {
             Some(expected) if file.counter >= expected => Ok(Some(file)),
             _ => Err(VaultError::RolledBack { path: self.path(), found: file.counter, expected }),
         }
+    }
+
+    /// Whether an anchor says that there was a store: all but the one that is written before the first.
+    fn has_counted(&self, anchor: Option<&[u8]>) -> bool {
+        let first = || self.key(false).is_ok_and(|key| matches!(anchored(anchor, key), Ok(Some(0))));
+        anchor.is_some() && !first()
+    }
+
+    fn gone(&self) -> VaultError {
+        VaultError::Gone { path: self.path() }
     }
 
     /// Writes a file that was read to change it, sealed anew, and then the anchor.
@@ -130,7 +151,7 @@ impl Vault {
         }
     }
 
-    fn write_anchor(&self, key: &MachineKey, counter: u64) -> Result<(), VaultError> {
+    pub(crate) fn write_anchor(&self, key: &MachineKey, counter: u64) -> Result<(), VaultError> {
         let seal = Sealed::over(key, self.entropy.as_ref(), &anchor_content(counter));
         let bytes = serde_json::to_vec(&Anchor { counter, seal }).expect("a number and texts are always JSON");
         Ok(write_durable(&self.anchor_path(), &bytes, FileMode::Private)?)

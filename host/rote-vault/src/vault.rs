@@ -98,7 +98,7 @@ impl Vault {
         check_name(name)?;
         let value = normalise(name, value)?;
         let _guard = self.lock()?;
-        let mut file = self.read_to_change()?.unwrap_or_default();
+        let mut file = self.read_to_set()?;
         let key = self.key(file.entries.is_empty())?;
         file.retire(key, self.entropy.as_ref(), name, Some(&value));
         let sealed = seal(key, self.entropy.as_ref(), name, &value);

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 
 use rote_home::{FileMode, read_capped, write_durable};
 
+mod gone;
+
 use super::*;
 use crate::binding::{Age, Held, TokenPlace};
 use crate::sealed::Sealed;
@@ -185,7 +187,7 @@ fn an_older_store_that_is_put_back_is_noticed() {
     assert_eq!(get(&fixture.vault(), "A").as_deref(), Some("new"));
     // The way out: the file is moved away and the tokens are set again.
     rote_home::remove_file(&fixture.home.tokens_file()).unwrap();
-    assert_eq!(get(&fixture.vault(), "A"), None);
+    assert!(matches!(fixture.vault().get("A"), Err(VaultError::Gone { .. })));
     set(&fixture.vault(), "A", "newest");
     fixture.rewrite(&older);
     assert!(rolled_back(fixture.vault().get("A").map(drop)));
