@@ -162,6 +162,41 @@ fn a_blessing_and_its_end_are_events_like_all_others() {
 }
 
 #[test]
+fn a_flow_is_repinned_and_removed_by_changes_like_all_others() {
+    let (home, _server) = tracker();
+    let comment = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", "body=x"];
+    assert_eq!(home.rote(&comment).code, 0);
+    for name in ["say", "plain"] {
+        assert_eq!(home.rote(&["flow", "template", "create", "--workspace", "w", "--name", name]).code, 0);
+    }
+    let elsewhere = ["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1", "-y"];
+    let was = home.data(&["flow", "info", "say"])["frontmatter"]["adapters"]["tracker"].clone();
+    assert_eq!(home.rote(&elsewhere).code, 0);
+    let refused = home.rote(&["flow", "repin", "say"]);
+    assert!(refused.code == 5 && refused.stderr.contains("goes to http://127.0.0.1:9"), "{refused}");
+    assert_eq!(events(&home, &["flow.repinned"]), []);
+    assert_eq!(home.rote(&["flow", "repin", "say", "--yes"]).code, 0);
+    let (_, body) = events(&home, &["flow.repinned"]).remove(0);
+    let change = &body["adapters"][0];
+    assert_eq!((&body["attended"], &body["flow"], &change["adapter"]), (&json!(false), &json!("say"), &json!("tracker")));
+    assert_eq!((&change["from"], &change["to"]), (&was["fingerprint"], &was["fingerprint"]));
+    assert_eq!(change["elsewhere"], json!({ "expected": was["goes_to"], "installed": ["http://127.0.0.1:9"] }));
+    assert_eq!(body["sha256"], home.data(&["flow", "info", "say"])["sha256"]);
+    // A flow that nobody blessed is removed unasked, and one with its blessing by somebody's word.
+    assert_eq!(home.rote(&["flow", "bless", "say", "--yes"]).code, 0);
+    let refused = home.rote(&["flow", "remove", "say"]);
+    assert!(refused.code == 5 && refused.stderr.contains("rote flow remove say --yes"), "{refused}");
+    assert_eq!(events(&home, &["flow.removed"]), []);
+    assert_eq!(home.rote(&["flow", "remove", "plain"]).code, 0);
+    assert_eq!(home.rote(&["flow", "remove", "say", "--yes"]).code, 0);
+    let removed = events(&home, &["flow.removed"]);
+    for ((_, body), (flow, blessed)) in removed.iter().zip([("plain", false), ("say", true)]) {
+        assert_eq!((&body["flow"], &body["attended"], &body["blessed"]), (&json!(flow), &json!(false), &json!(blessed)));
+    }
+    assert_eq!(removed.len(), 2);
+}
+
+#[test]
 fn a_blessing_that_was_taken_back_stays_taken_back() {
     let (home, _server) = tracker();
     let comment = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", "body=x"];

@@ -44,6 +44,8 @@ pub(crate) enum Change {
     AdapterAllowed,
     FlowBlessed,
     FlowUnblessed,
+    FlowRemoved,
+    FlowRepinned,
 }
 
 impl Change {
@@ -61,6 +63,8 @@ impl Change {
             Self::AdapterAllowed => "adapter.allowed",
             Self::FlowBlessed => FLOW_BLESSED,
             Self::FlowUnblessed => FLOW_UNBLESSED,
+            Self::FlowRemoved => "flow.removed",
+            Self::FlowRepinned => "flow.repinned",
         }
     }
 }

@@ -8,6 +8,7 @@ use rote_flow::{
 use rote_types::ErrorKind;
 use serde_json::Value;
 
+use crate::change::{Change, Consent};
 use crate::{App, AppError};
 
 /// A wish to lint a flow.
@@ -85,8 +86,10 @@ impl App {
     ///
     /// # Errors
     /// Conflict when a tool is breaking and that was not accepted, or something changed since it was shown.
-    pub fn flow_repin(&self, shown: &Repin, accept_breaking: bool) -> Result<Repinned, AppError> {
-        Ok(self.flows_of_home()?.repin(shown, accept_breaking)?)
+    pub fn flow_repin(&self, shown: &Repin, accept_breaking: bool, consent: Consent) -> Result<Repinned, AppError> {
+        let flows = self.flows_of_home()?;
+        let plan = flows.plan_repin(shown, accept_breaking)?;
+        self.change(Change::FlowRepinned, consent, plan.object(), || Ok(flows.repin(plan)?))
     }
 
     /// Returns the JSON Schema of the frontmatter, as text and as data.

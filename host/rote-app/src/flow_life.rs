@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rote_flow::{BlessRequest, Blessed, FlowStats, RunEnd};
+use rote_flow::{BlessRequest, Blessed, FlowStats, Removal, RunEnd};
 use rote_govern::Constraint;
 use rote_types::{ErrorKind, Sha256Digest};
 use serde_json::json;
@@ -77,12 +77,22 @@ impl App {
         Ok(true)
     }
 
-    /// Removes a flow; a released one with `force`.
+    /// Says what removing a flow would remove; a released one may be with `force`.
     ///
     /// # Errors
     /// `NotFound` when there is no such flow, Conflict when it is released.
-    pub fn remove_flow(&self, flow: &str, force: bool) -> Result<(), AppError> {
-        Ok(self.flows_of_home()?.remove(&name(flow)?, force)?)
+    pub fn flow_removal(&self, flow: &str, force: bool) -> Result<Removal, AppError> {
+        Ok(self.flows_of_home()?.removal(&name(flow)?, force)?)
+    }
+
+    /// Removes a flow, and its blessing with it.
+    ///
+    /// # Errors
+    /// As [`App::flow_removal`]; Conflict when it changed since it was looked at.
+    pub fn remove_flow(&self, removal: &Removal, force: bool, consent: Consent) -> Result<(), AppError> {
+        let flows = self.flows_of_home()?;
+        let object = json!({ "flow": removal.flow, "sha256": removal.sha256, "blessed": removal.blessed });
+        self.change(Change::FlowRemoved, consent, object, || Ok(flows.remove(removal, force)?))
     }
 
     /// Returns what the runs of a flow were like, or of all flows.

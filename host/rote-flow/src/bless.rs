@@ -125,11 +125,16 @@ impl Flows {
     /// # Errors
     /// [`FlowError::NoFlow`] when there is no such flow either, or the journal cannot be read.
     pub fn has_blessing(&self, flow: &FlowName) -> Result<bool, FlowError> {
-        if self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some() {
+        if self.is_blessed(flow)? {
             return Ok(true);
         }
         // A name that was mistyped has none either, and must not look as if it had been taken back.
         self.load(&FlowReference::Name(flow.clone())).map(|_| false)
+    }
+
+    /// Whether there is a file of a blessing, of whatever worth, or a blessing whose file is elsewhere.
+    pub(crate) fn is_blessed(&self, flow: &FlowName) -> Result<bool, FlowError> {
+        Ok(self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some())
     }
 
     /// Removes the file of a blessing that the journal has taken back.

@@ -64,7 +64,8 @@ pub use pending::PendingFlow;
 pub use pinned::{FlowWrite, PinnedFlow};
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::Released;
-pub use repin::{Repin, Repinned};
+pub use remove::Removal;
+pub use repin::{Repin, RepinPlan, Repinned};
 pub use run::{
     AdapterTools, DryRun, DryRunCall, LatestRun, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
     unknown_writes,

@@ -1,21 +1,30 @@
 //! Removing a flow: its folder, its blessing and its place in the index. Its runs and the journal stay.
 
-use rote_home::{Durability, NewEvent, discard_dir, remove_file, sweep_staging};
-use rote_types::FlowName;
-use serde_json::json;
+use rote_home::{discard_dir, remove_file, sweep_staging};
+use rote_types::{FlowName, Sha256Digest};
 
 use crate::{FlowError, FlowReference, FlowStatus, Flows};
 
+/// A flow that may be removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    /// The flow.
+    pub flow: FlowName,
+    /// Its file; none when that cannot be read as one.
+    pub sha256: Option<Sha256Digest>,
+    /// Whether a blessing ends with it.
+    pub blessed: bool,
+}
+
 impl Flows {
-    /// Removes a flow. A released one only with `force`: others may run it by its digest.
+    /// Says what removing a flow would remove. A released one may be removed with `force` only: others may run it by its
+    /// digest.
     ///
     /// # Errors
-    /// [`FlowError::NoFlow`], [`FlowError::IsReleased`] for a released one without `force`, or the files, the index or
-    /// the journal refused.
-    pub fn remove(&self, name: &FlowName, force: bool) -> Result<(), FlowError> {
-        let _guard = self.lock_flows()?;
+    /// [`FlowError::NoFlow`], [`FlowError::IsReleased`] for a released one without `force`, or the journal refused.
+    pub fn removal(&self, name: &FlowName, force: bool) -> Result<Removal, FlowError> {
         // A damaged file is no reason to keep it.
-        let digest = match self.load(&FlowReference::Name(name.clone())) {
+        let sha256 = match self.load(&FlowReference::Name(name.clone())) {
             Ok((_, package)) if package.frontmatter.status != FlowStatus::Draft && !force => {
                 return Err(FlowError::IsReleased { flow: name.clone() });
             }
@@ -23,9 +32,20 @@ impl Flows {
             Err(error @ FlowError::NoFlow { .. }) => return Err(error),
             Err(_) => None,
         };
-        // First: with it the blessing ends, whatever copy of its file comes back.
-        let event = NewEvent { kind: "flow.removed", effect: None, body: json!({ "flow": name, "sha256": digest }) };
-        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        Ok(Removal { flow: name.clone(), sha256, blessed: self.is_blessed(name)? })
+    }
+
+    /// Removes a flow that is what it was. The journal tells of it first: with that the blessing ends, whatever copy of
+    /// its file comes back.
+    ///
+    /// # Errors
+    /// As [`Flows::removal`]; [`FlowError::ChangedMeanwhile`], or the files or the index refused.
+    pub fn remove(&self, removal: &Removal, force: bool) -> Result<(), FlowError> {
+        let name = &removal.flow;
+        let _guard = self.lock_flows()?;
+        if self.removal(name, force)?.sha256 != removal.sha256 {
+            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+        }
         self.announce_change()?;
         sweep_staging(&self.parts.home.flows_dir())?;
         discard_dir(&self.parts.home.flow_dir(name))?;

@@ -7,10 +7,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use rote_home::{Durability, NewEvent};
 use rote_types::{AdapterId, FlowName, Manifest, Sha256Digest};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::Drift;
 use crate::surface::{drift, goes_to};
@@ -47,6 +46,30 @@ pub struct Repinned {
     pub path: PathBuf,
     /// Digest of the new file.
     pub sha256: Sha256Digest,
+}
+
+/// A flow with new pins that is not written yet.
+#[derive(Debug, Clone)]
+pub struct RepinPlan {
+    repin: Repin,
+    written: Package,
+}
+
+impl RepinPlan {
+    /// Says what writing it changes: surfaces and origins, old and new.
+    #[must_use]
+    pub fn object(&self) -> Value {
+        let repin = &self.repin;
+        let change = |one: &Drift| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed, "elsewhere": one.elsewhere});
+        json!({
+            "flow": repin.flow,
+            "version": repin.to,
+            "from_sha256": repin.sha256,
+            "sha256": self.written.digest(),
+            "adapters": repin.drifts.iter().map(change).collect::<Vec<_>>(),
+            "breaking": repin.breaking,
+        })
+    }
 }
 
 impl Flows {
@@ -108,12 +131,13 @@ impl Flows {
         })
     }
 
-    /// Writes the flow with the pins of what is installed, as `shown` says.
+    /// Makes the flow with the pins of what is installed, as `shown` says; writes nothing.
     ///
     /// # Errors
     /// [`FlowError::RepinBreaking`] unless it was accepted, [`FlowError::ToolGone`] for a used tool that there is
-    /// none of any more, [`FlowError::RepinStale`] when the flow or an adapter is another one than shown.
-    pub fn repin(&self, shown: &Repin, accept_breaking: bool) -> Result<Repinned, FlowError> {
+    /// none of any more, [`FlowError::RepinStale`] when the flow or an adapter is another one than shown,
+    /// [`FlowError::Usage`] when nothing would change.
+    pub fn plan_repin(&self, shown: &Repin, accept_breaking: bool) -> Result<RepinPlan, FlowError> {
         let name = &shown.flow;
         let (path, package) = self.load(&FlowReference::Name(name.clone()))?;
         let repin = self.preview_of(name, &path, &package)?;
@@ -121,29 +145,22 @@ impl Flows {
             return Err(FlowError::RepinStale { flow: name.clone() });
         }
         if repin.drifts.is_empty() {
-            return Ok(Repinned { sha256: repin.sha256, path, repin });
+            return Err(FlowError::Usage { message: format!("flow `{name}` pins what is installed already") });
         }
         if repin.breaking && !accept_breaking {
             return Err(FlowError::RepinBreaking { flow: name.clone(), drifts: repin.drifts });
         }
         let frontmatter = self.with_new_pins(&package.frontmatter, &repin)?;
-        let written = package.with_frontmatter(frontmatter)?;
-        let path = self.replace(name, &repin.sha256, &written)?;
-        let adapters: Vec<_> = repin
-            .drifts
-            .iter()
-            .map(|one| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed, "elsewhere": one.elsewhere}))
-            .collect();
-        let body = json!({
-            "flow": name,
-            "version": repin.to,
-            "from_sha256": repin.sha256,
-            "sha256": written.digest(),
-            "adapters": adapters,
-            "breaking": repin.breaking,
-        });
-        let event = NewEvent { kind: "flow.repinned", effect: None, body };
-        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        Ok(RepinPlan { written: package.with_frontmatter(frontmatter)?, repin })
+    }
+
+    /// Writes the flow with its new pins over the one that was looked at.
+    ///
+    /// # Errors
+    /// [`FlowError::ChangedMeanwhile`] when another one is there by now, or the files refused.
+    pub fn repin(&self, plan: RepinPlan) -> Result<Repinned, FlowError> {
+        let RepinPlan { repin, written } = plan;
+        let path = self.replace(&repin.flow, &repin.sha256, &written)?;
         Ok(Repinned { repin, path, sha256: written.digest() })
     }
 

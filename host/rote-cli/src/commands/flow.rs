@@ -96,7 +96,7 @@ impl Flow {
             Self::Repin(command) => command.run(context, ui),
             Self::Schema(command) => command.run(context),
             Self::Release(command) => command.run(context),
-            Self::Remove(command) => command.run(context),
+            Self::Remove(command) => command.run(context, ui),
             Self::Search(command) => command.run(context, ui),
             Self::Index(command) => command.run(context),
             Self::Infer(command) => command.run(context),

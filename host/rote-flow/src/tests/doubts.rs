@@ -215,7 +215,7 @@ async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     let text = error.to_string();
     assert!(text.contains("begun 2 hours ago, ended well; the newest one that can go on is"), "{error}");
     assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
-    fixture.flows.remove(&"report".parse().unwrap(), true).unwrap();
+    fixture.remove(&"report".parse().unwrap(), true).unwrap();
     let error = fixture.flows.latest_run(None).unwrap_err();
     assert!(matches!(&error, FlowError::LatestRun { next: None, .. }), "{error}");
 }

@@ -113,16 +113,18 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
     let shown = fixture.flows.repin_preview(&name()).unwrap();
     assert!(!shown.breaking && shown.voids_blessing);
     assert_eq!((shown.from.as_str(), shown.to.as_str()), ("0.1.0", "0.1.1"));
-    let done = fixture.flows.repin(&shown, false).unwrap();
+    let plan = fixture.flows.plan_repin(&shown, false).unwrap().object();
+    let drift = &shown.drifts[0];
+    assert_eq!(plan["adapters"][0]["from"], json!(drift.expected));
+    assert_eq!(plan["adapters"][0]["to"], json!(drift.installed));
+    let done = fixture.repin(&shown, false).unwrap();
+    assert_eq!((&plan["sha256"], &plan["from_sha256"]), (&json!(done.sha256), &json!(shown.sha256)));
     let (_, package) = fixture.flows.load(&FlowReference::Name(name())).unwrap();
     assert_eq!((package.digest(), package.frontmatter.version.as_str()), (done.sha256, "0.1.1"));
     assert_eq!(fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap().result, json!(80));
-    let events = fixture.flows.parts.journal.read(1, 1_000).unwrap();
-    let event = events.iter().find(|event| event.kind == "flow.repinned").unwrap();
-    assert_eq!(event.body["sha256"], json!(done.sha256));
     assert_ne!(fixture.flows.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
     // What was shown is not what is there any more.
-    assert!(matches!(fixture.flows.repin(&shown, false), Err(FlowError::RepinStale { .. })));
+    assert!(matches!(fixture.repin(&shown, false), Err(FlowError::RepinStale { .. })));
 }
 
 #[tokio::test]
@@ -132,13 +134,13 @@ async fn a_breaking_change_is_pinned_only_when_accepted_and_a_tool_that_is_gone_
     fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
     let shown = fixture.flows.repin_preview(&name()).unwrap();
     assert!(shown.breaking);
-    let error = fixture.flows.repin(&shown, false).unwrap_err();
+    let error = fixture.repin(&shown, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(error.hint().unwrap(), "rote flow repin report --accept-breaking");
-    fixture.flows.repin(&shown, true).unwrap();
+    fixture.repin(&shown, true).unwrap();
     fixture.install(&SHOP.replace("orders_create", "orders_make"));
     let shown = fixture.flows.repin_preview(&name()).unwrap();
-    assert!(matches!(fixture.flows.repin(&shown, true), Err(FlowError::ToolGone { .. })));
+    assert!(matches!(fixture.repin(&shown, true), Err(FlowError::ToolGone { .. })));
 }
 
 #[tokio::test]
@@ -180,7 +182,7 @@ async fn a_missing_credential_is_a_problem() {
     report(&fixture).await;
     fixture.install(&secured);
     let shown = fixture.flows.repin_preview(&name()).unwrap();
-    fixture.flows.repin(&shown, true).unwrap();
+    fixture.repin(&shown, true).unwrap();
     let health = fixture.flows.health(&FlowReference::Name(name())).unwrap();
     let problem = health.problems.iter().find(|one| one.what.contains("credential")).expect("a missing credential");
     assert_eq!(problem.fix, "rote token set SHOP_API_KEY");
@@ -197,7 +199,7 @@ async fn of_several_ways_to_authenticate_one_that_is_there_is_enough() {
     report(&fixture).await;
     fixture.install(&secured);
     let shown = fixture.flows.repin_preview(&name()).unwrap();
-    fixture.flows.repin(&shown, true).unwrap();
+    fixture.repin(&shown, true).unwrap();
     let problems = || fixture.flows.health(&FlowReference::Name(name())).unwrap().problems;
     assert_eq!(problems().iter().map(|one| one.fix.as_str()).collect::<Vec<_>>(), ["rote token set SHOP_TOKEN"]);
     fixture.set_token("SHOP_BASIC_AUTH");

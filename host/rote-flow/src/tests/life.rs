@@ -91,7 +91,7 @@ async fn no_copy_of_its_file_brings_a_blessing_back() {
     let again = fixture.bless(&blessing());
     let (path, package) = fixture.flows.load(&FlowReference::Name(name.clone())).unwrap();
     let blessed = read_capped(&again.path, 1 << 20).unwrap();
-    fixture.flows.remove(&name, true).unwrap();
+    fixture.remove(&name, true).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     write_durable(&path, package.bytes(), FileMode::Private).unwrap();
     write_durable(&again.path, &blessed, FileMode::Private).unwrap();
@@ -155,7 +155,7 @@ async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change(
 
     let shown = fixture.flows.repin_preview(&"report".parse().unwrap()).unwrap();
     assert!(!shown.breaking && shown.voids_blessing, "{shown:?}");
-    fixture.flows.repin(&shown, false).unwrap();
+    fixture.repin(&shown, false).unwrap();
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
     assert_eq!(other.log(), [r#"POST /orders {"item":"pen"}"#], "the delete waits for a person");

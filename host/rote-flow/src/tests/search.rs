@@ -143,19 +143,18 @@ async fn a_removed_flow_is_not_found_and_a_released_one_is_removed_with_force_on
     draft(&fixture).await;
     fixture.flows.release(&flow("report"), false).await.unwrap();
     assert_eq!(names(&search(&fixture, "report")), ["report"]);
-    let error = fixture.flows.remove(&flow("report"), false).unwrap_err();
+    let error = fixture.remove(&flow("report"), false).unwrap_err();
     assert!(matches!(error, FlowError::IsReleased { .. }) && error.kind() == ErrorKind::Conflict, "{error}");
-    fixture.flows.remove(&flow("report"), true).unwrap();
+    fixture.remove(&flow("report"), true).unwrap();
     assert!(!fixture.home.flow_dir(&flow("report")).exists());
     let found = search(&fixture, "report");
     assert!(found.items.is_empty() && found.notes.is_empty(), "{:?}", found.notes);
-    assert_eq!(events(&fixture, "flow.removed"), 1);
-    let error = fixture.flows.remove(&flow("report"), true).unwrap_err();
+    let error = fixture.remove(&flow("report"), true).unwrap_err();
     assert!(matches!(error, FlowError::NoFlow { .. }), "{error}");
     // A damaged one goes as well.
     let path = write(&fixture, "broken", FlowStatus::Draft, "Is broken", &[]);
     rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();
-    fixture.flows.remove(&flow("broken"), false).unwrap();
+    fixture.remove(&flow("broken"), false).unwrap();
     assert!(fixture.flows.list().unwrap().is_empty());
 }
 

@@ -321,6 +321,16 @@ impl Fixture {
         self.flows.unbless(flow).unwrap();
     }
 
+    pub(crate) fn remove(&self, flow: &FlowName, force: bool) -> Result<(), FlowError> {
+        let removal = self.flows.removal(flow, force)?;
+        self.tell_journal("flow.removed", json!({ "flow": flow }));
+        self.flows.remove(&removal, force)
+    }
+
+    pub(crate) fn repin(&self, shown: &crate::Repin, accept_breaking: bool) -> Result<crate::Repinned, FlowError> {
+        self.flows.repin(self.flows.plan_repin(shown, accept_breaking)?)
+    }
+
     fn tell_journal(&self, kind: &'static str, body: Value) {
         let event = rote_home::NewEvent { kind, effect: None, body };
         self.flows.parts.journal.append(self.clock.now(), rote_home::Durability::Process, &[event]).unwrap();

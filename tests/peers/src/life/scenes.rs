@@ -179,7 +179,7 @@ fn compatible(stage: &mut Stage) -> Result<()> {
     ];
     let stopped = stage.step(RUN, 7, &says)?;
     stage.step("rote flow health report", 1, &["adapters github compatible", "fix: rote flow repin report"])?;
-    let shown = stage.hint(&stopped, 5, &["issues/create: compatible", "`report` was not repinned"])?;
+    let shown = stage.hint(&stopped, 5, &["issues/create: compatible", "nobody agreed, and nothing was changed"])?;
     stage.hint(&shown, 0, &["repinned report: 0.2.0 is now 0.2.1", "its blessing is void", "next:"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
     stage.step(RUN, 0, &["report completed: 3 calls", "s2 github/issues/create @2 201"])?;

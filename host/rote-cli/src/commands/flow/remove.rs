@@ -1,11 +1,14 @@
 //! `rote flow remove`.
 
 use clap::Args;
+use rote_app::Consent;
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Remove a flow and its blessing; its runs and the journal stay
 #[derive(Debug, Args)]
@@ -16,11 +19,24 @@ pub struct Remove {
     /// Also one that is released
     #[arg(short, long)]
     force: bool,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Remove {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        context.app()?.remove_flow(&self.flow, self.force)?;
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
+        let app = context.app()?;
+        let removal = app.flow_removal(&self.flow, self.force)?;
+        let consent = match removal.blessed {
+            // Nothing that was granted ends with it.
+            false => Consent::Unattended,
+            true => {
+                let remove = command("rote flow remove").argument(&self.flow);
+                let remove = if self.force { remove.plain("--force") } else { remove };
+                self.yes.agree(context, ui, &format!("remove `{}` with its blessing?", self.flow), remove)?
+            }
+        };
+        app.remove_flow(&removal, self.force, consent)?;
         Ok(Report::new(json!({ "removed": self.flow }), format!("removed {}", self.flow)))
     }
 }

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use rote_app::{AppError, Repin as Shown};
-use rote_types::{ErrorKind, command};
+use rote_app::{Consent, Repin as Shown};
+use rote_types::command;
 use serde_json::json;
 
+use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::{Report, Ui};
@@ -18,12 +19,11 @@ use crate::ui::{Report, Ui};
 pub struct Repin {
     /// The flow's name
     flow: String,
-    /// Do not ask
-    #[arg(short, long)]
-    yes: bool,
     /// Pin tools that changed in a way that may break the flow
     #[arg(long)]
     accept_breaking: bool,
+    #[command(flatten)]
+    yes: Yes,
 }
 
 impl Repin {
@@ -35,18 +35,17 @@ impl Repin {
             return Ok(Report::new(json!({ "changed": false, "repin": shown }), text));
         }
         let changes = changes(&shown);
-        // What breaks is refused before anyone is asked.
-        if (self.accept_breaking || !shown.breaking) && !self.yes {
-            changes.lines().for_each(|line| ui.talk(line));
-            let question = format!("repin `{}` as version {}?", shown.flow, shown.to);
-            if !crate::ask::confirmed(context, ui, &question)? {
-                let error = AppError::new(ErrorKind::ConfirmationNeeded, format!("`{}` was not repinned", shown.flow));
+        let consent = match shown.breaking && !self.accept_breaking {
+            // There is nothing to ask for; the use case refuses it.
+            true => Consent::Unattended,
+            false => {
+                let question = format!("{changes}\nrepin `{}` as version {}?", shown.flow, shown.to);
                 let repin = command("rote flow repin").argument(&shown.flow);
-                let hint = repin.plain(if shown.breaking { "--accept-breaking --yes" } else { "--yes" });
-                return Err(error.with_hint(hint).with_details(json!({ "repin": shown })).into());
+                let repin = if self.accept_breaking { repin.plain("--accept-breaking") } else { repin };
+                self.yes.agree(context, ui, &question, repin)?
             }
-        }
-        let done = app.flow_repin(&shown, self.accept_breaking)?;
+        };
+        let done = app.flow_repin(&shown, self.accept_breaking, consent)?;
         let mut lines = vec![format!("repinned {}: {} is now {}", shown.flow, shown.from, shown.to), changes];
         if shown.voids_blessing {
             lines.push("  its blessing is void: it was for the file as it was".to_owned());
