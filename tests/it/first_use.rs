@@ -24,7 +24,8 @@ fn unbound() -> (TestHome, FakeApi) {
     let home = home();
     let document = json!({
         "openapi": "3.1.0", "info": { "title": "Shop", "version": "1" },
-        "paths": { "/me": { "get": { "operationId": "me", "responses": { "200": { "description": "ok" } } } } },
+        "paths": { "/me": { "get": { "operationId": "me", "responses": { "200": { "description": "ok" } },
+            "parameters": [{ "name": "n", "in": "query", "schema": { "type": "integer" } }] } } },
     });
     home.file("api.json", document.to_string());
     for id in ["one", "two"] {
@@ -33,7 +34,7 @@ fn unbound() -> (TestHome, FakeApi) {
     store(&home);
     ok(&home, &["init", "w"]);
     ok(&home, &["call", "one", "me"]);
-    ok(&home, &["call", "two", "me"]);
+    ok(&home, &["call", "two", "me", "-t", "-p", "n=@1{.n}"]);
     ok(&home, &["flow", "template", "create", "--workspace", "w", "--name", "both"]);
     ok(&home, &["token", "delete", "KEY", "--yes"]);
     store(&home);
@@ -144,6 +145,6 @@ fn ctrl_c_at_the_second_question_binds_nothing() {
     terminal.shows("let `two` send");
     terminal.interrupts();
     let (code, screen) = terminal.end();
-    assert!(code == 130 && screen.contains("error: interrupted"), "{code} {screen}");
+    assert!(code == 130 && screen.contains("interrupted"), "{code} {screen}");
     assert_eq!((bindings(&home), api.received().len()), (Vec::new(), sent));
 }

@@ -44,6 +44,7 @@ mod query;
 mod queued;
 mod reference;
 mod secrets;
+mod shown;
 mod terminal;
 mod tls;
 mod trust;

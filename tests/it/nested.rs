@@ -76,6 +76,32 @@ fn what_pinned_flows_write_is_shown_before_anyone_agrees() {
     assert!(dry.stdout.contains("any number of times"), "{dry}");
     let asked = home.rote(&["flow", "bless", "sweeps"]);
     assert_eq!(asked.code, 5, "{asked}");
+    // The same lines wherever it is decided: what, by whom, where to, how often.
+    build(&home, "all", " * flows: [note, sweep]\n", "");
+    let base = home.data(&["adapter", "info", "tracker"])["adapter"]["base_url"].as_str().unwrap().to_owned();
+    let to = base.trim_end_matches("/v1");
+    let lines = |bound: &str| {
+        let line = |tool: &str, flow: &str| format!("tracker/{tool} (by flow {flow}) to {to}: {bound}");
+        [line("addComment", "note"), line("deleteIssue", "sweep")]
+    };
+    let shows = |run: &rote_testkit::Run, lines: &[String]| {
+        for line in lines {
+            assert!(format!("{}{}", run.stdout, run.stderr).contains(line.as_str()), "{line}: {run}");
+        }
+    };
+    shows(&home.rote(&["flow", "info", "all"]), &lines("each asks"));
+    shows(&home.rote(&["run", "all", "--dry-run"]), &lines("each asks"));
+    let bless = ["flow", "bless", "all", "--max-calls", "2"];
+    let asked = home.rote(&bless);
+    shows(&asked, &lines("at most 2 calls in a run"));
+    shows(&asked, &["in all: at most 4 calls in a run", "until it is taken back"].map(str::to_owned));
+    assert!(asked.stderr.contains("hint: rote flow bless all --max-calls 2 --yes"), "{asked}");
+    assert_eq!(home.rote(&[&bless[..], &["--yes"]].concat()).code, 0);
+    for words in [&["flow", "info", "all"][..], &["run", "all", "--dry-run"]] {
+        let run = home.rote(words);
+        shows(&run, &lines("at most 2 calls in a run"));
+        shows(&run, &["in all: at most 4 calls in a run".to_owned()]);
+    }
     // A pinned flow that is another one by now is said to be unknown, and is not blessed.
     build(&home, "other", "", "");
     assert_eq!(home.rote(&["flow", "remove", "sweep", "--force"]).code, 0);

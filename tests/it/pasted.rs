@@ -88,6 +88,112 @@ fn names_of_a_description_are_neither_options_nor_paths() {
     assert!(sent.iter().all(|request| request.target.ends_with("?--confirm=x")), "{sent:?}");
 }
 
+/// Every line that is a command, of all that was printed.
+fn commands(run: &Run) -> Vec<String> {
+    let lines = run.stdout.lines().chain(run.stderr.lines()).map(|line| {
+        let line = line.trim_start();
+        ["hint: ", "next: ", "fix: "].iter().find_map(|label| line.strip_prefix(label)).unwrap_or(line)
+    });
+    lines.filter(|line| line.starts_with("rote ")).map(str::to_owned).collect()
+}
+
+/// Runs a printed command as it is, in a shell that knows nothing but where `rote` is, in another folder.
+#[expect(clippy::disallowed_methods, reason = "what a person does with a printed command")]
+fn run_elsewhere(home: &TestHome, line: &str) -> (i32, String) {
+    let elsewhere = home.work().join("elsewhere");
+    std::fs::create_dir_all(&elsewhere).unwrap();
+    let rote = home.invocation(&[]).command().get_program().to_string_lossy().into_owned();
+    let script = format!("rote() {{ {rote} \"$@\"; }}\n{line}\n");
+    let shell = Command::new("/bin/sh").args(["-c", &script]).env_clear().current_dir(&elsewhere).output().unwrap();
+    assert_eq!(elsewhere.read_dir().unwrap().count(), 0, "`{line}` left something in the folder");
+    let text = String::from_utf8_lossy(&shell.stdout).into_owned() + &String::from_utf8_lossy(&shell.stderr);
+    (shell.status.code().unwrap_or(-1), text)
+}
+
+#[test]
+fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
+    let api = FakeApi::start(|request| match request.target.contains("lost") {
+        true => Script::Close,
+        false => Script::Json(200, json!({ "n": 1 })),
+    });
+    let home = home();
+    let which = json!([{ "name": "which", "in": "query", "schema": { "type": "string" } }]);
+    let operation =
+        |id: &str| json!({ "operationId": id, "parameters": which, "responses": { "200": { "description": "" } } });
+    let paths = json!({ "/a": { "get": operation("look"), "post": operation("write"), "delete": operation("drop") } });
+    home.file(
+        "api.json",
+        json!({ "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": paths }).to_string(),
+    );
+    // A relative home, and not the one that the environment names.
+    let place = ["--home", "of its own", "-w", "w"];
+    let rote = |words: &[&str]| home.rote(&[&place[..], words].concat());
+    let ok = |words: &[&str]| {
+        let run = rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    };
+    let folder = home.work().join("of its own");
+    let prefix = |line: &str| {
+        let named = format!("rote --home '{}' ", folder.display());
+        assert!(line.starts_with(&named), "{line}");
+    };
+    ok(&["adapter", "new", "shop", "api.json", "--base-url", &api.url(), "--bearer-token", "KEY", "--yes"]);
+    ok(&["init", "w"]);
+    // A missing credential: the hint wants its value.
+    let run = rote(&["call", "shop", "look"]);
+    assert_eq!((run.code, commands(&run).len()), (4, 1), "{run}");
+    let line = commands(&run).remove(0);
+    prefix(&line);
+    let (code, text) = run_elsewhere(&home, &format!("printf value-0123456789 | {line} --stdin --yes"));
+    assert_eq!(code, 0, "{line}: {text}");
+    ok(&["call", "shop", "look"]);
+    // One that nobody bound.
+    ok(&["token", "delete", "KEY", "--yes"]);
+    ok(&["adapter", "new", "other", "api.json", "--base-url", &api.url(), "--bearer-token", "KEY", "--yes"]);
+    ok(&["token", "delete", "KEY", "--yes"]);
+    ok(&["token", "set", "KEY", "value-0123456789", "--yes"]);
+    let run = rote(&["batch", "shop", r#"[{"tool_name": "look"}]"#]);
+    let line = commands(&run).remove(0);
+    prefix(&line);
+    let asks = run_elsewhere(&home, &line);
+    assert_eq!(asks.0, 5, "{line}: {}", asks.1);
+    let again = asks.1.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap().to_owned();
+    prefix(&again);
+    let (code, text) = run_elsewhere(&home, &again);
+    assert_eq!(code, 0, "{again}: {text}");
+    // A write that has to be confirmed, in text and as data.
+    let run = rote(&["call", "shop", "drop", "-p", "which=a b"]);
+    assert_eq!(run.code, 5, "{run}");
+    let line = commands(&run).remove(0);
+    let data = rote(&["call", "shop", "drop", "-p", "which=a b", "--json"]).envelope()["error"].clone();
+    assert_eq!(data["hint"], data["details"]["command"]);
+    for line in [&*line, data["hint"].as_str().unwrap()] {
+        prefix(line);
+        let (code, text) = run_elsewhere(&home, line);
+        assert_eq!(code, 0, "{line}: {text}");
+    }
+    assert!(api.received().iter().any(|one| one.method == "DELETE" && one.target.contains("which=a")));
+    // A write in doubt: each way out that is shown, one by one.
+    for at in 0..4 {
+        let run = rote(&["call", "shop", "write", "-p", "which=lost"]);
+        assert_eq!(run.code, 8, "{run}");
+        let listed = rote(&["doubts"]);
+        let (told, listed) = (commands(&run), commands(&listed));
+        assert!(told.iter().all(|line| listed.contains(line)), "{told:?} {listed:?}");
+        told.iter().chain(&listed).for_each(|line| prefix(line));
+        let settling: Vec<&String> = told.iter().chain(&listed).filter(|line| line.contains("doubts settle")).collect();
+        assert_eq!(settling.len(), 4, "{told:?}");
+        let (code, text) = run_elsewhere(&home, settling[at]);
+        assert_eq!(code, 5, "{}: {text}", settling[at]);
+        let again = text.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap().to_owned();
+        prefix(&again);
+        let (code, text) = run_elsewhere(&home, &again);
+        assert_eq!(code, 0, "{again}: {text}");
+    }
+    assert!(rote(&["doubts"]).stdout.contains("no write is in doubt"));
+    assert!(!home.home().join("config").exists(), "nothing was done in another home");
+}
+
 /// One place quotes: a literal that begins like a command and has a hole would be a second one.
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test reads the sources")]

@@ -178,7 +178,10 @@ fn a_flow_is_repinned_and_removed_by_changes_like_all_others() {
     assert_eq!(home.rote(&["flow", "repin", "say", "--yes"]).code, 0);
     let (_, body) = events(&home, &["flow.repinned"]).remove(0);
     let change = &body["adapters"][0];
-    assert_eq!((&body["attended"], &body["flow"], &change["adapter"]), (&json!(false), &json!("say"), &json!("tracker")));
+    assert_eq!(
+        (&body["attended"], &body["flow"], &change["adapter"]),
+        (&json!(false), &json!("say"), &json!("tracker"))
+    );
     assert_eq!((&change["from"], &change["to"]), (&was["fingerprint"], &was["fingerprint"]));
     assert_eq!(change["elsewhere"], json!({ "expected": was["goes_to"], "installed": ["http://127.0.0.1:9"] }));
     assert_eq!(body["sha256"], home.data(&["flow", "info", "say"])["sha256"]);
@@ -191,7 +194,10 @@ fn a_flow_is_repinned_and_removed_by_changes_like_all_others() {
     assert_eq!(home.rote(&["flow", "remove", "say", "--yes"]).code, 0);
     let removed = events(&home, &["flow.removed"]);
     for ((_, body), (flow, blessed)) in removed.iter().zip([("plain", false), ("say", true)]) {
-        assert_eq!((&body["flow"], &body["attended"], &body["blessed"]), (&json!(flow), &json!(false), &json!(blessed)));
+        assert_eq!(
+            (&body["flow"], &body["attended"], &body["blessed"]),
+            (&json!(flow), &json!(false), &json!(blessed))
+        );
     }
     assert_eq!(removed.len(), 2);
 }

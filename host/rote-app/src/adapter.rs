@@ -382,7 +382,8 @@ impl App {
 
 /// What a person agreed to is not what would be granted.
 pub(crate) fn elsewhere(id: &AdapterId) -> AppError {
-    let message = format!("adapter `{id}` was changed meanwhile and goes elsewhere than was shown; nothing was granted");
+    let message =
+        format!("adapter `{id}` was changed meanwhile and goes elsewhere than was shown; nothing was granted");
     AppError::new(ErrorKind::Conflict, message).with_hint(command("rote adapter info").argument(id))
 }
 

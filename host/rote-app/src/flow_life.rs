@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use rote_flow::{BlessRequest, Blessed, FlowStats, Removal, RunEnd};
+use rote_flow::{BlessRequest, Blessed, BlessingOffer, FlowStats, Removal, RunEnd};
 use rote_govern::Constraint;
-use rote_types::{ErrorKind, Sha256Digest};
+use rote_types::ErrorKind;
 use serde_json::json;
 
 use crate::change::{Change, Consent};
@@ -17,24 +17,20 @@ use crate::{App, AppError};
 pub struct Bless {
     /// The flow.
     pub flow: String,
-    /// The digest of the file that the person was shown.
-    pub shown: Option<Sha256Digest>,
     /// Most calls of each tool in one run.
     pub max_calls: Option<u32>,
     /// Bounds on arguments as JSON: `{"adapter/tool": {"argument": {"enum": […]}}}`.
     pub constraints: Option<String>,
     /// How long it holds; for ever, when absent.
     pub lifetime: Option<Duration>,
-    /// How somebody agreed.
-    pub consent: Consent,
 }
 
 impl App {
-    /// Allows a flow, as it is, to make its writes without a token each.
+    /// Returns what a blessing would allow a flow, as it is: to make its writes without a token each.
     ///
     /// # Errors
     /// Conflict when it writes nothing; Usage for constraints that do not fit.
-    pub fn bless(&self, wish: Bless) -> Result<Blessed, AppError> {
+    pub fn flow_blessing(&self, wish: Bless) -> Result<BlessingOffer, AppError> {
         let constraints: BTreeMap<String, BTreeMap<String, Constraint>> = match &wish.constraints {
             None => BTreeMap::new(),
             Some(text) => serde_json::from_str(text).map_err(|error| {
@@ -44,14 +40,21 @@ impl App {
         };
         let request = BlessRequest {
             flow: name(&wish.flow)?,
-            shown: wish.shown,
             max_calls: wish.max_calls,
             constraints,
             lifetime: wish.lifetime,
             by: self.user().to_owned(),
         };
+        Ok(self.flows_of_home()?.offer_blessing(request)?)
+    }
+
+    /// Allows a flow what was shown.
+    ///
+    /// # Errors
+    /// Conflict when the flow, a flow that it runs or an adapter changed since.
+    pub fn bless(&self, shown: &BlessingOffer, consent: Consent) -> Result<Blessed, AppError> {
         let flows = self.flows_of_home()?;
-        let blessed = flows.sign_blessing(&request)?;
+        let blessed = flows.sign_blessing(shown)?;
         let permissions = &blessed.permissions;
         let object = json!({
             "flow": permissions.flow,
@@ -60,7 +63,7 @@ impl App {
             "tools": permissions.tools.len(),
             "expires_at": permissions.expires_at,
         });
-        self.change(Change::FlowBlessed, wish.consent, object, || Ok(flows.keep_blessing(&blessed)?))?;
+        self.change(Change::FlowBlessed, consent, object, || Ok(flows.keep_blessing(&blessed)?))?;
         Ok(blessed)
     }
 

@@ -52,9 +52,9 @@ pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
-    Blessed, BlessingInfo, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo, FlowStats, FlowWrite,
-    Form, Frontmatter, LatestRun, PendingFlow, PinnedFlow, ReplayReport, Report as CrystallizeReport, RunReport,
-    VersionPart,
+    Blessed, BlessingInfo, BlessingOffer, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo,
+    FlowStats, FlowWrite, Form, Frontmatter, LatestRun, PendingFlow, PinnedFlow, ReplayReport,
+    Report as CrystallizeReport, RunReport, VersionPart, write_lines,
 };
 pub use rote_flow::{
     CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,

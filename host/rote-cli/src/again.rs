@@ -1,6 +1,9 @@
 //! Printed commands that mean what the command meant which printed them: in its home and in its workspace.
 
+use std::path::{Path, PathBuf};
+
 use rote_types::command;
+use serde_json::Value;
 
 use crate::commands::Global;
 use crate::error::CliError;
@@ -10,6 +13,9 @@ use crate::ui::Report;
 const IN_A_WORKSPACE: [&str; 12] =
     ["call", "batch", "POST", "query", "ls", "clear", "set", "vars", "inject", "diff", "doubts", "export"];
 
+/// Where the data of an error has a command.
+const COMMANDS: [&str; 2] = ["/command", "/doubt/look"];
+
 /// What every printed command has to repeat.
 #[derive(Debug, Default)]
 pub(crate) struct Place {
@@ -18,9 +24,11 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The words that were typed; what the environment says holds for the next command too.
-    pub(crate) fn of(global: &Global) -> Self {
-        let home = global.home.as_ref().map(|home| home.to_string_lossy().into_owned());
+    /// The words that were typed, the home as it is called from everywhere; what the environment says holds for the next
+    /// command too.
+    pub(crate) fn of(global: &Global, directory: Option<&Path>) -> Self {
+        let absolute = |home: &PathBuf| directory.map_or_else(|| home.clone(), |directory| directory.join(home));
+        let home = global.home.as_ref().map(|home| absolute(home).to_string_lossy().into_owned());
         Self { home, workspace: global.workspace.clone() }
     }
 
@@ -29,6 +37,11 @@ impl Place {
         match error {
             CliError::App(mut error) => {
                 error.hint = error.hint.map(|hint| self.complete(&hint));
+                for place in COMMANDS {
+                    if let Some(Value::String(line)) = error.details.as_mut().and_then(|data| data.pointer_mut(place)) {
+                        *line = self.complete(line);
+                    }
+                }
                 CliError::App(error)
             }
             other => other,
@@ -38,7 +51,8 @@ impl Place {
     /// Completes what a command says to do next.
     pub(crate) fn of_report(&self, report: Report) -> Report {
         let next = report.next.iter().map(|line| self.complete(line)).collect();
-        Report { next, ..report }
+        let text = if report.text_has_commands { self.complete(&report.text) } else { report.text };
+        Report { next, text, ..report }
     }
 
     /// Adds the words to each line that is a command and does not have them.
@@ -47,7 +61,9 @@ impl Place {
     }
 
     fn line(&self, line: &str) -> String {
-        let Some(rest) = line.strip_prefix("rote ") else { return line.to_owned() };
+        let begin = line.len() - line.trim_start_matches(' ').len();
+        let (indent, line) = line.split_at(begin);
+        let Some(rest) = line.strip_prefix("rote ") else { return format!("{indent}{line}") };
         let names = |options: [&str; 2]| rest.split([' ', '=']).any(|word| options.contains(&word));
         let mut head = command("rote");
         if let Some(home) = self.home.as_ref().filter(|_| !names(["--home", "--home"])) {
@@ -58,7 +74,7 @@ impl Place {
         if let Some(workspace) = self.workspace.as_ref().filter(|_| there && !names(["-w", "--workspace"])) {
             head = head.option("-w", workspace);
         }
-        format!("{head} {rest}")
+        format!("{indent}{head} {rest}")
     }
 }
 
@@ -77,7 +93,9 @@ mod tests {
                 "rote --home '/tmp/my home' doubts settle --workspace v --skip @1",
             ),
             ("rote run --resume run-a", "rote --home '/tmp/my home' run --resume run-a"),
+            ("  rote doubts", "  rote --home '/tmp/my home' -w w doubts"),
             ("did you mean `call`?", "did you mean `call`?"),
+            ("  did you mean `call`?", "  did you mean `call`?"),
         ] {
             assert_eq!(place.complete(line), expected);
         }

@@ -24,6 +24,8 @@ pub struct Report {
     pub verbatim: bool,
     /// The envelope was shown while the command ran; there is never a second one.
     pub data_was_shown: bool,
+    /// Lines of the text are commands of ours, to be completed as those that come next.
+    pub text_has_commands: bool,
 }
 
 impl Report {
@@ -31,7 +33,8 @@ impl Report {
     pub fn new(data: impl serde::Serialize, text: impl Into<String>) -> Self {
         // Data of ours always has string keys; a value that cannot be shown is a bug that tests would see as null.
         let data = serde_json::to_value(data).unwrap_or(Value::Null);
-        Self { data, text: text.into(), next: Vec::new(), exit: 0, verbatim: false, data_was_shown: false }
+        let (text, next) = (text.into(), Vec::new());
+        Self { data, text, next, exit: 0, verbatim: false, data_was_shown: false, text_has_commands: false }
     }
 
     /// Keeps the text as it is, unless it goes to a terminal.

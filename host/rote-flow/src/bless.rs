@@ -18,7 +18,8 @@ use rote_home::{FileMode, host_key, read_capped, remove_file, write_durable};
 use rote_types::{AdapterId, FlowName, Sha256Digest, TrustRoot};
 use serde::Serialize;
 
-use crate::{FlowError, FlowReference, Flows, Frontmatter, Package};
+use crate::pinned::Inner;
+use crate::{FlowError, FlowReference, FlowWrite, Flows, Frontmatter, Package};
 
 /// Purpose of the host key that signs blessings.
 const KEY: &str = "blessing";
@@ -30,8 +31,6 @@ const MAX_BYTES: u64 = 1 << 20;
 pub struct BlessRequest {
     /// The flow.
     pub flow: FlowName,
-    /// The digest of the file that the person was shown; another file is not blessed.
-    pub shown: Option<Sha256Digest>,
     /// Most calls of each tool in one run.
     pub max_calls: Option<u32>,
     /// What arguments must be, by `adapter/tool` and argument.
@@ -40,6 +39,20 @@ pub struct BlessRequest {
     pub lifetime: Option<Duration>,
     /// Who blesses.
     pub by: String,
+}
+
+/// A blessing as a person is shown it. What is signed is this, or nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BlessingOffer {
+    request: BlessRequest,
+    /// The flow's file.
+    pub sha256: Sha256Digest,
+    /// Every write that it allows, with its bounds and where it goes.
+    pub writes: Vec<FlowWrite>,
+    /// When it ends; never, when absent.
+    pub expires_at: Option<Timestamp>,
+    tools: Vec<BlessedTool>,
+    trust: BTreeMap<AdapterId, TrustRoot>,
 }
 
 /// A blessing that is signed; it counts once it is kept.
@@ -76,33 +89,49 @@ impl BlessingInfo {
 }
 
 impl Flows {
-    /// Signs permissions for the writes in the flow's frontmatter, and in those of the flows that it runs.
+    /// Returns what a blessing of the flow would allow: the writes in its frontmatter, and in those of the flows that it
+    /// runs. Nothing is signed.
     ///
     /// # Errors
-    /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known,
-    /// [`FlowError::ChangedMeanwhile`] when another file was shown, a constraint for a tool that the flow does not
-    /// write with, or the files.
-    pub fn sign_blessing(&self, request: &BlessRequest) -> Result<Blessed, FlowError> {
-        let (path, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
-        if request.shown.is_some_and(|shown| shown != package.digest()) {
-            return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
-        }
-        // What is blessed is what is installed, so that has to be what the flow was made for.
-        self.check_adapters(&package, &path)?;
+    /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known, a constraint
+    /// for a tool that the flow does not write with, or the files.
+    pub fn offer_blessing(&self, request: BlessRequest) -> Result<BlessingOffer, FlowError> {
         let now = self.parts.clock.now();
         let expires_at = request.lifetime.map(|lifetime| after(now, lifetime)).transpose()?;
-        let tools = self.blessed_tools(&package, request)?;
+        self.offer(request, expires_at)
+    }
+
+    fn offer(&self, request: BlessRequest, expires_at: Option<Timestamp>) -> Result<BlessingOffer, FlowError> {
+        let (path, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
+        // What is blessed is what is installed, so that has to be what the flow was made for.
+        self.check_adapters(&package, &path)?;
+        let below = self.pinned_flows(&package)?;
+        let tools = blessed_tools(&package, &below, &request)?;
         let trust = self.trust_of(&request.flow, &tools)?;
+        let writes = self.writes(&package.frontmatter, &below, &tools)?;
+        Ok(BlessingOffer { sha256: package.digest(), writes, expires_at, tools, trust, request })
+    }
+
+    /// Signs permissions for what was offered.
+    ///
+    /// # Errors
+    /// As [`Flows::offer_blessing`]; [`FlowError::ChangedMeanwhile`] when the flow, a flow that it runs or an adapter is
+    /// not what it was then.
+    pub fn sign_blessing(&self, offer: &BlessingOffer) -> Result<Blessed, FlowError> {
+        let BlessingOffer { request, sha256, tools, trust, .. } = offer;
+        if self.offer(request.clone(), offer.expires_at)? != *offer {
+            return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
+        }
         let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
         let permissions = Permissions {
             version: rote_govern::BLESSING_VERSION,
             flow: request.flow.clone(),
-            source_sha256: package.digest(),
-            trust,
-            tools,
+            source_sha256: *sha256,
+            trust: trust.clone(),
+            tools: tools.clone(),
             blessed_by: request.by.clone(),
-            blessed_at: now,
-            expires_at,
+            blessed_at: self.parts.clock.now(),
+            expires_at: offer.expires_at,
             alg: String::new(),
             mac: String::new(),
         };
@@ -155,30 +184,6 @@ impl Flows {
         Ok(newest.and_then(|event| serde_json::from_value(event.body["blessing"].clone()).ok()))
     }
 
-    fn blessed_tools(&self, package: &Package, request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {
-        let below = self.pinned_flows(package)?;
-        let mut tools = blessed(&package.frontmatter, None, request);
-        for inner in &below {
-            let flow = &inner.shown;
-            let Some((frontmatter, _)) = &inner.known else {
-                let reason = flow.problem.clone().unwrap_or_default();
-                let (flow, name) = (flow.pinned_by.clone(), flow.name.to_string());
-                return Err(FlowError::NestedFlow { flow, name, reason });
-            };
-            let by = BlessedFlow { name: flow.name.clone(), sha256: flow.sha256 };
-            tools.extend(blessed(frontmatter, Some(&by), request));
-        }
-        let written = |key: &&String| tools.iter().any(|one| **key == format!("{}/{}", one.adapter, one.tool));
-        if let Some(unknown) = request.constraints.keys().find(|key| !written(key)) {
-            let message = format!("flow `{}` does not write with `{unknown}`", request.flow);
-            return Err(FlowError::Usage { message });
-        }
-        match tools.is_empty() {
-            true => Err(FlowError::NothingToBless { flow: request.flow.clone() }),
-            false => Ok(tools),
-        }
-    }
-
     /// What the adapters of blessed tools are now.
     fn trust_of(&self, flow: &FlowName, tools: &[BlessedTool]) -> Result<BTreeMap<AdapterId, TrustRoot>, FlowError> {
         let mut trust = BTreeMap::new();
@@ -223,6 +228,12 @@ impl Flows {
         Blessing::new(permissions).map(Some).map_err(|source| self.void(flow, source))
     }
 
+    /// The permissions of the blessing of a flow, where it counts and its adapters are what they were.
+    pub(crate) fn tools_that_count(&self, package: &Package) -> Result<Vec<BlessedTool>, FlowError> {
+        let (Some(blessing), notes) = self.blessing_of_run(package)? else { return Ok(Vec::new()) };
+        Ok(if notes.is_empty() { blessing.permissions().tools.clone() } else { Vec::new() })
+    }
+
     /// Says how the blessing of a flow stands; `None` when it has none.
     pub(crate) fn blessing_info(&self, package: &Package) -> Result<Option<BlessingInfo>, FlowError> {
         let blessing = match self.blessing(package) {
@@ -233,13 +244,15 @@ impl Flows {
         };
         let change = self.blessed_change(&package.frontmatter.name, &blessing)?;
         let Permissions { blessed_by, blessed_at, expires_at, tools, .. } = blessing.permissions();
+        // A tool is counted once for all the flows of a run.
+        let tools: BTreeMap<_, _> = tools.iter().map(|one| ((&one.adapter, &one.tool), one.max_calls)).collect();
         Ok(Some(BlessingInfo {
             state: change.map_or_else(|| "valid".to_owned(), |change| change.to_string()),
             by: Some(blessed_by.clone()),
             at: Some(*blessed_at),
             expires_at: *expires_at,
             tools: tools.len(),
-            max_calls: tools.iter().map(|tool| tool.max_calls.map(u64::from)).sum(),
+            max_calls: tools.values().map(|most| most.map(u64::from)).sum(),
         }))
     }
 
@@ -257,6 +270,30 @@ impl Flows {
 
     fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
         FlowError::Blessing { flow: flow.clone(), source }
+    }
+}
+
+/// Every write of a flow and of those below it, with the bounds of the request.
+fn blessed_tools(package: &Package, below: &[Inner], request: &BlessRequest) -> Result<Vec<BlessedTool>, FlowError> {
+    let mut tools = blessed(&package.frontmatter, None, request);
+    for inner in below {
+        let flow = &inner.shown;
+        let Some((frontmatter, _)) = &inner.known else {
+            let reason = flow.problem.clone().unwrap_or_default();
+            let (flow, name) = (flow.pinned_by.clone(), flow.name.to_string());
+            return Err(FlowError::NestedFlow { flow, name, reason });
+        };
+        let by = BlessedFlow { name: flow.name.clone(), sha256: flow.sha256 };
+        tools.extend(blessed(frontmatter, Some(&by), request));
+    }
+    let written = |key: &&String| tools.iter().any(|one| **key == format!("{}/{}", one.adapter, one.tool));
+    if let Some(unknown) = request.constraints.keys().find(|key| !written(key)) {
+        let message = format!("flow `{}` does not write with `{unknown}`", request.flow);
+        return Err(FlowError::Usage { message });
+    }
+    match tools.is_empty() {
+        true => Err(FlowError::NothingToBless { flow: request.flow.clone() }),
+        false => Ok(tools),
     }
 }
 

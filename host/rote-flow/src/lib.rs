@@ -42,7 +42,7 @@ mod validate;
 
 pub use analytics::{FlowStats, RunEnd, RunRow, TrackRecord};
 pub use author::{BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
-pub use bless::{BlessRequest, Blessed, BlessingInfo};
+pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer};
 pub use crystallize::{
     Crystallized, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec, StepOrigin,
     Suggestion,
@@ -61,7 +61,7 @@ pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Position, Seve
 pub use package::{Content, DIGEST_SECTION, MAX_FLOW_BYTES, Package, SOURCE_MAP_SECTION};
 pub use parameter::ParameterInput;
 pub use pending::PendingFlow;
-pub use pinned::{FlowWrite, PinnedFlow};
+pub use pinned::{Allowed, FlowWrite, PinnedFlow, write_lines};
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::Released;
 pub use remove::Removal;

@@ -185,7 +185,7 @@ impl Flows {
         }
         let below = self.pinned_flows(&package)?;
         Ok(FlowInfo {
-            writes: crate::pinned::writes(&package.frontmatter, &below),
+            writes: self.writes(&package.frontmatter, &below, &self.tools_that_count(&package)?)?,
             blessing: self.blessing_info(&package)?,
             flows: below.into_iter().map(|inner| inner.shown).collect(),
             path,

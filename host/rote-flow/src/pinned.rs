@@ -1,12 +1,15 @@
 //! The flows that a flow runs, and those that they run: what all of them may write, for whoever decides about the
 //! first one.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fmt;
 
+use rote_govern::{BlessedTool, Constraint};
 use rote_plan::Plan;
 use rote_types::{AdapterId, FlowName, Sha256Digest};
 use serde::Serialize;
 
+use crate::surface::goes_to;
 use crate::{FlowError, FlowPin, FlowReference, FlowStatus, Flows, Form, Frontmatter, Package, WriteMode};
 
 /// Most flows below one.
@@ -30,7 +33,7 @@ pub struct PinnedFlow {
 }
 
 /// A write that a flow, or one that it runs, may make.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowWrite {
     /// The adapter.
     pub adapter: AdapterId,
@@ -38,9 +41,71 @@ pub struct FlowWrite {
     pub tool: String,
     /// How the write guard treated it when it was recorded.
     pub mode: WriteMode,
+    /// The origins that its requests go to now.
+    pub goes_to: BTreeSet<String>,
     /// The pinned flow that makes it; the flow itself, when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
+    /// What a blessing allows of it; nothing, when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blessed: Option<Allowed>,
+}
+
+/// What a blessing allows of one tool.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Allowed {
+    /// Most calls in one run, whichever flow of it makes them; any number, when absent.
+    pub max_calls: Option<u32>,
+    /// What arguments must be.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, Constraint>,
+}
+
+/// What a person is told of the writes of a flow and of those that it runs, wherever they are decided about: one line for
+/// each tool, one for all of them where there are several, one for each flow of which nothing is known.
+#[must_use]
+pub fn write_lines(writes: &[FlowWrite], flows: &[PinnedFlow]) -> Vec<String> {
+    // A tool is counted once for all the flows of a run.
+    let mut tools: BTreeMap<(&AdapterId, &str), Vec<&FlowWrite>> = BTreeMap::new();
+    writes.iter().for_each(|one| tools.entry((&one.adapter, &one.tool)).or_default().push(one));
+    let mut lines: Vec<String> = tools.values().map(|uses| line(uses)).collect();
+    let bounds = tools.values().filter_map(|uses| uses.first()?.blessed.as_ref().map(|allowed| allowed.max_calls));
+    let all: Option<u64> = bounds.clone().map(|bound| bound.map(u64::from)).sum();
+    if bounds.count() > 1 {
+        lines.push(format!("in all: {}", calls(all)));
+    }
+    let unknown = flows.iter().filter(|flow| flow.problem.is_some());
+    lines.extend(unknown.map(|flow| format!("unknown (by flow {}, which cannot run here)", flow.name)));
+    lines
+}
+
+fn line(uses: &[&FlowWrite]) -> String {
+    let Some(first) = uses.first() else { return String::new() };
+    let by: Vec<String> = uses.iter().filter_map(|one| one.flow.as_ref()).map(|flow| format!("flow {flow}")).collect();
+    let itself = if by.len() < uses.len() && !by.is_empty() { "itself and " } else { "" };
+    let by = if by.is_empty() { String::new() } else { format!(" (by {itself}{})", by.join(" and ")) };
+    let places: Vec<&str> = first.goes_to.iter().map(String::as_str).collect();
+    let to = if places.is_empty() { "nowhere".to_owned() } else { places.join(" and ") };
+    let bound = first.blessed.as_ref().map_or_else(|| "each asks".to_owned(), Allowed::to_string);
+    format!("{}/{}{by} to {to}: {bound}", first.adapter, first.tool)
+}
+
+fn calls(most: Option<u64>) -> String {
+    match most {
+        None => "any number of calls in a run".to_owned(),
+        Some(1) => "at most 1 call in a run".to_owned(),
+        Some(most) => format!("at most {most} calls in a run"),
+    }
+}
+
+impl fmt::Display for Allowed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&calls(self.max_calls.map(u64::from)))?;
+        if self.arguments.is_empty() {
+            return Ok(());
+        }
+        write!(f, " with {}", serde_json::to_string(&self.arguments).map_err(|_| fmt::Error)?)
+    }
 }
 
 /// A pinned flow with what is known of it.
@@ -99,20 +164,33 @@ impl Flows {
     }
 }
 
-/// What a flow and those below it may write.
-pub(crate) fn writes(frontmatter: &Frontmatter, below: &[Inner]) -> Vec<FlowWrite> {
-    let of = |frontmatter: &Frontmatter, flow: Option<&FlowName>| -> Vec<FlowWrite> {
-        let write = |one: &crate::WritePermission| FlowWrite {
-            adapter: one.adapter.clone(),
-            tool: one.tool.clone(),
-            mode: one.mode,
-            flow: flow.cloned(),
-        };
-        frontmatter.write_permissions.iter().map(write).collect()
-    };
-    let mut writes = of(frontmatter, None);
-    for inner in below {
-        writes.extend(inner.known.iter().flat_map(|(frontmatter, _)| of(frontmatter, Some(&inner.shown.name))));
+impl Flows {
+    /// What a flow and those below it may write, and what of it these permissions of a blessing allow.
+    pub(crate) fn writes(
+        &self,
+        frontmatter: &Frontmatter,
+        below: &[Inner],
+        blessed: &[BlessedTool],
+    ) -> Result<Vec<FlowWrite>, FlowError> {
+        let below = below.iter().filter_map(|inner| Some((Some(&inner.shown), &inner.known.as_ref()?.0)));
+        let mut writes = Vec::new();
+        for (flow, frontmatter) in std::iter::once((None, frontmatter)).chain(below) {
+            for one in &frontmatter.write_permissions {
+                let (adapter, tool) = (one.adapter.clone(), one.tool.clone());
+                let by = flow.map(|flow| flow.sha256);
+                let allowed = blessed.iter().find(|known| {
+                    known.adapter == adapter && known.tool == tool && known.by.as_ref().map(|by| by.sha256) == by
+                });
+                let blessed =
+                    allowed.map(|one| Allowed { max_calls: one.max_calls, arguments: one.args_constraints.clone() });
+                let goes_to = match self.parts.surface.manifest(&adapter)? {
+                    Some(manifest) => goes_to(&*self.parts.surface, &adapter, &manifest, [&tool])?,
+                    None => BTreeSet::new(),
+                };
+                let flow = flow.map(|flow| flow.name.clone());
+                writes.push(FlowWrite { adapter, tool, mode: one.mode, goes_to, flow, blessed });
+            }
+        }
+        Ok(writes)
     }
-    writes
 }

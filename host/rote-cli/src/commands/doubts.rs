@@ -130,7 +130,7 @@ impl Doubts {
             None => {
                 let listed = context.app()?.doubts(usize::from(self.limit))?;
                 let text = text_of_list(&listed);
-                Ok(Report::new(&listed, text))
+                Ok(Report { text_has_commands: true, ..Report::new(&listed, text) })
             }
         }
     }

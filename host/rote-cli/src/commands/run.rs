@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{FlowRan, RunFlow};
+use rote_app::{FlowRan, RunFlow, write_lines};
 use rote_types::{RunLimits, command};
 use serde_json::{Value, json};
 
@@ -169,7 +169,13 @@ impl Run {
             FlowRan::Dry(dry) => {
                 let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
                 let notes = dry.notes.iter().map(|note| format!("note: {note}"));
-                let text = std::iter::once(dry.headline()).chain(calls).chain(notes).collect::<Vec<_>>().join("\n");
+                let writes = write_lines(&dry.writes, &dry.flows).into_iter().map(|line| format!("  may write {line}"));
+                let text = std::iter::once(dry.headline())
+                    .chain(calls)
+                    .chain(writes)
+                    .chain(notes)
+                    .collect::<Vec<_>>()
+                    .join("\n");
                 Ok(Report::new(json!({ "dry_run": dry }), text))
             }
             FlowRan::Done(done) => {

@@ -149,9 +149,7 @@ impl Classify for FlowError {
             Self::File { source, .. } => return source.hint(),
             Self::Known(source) => return source.hint(),
             Self::Unbound(source) => return source.hint(),
-            Self::Load(error) => {
-                return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned()));
-            }
+            Self::Load(error) => return error.hint().or_else(|| Some(MAKE_A_FLOW.to_owned())),
             Self::Home(error) => return error.hint(),
             Self::Workspace(error) => return error.hint(),
             Self::Gate(error) => return error.hint(),

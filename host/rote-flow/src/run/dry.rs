@@ -15,7 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{RunContext, RunRequest};
-use crate::{FlowError, Flows, Frontmatter, PinnedFlow};
+use crate::{FlowError, FlowWrite, Flows, Frontmatter, PinnedFlow};
 
 /// One call that a run would make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -71,6 +71,10 @@ pub struct DryRun {
     pub parameters: Map<String, Value>,
     /// The calls: of a plan each step, of a program and of a pinned flow what it may call, however often.
     pub calls: Vec<DryRunCall>,
+    /// What it may write, and what the flows may that it runs.
+    pub writes: Vec<FlowWrite>,
+    /// Those flows.
+    pub flows: Vec<PinnedFlow>,
     /// Whether these are all calls, each at most once: those of a plan without loops.
     pub exact: bool,
     /// What a person should know, such as a pinned flow that is not here.
@@ -117,7 +121,9 @@ impl Flows {
             }
             None => calls = self.declared(&package.frontmatter, blessing)?,
         }
-        for inner in self.pinned_flows(&package)? {
+        let below = self.pinned_flows(&package)?;
+        let writes = self.writes(&package.frontmatter, &below, &self.tools_that_count(&package)?)?;
+        for inner in &below {
             match &inner.known {
                 Some((frontmatter, plan)) => {
                     let part = blessing.map(|blessing| blessing.of_flow(inner.shown.sha256));
@@ -128,7 +134,9 @@ impl Flows {
         }
         let exact = package.plan().is_some_and(|plan| plan.steps.iter().all(|step| step.for_each.is_none()));
         let frontmatter = package.frontmatter;
-        Ok(DryRun { flow: frontmatter.name, version: frontmatter.version, parameters, calls, exact, notes })
+        let flows = below.into_iter().map(|inner| inner.shown).collect();
+        let (flow, version) = (frontmatter.name, frontmatter.version);
+        Ok(DryRun { flow, version, parameters, calls, writes, flows, exact, notes })
     }
 
     /// What a pinned flow may call; its parameters are known only when it runs.

@@ -76,7 +76,8 @@ impl ToolSource for AdapterTools {
 
     fn unbound(&self, id: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
         let Some(adapter) = self.open_adapter(id)? else { return Ok(BTreeSet::new()) };
-        let tools: Vec<Tool> = tools.iter().filter_map(|tool| self.tool(id, tool).transpose()).collect::<Result<_, _>>()?;
+        let tools: Vec<Tool> =
+            tools.iter().filter_map(|tool| self.tool(id, tool).transpose()).collect::<Result<_, _>>()?;
         self.caller.unbound(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 

@@ -97,7 +97,6 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
     assert!(same.drifts.is_empty());
     let request = BlessRequest {
         flow: name(),
-        shown: None,
         max_calls: None,
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,

@@ -27,7 +27,6 @@ async fn cancelling(fixture: &Fixture) {
 fn blessing() -> BlessRequest {
     BlessRequest {
         flow: "report".parse().unwrap(),
-        shown: None,
         max_calls: Some(1),
         constraints: BTreeMap::from([(
             "shop/orders_cancel".to_owned(),

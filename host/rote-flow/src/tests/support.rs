@@ -309,7 +309,8 @@ impl Fixture {
     }
 
     pub(crate) fn bless(&self, request: &BlessRequest) -> Blessed {
-        let blessed = self.flows.sign_blessing(request).unwrap();
+        let offer = self.flows.offer_blessing(request.clone()).unwrap();
+        let blessed = self.flows.sign_blessing(&offer).unwrap();
         let body = json!({ "flow": request.flow, "blessing": blessed.permissions.id() });
         self.tell_journal("flow.blessed", body);
         self.flows.keep_blessing(&blessed).unwrap();

@@ -135,7 +135,6 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
     let flows = &fixture.flows;
     let bless = BlessRequest {
         flow: "report".parse().unwrap(),
-        shown: None,
         max_calls: None,
         constraints: std::collections::BTreeMap::new(),
         lifetime: None,
@@ -147,7 +146,7 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         ("decompile", flows.decompile(&flow).unwrap_err()),
         ("validate", flows.validate(&flow).unwrap_err()),
         ("lint", flows.lint_reference(&flow, LintOptions::default()).await.unwrap_err()),
-        ("bless", flows.sign_blessing(&bless).unwrap_err()),
+        ("bless", flows.offer_blessing(bless).unwrap_err()),
         ("release", flows.release(&"report".parse().unwrap(), true).await.unwrap_err()),
         ("dry run", flows.dry_run(&request).await.unwrap_err()),
         ("run", fixture.run(&request).await.unwrap_err()),

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{Bless as Wish, Consent};
-use rote_types::command;
+use rote_app::{Bless as Wish, write_lines};
+use rote_types::{CommandLine, command};
 use serde_json::json;
 
 use crate::ask::Yes;
@@ -39,22 +39,17 @@ impl Bless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let app = context.app()?;
         let info = app.flow_info(&self.flow)?;
-        let writes = super::info::writes(&info);
-        let question = format!("let `{}` write with {} without asking?", self.flow, writes.join(", "));
-        let consent = match writes.is_empty() {
-            // There is nothing to ask for; the use case refuses it.
-            true => Consent::Unattended,
-            false => self.yes.agree(context, ui, &question, command("rote flow bless").argument(&self.flow))?,
-        };
-        let wish = Wish {
+        let offer = app.flow_blessing(Wish {
             flow: self.flow.clone(),
-            shown: Some(info.sha256),
             max_calls: self.max_calls,
-            constraints: self.constrain,
+            constraints: self.constrain.clone(),
             lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
-            consent,
-        };
-        let blessed = app.bless(wish)?;
+        })?;
+        let writes = write_lines(&offer.writes, &[]).join("\n  ");
+        let until = offer.expires_at.map_or_else(|| "it is taken back".to_owned(), second);
+        let question = format!("let `{}` write without asking?\n  {writes}\n  until {until}", self.flow);
+        let consent = self.yes.agree(context, ui, &question, self.command())?;
+        let blessed = app.bless(&offer, consent)?;
         let rows: Vec<Vec<String>> = blessed
             .permissions
             .tools
@@ -69,6 +64,23 @@ impl Bless {
         let head = format!("blessed {}{until}", self.flow);
         let text = format!("{head}\n{}", table(&["may write with", "calls per run", "arguments"], &rows));
         Ok(Report::new(&blessed, text).next(info.frontmatter.run_command(&self.flow)))
+    }
+}
+
+impl Bless {
+    /// The command as it was typed: with other bounds it would allow something else.
+    fn command(&self) -> CommandLine {
+        let mut line = command("rote flow bless").argument(&self.flow);
+        if let Some(most) = self.max_calls {
+            line = line.option("--max-calls", most);
+        }
+        if let Some(constraints) = &self.constrain {
+            line = line.option("--constrain", constraints);
+        }
+        match self.days {
+            Some(days) => line.option("--days", days),
+            None => line,
+        }
     }
 }
 

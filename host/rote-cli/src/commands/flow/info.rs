@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::{BlessingInfo, FlowInfo, FlowWrite, Form, Frontmatter, PinnedFlow};
+use rote_app::{BlessingInfo, FlowInfo, Form, Frontmatter, PinnedFlow, write_lines};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -26,7 +26,7 @@ impl Info {
 
 fn text(detail: &FlowInfo) -> String {
     let front = &detail.frontmatter;
-    let writes = writes(detail);
+    let writes = write_lines(&detail.writes, &detail.flows);
     let runs: Vec<String> = detail.flows.iter().map(|flow| run(flow, front)).collect();
     let adapters: Vec<String> = front
         .adapters
@@ -42,7 +42,7 @@ fn text(detail: &FlowInfo) -> String {
         ("takes", if detail.expected.is_empty() { "nothing".to_owned() } else { detail.expected.join(", ") }),
         ("adapters", adapters.join(", ")),
         ("runs", if runs.is_empty() { "no other flow".to_owned() } else { runs.join(", ") }),
-        ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join(", ") }),
+        ("may write", if writes.is_empty() { "nothing".to_owned() } else { writes.join("; ") }),
         ("blessing", detail.blessing.as_ref().map_or_else(|| "none".to_owned(), blessing)),
         ("made from", made_from(front)),
         (
@@ -60,17 +60,6 @@ fn text(detail: &FlowInfo) -> String {
         format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
     }));
     lines.join("\n")
-}
-
-/// What a flow may write, itself and by the flows that it runs.
-pub(super) fn writes(detail: &FlowInfo) -> Vec<String> {
-    let write = |one: &FlowWrite| {
-        let by = one.flow.as_ref().map(|flow| format!(" (by flow {flow})")).unwrap_or_default();
-        format!("{}/{}{by}", one.adapter, one.tool)
-    };
-    let unknown = detail.flows.iter().filter(|flow| flow.problem.is_some());
-    let unknown = unknown.map(|flow| format!("unknown (by flow {}, which cannot run here)", flow.name));
-    detail.writes.iter().map(write).chain(unknown).collect()
 }
 
 /// Who allows the writes without asking, since when, until when, and how many.

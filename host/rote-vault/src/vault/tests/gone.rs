@@ -33,7 +33,8 @@ fn an_emptied_store_and_one_that_is_gone_are_noticed() {
     rote_home::remove_file(&fixture.home.tokens_file()).unwrap();
     unnoticed("gone");
     // Nor without the anchor, the mark or the key.
-    let (anchor, mark) = (fixture.home.chronicle_dir().join("vault.anchor"), fixture.home.config_dir().join(".vault.keyed"));
+    let (anchor, mark) =
+        (fixture.home.chronicle_dir().join("vault.anchor"), fixture.home.config_dir().join(".vault.keyed"));
     for trace in [&anchor, &mark, &fixture.home.secrets_dir().join(".machine.key")] {
         let bytes = read_capped(trace, 4096).unwrap();
         rote_home::remove_file(trace).unwrap();
