@@ -77,7 +77,7 @@ fn an_adapter_is_made_listed_shown_changed_and_removed() {
         $ rote adapter new tracker openapi.yaml
         --- stderr
         error: nobody agreed, and nothing was changed
-          caused by: adapter `tracker`: Tracker 1.4.0
+          caused by: adapter `tracker`: Tracker 1.4.0 (openapi31)
               base url: https://eu.tracker.example/v1
             replace the one that is installed?
 
