@@ -33,6 +33,7 @@ mod killed;
 mod killed_runs;
 mod lost_answers;
 mod nested;
+mod packages;
 mod pasted;
 mod policy_plane;
 #[cfg(target_os = "linux")]

@@ -9,6 +9,7 @@ mod header;
 mod sources;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rote_home::{FileMode, HomeError, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
@@ -105,7 +106,7 @@ impl Flows {
     }
 
     fn build_script(&self, path: &Path) -> Result<(Package, Vec<String>), FlowError> {
-        let folder = Folder::of(path)?;
+        let folder = Arc::new(Folder::of(path)?);
         let entry = folder.entry().to_owned();
         let source = folder.text(&entry)?;
         let block = rote_script::frontmatter::extract(&source)
@@ -113,7 +114,8 @@ impl Flows {
             .ok_or_else(|| FlowError::NoHeader { path: path.to_owned() })?;
         let header = SourceHeader::parse(&block.yaml, &path.display().to_string(), block.line)?;
         let frontmatter = self.frontmatter(&header, Form::Script)?;
-        let bundled = bundle(&entry, &folder, &BundleLimits::default()).map_err(|error| script(path, error))?;
+        let sources = Arc::<Folder>::clone(&folder);
+        let bundled = bundle(&entry, sources, &BundleLimits::default()).map_err(|error| script(path, error))?;
         for module in &bundled.modules {
             self.check_binding(&header, module, &folder.text(module)?)?;
         }

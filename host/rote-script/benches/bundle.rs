@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::hint::black_box;
+use std::sync::Arc;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use oxc_allocator::Allocator;
@@ -31,17 +32,17 @@ fn steps(count: usize) -> String {
     })
 }
 
-fn sources() -> BTreeMap<String, String> {
+fn sources() -> Arc<BTreeMap<String, String>> {
     let head = "import { call } from \"@rote/sdk\";\nimport { clean } from \"./lib/clean.ts\";\n";
     let main = format!(
         "{head}import {{ step0 as first }} from \"./lib/steps.ts\";\n{}\nexport default async () => first([], 1);\n",
         steps(20)
     );
-    BTreeMap::from([
+    Arc::new(BTreeMap::from([
         ("main.ts".into(), main),
         ("lib/steps.ts".into(), format!("{}{}", head.replace("./lib/", "./"), steps(20))),
         ("lib/clean.ts".into(), "export const clean = (text: string): string => text.trim();\n".into()),
-    ])
+    ]))
 }
 
 fn flow(criterion: &mut Criterion) {
@@ -55,9 +56,9 @@ fn flow(criterion: &mut Criterion) {
         });
     });
     criterion.bench_function("bundle, 500 lines", |bencher| {
-        bencher.iter(|| bundle("main.ts", black_box(&sources), &limits).expect("the sources are good"));
+        bencher.iter(|| bundle("main.ts", black_box(sources.clone()), &limits).expect("the sources are good"));
     });
-    let map = bundle("main.ts", &sources, &limits).expect("the sources are good").map;
+    let map = bundle("main.ts", sources.clone(), &limits).expect("the sources are good").map;
     criterion.bench_function("parse the source map", |bencher| {
         bencher.iter(|| SourceMap::parse(black_box(&map)).expect("the map is ours"));
     });

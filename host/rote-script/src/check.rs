@@ -4,11 +4,12 @@
 //! reader of sources sees. Those end at run time: the script template refuses them (`guest-sdk/ts/src/seal.ts`).
 
 use oxc_ast::ast::{
-    AccessorProperty, ArrowFunctionExpression, AwaitExpression, BindingIdentifier, CallExpression, Decorator,
-    ExportAllDeclaration, Expression, ForOfStatement, Function, IdentifierReference, ImportDeclaration,
-    ImportExpression, ImportMeta, MemberExpression, NewExpression, Program, TSClassImplements, TSExportAssignment,
-    TSImportEqualsDeclaration, TSInterfaceDeclaration, TSModuleReference, TSNamespaceExportDeclaration, TSType,
-    UnaryExpression, VariableDeclaration, VariableDeclarationKind, WithStatement,
+    AccessorProperty, ArrowFunctionExpression, AwaitExpression, BindingIdentifier, CallExpression,
+    ConditionalExpression, Decorator, ExportAllDeclaration, Expression, ForOfStatement, Function, IdentifierReference,
+    IfStatement, ImportDeclaration, ImportExpression, ImportMeta, LogicalExpression, MemberExpression, NewExpression,
+    Program, TSClassImplements, TSExportAssignment, TSImportEqualsDeclaration, TSInterfaceDeclaration,
+    TSModuleReference, TSNamespaceExportDeclaration, TSType, UnaryExpression, VariableDeclaration,
+    VariableDeclarationKind, WithStatement,
 };
 use oxc_ast_visit::{Visit, walk};
 use oxc_semantic::Scoping;
@@ -20,6 +21,9 @@ use oxc_syntax::symbol::SymbolFlags;
 /// The prefix of the names that a bundle defines.
 const RESERVED_PREFIX: &str = "__rote_";
 const NO_CODE_FROM_TEXT: &str = "a flow runs only the code that was bundled; it is what is digested and signed";
+/// The ways in which engines reach the network.
+const NETWORK: [&str; 5] = ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport"];
+const NO_NETWORK: &str = "a flow reaches the network only through adapters; call one with `@rote/sdk`";
 const STATIC_ONLY: &str =
     "the modules of a flow are bundled before it runs; use `import … from` at the top of the file";
 
@@ -31,16 +35,36 @@ pub(crate) struct Refusal {
     pub(crate) reason: &'static str,
 }
 
-/// Returns the first construct, in the order of the text, that flows cannot use.
-pub(crate) fn first_refusal(program: &Program<'_>, scoping: &Scoping) -> Option<Refusal> {
-    let mut checker = Checker { scoping, function_depth: 0, refusals: Vec::new() };
+/// Whose code is checked. A package may make code from texts as far as that is known here: it can have another way for
+/// engines without (as zod has), and the sandbox refuses it when it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    Own,
+    Package,
+    /// A CommonJS module, which has names of its own: `require`, `module`, `exports`.
+    CommonJs,
+}
+
+/// Returns the constructs that flows cannot use, in the order of the text.
+pub(crate) fn refusals(program: &Program<'_>, scoping: &Scoping, author: Author) -> Vec<Refusal> {
+    let mut checker = Checker { scoping, author, function_depth: 0, guarded: Vec::new(), refusals: Vec::new() };
+    if author != Author::Own {
+        // A package that asks for a global of Node anywhere has another way; what asks for the network may have none.
+        let mut asked = Asked { names: Vec::new(), deep: true };
+        asked.visit_program(program);
+        checker.guarded.extend(asked.names.into_iter().filter(|name| !NETWORK.contains(&name.as_str())));
+    }
     checker.visit_program(program);
-    checker.refusals.into_iter().min_by_key(|refusal| refusal.span.start)
+    checker.refusals.sort_by_key(|refusal| refusal.span.start);
+    checker.refusals
 }
 
 struct Checker<'s> {
     scoping: &'s Scoping,
+    author: Author,
     function_depth: usize,
+    /// The globals that were asked for by `typeof` before what is visited.
+    guarded: Vec<String>,
     refusals: Vec<Refusal>,
 }
 
@@ -62,8 +86,18 @@ impl Checker<'_> {
         }
     }
 
+    /// Visits what runs only where `test` has asked for globals, if it asks for one by `typeof`.
+    fn guarded_by(&mut self, test: &Expression<'_>, visit: impl FnOnce(&mut Self)) {
+        let before = self.guarded.len();
+        let mut asked = Asked { names: Vec::new(), deep: false };
+        asked.visit_expression(test);
+        self.guarded.extend(asked.names);
+        visit(self);
+        self.guarded.truncate(before);
+    }
+
     fn check_callee(&mut self, callee: &Expression<'_>, what: &str) {
-        if self.global_name(callee) == Some("Function") {
+        if self.author == Author::Own && self.global_name(callee) == Some("Function") {
             self.refuse(callee.span(), what, NO_CODE_FROM_TEXT);
         }
     }
@@ -78,13 +112,18 @@ impl<'a> Visit<'a> for Checker<'_> {
         if !self.is_global(it) {
             return;
         }
+        let own = self.author == Author::Own;
         let reason = match name {
-            "eval" => NO_CODE_FROM_TEXT,
-            "require" => STATIC_ONLY,
+            "eval" if own => NO_CODE_FROM_TEXT,
+            "require" if self.author != Author::CommonJs => STATIC_ONLY,
             "Deno" | "Bun" | "process" => "a flow has no operating system; call an adapter, or use `@rote/sdk`",
+            "Buffer" | "__dirname" | "__filename" if !own => "a flow runs without Node",
+            _ if NETWORK.contains(&name) => NO_NETWORK,
             _ => return,
         };
-        self.refuse(it.span, format!("`{name}`"), reason);
+        if !self.guarded.iter().any(|guarded| guarded == name) {
+            self.refuse(it.span, format!("`{name}`"), reason);
+        }
     }
 
     fn visit_binding_identifier(&mut self, it: &BindingIdentifier<'a>) {
@@ -94,8 +133,35 @@ impl<'a> Visit<'a> for Checker<'_> {
         }
     }
 
+    fn visit_logical_expression(&mut self, it: &LogicalExpression<'a>) {
+        self.visit_expression(&it.left);
+        self.guarded_by(&it.left, |checker| checker.visit_expression(&it.right));
+    }
+
+    fn visit_conditional_expression(&mut self, it: &ConditionalExpression<'a>) {
+        self.visit_expression(&it.test);
+        self.guarded_by(&it.test, |checker| {
+            checker.visit_expression(&it.consequent);
+            checker.visit_expression(&it.alternate);
+        });
+    }
+
+    fn visit_if_statement(&mut self, it: &IfStatement<'a>) {
+        self.visit_expression(&it.test);
+        self.guarded_by(&it.test, |checker| {
+            checker.visit_statement(&it.consequent);
+            it.alternate.iter().for_each(|alternate| checker.visit_statement(alternate));
+        });
+    }
+
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         self.check_callee(&it.callee, "`Function(…)`");
+        if let Some(member) = it.callee.as_member_expression()
+            && self.global_name(member.object()) == Some("globalThis")
+            && let Some(name) = member.static_property_name().filter(|name| NETWORK.contains(name))
+        {
+            self.refuse(member.span(), format!("`globalThis.{name}`"), NO_NETWORK);
+        }
         walk::walk_call_expression(self, it);
     }
 
@@ -105,8 +171,14 @@ impl<'a> Visit<'a> for Checker<'_> {
     }
 
     fn visit_member_expression(&mut self, it: &MemberExpression<'a>) {
+        if self.author != Author::Own && environment(it, |object| self.global_name(object) == Some("process")) {
+            return;
+        }
         let name = it.static_property_name().unwrap_or_default();
-        if ["eval", "Function"].contains(&name) && self.global_name(it.object()) == Some("globalThis") {
+        if self.author == Author::Own
+            && ["eval", "Function"].contains(&name)
+            && self.global_name(it.object()) == Some("globalThis")
+        {
             self.refuse(it.span(), format!("`globalThis.{name}`"), NO_CODE_FROM_TEXT);
         }
         walk::walk_member_expression(self, it);
@@ -202,6 +274,44 @@ impl<'a> Visit<'a> for Checker<'_> {
     fn visit_ts_type(&mut self, _: &TSType<'a>) {}
     fn visit_ts_interface_declaration(&mut self, _: &TSInterfaceDeclaration<'a>) {}
     fn visit_ts_class_implements(&mut self, _: &TSClassImplements<'a>) {}
+}
+
+/// Finds the names that `typeof` is asked for.
+struct Asked {
+    names: Vec<String>,
+    /// Looks into functions, too.
+    deep: bool,
+}
+
+impl<'a> Visit<'a> for Asked {
+    fn visit_unary_expression(&mut self, it: &UnaryExpression<'a>) {
+        if let (UnaryOperator::Typeof, Expression::Identifier(name)) = (it.operator, &it.argument) {
+            self.names.push(name.name.to_string());
+        }
+        walk::walk_unary_expression(self, it);
+    }
+
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        if self.deep {
+            walk::walk_function(self, it, flags);
+        }
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        if self.deep {
+            walk::walk_arrow_function_expression(self, it);
+        }
+    }
+}
+
+/// Whether an expression is `process.env.NODE_ENV`, which a bundle knows.
+pub(crate) fn environment<'e, 'a: 'e>(
+    member: &'e MemberExpression<'a>,
+    is_process: impl Fn(&'e Expression<'a>) -> bool,
+) -> bool {
+    let env = member.object().as_member_expression();
+    member.static_property_name() == Some("NODE_ENV")
+        && env.is_some_and(|env| env.static_property_name() == Some("env") && is_process(env.object()))
 }
 
 impl Checker<'_> {

@@ -1,63 +1,85 @@
-//! One source file to a module's body: parse, refuse, strip the types, take out imports and exports, print.
+//! One source file to a module's body: parse, refuse, strip the types, take out imports and exports; later, print.
 //!
-//! The parser and the passes after it recurse along the syntax tree, so a file is compiled on a thread of its own whose
-//! stack holds the deepest tree that [`nesting::check`](crate::nesting::check) lets through.
+//! The parser and the passes after it recurse along the syntax tree; the caller's stack holds the deepest tree that
+//! [`nesting::check`](crate::nesting::check) lets through.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::thread;
 
 use oxc_allocator::Allocator;
 use oxc_ast::ast::Program;
 use oxc_codegen::{Codegen, CodegenOptions, CommentOptions};
 use oxc_diagnostics::OxcDiagnostic;
-use oxc_parser::{ParseOptions, Parser};
+use oxc_parser::{ParseOptions, Parser, ParserReturn};
+use oxc_resolver::ModuleType;
 use oxc_semantic::{Scoping, SemanticBuilder};
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
+use crate::check::Author;
 use crate::place::place;
-use crate::record::{Compiled, Export, Shape, Token};
+use crate::record::{Body, Compiled, Export, Form, Part, Printed, Record, Shape, Token};
 use crate::resolve::Language;
 use crate::rewrite::{DEFAULT_BINDING, rewrite};
-use crate::{Problem, ScriptError, check};
+use crate::{Problem, ScriptError, check, packages};
 
-/// The stack that a file is compiled on. Only what is touched takes memory. The deepest trees that pass the nesting
-/// check were measured to need less than 16 MiB, unoptimised; a test compiles one of each kind.
-const STACK_BYTES: usize = 128 * 1024 * 1024;
 /// The most syntax errors that are reported.
 const MAX_PROBLEMS: usize = 10;
 
-/// Compiles a file that passed the nesting check.
+/// A file to compile. What is made of it lives as long as the allocator.
+pub(crate) struct File<'f, 'a> {
+    pub(crate) name: &'f str,
+    pub(crate) source: &'a str,
+    pub(crate) language: Language,
+    /// It belongs to a package.
+    pub(crate) package: bool,
+    /// What its package says about modules with the extension `.js`.
+    pub(crate) kind: Option<ModuleType>,
+    pub(crate) allocator: &'a Allocator,
+}
+
+/// Compiles a file that passed the nesting check, up to printing.
 ///
 /// # Errors
-/// [`ScriptError::Syntax`] and [`ScriptError::Refused`] for the file; [`ScriptError::Internal`] when the compiler fails.
-pub(crate) fn compile(file: &str, source: &str, language: Language) -> Result<Compiled, ScriptError> {
-    let internal = |message: String| ScriptError::Internal { file: file.to_owned(), message };
-    let source_type = match language {
-        Language::Json => return json(file, source),
-        Language::TypeScript => SourceType::ts(),
-        Language::JavaScript => SourceType::mjs(),
+/// [`ScriptError::Syntax`] and [`ScriptError::Refused`] for the file.
+pub(crate) fn compile<'a>(file: &File<'_, 'a>) -> Result<Compiled<'a>, ScriptError> {
+    match file.language {
+        Language::Json => json(file.name, file.source),
+        _ => file.compile(),
+    }
+}
+
+/// Prints a module without the parts that are not live.
+pub(crate) fn print(name: &str, form: Form, body: &mut Body<'_>, live: &[bool]) -> Printed {
+    let program = match body {
+        Body::Text(code) => return Printed { code: std::mem::take(code), tokens: Vec::new() },
+        Body::Program(program) => program,
     };
-    thread::scope(|scope| {
-        let builder = thread::Builder::new().name("rote-script".into()).stack_size(STACK_BYTES);
-        let worker = builder
-            .spawn_scoped(scope, || File { name: file, source }.compile(source_type))
-            .map_err(|error| internal(format!("no thread: {error}")))?;
-        worker.join().map_err(|_| internal("the compiler panicked on it".into()))?
-    })
+    if form == Form::Module {
+        let mut live = live.iter();
+        program.body.retain(|_| live.next().copied().unwrap_or(true));
+    }
+    let options = CodegenOptions {
+        comments: CommentOptions::disabled(),
+        source_map_path: Some(PathBuf::from(name)),
+        // Without indentation the output is linear in the source, however deep the source is.
+        indent_width: 0,
+        ..CodegenOptions::default()
+    };
+    let printed = Codegen::new().with_options(options).build(program);
+    let map = printed.map.unwrap_or_default();
+    let tokens = map.get_tokens().filter(|token| token.get_source_id().is_some()).map(|token| Token {
+        line: token.get_dst_line(),
+        column: token.get_dst_col(),
+        source_line: token.get_src_line(),
+        source_column: token.get_src_col(),
+    });
+    Printed { tokens: tokens.collect(), code: printed.code }
 }
 
-struct File<'f> {
-    name: &'f str,
-    source: &'f str,
-}
-
-impl File<'_> {
-    fn compile(&self, source_type: SourceType) -> Result<Compiled, ScriptError> {
-        let allocator = Allocator::default();
-        let options = ParseOptions { preserve_parens: false, ..ParseOptions::default() };
-        let parsed = Parser::new(&allocator, self.source, source_type).with_options(options).parse();
+impl<'a> File<'_, 'a> {
+    fn compile(&self) -> Result<Compiled<'a>, ScriptError> {
+        let (parsed, form) = self.parse();
         let mut errors: Vec<_> = parsed.diagnostics.errors().map(located).collect();
         if parsed.panicked {
             return Err(self.syntax(errors));
@@ -66,65 +88,80 @@ impl File<'_> {
         let analysed = SemanticBuilder::new_compiler().with_enum_eval(true).build(&program);
         errors.extend(analysed.diagnostics.errors().map(located));
         let scoping = analysed.semantic.into_scoping();
-        if let Some(refusal) = check::first_refusal(&program, &scoping) {
+        let author = match (self.package, form) {
+            (_, Form::CommonJs) => Author::CommonJs,
+            (true, _) => Author::Package,
+            (false, _) => Author::Own,
+        };
+        let mut refusals = check::refusals(&program, &scoping, author);
+        if !self.package && !refusals.is_empty() {
+            let refusal = refusals.swap_remove(0);
             return Err(self.refused(refusal.span.start, refusal.what, refusal.reason));
         }
         if !errors.is_empty() {
             return Err(self.syntax(errors));
         }
-        let names: BTreeSet<String> =
-            parsed.module_record.exported_bindings.keys().map(|name| name.to_string()).collect();
-        self.strip(&allocator, &mut program, scoping)?;
-        self.finish(&allocator, &mut program, names)
-    }
-
-    /// Removes the types.
-    fn strip<'a>(
-        &self,
-        allocator: &'a Allocator,
-        program: &mut Program<'a>,
-        scoping: Scoping,
-    ) -> Result<(), ScriptError> {
-        let transformer = Transformer::new(allocator, Path::new(self.name), &TransformOptions::default());
-        let done = transformer.build_with_scoping(scoping, program);
-        match done.diagnostics.errors().chain(done.diagnostics.warnings()).next() {
-            Some(problem) => {
-                let (at, message) = located(problem);
-                Err(self.refused(at.unwrap_or_default(), "this use of TypeScript".into(), &sentence(&message)))
-            }
-            None => Ok(()),
+        if form == Form::CommonJs {
+            let record = packages::rewrite(&mut program, &scoping, self.allocator, true);
+            return Ok(Compiled { body: Body::Program(program), form, record, parts: Vec::new(), refusals });
         }
+        let names = parsed.module_record.exported_bindings.keys().map(|name| name.to_string()).collect();
+        let scoping = self.strip(&mut program, scoping)?;
+        let (record, parts) = self.finish(&mut program, &scoping, names)?;
+        Ok(Compiled { body: Body::Program(program), form, record, parts, refusals })
     }
 
-    /// Takes out imports and exports, and prints.
-    fn finish<'a>(
+    /// Parses, and finds out what kind of module it is: as Node does, and where the package does not say, by its words.
+    /// A CommonJS module is parsed as strict code, too, since the script is strict.
+    fn parse(&self) -> (ParserReturn<'a>, Form) {
+        let declared = match self.name.rsplit_once('.') {
+            Some((_, "cjs")) => Some(Form::CommonJs),
+            Some((_, "js")) if self.package && self.kind != Some(ModuleType::Module) => None,
+            _ => Some(Form::Module),
+        };
+        let options = ParseOptions {
+            preserve_parens: false,
+            allow_return_outside_function: declared != Some(Form::Module),
+            ..ParseOptions::default()
+        };
+        let source_type = match self.language {
+            Language::TypeScript => SourceType::ts(),
+            _ => SourceType::mjs(),
+        };
+        let parsed = Parser::new(self.allocator, self.source, source_type).with_options(options).parse();
+        let words = if parsed.module_record.has_module_syntax { Form::Module } else { Form::CommonJs };
+        (parsed, declared.unwrap_or(words))
+    }
+
+    /// Removes the types. The names are resolved anew: the transformer's own table is kept for its own needs.
+    fn strip(&self, program: &mut Program<'a>, scoping: Scoping) -> Result<Scoping, ScriptError> {
+        if self.language != Language::TypeScript {
+            return Ok(scoping);
+        }
+        let transformer = Transformer::new(self.allocator, Path::new(self.name), &TransformOptions::default());
+        let done = transformer.build_with_scoping(scoping, program);
+        if let Some(problem) = done.diagnostics.errors().chain(done.diagnostics.warnings()).next() {
+            let (at, message) = located(problem);
+            return Err(self.refused(at.unwrap_or_default(), "this use of TypeScript".into(), &sentence(&message)));
+        }
+        Ok(SemanticBuilder::new().build(program).semantic.into_scoping())
+    }
+
+    /// Takes out imports and exports.
+    fn finish(
         &self,
-        allocator: &'a Allocator,
         program: &mut Program<'a>,
+        scoping: &Scoping,
         names: BTreeSet<String>,
-    ) -> Result<Compiled, ScriptError> {
-        // The names are resolved anew: the transformer's own table is kept for its own needs.
-        let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
-        let mut record = rewrite(program, &scoping, allocator).map_err(|(span, name)| {
+    ) -> Result<(Record, Vec<Part>), ScriptError> {
+        if self.package {
+            packages::rewrite(program, scoping, self.allocator, false);
+        }
+        let (mut record, parts) = rewrite(program, scoping, self.allocator).map_err(|(span, name)| {
             self.refused(span.start, format!("assigning to the import `{name}`"), "imports are read-only")
         })?;
         record.types = names.into_iter().filter(|name| !record.exports.contains_key(name)).collect();
-        let options = CodegenOptions {
-            comments: CommentOptions::disabled(),
-            source_map_path: Some(PathBuf::from(self.name)),
-            // Without indentation the output is linear in the source, however deep the source is.
-            indent_width: 0,
-            ..CodegenOptions::default()
-        };
-        let printed = Codegen::new().with_options(options).build(program);
-        let map = printed.map.unwrap_or_default();
-        let tokens = map.get_tokens().filter(|token| token.get_source_id().is_some()).map(|token| Token {
-            line: token.get_dst_line(),
-            column: token.get_dst_col(),
-            source_line: token.get_src_line(),
-            source_column: token.get_src_col(),
-        });
-        Ok(Compiled { tokens: tokens.collect(), code: printed.code, record })
+        Ok((record, parts))
     }
 
     fn refused(&self, offset: u32, what: String, reason: &str) -> ScriptError {
@@ -165,7 +202,7 @@ fn sentence(message: &str) -> String {
 
 /// A JSON file as a module with a default export. `JSON.parse` and not a literal: in a literal the key `__proto__` would
 /// set the prototype.
-fn json(file: &str, source: &str) -> Result<Compiled, ScriptError> {
+fn json<'a>(file: &str, source: &str) -> Result<Compiled<'a>, ScriptError> {
     let text = source.trim_start_matches('\u{feff}').trim();
     let located = |error: serde_json::Error| ScriptError::Json {
         file: file.to_owned(),
@@ -176,9 +213,9 @@ fn json(file: &str, source: &str) -> Result<Compiled, ScriptError> {
     };
     serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(located)?;
     let quoted = serde_json::to_string(text).map_err(located)?;
-    let mut compiled =
-        Compiled { code: format!("const {DEFAULT_BINDING} = JSON.parse({quoted});\n"), ..Compiled::default() };
+    let code = format!("const {DEFAULT_BINDING} = JSON.parse({quoted});\n");
     let export = Export::Local { binding: DEFAULT_BINDING.into(), shape: Shape::NotFunction };
-    compiled.record.exports.insert("default".into(), export);
-    Ok(compiled)
+    let exports = [("default".to_owned(), export)].into();
+    let record = Record { exports, ..Record::default() };
+    Ok(Compiled { body: Body::Text(code), form: Form::Json, record, parts: Vec::new(), refusals: Vec::new() })
 }

@@ -104,6 +104,16 @@ pub enum ScriptError {
         /// What is wrong with the name.
         reason: String,
     },
+    /// A package asks for something that a flow does not have, in code that would be part of the script.
+    #[error("the package `{package}` cannot be used in a flow: {}{}", whole(problem), imported_by(chain))]
+    Package {
+        /// The package.
+        package: String,
+        /// Who asked for the file, from it to the entry: `file:line:column`.
+        chain: Vec<String>,
+        /// What is wrong, and where.
+        problem: Box<ScriptError>,
+    },
     /// The entry is not a file of the root, or not one that can be an entry.
     #[error("`{entry}` cannot be the entry of a flow: {reason}")]
     Entry {
@@ -197,6 +207,10 @@ impl ScriptError {
             | Self::Missing { at, .. }
             | Self::Export { at, .. }
             | Self::Nesting { at, .. } => append(&mut text, &at.excerpt),
+            Self::Package { problem, .. } => {
+                let report = problem.report();
+                append(&mut text, report.split_once('\n').map_or("", |(_, excerpt)| excerpt));
+            }
             _ => {}
         }
         text
@@ -208,6 +222,18 @@ fn append(text: &mut String, excerpt: &str) {
         text.push('\n');
         text.push_str(excerpt);
     }
+}
+
+/// An error with its cause, in one line.
+fn whole(error: &ScriptError) -> String {
+    match error {
+        ScriptError::Source { source, .. } => format!("{error}: {source}"),
+        _ => error.to_string(),
+    }
+}
+
+fn imported_by(chain: &[String]) -> String {
+    if chain.is_empty() { String::new() } else { format!("; imported by {}", backticked(chain).replace(", ", " ← ")) }
 }
 
 fn backticked(names: &[String]) -> String {

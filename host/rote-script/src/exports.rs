@@ -8,8 +8,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::ScriptError;
-use crate::link::{Module, Target};
-use crate::record::{Export, Shape};
+use crate::link::{Module, Target, is_foreign};
+use crate::record::{Export, Form, Shape};
 
 /// The most names that all `export *` of a bundle may give together, counted at each module.
 const MAX_STAR_NAMES: usize = 200_000;
@@ -25,6 +25,8 @@ pub(crate) enum Found<'m> {
     Binding { module: usize, binding: &'m str, name: &'m str, shape: Shape },
     /// The exports object of a module.
     Namespace(usize),
+    /// A name that a module may have when it runs.
+    Open { module: usize, name: &'m str },
     /// A property of the SDK, or the SDK itself.
     Sdk(Option<&'m str>),
     /// A type, which is not there when the script runs.
@@ -43,9 +45,11 @@ type Meaning<'m> = Result<Found<'m>, Lost>;
 
 /// Resolves the exported names of linked modules.
 pub(crate) struct Resolver<'m> {
-    modules: &'m [Module],
+    modules: &'m [Module<'m>],
     /// Per module, the names that its `export *` give and the modules that export them themselves.
     stars: Vec<BTreeMap<&'m str, BTreeSet<usize>>>,
+    /// Per module, whether it passes on names that are known only when it runs.
+    open: Vec<bool>,
     known: BTreeMap<(usize, &'m str), Meaning<'m>>,
     depth: usize,
 }
@@ -61,7 +65,7 @@ impl<'m> Resolver<'m> {
     ///
     /// # Errors
     /// [`ScriptError::TooLarge`].
-    pub(crate) fn new(modules: &'m [Module]) -> Result<Self, ScriptError> {
+    pub(crate) fn new(modules: &'m [Module<'m>]) -> Result<Self, ScriptError> {
         let mut importers: Vec<Vec<usize>> = vec![Vec::new(); modules.len()];
         for (index, module) in modules.iter().enumerate() {
             star_targets(module).for_each(|target| importers[target].push(index));
@@ -89,7 +93,7 @@ impl<'m> Resolver<'m> {
                 return Err(ScriptError::TooLarge { what, actual: facts, limit: MAX_STAR_NAMES });
             }
         }
-        Ok(Self { modules, stars, known: BTreeMap::new(), depth: 0 })
+        Ok(Self { modules, stars, open: open_modules(modules), known: BTreeMap::new(), depth: 0 })
     }
 
     /// Returns the names that the `export *` of a module give.
@@ -122,24 +126,47 @@ impl<'m> Resolver<'m> {
 
     fn step(&mut self, index: usize, name: &'m str) -> Step<'m> {
         let module = &self.modules[index];
-        let found = match module.compiled.record.exports.get(name) {
+        let found = match module.record.exports.get(name) {
             Some(Export::Local { binding, shape }) => Found::Binding { module: index, binding, name, shape: *shape },
-            Some(Export::Namespace { request }) => match module.targets[*request] {
+            Some(Export::Namespace { request, access } | Export::Indirect { request, access, .. })
+                if is_foreign(self.modules, module.targets[*request]) =>
+            {
+                Found::Binding { module: index, binding: access, name, shape: Shape::Maybe }
+            }
+            Some(Export::Namespace { request, .. }) => match module.targets[*request] {
                 Target::Module(target) => Found::Namespace(target),
-                Target::Sdk => Found::Sdk(None),
+                _ => Found::Sdk(None),
             },
             Some(Export::Indirect { request, name: next, .. }) => match module.targets[*request] {
                 Target::Module(target) => return Step::Follow(target, next),
-                Target::Sdk => Found::Sdk(Some(next)),
+                _ => Found::Sdk(Some(next)),
             },
-            None if module.compiled.record.types.contains(name) => Found::Type,
+            None if module.record.types.contains(name) => Found::Type,
             None => return self.star(index, name),
         };
         Step::Done(Ok(found))
     }
 
+    /// Whether a module passes on names that are known only when it runs.
+    pub(crate) fn is_open(&self, module: usize) -> bool {
+        self.open[module]
+    }
+
+    /// Returns the modules whose names a module passes on, among them `name`.
+    pub(crate) fn star_sources(&self, module: usize, name: &str) -> Vec<usize> {
+        let gives = |target: &usize| {
+            let own = name != "default" && exports_itself(&self.modules[*target], name);
+            own || self.stars[*target].contains_key(name) || self.open[*target]
+        };
+        let targets = star_targets(&self.modules[module]);
+        targets.filter(|target| gives(target) || self.modules[*target].form == Form::CommonJs).collect()
+    }
+
     fn star(&mut self, index: usize, name: &'m str) -> Step<'m> {
-        let Some(origins) = self.stars[index].get(name).cloned() else { return Step::Done(Err(Lost::Absent)) };
+        let Some(origins) = self.stars[index].get(name).cloned() else {
+            let open = self.open[index] && name != "default";
+            return Step::Done(if open { Ok(Found::Open { module: index, name }) } else { Err(Lost::Absent) });
+        };
         match origins.first() {
             Some(origin) if origins.len() == 1 => Step::Follow(*origin, name),
             _ if origins.len() > MAX_ORIGINS => Step::Done(Err(Lost::Ambiguous)),
@@ -171,18 +198,36 @@ impl Found<'_> {
 }
 
 /// The names that a module exports itself and that `export *` passes on.
-fn own_names(module: &Module) -> impl Iterator<Item = &str> {
-    let record = &module.compiled.record;
+fn own_names<'m>(module: &'m Module<'_>) -> impl Iterator<Item = &'m str> {
+    let record = &module.record;
     record.exports.keys().chain(&record.types).map(String::as_str).filter(|name| *name != "default")
 }
 
-fn exports_itself(module: &Module, name: &str) -> bool {
-    module.compiled.record.exports.contains_key(name) || module.compiled.record.types.contains(name)
+pub(crate) fn exports_itself(module: &Module<'_>, name: &str) -> bool {
+    module.record.exports.contains_key(name) || module.record.types.contains(name)
 }
 
-fn star_targets(module: &Module) -> impl Iterator<Item = usize> {
-    module.compiled.record.stars.iter().filter_map(|request| match module.targets[*request] {
+pub(crate) fn star_targets(module: &Module<'_>) -> impl Iterator<Item = usize> {
+    module.record.stars.iter().filter_map(|request| match module.targets[*request] {
         Target::Module(target) => Some(target),
-        Target::Sdk => None,
+        _ => None,
     })
+}
+
+/// Returns which modules pass on names that are known only when they run: by `export *` of a CommonJS module, or of a
+/// module that does so.
+fn open_modules(modules: &[Module<'_>]) -> Vec<bool> {
+    let mut open: Vec<bool> = modules
+        .iter()
+        .map(|module| module.record.stars.iter().any(|request| is_foreign(modules, module.targets[*request])))
+        .collect();
+    let mut changed = open.contains(&true);
+    while std::mem::take(&mut changed) {
+        for (index, module) in modules.iter().enumerate() {
+            if !open[index] && star_targets(module).any(|target| open[target]) {
+                (open[index], changed) = (true, true);
+            }
+        }
+    }
+    open
 }

@@ -5,10 +5,12 @@
 pub struct BundleLimits {
     /// Bytes of one source file. Default 1 MiB.
     pub file_bytes: usize,
-    /// Bytes of all source files together. Default 8 MiB.
+    /// Bytes of all source files together, whether they end in the script or not. Default 16 MiB.
     pub source_bytes: usize,
-    /// Modules, the entry included. Default 500.
+    /// Modules, the entry included, whether they end in the script or not: a package may have hundreds. Default 4,000.
     pub modules: usize,
+    /// Paths that are looked at to find what is imported. Default 200,000.
+    pub probes: usize,
     /// Bytes of the script. Default 8 MiB.
     pub output_bytes: usize,
     /// Brackets open at one place. Default 500, and never more: the stack that files are parsed on is sized for it.
@@ -18,6 +20,7 @@ pub struct BundleLimits {
 impl Default for BundleLimits {
     fn default() -> Self {
         const MIB: usize = 1024 * 1024;
-        Self { file_bytes: MIB, source_bytes: 8 * MIB, modules: 500, output_bytes: 8 * MIB, nesting: 500 }
+        let (source_bytes, output_bytes) = (16 * MIB, 8 * MIB);
+        Self { file_bytes: MIB, source_bytes, modules: 4_000, probes: 200_000, output_bytes, nesting: 500 }
     }
 }

@@ -3,19 +3,31 @@
 use std::collections::BTreeMap;
 
 use crate::ScriptError;
+use crate::check::Refusal;
 use crate::exports::{Found, Lost, Resolver};
 use crate::place::place;
-use crate::record::{Compiled, Export, Import, Shape};
+use crate::record::{Export, Form, Part, Record, Shape};
 use crate::resolve::SDK_MODULE;
 
 /// A compiled module with its requests resolved.
 #[derive(Debug)]
-pub(crate) struct Module {
+pub(crate) struct Module<'a> {
     pub(crate) path: String,
-    pub(crate) source: String,
-    pub(crate) compiled: Compiled,
+    pub(crate) source: &'a str,
+    pub(crate) form: Form,
+    pub(crate) record: Record,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) refusals: Vec<Refusal>,
     /// Per request of the record, what it means.
     pub(crate) targets: Vec<Target>,
+    /// It belongs to a package: what nobody uses is left out.
+    pub(crate) package: bool,
+    /// It does nothing but give names, as its package says.
+    pub(crate) pure: bool,
+    /// It takes a CommonJS module's `module.exports` as the default export whatever that says, as Node does.
+    pub(crate) node: bool,
+    /// It does not compile; the number of the failure. It then looks like a CommonJS module, whose names nobody knows.
+    pub(crate) broken: Option<usize>,
 }
 
 /// What a request means.
@@ -23,41 +35,66 @@ pub(crate) struct Module {
 pub(crate) enum Target {
     Sdk,
     Module(usize),
+    /// An object without properties: the package says so for programs outside of Node.
+    Empty,
+    /// Nothing, which the module that asks expects: it fails when that is run.
+    Absent,
+    /// Nothing; the number of the failure.
+    Failed(usize),
 }
 
 /// The exports of each module, in the order of the modules; types are left out.
 pub(crate) type Exports<'m> = Vec<BTreeMap<&'m str, Found<'m>>>;
 
-/// Resolves every export and checks every import.
+/// What names mean across modules.
+pub(crate) struct Linked<'m> {
+    pub(crate) exports: Exports<'m>,
+    pub(crate) resolver: Resolver<'m>,
+}
+
+/// Whether the names of what a request means are known only when it runs.
+pub(crate) fn is_foreign(modules: &[Module<'_>], target: Target) -> bool {
+    match target {
+        Target::Module(target) => modules[target].form == Form::CommonJs,
+        Target::Empty | Target::Absent | Target::Failed(_) => true,
+        Target::Sdk => false,
+    }
+}
+
+/// Resolves every export, and checks every import of the author's own files.
 ///
 /// # Errors
 /// [`ScriptError::Export`] for the first name that a module does not export.
-pub(crate) fn link(modules: &[Module]) -> Result<Exports<'_>, ScriptError> {
+pub(crate) fn link<'m>(modules: &'m [Module<'_>]) -> Result<Linked<'m>, ScriptError> {
     let mut resolver = Resolver::new(modules)?;
     let mut exports = Exports::new();
     for (index, module) in modules.iter().enumerate() {
-        for import in &module.compiled.record.imports {
-            check_import(modules, &mut resolver, module, import)?;
+        for import in module.record.imports.iter().filter(|_| !module.package) {
+            let (name, offset) = (&import.name, import.offset);
+            check_import(modules, &mut resolver, module, import.request, name, offset)?;
         }
         exports.push(exports_of(modules, &mut resolver, index)?);
     }
-    Ok(exports)
+    Ok(Linked { exports, resolver })
 }
 
 fn exports_of<'m>(
-    modules: &'m [Module],
+    modules: &'m [Module<'_>],
     resolver: &mut Resolver<'m>,
     index: usize,
 ) -> Result<BTreeMap<&'m str, Found<'m>>, ScriptError> {
     let module = &modules[index];
     let mut all = BTreeMap::new();
-    for (name, export) in &module.compiled.record.exports {
-        let found = resolver.resolve(index, name).map_err(|lost| match export {
-            Export::Indirect { request, name, offset } => {
-                failure(module, *offset, target_path(modules, module.targets[*request]), name, lost)
+    for (name, export) in &module.record.exports {
+        let found = match (resolver.resolve(index, name), export) {
+            (Ok(found), _) => found,
+            // It counts only where somebody uses it.
+            (Err(_), _) if module.package => continue,
+            (Err(lost), Export::Indirect { request, name, offset, .. }) => {
+                return Err(failure(module, *offset, target_path(modules, module.targets[*request]), name, lost));
             }
-            _ => failure(module, 0, &module.path, name, lost),
-        })?;
+            (Err(lost), _) => return Err(failure(module, 0, &module.path, name, lost)),
+        };
         all.insert(name.as_str(), found);
     }
     for name in resolver.star_names(index) {
@@ -70,34 +107,42 @@ fn exports_of<'m>(
     Ok(all)
 }
 
-fn check_import<'m>(
-    modules: &'m [Module],
+/// Checks that a module exports the name that another takes from it.
+///
+/// # Errors
+/// [`ScriptError::Export`].
+pub(crate) fn check_import<'m>(
+    modules: &'m [Module<'_>],
     resolver: &mut Resolver<'m>,
-    module: &Module,
-    import: &'m Import,
+    module: &Module<'_>,
+    request: usize,
+    name: &'m str,
+    offset: u32,
 ) -> Result<(), ScriptError> {
-    let Target::Module(target) = module.targets[import.request] else { return Ok(()) };
+    let Target::Module(target) = module.targets[request] else { return Ok(()) };
+    if is_foreign(modules, module.targets[request]) {
+        return Ok(());
+    }
     let path = &modules[target].path;
-    match resolver.resolve(target, &import.name) {
+    match resolver.resolve(target, name) {
         Ok(Found::Type) => {
-            let reason = format!("exports `{0}` as a type only; write `import type {{ {0} }}`", import.name);
-            Err(export_error(module, import.offset, path, reason))
+            let reason = format!("exports `{name}` as a type only; write `import type {{ {name} }}`");
+            Err(export_error(module, offset, path, reason))
         }
         Ok(_) => Ok(()),
-        Err(lost) => Err(failure(module, import.offset, path, &import.name, lost)),
+        Err(lost) => Err(failure(module, offset, path, name, lost)),
     }
 }
 
-/// Returns the order in which modules run: each after what it imports, in the order of the text; a cycle is entered at
-/// its first module.
-pub(crate) fn order(modules: &[Module]) -> Vec<usize> {
-    let (mut order, mut seen) = (Vec::with_capacity(modules.len()), vec![false; modules.len()]);
-    let mut open = vec![(0, 0)];
-    if let Some(first) = seen.first_mut() {
-        *first = true;
-    }
+/// Returns the order in which modules run when `first` is imported: each after what it imports, in the order of the
+/// text; a cycle is entered at its first module. What a CommonJS module requires runs when it asks for it.
+pub(crate) fn order(modules: &[Module<'_>], first: usize) -> Vec<usize> {
+    let (mut order, mut seen) = (Vec::new(), vec![false; modules.len()]);
+    let mut open = vec![(first, 0)];
+    seen[first] = true;
     while let Some((index, next)) = open.pop() {
-        match modules[index].targets.get(next) {
+        let imports = modules[index].form != Form::CommonJs;
+        match modules[index].targets.get(next).filter(|_| imports) {
             None => order.push(index),
             Some(target) => {
                 open.push((index, next + 1));
@@ -116,7 +161,7 @@ pub(crate) fn order(modules: &[Module]) -> Vec<usize> {
 ///
 /// # Errors
 /// [`ScriptError::NoRun`].
-pub(crate) fn check_entry(entry: &Module, exports: &BTreeMap<&str, Found<'_>>) -> Result<(), ScriptError> {
+pub(crate) fn check_entry(entry: &Module<'_>, exports: &BTreeMap<&str, Found<'_>>) -> Result<(), ScriptError> {
     let named = ["default", "run"].map(|name| exports.get(name));
     let callable =
         |found: &&Found| !matches!(found, Found::Namespace(_) | Found::Binding { shape: Shape::NotFunction, .. });
@@ -131,14 +176,15 @@ pub(crate) fn check_entry(entry: &Module, exports: &BTreeMap<&str, Found<'_>>) -
     Err(ScriptError::NoRun { file: entry.path.clone(), reason: reason.into() })
 }
 
-fn target_path(modules: &[Module], target: Target) -> &str {
+fn target_path<'m>(modules: &'m [Module<'_>], target: Target) -> &'m str {
     match target {
         Target::Module(target) => &modules[target].path,
         Target::Sdk => SDK_MODULE,
+        Target::Empty | Target::Absent | Target::Failed(_) => "the package",
     }
 }
 
-fn failure(module: &Module, offset: u32, target: &str, name: &str, lost: Lost) -> ScriptError {
+fn failure(module: &Module<'_>, offset: u32, target: &str, name: &str, lost: Lost) -> ScriptError {
     let reason = match lost {
         Lost::Absent if name == "default" => "has no default export".into(),
         Lost::Absent => format!("exports no `{name}`"),
@@ -148,7 +194,7 @@ fn failure(module: &Module, offset: u32, target: &str, name: &str, lost: Lost) -
     export_error(module, offset, target, reason)
 }
 
-fn export_error(module: &Module, offset: u32, target: &str, reason: String) -> ScriptError {
-    let at = place(&module.path, &module.source, offset as usize);
+fn export_error(module: &Module<'_>, offset: u32, target: &str, reason: String) -> ScriptError {
+    let at = place(&module.path, module.source, offset as usize);
     ScriptError::Export { at, module: target.to_owned(), reason }
 }

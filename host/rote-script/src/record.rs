@@ -1,16 +1,83 @@
-//! What a compiled module says about itself: what it imports and what it exports, by name.
+//! What a compiled module says about itself: what it imports and exports, by name, and what its statements are for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use oxc_ast::ast::Program;
+
+use crate::check::Refusal;
+
 /// A compiled module, before it is linked.
-#[derive(Debug, Default)]
-pub(crate) struct Compiled {
+#[derive(Debug)]
+pub(crate) struct Compiled<'a> {
     /// The body, without import and export statements.
+    pub(crate) body: Body<'a>,
+    /// How the module is run.
+    pub(crate) form: Form,
+    /// The names.
+    pub(crate) record: Record,
+    /// The statements of the body, in the order of the text; none of a CommonJS module, which is one piece.
+    pub(crate) parts: Vec<Part>,
+    /// What a flow cannot use, in a package: it counts only where it is part of the script.
+    pub(crate) refusals: Vec<Refusal>,
+}
+
+impl Compiled<'_> {
+    /// What stands for a file that does not compile.
+    pub(crate) fn broken() -> Self {
+        let (body, form) = (Body::Text(String::new()), Form::CommonJs);
+        Self { body, form, record: Record::default(), parts: Vec::new(), refusals: Vec::new() }
+    }
+}
+
+/// The code of a module.
+#[derive(Debug)]
+pub(crate) enum Body<'a> {
+    /// What was parsed, to be printed when it is known which statements stay.
+    Program(Program<'a>),
+    /// What needs no printing.
+    Text(String),
+}
+
+/// How a module is run and what importing it gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// A module of ECMAScript.
+    Module,
+    /// A CommonJS module: a function that runs once, when it is first required.
+    CommonJs,
+    /// A value with a default export.
+    Json,
+}
+
+/// Printed code.
+#[derive(Debug, Default)]
+pub(crate) struct Printed {
     pub(crate) code: String,
     /// Where the pieces of `code` come from, ordered by their place in `code`.
     pub(crate) tokens: Vec<Token>,
-    /// The names.
-    pub(crate) record: Record,
+}
+
+/// A statement of a module.
+#[derive(Debug)]
+pub(crate) struct Part {
+    /// The top-level names that it binds.
+    pub(crate) declares: BTreeSet<String>,
+    /// What it needs when it runs, or when what it binds does.
+    pub(crate) uses: Vec<Use>,
+    /// It does something, whoever uses its names.
+    pub(crate) effects: bool,
+    /// Its bytes in the source.
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+/// A name that a statement uses.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Use {
+    /// A name of the module itself.
+    Local(String),
+    /// An imported name, or a whole exports object when there is none, and the property that is read of it.
+    Import { request: usize, name: Option<String>, member: Option<String>, offset: u32 },
 }
 
 /// One entry of a source map: a place in the output and the place in the source. Lines and columns from 0, columns in
@@ -43,6 +110,20 @@ pub(crate) struct Record {
 pub(crate) struct Request {
     pub(crate) specifier: String,
     pub(crate) offset: u32,
+    pub(crate) kind: RequestKind,
+}
+
+/// How a module is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RequestKind {
+    /// For names.
+    Import,
+    /// To be run, without a name.
+    Effect,
+    /// `require`.
+    Require,
+    /// `require` within a `try`: when it is not there, that is found when it is run.
+    Try,
 }
 
 /// A name that is taken from a request.
@@ -58,10 +139,10 @@ pub(crate) struct Import {
 pub(crate) enum Export {
     /// A binding of the module itself.
     Local { binding: String, shape: Shape },
-    /// A name of another module.
-    Indirect { request: usize, name: String, offset: u32 },
+    /// A name of another module; `access` is how this module reads it.
+    Indirect { request: usize, name: String, access: String, offset: u32 },
     /// The exports object of another module.
-    Namespace { request: usize },
+    Namespace { request: usize, access: String },
 }
 
 /// What an exported binding holds, as far as its declaration tells.

@@ -22,8 +22,8 @@ use oxc_str::{Ident, Str};
 use oxc_syntax::number::NumberBase;
 use oxc_syntax::symbol::SymbolId;
 
-use crate::SDK_MODULE;
-use crate::record::{Export, Import, Record, Request, Shape};
+use crate::record::{Export, Import, Part, Record, Request, RequestKind, Shape};
+use crate::{SDK_MODULE, parts};
 
 /// The binding of a default export that has no name of its own.
 pub(crate) const DEFAULT_BINDING: &str = "__rote_default";
@@ -36,7 +36,7 @@ pub(crate) fn rewrite<'a>(
     program: &mut Program<'a>,
     scoping: &Scoping,
     allocator: &'a Allocator,
-) -> Result<Record, (Span, String)> {
+) -> Result<(Record, Vec<Part>), (Span, String)> {
     let mut module = Module {
         scoping,
         builder: AstBuilder::new(allocator),
@@ -60,6 +60,8 @@ pub(crate) fn rewrite<'a>(
         body.extend(module.statement(statement));
     }
     program.body = body;
+    let names = |symbol| module.bindings.get(&symbol).map(|binding| (binding.request, binding.name, binding.offset));
+    let parts = parts::of(program, scoping, names);
     let mut uses = Uses { module: &module, used: BTreeSet::new(), assigned: None };
     uses.visit_program(program);
     let Uses { used, assigned, .. } = uses;
@@ -68,7 +70,7 @@ pub(crate) fn rewrite<'a>(
     }
     let Module { mut record, bindings, .. } = module;
     record.imports = used.iter().filter_map(|symbol| bindings.get(symbol)?.import()).collect();
-    Ok(record)
+    Ok((record, parts))
 }
 
 struct Module<'a, 's> {
@@ -106,13 +108,23 @@ impl<'a> Module<'a, '_> {
         let next = self.record.requests.len();
         let request = *self.requests.entry(specifier).or_insert(next);
         if request == next {
-            self.record.requests.push(Request { specifier: specifier.to_owned(), offset: source.span.start });
+            let (specifier, offset, kind) = (specifier.to_owned(), source.span.start, RequestKind::Effect);
+            self.record.requests.push(Request { specifier, offset, kind });
         }
+        request
+    }
+
+    fn request_names(&mut self, source: &StringLiteral<'a>) -> usize {
+        let request = self.request(source);
+        self.record.requests[request].kind = RequestKind::Import;
         request
     }
 
     fn import(&mut self, import: &ImportDeclaration<'a>) {
         let request = self.request(&import.source);
+        if import.specifiers.is_some() {
+            self.record.requests[request].kind = RequestKind::Import;
+        }
         let of_sdk = import.source.value == SDK_MODULE;
         for specifier in import.specifiers.iter().flatten() {
             let (local, name) = match specifier {
@@ -159,9 +171,9 @@ impl<'a> Module<'a, '_> {
         match statement {
             Statement::ImportDeclaration(_) => None,
             Statement::ExportAllDeclaration(all) => {
-                let request = self.request(&all.source);
+                let request = self.request_names(&all.source);
                 match &all.exported {
-                    Some(name) => self.export(&name.name(), Export::Namespace { request }),
+                    Some(name) => self.export(&name.name(), namespace(request)),
                     None => self.record.stars.push(request),
                 }
                 None
@@ -190,12 +202,11 @@ impl<'a> Module<'a, '_> {
     }
 
     fn export_from(&mut self, from: &ExportFromDeclaration<'a>) {
-        let request = self.request(&from.source);
+        let request = self.request_names(&from.source);
         for specifier in &from.specifiers {
             let (name, offset) = (specifier.local.name().to_string(), specifier.span.start);
             let whole_sdk = from.source.value == SDK_MODULE && name == "default";
-            let export =
-                if whole_sdk { Export::Namespace { request } } else { Export::Indirect { request, name, offset } };
+            let export = if whole_sdk { namespace(request) } else { indirect(request, name, offset) };
             self.export(&specifier.exported.name(), export);
         }
     }
@@ -205,9 +216,9 @@ impl<'a> Module<'a, '_> {
             let exported = specifier.exported.name();
             let ModuleExportName::IdentifierReference(local) = &specifier.local else { continue };
             let export = match self.binding(local) {
-                Some(Binding { request, name: None, .. }) => Export::Namespace { request: *request },
+                Some(Binding { request, name: None, .. }) => namespace(*request),
                 Some(Binding { request, name: Some(name), .. }) => {
-                    Export::Indirect { request: *request, name: name.to_string(), offset: specifier.span.start }
+                    indirect(*request, name.to_string(), specifier.span.start)
                 }
                 None => {
                     self.export_local(&exported, &local.name);
@@ -305,6 +316,15 @@ impl<'a> Module<'a, '_> {
             }
         }
     }
+}
+
+fn namespace(request: usize) -> Export {
+    Export::Namespace { request, access: format!("__rote_i{request}") }
+}
+
+fn indirect(request: usize, name: String, offset: u32) -> Export {
+    let access = format!("__rote_i{request}[{}]", serde_json::Value::from(name.as_str()));
+    Export::Indirect { request, name, access, offset }
 }
 
 /// Replaces the uses of imported names.

@@ -4,11 +4,14 @@ mod frontmatter;
 mod limits;
 mod modules;
 mod mutations;
+mod packages;
 mod refusals;
+mod shaking;
 mod source_map;
 mod typescript;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use oxc_allocator::Allocator;
 use oxc_parser::Parser;
@@ -16,12 +19,12 @@ use oxc_span::SourceType;
 
 use crate::{Bundle, BundleLimits, ScriptError, bundle};
 
-fn sources(files: &[(&str, &str)]) -> BTreeMap<String, String> {
-    files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()
+fn sources(files: &[(&str, &str)]) -> Arc<BTreeMap<String, String>> {
+    Arc::new(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
 }
 
 fn try_bundle(files: &[(&str, &str)]) -> Result<Bundle, ScriptError> {
-    bundle("main.ts", &sources(files), &BundleLimits::default())
+    bundle("main.ts", sources(files), &BundleLimits::default())
 }
 
 /// Bundles, and parses the script as a script.

@@ -1,10 +1,11 @@
 //! The author's folder: what a build reads from it and what a new project begins with.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use include_dir::{Dir, DirEntry, include_dir};
 use rote_home::{FileMode, HomeError, create_private_dir, read_capped, write_atomic};
-use rote_script::{SourceError, Sources};
+use rote_script::{Entry, SourceError, Sources};
 use rote_types::FlowName;
 use serde::Serialize;
 
@@ -39,26 +40,46 @@ impl Folder {
     }
 }
 
-impl Sources for Folder {
-    fn read(&self, path: &str) -> Result<String, SourceError> {
-        let unreadable = |reason: String| SourceError::Unreadable(reason);
+impl Folder {
+    /// Where a path of the folder leads, links followed: there too it has to be inside.
+    fn real(&self, path: &str) -> Result<PathBuf, SourceError> {
         let real = match self.root.join(path).canonicalize() {
             Ok(real) => real,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(SourceError::NotFound),
-            Err(error) => return Err(unreadable(error.to_string())),
+            Err(error) if [ErrorKind::NotFound, ErrorKind::NotADirectory].contains(&error.kind()) => {
+                return Err(SourceError::NotFound);
+            }
+            Err(error) => return Err(SourceError::Unreadable(error.to_string())),
         };
         if !real.starts_with(&self.root) {
-            return Err(unreadable("it leads out of the folder of the flow".to_owned()));
+            return Err(SourceError::Unreadable("it leads out of the folder of the flow".to_owned()));
         }
+        Ok(real)
+    }
+}
+
+impl Sources for Folder {
+    fn read(&self, path: &str) -> Result<String, SourceError> {
+        let real = self.real(path)?;
         if real.is_dir() {
             return Err(SourceError::NotFound);
         }
         let bytes = match read_capped(&real, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(HomeError::NotFound { .. }) => return Err(SourceError::NotFound),
-            Err(error) => return Err(unreadable(error.to_string())),
+            Err(error) => return Err(SourceError::Unreadable(error.to_string())),
         };
-        String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text".to_owned()))
+        String::from_utf8(bytes).map_err(|_| SourceError::Unreadable("it is not UTF-8 text".to_owned()))
+    }
+
+    fn find(&self, path: &str) -> Result<Entry, SourceError> {
+        let real = self.real(path)?;
+        let inside = real.strip_prefix(&self.root).ok().and_then(Path::to_str);
+        let name = inside.ok_or_else(|| SourceError::Unreadable("its name is not UTF-8 text".to_owned()))?.to_owned();
+        match real {
+            real if real.is_dir() => Ok(Entry::Folder(name)),
+            real if real.is_file() => Ok(Entry::File(name)),
+            _ => Err(SourceError::Unreadable("it is neither a file nor a folder".to_owned())),
+        }
     }
 }
 

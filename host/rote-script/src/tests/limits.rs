@@ -1,6 +1,7 @@
 //! Everything is bounded.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::{bundled, sources, try_bundle};
 use crate::{BundleLimits, bundle};
@@ -12,7 +13,7 @@ fn error(source: &str) -> String {
 }
 
 fn limited(files: &[(&str, &str)], limits: BundleLimits) -> String {
-    bundle("main.ts", &sources(files), &limits).unwrap_err().to_string()
+    bundle("main.ts", sources(files), &limits).unwrap_err().to_string()
 }
 
 #[test]
@@ -131,7 +132,8 @@ fn slashes_are_told_apart() {
 
 #[test]
 fn files_and_bundles_have_sizes() {
-    let small = BundleLimits { file_bytes: 60, source_bytes: 80, modules: 2, output_bytes: 2_000, nesting: 500 };
+    let small =
+        BundleLimits { file_bytes: 60, source_bytes: 80, modules: 2, output_bytes: 2_000, ..BundleLimits::default() };
     let run = "import './a.ts'; import './b.ts'; export const run = 1;";
     let text = limited(&[("main.ts", &" ".repeat(61))], small);
     assert_eq!(text, "`main.ts` is too large, in bytes: 61 of at most 60");
@@ -152,22 +154,22 @@ fn a_long_chain_of_modules_is_linked() {
         .collect();
     files.insert("m499.ts".into(), "export const run = () => 1;".into());
     files.insert("m0.ts".into(), "import './m1.ts'; export * from './m499.ts';".into());
-    let bundle = bundle("m0.ts", &files, &BundleLimits::default()).unwrap();
+    let bundle = bundle("m0.ts", Arc::new(files), &BundleLimits::default()).unwrap();
     assert_eq!(bundle.modules.len(), 500);
     assert!(bundle.code.contains(r#"["run", () => __rote_m2["run"]]"#), "{}", &bundle.code[..1000]);
 }
 
 #[test]
 fn star_exports_of_many_modules_are_bounded() {
-    let circle = |count: usize| -> BTreeMap<String, String> {
+    let circle = |count: usize| -> Arc<BTreeMap<String, String>> {
         let names = |n: usize| (0..count).map(|name| format!("export const a{n}_{name} = 1;")).collect::<String>();
         let file = |n: usize| format!("export * from './m{}.ts'; {}", (n + 1) % count, names(n));
         let mut files: BTreeMap<_, _> = (0..count).map(|n| (format!("m{n}.ts"), file(n))).collect();
         files.entry("m0.ts".into()).or_default().push_str("export const run = () => 1;");
-        files
+        Arc::new(files)
     };
-    assert!(bundle("m0.ts", &circle(20), &BundleLimits::default()).is_ok());
-    let error = bundle("m0.ts", &circle(80), &BundleLimits::default()).unwrap_err();
+    assert!(bundle("m0.ts", circle(20), &BundleLimits::default()).is_ok());
+    let error = bundle("m0.ts", circle(80), &BundleLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "the names that `export *` gives are too many: 200001 of at most 200000");
 }
 

@@ -1,9 +1,11 @@
 //! What flows cannot use, and how that is said.
 
+use std::sync::Arc;
+
 use expect_test::{Expect, expect};
 
 use super::{bundled, report, try_bundle};
-use crate::{BundleLimits, ScriptError, SourceError, Sources, bundle};
+use crate::{BundleLimits, Entry, ScriptError, SourceError, Sources, bundle};
 
 fn check(source: &str, expected: Expect) {
     expected.assert_eq(&report(&[("main.ts", &format!("{source}\nexport function run() {{}}\n"))]));
@@ -14,15 +16,19 @@ fn imports_from_elsewhere_say_what_can_be_imported() {
     check(
         "// a flow\nimport chalk from 'chalk';\nchalk.red();",
         expect![[r#"
-            `main.ts:2:19`: cannot import `chalk`: packages are not installed for a flow; a flow imports relative files (`./name.ts`, `./data.json`) and `@rote/sdk`
+            `main.ts:2:19`: cannot import `chalk`: there is no `node_modules/chalk` in the flow's folder; install it there (`npm install chalk`), or import a relative file or `@rote/sdk`
             import chalk from 'chalk';
                               ^"#]],
     );
     for (specifier, reason) in [
-        ("node:fs", "flows do not run on Node"),
-        ("fs", "flows do not run on Node"),
-        ("npm:zod", "packages are not installed"),
-        ("@rote/other", "packages are not installed"),
+        ("node:fs", "a flow runs without Node"),
+        ("fs", "a flow runs without Node"),
+        ("node:crypto", "a flow runs without Node"),
+        ("fs/promises", "a flow runs without Node"),
+        ("npm:zod", "a package is imported by its name alone"),
+        ("@rote/other", "`npm install @rote/other`"),
+        ("lodash/fp", "`npm install lodash`"),
+        ("#inside", "has no such entry in its `imports`"),
         ("https://deno.land/x/y.ts", "flows load no code from the network"),
         ("data:text/javascript,1", "flows load no code from the network"),
         ("/etc/passwd", "absolute paths are not portable"),
@@ -33,7 +39,7 @@ fn imports_from_elsewhere_say_what_can_be_imported() {
         ("./a\\0b.ts", "a path has `/` between its parts"),
         ("./types.d.ts", "a declaration file has no code; use `import type`"),
         ("./view.tsx", "JSX is not supported"),
-        ("", "packages are not installed"),
+        ("", "a module has a name"),
     ] {
         for form in ["import 'X';", "export * from 'X';", "export { a } from 'X';"] {
             let text = report(&[("main.ts", &form.replace('X', specifier))]);
@@ -47,7 +53,7 @@ fn a_missing_file_says_what_was_tried() {
     check(
         "import './lib/x';",
         expect![[r#"
-            `main.ts:1:8`: cannot find module `./lib/x`: tried `lib/x.ts`, `lib/x.mts`, `lib/x.js`, `lib/x.mjs`, `lib/x/index.ts`, `lib/x/index.js`
+            `main.ts:1:8`: cannot find module `./lib/x`: tried `lib/x.ts`, `lib/x.mts`, `lib/x.js`, `lib/x.mjs`, `lib/x/index.ts`, `lib/x/index.mts`, `lib/x/index.js`, `lib/x/index.mjs`
             import './lib/x';
                    ^"#]],
     );
@@ -76,6 +82,10 @@ fn code_that_is_loaded_or_made_while_running_is_refused() {
         ("await 1", "`await` outside of a function"),
         ("for await (const a of b) {}", "`await` outside of a function"),
         ("with (a) {}", "`with`"),
+        ("fetch('https://x.y')", "`fetch`"),
+        ("new WebSocket('wss://x.y')", "`WebSocket`"),
+        ("globalThis.fetch('https://x.y')", "`globalThis.fetch`"),
+        ("new XMLHttpRequest()", "`XMLHttpRequest`"),
         ("Deno.exit()", "`Deno`"),
         ("declare const Bun: any; Bun.file()", "`Bun`"),
         ("process.env.A", "`process`"),
@@ -106,7 +116,8 @@ fn what_only_looks_like_a_refusal_is_fine() {
     bundled(&[(
         "main.ts",
         "const o = { eval: 1, Function: 2, require: 3 }; o.eval; o.Function; (() => 1) instanceof Function;
-         typeof process === 'undefined'; typeof Deno; type D = typeof Deno; interface P extends Deno.P {}
+         typeof process === 'undefined'; typeof Deno; typeof process === 'object' && process.env;
+         typeof fetch === 'function' ? fetch : 1; if (typeof Bun !== 'undefined') { Bun.x; } function f2(fetch) { fetch(); } type D = typeof Deno; interface P extends Deno.P {}
          function require(eval2: string) { return eval2; } require('x');
          async function f() { await 1; for await (const a of []) {} }
          class A { async m() { await 1; } static Function() {} } A.Function();
@@ -152,10 +163,10 @@ fn json_that_is_not_json_names_its_line() {
 fn entries_are_relative_code_files_that_exist() {
     let sources = super::sources(&[("main.ts", "export const run = () => 1;")]);
     for entry in ["", "/main.ts", "./main.ts", "../main.ts", "a//main.ts", "main.json", "main", "main.d.ts"] {
-        let error = bundle(entry, &sources, &BundleLimits::default()).unwrap_err();
+        let error = bundle(entry, sources.clone(), &BundleLimits::default()).unwrap_err();
         assert!(matches!(error, ScriptError::Entry { .. }), "{entry}: {error}");
     }
-    let error = bundle("other.ts", &sources, &BundleLimits::default()).unwrap_err();
+    let error = bundle("other.ts", sources, &BundleLimits::default()).unwrap_err();
     assert_eq!(error, ScriptError::Source { file: "other.ts".into(), source: SourceError::NotFound });
 }
 
@@ -169,7 +180,14 @@ fn a_source_that_cannot_be_read_is_not_missing() {
                 _ => Err(SourceError::Unreadable("not UTF-8".into())),
             }
         }
+
+        fn find(&self, path: &str) -> Result<Entry, SourceError> {
+            match path {
+                "main.ts" | "a.ts" => Ok(Entry::File(path.into())),
+                _ => Err(SourceError::NotFound),
+            }
+        }
     }
-    let error = bundle("main.ts", &Broken, &BundleLimits::default()).unwrap_err();
+    let error = bundle("main.ts", Arc::new(Broken), &BundleLimits::default()).unwrap_err();
     assert_eq!(error.to_string(), "cannot read `a.ts`");
 }
