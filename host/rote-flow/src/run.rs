@@ -3,7 +3,7 @@
 //! The order is fixed: the file's digest, the adapters, the parameters; only then a workspace is made and the
 //! component runs. A run that stopped or was killed can be resumed in its workspace: what it was told is told again,
 //! calls that were answered there are answered from the record, and no write is made twice: of one whose outcome is
-//! not known a person has to say what came of it.
+//! not known a person has to say what came of it, unless it carries an idempotency key that is young (`keyed`).
 
 mod begin;
 mod dry;

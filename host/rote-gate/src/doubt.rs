@@ -341,16 +341,27 @@ fn event_of(
     };
     match unheard(journal, &known, workspace.identity(), started.as_ref())? {
         Some(said) if said.outcome == body.outcome && said.answer == body.answer => Ok(None),
-        Some(said) => {
+        // Nobody said that it is repeated, so whoever says something may say anything.
+        Some(said) if said.word.is_some() || word.is_none() => {
             let (workspace, outcome) = (workspace.name().clone(), said.outcome);
             Err(GateError::SettledOtherwise { workspace, response, outcome })
         }
-        None => {
+        Some(_) | None => {
             let effect = started.and_then(|event| event.effect);
             let body = serde_json::to_value(body).unwrap_or(Value::Null);
             Ok(Some(NewEvent { kind: SETTLED, effect, body }))
         }
     }
+}
+
+/// Returns whether the journal has a person's word of a write that the workspace has not: only the same word completes
+/// it, so that the person has to be asked.
+///
+/// # Errors
+/// [`GateError::Home`] when the journal cannot be read.
+pub fn is_half_said(journal: &Journal, workspace: &Workspace, known: &ResponseSummary) -> Result<bool, GateError> {
+    let started = journal.started(workspace.identity(), known.id)?;
+    Ok(unheard(journal, known, workspace.identity(), started.as_ref())?.is_some_and(|said| said.word.is_some()))
 }
 
 /// Returns the word that the journal has and the workspace has not: who said it was cut off in between. A workspace of

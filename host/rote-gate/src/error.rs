@@ -419,8 +419,7 @@ impl Classify for GateError {
                 let again = match outcome.as_str() {
                     "done" => settle.option("--done", response),
                     "retried" => settle.option("--retry", response),
-                    "skipped" => settle.option("--skip", response),
-                    _ => command("rote run").option("--resume", workspace),
+                    _ => settle.option("--skip", response),
                 };
                 Some(again.note("the same word as before completes it").into())
             }

@@ -118,18 +118,13 @@ impl Gate {
             Err(error) => return Err(self.unsent(&admission, &entry, &choice, error)),
         };
         let again = key.as_ref().is_some_and(|key| key.again);
-        let flight = Flight::take_off(&self.parts, &admission, entry, request_record(&admission, &choice), again);
+        let mut flight = Flight::take_off(&self.parts, &admission, entry, request_record(&admission, &choice), again);
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {
-            key.replace(&self.parts, invocation)?;
+            key.replace(&self.parts, &mut flight)?;
         }
-        let repeats = key.map(|_| Repeats {
-            parts: &self.parts,
-            entry: flight.entry.clone(),
-            redactor: &admission.redactor,
-            again,
-        });
+        let repeats = key.map(|key| Repeats::new(&self.parts, &flight, &admission.redactor, &key));
         let (departure, writes) = (flight.departure.clone(), flight.entry.writes);
         let passage = Passage {
             egress: &self.egress,

@@ -1,4 +1,5 @@
-//! Idempotency keys of rote's own: the header that an admitted write gets, and the write repeated with the same key.
+//! Idempotency keys: the header that an admitted write gets where rote has the key, and the write repeated with the same
+//! key, rote's own or the caller's.
 //!
 //! Invariants: the key is in the workspace and in the journal before the request starts; a write is repeated only while
 //! it is in doubt, a bounded number of times, within the call's own time, each time with the same bytes; once a request
@@ -8,15 +9,16 @@
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, header};
+use jiff::Timestamp;
 use rote_govern::Redactor;
 use rote_govern::audit::{EffectRepeated, REPEATED};
-use rote_govern::idempotency::{key_header, key_purpose};
-use rote_home::{Durability, NewEvent};
-use rote_types::{ResponseId, Sha256Digest};
-use rote_workspace::Settlement;
+use rote_govern::idempotency::{given_key_purpose, key_header, key_purpose};
+use rote_home::{Durability, Journal, NewEvent};
+use rote_types::{Clock, ResponseId, Sha256Digest};
+use rote_workspace::{ClaimedKey, Settlement};
 
 use crate::egress::{Answer, SendFailure, authority};
-use crate::flight::Passage;
+use crate::flight::{Flight, Passage};
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::Entry;
@@ -46,10 +48,30 @@ pub(crate) fn wanted(admission: &Admission<'_>, arguments: Sha256Digest) -> Opti
     (!given).then(|| key_purpose(adapter, tool, arguments)).flatten().map(|purpose| (name, purpose))
 }
 
+/// The purpose of the key that the caller gave, where it is one by which a write may be repeated.
+fn given(admission: &Admission<'_>, arguments: Sha256Digest) -> Option<Sha256Digest> {
+    let Invocation { adapter, tool, arguments: typed, .. } = admission.invocation;
+    given_key_purpose(adapter, tool, typed, arguments)
+}
+
+/// Returns what time it is; `None` where nobody knows, since the clock stands before the newest event of the journal: it
+/// was set back.
+///
+/// # Errors
+/// [`GateError::Home`] when the journal cannot be read.
+pub fn known_time(journal: &Journal, clock: &dyn Clock) -> Result<Option<Timestamp>, GateError> {
+    // Read before the clock, so that what others write meanwhile is not in the future.
+    let newest = journal.tail(1)?.pop().map(|event| event.at);
+    let now = clock.now();
+    Ok(newest.is_none_or(|newest| newest <= now).then_some(now))
+}
+
 /// The key that a request carries.
 pub(crate) struct Key {
     /// Whether a request with it may have left before.
     pub(crate) again: bool,
+    /// Whether it is rote's own, so that rote repeats the request with it.
+    own: bool,
     /// The doubts that end with this request, which is made in place of theirs.
     replaces: Vec<ResponseId>,
 }
@@ -62,25 +84,46 @@ impl Key {
         entry: &mut Entry,
         outgoing: &mut Outgoing,
     ) -> Result<Option<Self>, GateError> {
-        let Some((name, purpose)) = wanted(admission, entry.record.args_digest) else { return Ok(None) };
+        let arguments = entry.record.args_digest;
         let (workspace, response) = (&admission.invocation.workspace, entry.record.response);
-        let claimed = workspace.claim_key(response, &purpose, &parts.entropy.uuid())?;
-        let value = HeaderValue::from_str(&claimed.key).map_err(|_| {
+        let claim = |purpose: &Sha256Digest, fresh: Option<&str>| -> Result<ClaimedKey, GateError> {
+            let now = known_time(&parts.journal, &*parts.clock)?;
+            Ok(workspace.claim_key(response, purpose, fresh, now)?)
+        };
+        let Some((name, purpose)) = wanted(admission, arguments) else {
+            let Some(purpose) = given(admission, arguments) else { return Ok(None) };
+            let ClaimedKey { again, replaces, .. } = claim(&purpose, None)?;
+            return Ok(Some(Self { again, own: false, replaces }));
+        };
+        let ClaimedKey { key, again, replaces } = claim(&purpose, Some(&parts.entropy.uuid()))?;
+        let key = key.unwrap_or_default();
+        let value = HeaderValue::from_str(&key).map_err(|_| {
             crate::request::refused("idempotency_key", format!("the key of `{response}` cannot stand in a header"))
         })?;
         outgoing.headers.push((name.clone(), value.clone()));
         if let Some(plain) = &mut admission.outgoing {
             plain.headers.push((name, value));
         }
-        entry.record.idempotency_key = Some(claimed.key);
-        Ok(Some(Self { again: claimed.again, replaces: claimed.replaces }))
+        entry.record.idempotency_key = Some(key);
+        Ok(Some(Self { again, own: true, replaces }))
     }
 
-    /// Ends the doubts in whose place this request is made; from here on it is this one that is in doubt.
-    pub(crate) fn replace(&self, parts: &GateParts, invocation: &Invocation) -> Result<(), GateError> {
+    /// Ends the doubts in whose place this request is made; from here on it is this one that is in doubt. Where they cannot
+    /// be ended, it takes the place of none.
+    pub(crate) fn replace(&self, parts: &GateParts, flight: &mut Flight<'_>) -> Result<(), GateError> {
+        let workspace = &flight.invocation.workspace;
         let said: Vec<_> = self.replaces.iter().map(|response| (*response, Settlement::Repeat)).collect();
-        doubt::settle(&parts.journal, &invocation.workspace, &said, None, parts.clock.now())?;
+        if let Err(error) = doubt::settle(&parts.journal, workspace, &said, None, parts.clock.now()) {
+            let is_ended = |id: &ResponseId| workspace.summary(*id).map_or(true, |row| row.settled.is_some());
+            flight.again = self.replaces.iter().any(is_ended);
+            return Err(error);
+        }
         Ok(())
+    }
+
+    /// How long is waited before each further request.
+    fn pauses(&self) -> &'static [Duration] {
+        if self.own { &PAUSES } else { &[] }
     }
 }
 
@@ -91,17 +134,23 @@ pub(crate) struct Repeats<'r> {
     pub(crate) redactor: &'r Redactor,
     /// A request with the key may have left before this call.
     pub(crate) again: bool,
+    /// How long is waited before each further request.
+    pauses: &'static [Duration],
 }
 
-impl Repeats<'_> {
+impl<'r> Repeats<'r> {
+    pub(crate) fn new(parts: &'r GateParts, flight: &Flight<'_>, redactor: &'r Redactor, key: &Key) -> Self {
+        Self { parts, entry: flight.entry.clone(), redactor, again: key.again, pauses: key.pauses() }
+    }
+
     /// Sends a write until it is answered, has plainly failed, or was tried often enough.
     pub(crate) async fn run(&self, passage: &Passage<'_>, outgoing: &Outgoing) -> Result<Answer, SendFailure> {
         let mut lost = match self.once(passage, outgoing, self.again).await {
             Attempt::Ended(result) => return result,
             Attempt::Lost(failure) => failure,
         };
-        for (attempt, pause) in (2..).zip(PAUSES) {
-            tokio::time::sleep(pause).await;
+        for (attempt, pause) in (2..).zip(self.pauses) {
+            tokio::time::sleep(*pause).await;
             if let Err(error) = self.note(attempt, &lost) {
                 // What is not on record is not sent.
                 tracing::warn!(%error, "a write was not repeated: the journal refused");

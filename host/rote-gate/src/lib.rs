@@ -27,11 +27,11 @@ mod tool;
 
 pub use audit::RebuildReport;
 pub use credential::{Unbound, UnboundError};
-pub use doubt::{Doubt, recover, settle, sift};
+pub use doubt::{Doubt, is_half_said, recover, settle, sift};
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
 pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};
-pub use idempotency::may_carry_key;
+pub use idempotency::{known_time, may_carry_key};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
 pub use redaction::{Redaction, SecretError};

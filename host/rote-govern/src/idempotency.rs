@@ -1,12 +1,13 @@
 //! Which writes carry an idempotency key of rote's own, what such a key is for, and how long it is trusted.
 //!
 //! A key is sent, and a write repeated with it, only where the description declares the header or a person set it:
-//! nothing else says that the server looks at it.
+//! nothing else says that the server looks at it. A key that the caller gives counts where the description declares the
+//! argument.
 
 use std::time::Duration;
 
-use rote_types::{AuthKind, KeyHeader, Manifest, Method, Sha256Digest, Tool, sha256};
-use serde_json::json;
+use rote_types::{AuthKind, KeyHeader, Manifest, Method, Sha256Digest, Tool, is_idempotency_key, sha256};
+use serde_json::{Value, json};
 
 use crate::reach::{bases, origin};
 use crate::same_field;
@@ -82,7 +83,31 @@ pub fn carries_credential(manifest: &Manifest, header: &str) -> bool {
 /// call gets another key. `None` where a call carries none.
 #[must_use]
 pub fn key_purpose(manifest: &Manifest, tool: &Tool, arguments: Sha256Digest) -> Option<Sha256Digest> {
-    let header = key_header(manifest, tool)?.to_ascii_lowercase();
+    purpose(manifest, tool, &key_header(manifest, tool)?.to_ascii_lowercase(), arguments)
+}
+
+/// Returns the digest of what the key is for that a caller gives in the arguments, whose digest is `digest`: the same
+/// call of the same tool to the same place. `None` where there is none that the description declares, or where a person
+/// said that this API takes none.
+#[must_use]
+pub fn given_key_purpose(
+    manifest: &Manifest,
+    tool: &Tool,
+    arguments: &Value,
+    digest: Sha256Digest,
+) -> Option<Sha256Digest> {
+    let takes_none = manifest.idempotency_header == Some(KeyHeader::None) || !tool.access.changes();
+    let header = key_header(manifest, tool);
+    let is_key = |(name, value): (&String, &Value)| {
+        let named = is_idempotency_key(name) || header.is_some_and(|header| header.eq_ignore_ascii_case(name));
+        named && tool.input_schema["properties"].get(name).is_some() && value.as_str() > Some("")
+    };
+    let given = !takes_none && arguments.as_object().is_some_and(|members| members.iter().any(is_key));
+    // No header has that name, so it is the digest of no key of rote's own.
+    given.then(|| purpose(manifest, tool, "", digest)).flatten()
+}
+
+fn purpose(manifest: &Manifest, tool: &Tool, header: &str, arguments: Sha256Digest) -> Option<Sha256Digest> {
     let contract = manifest.tool_digests.get(&tool.name)?;
     let bases = bases(manifest, tool).ok()?;
     let purpose = json!([manifest.id, tool.name, contract, header, bases, arguments]);
@@ -158,6 +183,33 @@ mod tests {
         assert_ne!(known, purpose(&manifest, &renamed, "a"));
         let spelled = Tool { idempotency_header: Some("idempotency-key".to_owned()), ..tool };
         assert_eq!(known, purpose(&manifest, &spelled, "a"), "header names have no case");
+    }
+
+    #[test]
+    fn a_key_of_the_callers_counts_where_it_is_declared() {
+        let properties = json!({ "idempotency_key": {}, "X-Own": {}, "previous_idempotency_key": {}, "item": {} });
+        let declares = |method| Tool { input_schema: json!({ "properties": properties }), ..tool(method, None) };
+        let named = || Some(KeyHeader::Named("x-own".to_owned()));
+        let rows = [
+            (None, "POST", json!({"idempotency_key": "k"}), true),
+            (None, "POST", json!({"idempotency_key": ""}), false),
+            (None, "POST", json!({"idempotency_key": 7}), false),
+            (None, "GET", json!({"idempotency_key": "k"}), false),
+            (Some(KeyHeader::None), "POST", json!({"idempotency_key": "k"}), false),
+            (None, "POST", json!({"idempotencyKey": "k"}), false),
+            (None, "POST", json!({"previous_idempotency_key": "k"}), false),
+            (None, "POST", json!({"X-Own": "k"}), false),
+            (named(), "POST", json!({"X-Own": "k"}), true),
+            (None, "POST", json!({"item": {"idempotency_key": "k"}}), false),
+            (None, "POST", json!(["idempotency_key"]), false),
+        ];
+        let digest = sha256(b"a");
+        for (set, method, arguments, counts) in rows {
+            let (manifest, tool) = (manifest(set), declares(method));
+            let purpose = given_key_purpose(&manifest, &tool, &arguments, digest);
+            assert_eq!(purpose.is_some(), counts, "{method} {arguments}");
+            assert!(purpose.is_none() || purpose != key_purpose(&manifest, &tool, digest));
+        }
     }
 
     #[test]

@@ -30,13 +30,35 @@ impl fmt::Display for KeyHeader {
 /// Whether a header or an argument of that name holds an idempotency key.
 #[must_use]
 pub fn names_idempotency_key(name: &str) -> bool {
-    let plain: String = name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
+    let plain = plain(name);
     NAMES.iter().any(|end| plain.ends_with(end))
+}
+
+/// Whether an argument of that name is the idempotency key of its own call. With another word before it, it may be that
+/// of another one, as `previous_idempotency_key` is.
+#[must_use]
+pub fn is_idempotency_key(name: &str) -> bool {
+    let plain = plain(name);
+    NAMES.iter().any(|one| plain.strip_prefix('x').unwrap_or(&plain) == *one)
+}
+
+fn plain(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_argument_is_the_key_of_its_call_when_it_is_called_no_more_than_that() {
+        for name in ["Idempotency-Key", "X-Idempotency-Key", "idempotency_key", "idempotencyKey", "idempotenceKey"] {
+            assert!(is_idempotency_key(name), "{name}");
+        }
+        for name in ["", "x", "previous_idempotency_key", "originalIdempotencyKey", "idempotency_key_scope"] {
+            assert!(!is_idempotency_key(name), "{name}");
+        }
+    }
 
     #[test]
     fn a_key_is_known_by_what_its_name_ends_with() {

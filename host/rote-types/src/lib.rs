@@ -23,7 +23,7 @@ pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
-pub use idempotency::{KeyHeader, names_idempotency_key};
+pub use idempotency::{KeyHeader, is_idempotency_key, names_idempotency_key};
 pub use limits::{CallLimits, QueryLimits, RunLimits};
 pub use manifest::{
     AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,

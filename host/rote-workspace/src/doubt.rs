@@ -249,10 +249,12 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Recording {
         kind: kind.as_str().to_owned(),
         message: message.to_owned(),
     };
+    let without_a_head = if matches!(settlement, Settlement::Done { answer: Some(_) }) { 200 } else { 204 };
     let outcome = match settlement {
         Settlement::Done { answer } => RecordedOutcome::Http {
-            // RFC 9110 §15.3: a success with content is 200, one without is 204.
-            status: summary.status.unwrap_or(if answer.is_some() { 200 } else { 204 }),
+            // What another answer's head said (a 409 to a repetition) is no answer of a write that happened. RFC 9110
+            // §15.3: a success with content is 200, one without is 204.
+            status: summary.status.filter(|status| (200..300).contains(status)).unwrap_or(without_a_head),
             headers: Vec::new(),
             content_type: answer.as_ref().map_or_else(String::new, |_| "application/json".to_owned()),
             body: DecodedBody::read("application/json", answer.clone().unwrap_or_default().into_bytes()),

@@ -61,6 +61,14 @@ pub enum WorkspaceError {
         /// How it stands.
         state: &'static str,
     },
+    /// A write would be made again that is in doubt, and the idempotency key that it carries is trusted no longer.
+    #[error("`{id}` of workspace `{workspace}` may have happened, and its idempotency key is too old to be sent again")]
+    KeyTooOld {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        id: ResponseId,
+    },
     /// An outcome was recorded twice for one number.
     #[error("response `{id}` is already recorded; responses are immutable")]
     AlreadyRecorded {
@@ -232,7 +240,10 @@ impl Classify for WorkspaceError {
             | Self::BadDocument { .. }
             | Self::BadCondition { .. }
             | Self::BadFilter { .. } => ErrorKind::Usage,
-            Self::Unfinished { .. } | Self::NotInDoubt { .. } | Self::AlreadyRecorded { .. } => ErrorKind::Conflict,
+            Self::Unfinished { .. }
+            | Self::NotInDoubt { .. }
+            | Self::KeyTooOld { .. }
+            | Self::AlreadyRecorded { .. } => ErrorKind::Conflict,
             Self::Query { source } => source.kind(),
             Self::QueryOnError { .. } => ErrorKind::Upstream,
             Self::Database { source, .. } if is_busy(source) => ErrorKind::Conflict,
@@ -248,7 +259,7 @@ impl Classify for WorkspaceError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::NoWorkspace { name } => Some(command("rote init").argument(name).into()),
-            Self::Unfinished { state: "in_doubt", .. } => Some("rote doubts".to_owned()),
+            Self::Unfinished { state: "in_doubt", .. } | Self::KeyTooOld { .. } => Some("rote doubts".to_owned()),
             Self::NotInDoubt { workspace, .. } => Some(command("rote ls").option("--workspace", workspace).into()),
             Self::NoResponse { .. } | Self::Cleared { .. } | Self::Unfinished { .. } => Some("rote ls".to_owned()),
             Self::NoVariable { name, .. } => Some(command("rote set").assignment(name, "VALUE").into()),

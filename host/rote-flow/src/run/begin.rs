@@ -94,9 +94,11 @@ impl Flows {
         rote_gate::sift(&self.parts.journal, &workspace)?;
         let now = self.parts.clock.now();
         rote_gate::settle(&self.parts.journal, &workspace, &request.settle, request.said.as_ref(), now)?;
-        let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self), recorded)?;
+        let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
         self.refuse_open(&workspace, &before.open)?;
-        self.repeat(&workspace, &before.keyed)?;
+        for (id, until) in &before.keyed {
+            workspace.offer_key(*id, *until)?;
+        }
         let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
         Ok(Begun { package, path, parameters, workspace, tape, done: before.done })
     }

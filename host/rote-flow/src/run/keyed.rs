@@ -1,56 +1,46 @@
 //! Writes in doubt that a run may repeat unasked: those that the remote makes once, however often it gets them.
 //!
-//! Invariant: such a write is repeated only while the first request with its key is young, and a key of rote's own only
-//! when the very same key will be sent: by the same tool, to the same place, in the same header.
+//! Invariant: such a write is repeated only while the first request with its key is young, when the very same key will be
+//! sent, rote's own or the caller's: by the same tool, to the same place, in the same header. Its doubt stays one until
+//! the request that takes its place starts.
 
 use jiff::{SignedDuration, Timestamp};
-use rote_govern::idempotency::{KEY_LIFE, key_purpose};
-use rote_types::{KeyHeader, ResponseId, Sha256Digest, ToolCall, names_idempotency_key};
-use rote_workspace::{ResponseSummary, Settlement, Workspace};
-use serde_json::Value;
+use rote_govern::idempotency::{KEY_LIFE, given_key_purpose, key_header, key_purpose};
+use rote_types::{ResponseId, Sha256Digest, ToolCall};
+use rote_workspace::{ResponseSummary, Workspace};
 
 use crate::{FlowError, Flows};
 
-/// Whose idempotency key a write carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Carrier {
-    /// The caller's, in an argument.
-    Caller,
-    /// Rote's own, in a header.
-    Rote,
-}
+/// A write that may be repeated, and until when.
+pub(crate) type Offer = (ResponseId, Timestamp);
 
 /// What is needed to judge keys.
 pub(crate) struct Keys<'f> {
     flows: &'f Flows,
-    now: Timestamp,
+    /// `None` where nobody knows what time it is.
+    now: Option<Timestamp>,
 }
 
 impl<'f> Keys<'f> {
-    pub(crate) fn new(flows: &'f Flows) -> Self {
-        Self { flows, now: flows.parts.clock.now() }
+    pub(crate) fn new(flows: &'f Flows) -> Result<Self, FlowError> {
+        let now = rote_gate::known_time(&flows.parts.journal, &*flows.parts.clock)?;
+        Ok(Self { flows, now })
     }
 
-    /// Returns whose key makes a write in doubt one that may be repeated unasked; `since` is when such a call was first
-    /// made.
-    pub(crate) fn carrier(
+    /// Returns until when a write in doubt may be repeated unasked; `since` is when such a call was first made.
+    pub(crate) fn offer(
         &self,
         workspace: &Workspace,
         doubt: &ResponseSummary,
         call: &ToolCall,
         since: Timestamp,
-    ) -> Result<Option<Carrier>, FlowError> {
-        if !is_young(since, self.now) {
+    ) -> Result<Option<Offer>, FlowError> {
+        let Some(until) = self.now.and_then(|now| young_until(since, now)) else { return Ok(None) };
+        let Some(known) = workspace.key_purpose(doubt.id)? else { return Ok(None) };
+        if rote_gate::is_half_said(&self.flows.parts.journal, workspace, doubt)? {
             return Ok(None);
         }
-        if gives_a_key(&call.arguments) {
-            // Whoever said that this API takes no keys said it of all.
-            let manifest = self.flows.parts.surface.manifest(&call.adapter)?;
-            let none = manifest.is_some_and(|manifest| manifest.idempotency_header == Some(KeyHeader::None));
-            return Ok((!none).then_some(Carrier::Caller));
-        }
-        let Some(known) = workspace.key_purpose(doubt.id)? else { return Ok(None) };
-        Ok((self.purpose_now(workspace, doubt, call)? == Some(known)).then_some(Carrier::Rote))
+        Ok((self.purpose_now(workspace, doubt, call)? == Some(known)).then_some((doubt.id, until)))
     }
 
     /// Returns the digest of the arguments that were sent under a number, where the journal knows that it was begun.
@@ -67,63 +57,41 @@ impl<'f> Keys<'f> {
         call: &ToolCall,
     ) -> Result<Option<String>, FlowError> {
         // The arguments of the log are masked; the journal has the digest of those that were sent.
-        let Some(arguments) = self.sent(workspace, doubt.id)? else { return Ok(None) };
+        let Some(digest) = self.sent(workspace, doubt.id)? else { return Ok(None) };
         let surface = &self.flows.parts.surface;
         let (Some(manifest), Some(tool)) = (surface.manifest(&call.adapter)?, surface.tool(&call.adapter, &call.tool)?)
         else {
             return Ok(None);
         };
-        Ok(key_purpose(&manifest, &tool, arguments).map(|purpose| purpose.to_string()))
+        let is_given = |header: &str| {
+            let members = call.arguments.as_object();
+            members.is_some_and(|members| members.keys().any(|name| name.eq_ignore_ascii_case(header)))
+        };
+        let purpose = match key_header(&manifest, &tool).filter(|header| !is_given(header)) {
+            Some(_) => key_purpose(&manifest, &tool, digest),
+            None => given_key_purpose(&manifest, &tool, &call.arguments, digest),
+        };
+        Ok(purpose.map(|purpose| purpose.to_string()))
     }
 }
 
-impl Flows {
-    /// Has a run repeat its keyed writes. With a key of rote's own the doubt stays one until a request with the same key
-    /// starts; the caller's is in the arguments, so the call itself is the same.
-    pub(crate) fn repeat(&self, workspace: &Workspace, keyed: &[(ResponseId, Carrier)]) -> Result<(), FlowError> {
-        let of = |whose: Carrier| keyed.iter().filter(move |(_, carrier)| *carrier == whose).map(|(id, _)| *id);
-        let said: Vec<_> = of(Carrier::Caller).map(|id| (id, Settlement::Repeat)).collect();
-        rote_gate::settle(&self.parts.journal, workspace, &said, None, self.parts.clock.now())?;
-        for id in of(Carrier::Rote) {
-            workspace.offer_key(id)?;
-        }
-        Ok(())
-    }
-}
-
-/// Whether a server still knows a key. A clock that was set back says nothing, and so the answer is no.
-fn is_young(since: Timestamp, now: Timestamp) -> bool {
-    let age = now.duration_since(since);
-    !age.is_negative() && SignedDuration::try_from(KEY_LIFE).is_ok_and(|life| age <= life)
-}
-
-/// Whether the caller gave a key.
-fn gives_a_key(arguments: &Value) -> bool {
-    let is_key = |(name, value): (&String, &Value)| names_idempotency_key(name) && value.as_str() > Some("");
-    arguments.as_object().is_some_and(|members| members.iter().any(is_key))
+/// Until when a server still knows a key that was first sent then; `None` when it may have forgotten it, or when it was
+/// first sent in the future.
+fn young_until(since: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    let until = since.checked_add(SignedDuration::try_from(KEY_LIFE).ok()?).ok()?;
+    (since <= now && now <= until).then_some(until)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn a_key_is_trusted_for_a_while_and_never_by_a_clock_that_went_back() {
         let at = |second: i64| Timestamp::from_second(1_000_000 + second).unwrap();
         let life = i64::try_from(KEY_LIFE.as_secs()).unwrap();
         for (age, young) in [(0, true), (life, true), (life + 1, false), (-1, false)] {
-            assert_eq!(is_young(at(0), at(age)), young, "{age}");
-        }
-    }
-
-    #[test]
-    fn an_empty_key_is_not_one() {
-        assert!(gives_a_key(&json!({"idempotency_key": "k"})));
-        assert!(gives_a_key(&json!({"Idempotency-Key": "k"})));
-        for arguments in [json!({"idempotency_key": ""}), json!({"idempotency_key": 7}), json!({"key": "k"}), json!([])]
-        {
-            assert!(!gives_a_key(&arguments), "{arguments}");
+            assert_eq!(young_until(at(0), at(age)), young.then_some(at(life)), "{age}");
         }
     }
 }

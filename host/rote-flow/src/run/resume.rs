@@ -20,7 +20,7 @@ use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Set
 use serde_json::{Value, json};
 
 use super::StepReport;
-use super::keyed::{Carrier, Keys};
+use super::keyed::{Keys, Offer};
 use super::nested::Nested;
 use super::tape::{Ended, Frame, Recorded};
 use crate::FlowError;
@@ -67,8 +67,8 @@ pub(crate) struct Before {
     pub(crate) frames: Vec<Frame>,
     /// Writes whose outcome nobody knows.
     pub(crate) open: Vec<ResponseSummary>,
-    /// Writes in doubt that may be repeated, since they carry an idempotency key, and whose key it is.
-    pub(crate) keyed: Vec<(ResponseId, Carrier)>,
+    /// Writes in doubt that may be repeated, since they carry an idempotency key.
+    pub(crate) keyed: Vec<Offer>,
 }
 
 /// Reads what a run did in its workspace.
@@ -96,13 +96,13 @@ pub(crate) fn before(
         let made = command.response_ids.iter().map(|id| workspace.summary(*id)).collect::<Result<Vec<_>, _>>()?;
         let unknown = made.iter().find(|one| is_unknown(one, stopped_by)).cloned();
         let Some(first) = made.into_iter().next() else { continue };
-        let carrier = match &unknown {
-            Some(one) => keys.carrier(workspace, one, &call, since)?,
+        let offer = match &unknown {
+            Some(one) => keys.offer(workspace, one, &call, since)?,
             None => None,
         };
-        match (unknown, carrier) {
-            (Some(one), Some(carrier)) => {
-                before.keyed.push((one.id, carrier));
+        match (unknown, offer) {
+            (Some(_), Some(offer)) => {
+                before.keyed.push(offer);
                 changed.insert(first.id.0);
             }
             (Some(one), None) => before.open.push(one),

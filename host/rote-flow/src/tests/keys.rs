@@ -1,12 +1,13 @@
-//! Runs whose writes carry idempotency keys of rote's own: what a run repeats unasked, and when it asks.
+//! Runs whose writes carry idempotency keys, rote's own or the caller's: what a run repeats unasked, and when it asks.
 
 use std::collections::BTreeSet;
 
+use rote_govern::audit::Word;
 use rote_types::{ResponseId, WorkspaceName};
 use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
 
-use super::support::{Fixture, id};
+use super::support::{Fixture, SHOP, id};
 use crate::{FlowError, RunReport, RunRequest};
 
 /// A flow `report` that creates an order and reads one, of an API that takes keys.
@@ -116,20 +117,154 @@ async fn a_key_that_would_not_be_sent_again_is_asked_about() {
     assert_eq!(arrived(&fixture), (3, 1), "another place knows no key of this one");
 }
 
+/// Has writes ask for a confirmation; returns the policy of before.
+fn ask_first(fixture: &Fixture) -> Vec<u8> {
+    let policy = rote_home::read_capped(&fixture.adapters.policy_file(&id()), 1 << 20).unwrap();
+    let mut asks: serde_json::Value = serde_json::from_slice(&policy).unwrap();
+    asks["confirm_list"] = json!(["orders_create"]);
+    set_policy(fixture, asks.to_string().as_bytes());
+    policy
+}
+
+fn set_policy(fixture: &Fixture, bytes: &[u8]) {
+    rote_home::write_durable(&fixture.adapters.policy_file(&id()), bytes, rote_home::FileMode::Private).unwrap();
+}
+
 #[tokio::test]
 async fn a_run_that_is_refused_before_it_repeats_leaves_the_doubt() {
     let fixture = ordering().await;
     let workspace = stopped(&fixture).await;
-    let policy = rote_home::read_capped(&fixture.adapters.policy_file(&id()), 1 << 20).unwrap();
-    let mut asks: serde_json::Value = serde_json::from_slice(&policy).unwrap();
-    asks["confirm_list"] = json!(["orders_create"]);
-    let write = |bytes: &[u8]| {
-        rote_home::write_durable(&fixture.adapters.policy_file(&id()), bytes, rote_home::FileMode::Private).unwrap();
-    };
-    write(asks.to_string().as_bytes());
+    let policy = ask_first(&fixture);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
     assert_eq!((arrived(&fixture), settled(&fixture, &workspace, 1)), ((3, 1), None), "{error}");
-    write(&policy);
+    set_policy(&fixture, &policy);
     go_on(&fixture, &workspace, &[]).await.unwrap();
     assert_eq!((arrived(&fixture), settled(&fixture, &workspace, 1)), ((4, 1), Some(Settled::Retried)));
+}
+
+/// A flow `report` whose write carries a key of the caller's, in this member of the body.
+async fn placing(member: &str) -> Fixture {
+    let fixture = Fixture::new();
+    let note = r#""note": {"type": "string"}"#;
+    fixture.install(&SHOP.replace(note, &format!(r#"{note}, "{member}": {{"type": "string"}}"#)));
+    fixture.set("item", json!("pen"));
+    fixture.set("key", json!("k1"));
+    assert!(fixture.call("orders_create", json!({"item": "$item", member: "$key"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 3})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+    fixture
+}
+
+/// Runs the flow so that its write stays in doubt; returns the workspace of the run.
+async fn lost(fixture: &Fixture) -> WorkspaceName {
+    fixture.shop.lose(b"");
+    let error = fixture.run(&fixture.run_request(&[("item", "cup"), ("key", "k2")])).await.unwrap_err();
+    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    workspace
+}
+
+fn doubts(fixture: &Fixture, workspace: &WorkspaceName) -> Vec<u64> {
+    let doubts = Workspace::open(&fixture.home, workspace).unwrap().doubts(10).unwrap();
+    doubts.into_iter().map(|one| one.id.0).collect()
+}
+
+#[tokio::test]
+async fn a_key_of_the_callers_is_sent_again_while_it_is_young_and_ends_no_doubt_before_that() {
+    let fixture = placing("idempotency_key").await;
+    let workspace = lost(&fixture).await;
+    let policy = ask_first(&fixture);
+    go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert_eq!((fixture.shop.writes(), doubts(&fixture, &workspace)), (2, vec![1]), "it was not made again");
+    set_policy(&fixture, &policy);
+    let young = placing("idempotency_key").await;
+    let other = lost(&young).await;
+    young.wait(20 * 60);
+    go_on(&young, &other, &[]).await.unwrap();
+    assert_eq!((young.shop.writes(), doubts(&young, &other)), (3, vec![]));
+    assert_eq!(settled(&young, &other, 1), Some(Settled::Retried));
+    fixture.wait(48 * 3_600);
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "a server forgot that key: {error}");
+    assert_eq!((fixture.shop.writes(), doubts(&fixture, &workspace)), (2, vec![1]));
+}
+
+#[tokio::test]
+async fn what_a_server_says_to_a_key_of_the_callers_that_is_sent_again_ends_no_doubt() {
+    let fixture = placing("idempotency_key").await;
+    let workspace = lost(&fixture).await;
+    fixture.shop.lose(b"HTTP/1.1 409 Conflict\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert_eq!((fixture.shop.writes(), doubts(&fixture, &workspace).len()), (3, 1), "the first may have happened");
+    fixture.wait(26 * 60);
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+    assert_eq!(fixture.shop.writes(), 3);
+}
+
+#[tokio::test]
+async fn a_key_of_another_write_or_one_that_would_go_elsewhere_is_asked_about() {
+    let fixture = placing("previous_idempotency_key").await;
+    let workspace = lost(&fixture).await;
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Unsettled { .. }), "it is not the key of this write: {error}");
+    let fixture = placing("idempotency_key").await;
+    let workspace = lost(&fixture).await;
+    let elsewhere = fixture.shop.url.replace("127.0.0.1", "localhost");
+    fixture.adapters.set_base_url(&id(), &elsewhere).unwrap();
+    go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert_eq!(fixture.shop.writes(), 2, "another place knows no key of this one");
+}
+
+#[tokio::test]
+async fn a_word_that_only_the_journal_has_is_completed_before_anything_is_repeated() {
+    let fixture = ordering().await;
+    let workspace = stopped(&fixture).await;
+    let journal = &fixture.flows.parts.journal;
+    let started = journal.started(&workspace, ResponseId(1)).unwrap().unwrap();
+    let body = json!({
+        "adapter": "shop", "tool": "orders_create", "workspace": workspace, "response": 1, "outcome": "skipped",
+        "by": "ann", "attended": true,
+    });
+    let said = rote_home::NewEvent { kind: "effect.settled", effect: started.effect, body };
+    journal.append(fixture.now(), rote_home::Durability::Disk, &[said]).unwrap();
+    for _ in 0..2 {
+        let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+        assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+        assert_eq!((arrived(&fixture), doubts(&fixture, &workspace)), ((3, 1), vec![1]));
+    }
+    go_on(&fixture, &workspace, &[(1, Settlement::Skip)]).await.unwrap_err();
+    assert_eq!((arrived(&fixture), settled(&fixture, &workspace, 1)), ((3, 1), Some(Settled::Skipped)));
+}
+
+#[tokio::test]
+async fn a_person_may_say_what_they_like_of_a_repetition_that_was_cut_off() {
+    for (settlement, sent) in [(Settlement::Done { answer: None }, 3), (Settlement::Skip, 3), (Settlement::Retry, 4)] {
+        let fixture = ordering().await;
+        let workspace = stopped(&fixture).await;
+        let journal = &fixture.flows.parts.journal;
+        let started = journal.started(&workspace, ResponseId(1)).unwrap().unwrap();
+        let body = json!({
+            "adapter": "shop", "tool": "orders_create", "workspace": workspace, "response": 1, "outcome": "repeated",
+        });
+        let said = rote_home::NewEvent { kind: "effect.settled", effect: started.effect, body };
+        journal.append(fixture.now(), rote_home::Durability::Disk, &[said]).unwrap();
+        fixture.wait(26 * 60);
+        let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+        assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+        let word = Word { by: "ann".to_owned(), attended: true };
+        let settle = vec![(ResponseId(1), settlement.clone())];
+        let request = RunRequest {
+            flow: None,
+            resume: Some(workspace.clone()),
+            settle,
+            said: Some(word),
+            ..fixture.run_request(&[])
+        };
+        fixture.run(&request).await.ok();
+        assert_eq!(settled(&fixture, &workspace, 1), Some(settlement.settled()));
+        assert_eq!(arrived(&fixture), (sent, 1), "{settlement:?}");
+        let last = journal.settled(&workspace, ResponseId(1)).unwrap().unwrap();
+        assert_eq!(last.body["by"], "ann", "the journal says whose word it is");
+    }
 }

@@ -291,6 +291,10 @@ impl Fixture {
         fixture
     }
 
+    pub(crate) fn now(&self) -> jiff::Timestamp {
+        self.clock.now()
+    }
+
     /// Lets time pass.
     pub(crate) fn wait(&self, seconds: u64) {
         self.clock.0.fetch_add(seconds * 100, Ordering::SeqCst);

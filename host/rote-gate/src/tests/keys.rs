@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method};
-use rote_workspace::{ResponseState, Settlement};
+use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
@@ -302,6 +302,83 @@ async fn a_doubt_that_is_sent_again_stays_one_until_it_succeeds() {
         assert!(matches!(error, GateError::InDoubt { .. }), "{answers:?}: {error:?}");
         assert_eq!(state(&world, &again), ResponseState::InDoubt, "{answers:?}");
         assert_eq!(server.writes(), 1, "{answers:?}");
+    }
+}
+
+/// A number in doubt whose key a run offers until the clock has moved on so far.
+async fn offered(world: &World, surface: &Surface, seconds: i64) -> Invocation {
+    let first = post(world, surface);
+    send(world, &first).await.unwrap_err();
+    let now = rote_types::Clock::now(&*world.clock);
+    let until = now.checked_add(jiff::SignedDuration::from_secs(seconds)).unwrap();
+    world.workspace.offer_key(first.response, until).unwrap();
+    first
+}
+
+#[tokio::test]
+async fn an_offered_key_that_has_grown_old_meanwhile_sends_nothing() {
+    for back in [false, true] {
+        let server = Picky::start(&["", "", "", CREATED]).await;
+        let world = World::new();
+        let surface = declared(&server.base);
+        let first = offered(&world, &surface, 60).await;
+        let second = post(&world, &surface);
+        // Old, or a clock that was set back, of which nobody knows how far.
+        world.clock.advance(if back { -10 } else { 61 });
+        let error = send(&world, &second).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert_eq!((server.keys().len(), state(&world, &second)), (3, ResponseState::Error), "{back}: {error}");
+        assert_eq!(state(&world, &first), ResponseState::InDoubt);
+        if back {
+            world.clock.advance(20);
+            send(&world, &post(&world, &surface)).await.unwrap();
+            assert_eq!((server.keys().len(), server.writes()), (4, 1));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_that_a_person_forestalls_is_not_sent_and_leaves_no_doubt_of_its_own() {
+    let server = Picky::start(&["", "", "", CREATED]).await;
+    let world = World::new();
+    let surface = declared(&server.base);
+    let first = offered(&world, &surface, 60).await;
+    let effect = world.events()[0].effect.clone();
+    let body = json!({
+        "adapter": null, "tool": null, "workspace": world.workspace.name(), "response": first.response,
+        "outcome": "skipped", "by": "ann", "attended": true,
+    });
+    let event = rote_home::NewEvent { kind: "effect.settled", effect, body };
+    let now = rote_types::Clock::now(&*world.clock);
+    world.journal.append(now, rote_home::Durability::Disk, &[event]).unwrap();
+    let second = post(&world, &surface);
+    let error = send(&world, &second).await.unwrap_err();
+    assert!(matches!(error, GateError::SettledOtherwise { .. }), "{error:?}");
+    assert_eq!((server.keys().len(), state(&world, &second)), (3, ResponseState::Error));
+    assert_eq!(state(&world, &first), ResponseState::InDoubt, "it waits for that person");
+}
+
+#[tokio::test]
+async fn a_key_of_the_callers_is_repeated_by_the_run_and_not_by_rote() {
+    for (answers, expected) in [
+        (["", CREATED], ResponseState::Ok),
+        (["", "409 Conflict"], ResponseState::InDoubt),
+        (["", ""], ResponseState::InDoubt),
+    ] {
+        let server = Picky::start(Box::leak(Box::new(answers))).await;
+        let world = World::new();
+        let mut surface = Surface::at(&server.base);
+        let tool = surface.tools.iter_mut().find(|tool| tool.method == Method::Post).unwrap();
+        tool.input_schema = json!({"type": "object", "properties": {"idempotency_key": {"type": "string"}}});
+        let surface = surface.redigested();
+        let call = || world.call(&surface, "post", json!({"idempotency_key": "k"}));
+        let first = call();
+        send(&world, &first).await.unwrap_err();
+        world.workspace.offer_key(first.response, "2100-01-01T00:00:00Z".parse().unwrap()).unwrap();
+        let again = call();
+        send(&world, &again).await.ok();
+        assert_eq!((server.keys().len(), state(&world, &again)), (2, expected), "{answers:?}");
+        assert_eq!(world.workspace.summary(first.response).unwrap().settled, Some(Settled::Retried), "{answers:?}");
     }
 }
 
