@@ -15,6 +15,8 @@ use crate::killed::boundaries;
 const KILLS: usize = 200;
 /// Most kills of a flow whose writes carry idempotency keys.
 const KEYED_KILLS: usize = 120;
+/// Most kills of what goes on with a write in doubt, each of which first has to be lost.
+const RESUMED_KILLS: usize = 40;
 
 /// An API of two reads and two writes.
 fn document() -> String {
@@ -222,6 +224,79 @@ fn a_plan_that_is_killed_anywhere_goes_on_without_writing_twice() {
 #[test]
 fn a_script_that_is_killed_anywhere_goes_on_without_writing_twice() {
     killed_runs(true);
+}
+
+/// A home whose server hangs up on the first write while the flag is up.
+fn losing() -> (TestHome, FakeApi, Arc<AtomicBool>) {
+    let losing = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&losing);
+    let (home, api) = ready_with(true, move |request| match request.target == "/one" && flag.load(SeqCst) {
+        true => Script::Close,
+        false => Script::Json(200, json!({ "n": 1 })),
+    });
+    (home, api, losing)
+}
+
+/// Leaves a run with its first write, `@3`, in doubt; returns its workspace.
+fn doubtful(home: &TestHome, losing: &AtomicBool, tag: &str) -> String {
+    let before = runs(home);
+    losing.store(true, SeqCst);
+    let run = home.rote(&["run", "pair", &format!("tag={tag}")]);
+    losing.store(false, SeqCst);
+    assert_eq!(run.code, 8, "{run}");
+    runs(home).into_iter().find(|name| !before.contains(name)).unwrap()
+}
+
+#[test]
+fn a_resumed_run_that_is_killed_anywhere_repeats_its_write_with_the_same_key() {
+    let (home, api, losing) = losing();
+    let run = home.rote(&["adapter", "set", "pair", "idempotency_header", "Idempotency-Key", "-y"]);
+    assert_eq!(run.code, 0, "{run}");
+    let counted = doubtful(&home, &losing, "counted");
+    let mut kills = 0;
+    for at in boundaries(&home, &["run", "--resume", &counted], RESUMED_KILLS) {
+        let tag = format!("r{at}");
+        let workspace = doubtful(&home, &losing, &tag);
+        let killed = home.invocation(&["run", "--resume", &workspace]).env("ROTE_TEST_KILL_AT", &at).run();
+        kills += usize::from(killed.killed);
+        let run = home.rote(&["run", "--resume", &workspace]);
+        api.settle();
+        let context = format!("killed at {at}: {killed}, then {run}");
+        assert_eq!((run.code, keyed_writes(&api, &tag).0), (0, 2), "{context}");
+        assert_eq!(home.data(&["doubts"])["total"], 0, "{context}");
+        assert_eq!(home.rote(&["audit", "verify"]).code, 0, "{context}");
+    }
+    assert!(kills > 10, "{kills} kills");
+}
+
+#[test]
+fn a_word_that_is_cut_off_anywhere_is_completed_by_the_same_word() {
+    let (home, api, losing) = losing();
+    let word = |workspace: &str| {
+        let words = ["doubts", "settle", "-w", workspace, "--done", "@3", "--answer", r#"{"n":1}"#, "--yes"];
+        words.map(str::to_owned).to_vec()
+    };
+    let words = word(&doubtful(&home, &losing, "counted"));
+    let points = boundaries(&home, &words.iter().map(String::as_str).collect::<Vec<_>>(), RESUMED_KILLS);
+    let (mut kills, mut completed) = (0, 0);
+    for at in points {
+        let tag = format!("s{at}");
+        let workspace = doubtful(&home, &losing, &tag);
+        let words = word(&workspace);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let killed = home.invocation(&words).env("ROTE_TEST_KILL_AT", &at).run();
+        kills += usize::from(killed.killed);
+        let again = home.rote(&words);
+        let context = format!("killed at {at}: {killed}, then {again}");
+        let was = again.code == 10 && again.stderr.contains("is not in doubt: it is `done`");
+        assert!(again.code == 0 || was, "{context}");
+        completed += usize::from(again.code == 0);
+        let run = home.rote(&["run", "--resume", &workspace]);
+        api.settle();
+        assert_eq!((run.code, writes(&api, &tag)), (0, (1, 1)), "{context}, then {run}");
+        assert_eq!(home.rote(&["audit", "verify"]).code, 0, "{context}");
+    }
+    assert!(kills > 10 && completed > 0, "{kills} kills, {completed} completed");
 }
 
 #[test]

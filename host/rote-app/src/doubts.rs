@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use rote_gate::Doubt;
 use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, workspace_names};
@@ -113,17 +112,17 @@ impl App {
         workspace: &Workspace,
         calls: impl Future<Output = Result<T, AppError>>,
     ) -> Result<T, AppError> {
-        let since = self.now();
+        let before = workspace.highest()?;
         tokio::select! {
             ended = calls => return ended,
             () = self.config().interrupt.requested() => {}
         }
-        Err(self.interrupted(workspace, since)?)
+        Err(self.interrupted(workspace, before)?)
     }
 
-    /// The error of calls that were begun since then and interrupted, with the writes that may have happened.
-    fn interrupted(&self, workspace: &Workspace, since: Timestamp) -> Result<AppError, AppError> {
-        let lost = workspace.doubts(MAX_OF_ONE)?.into_iter().filter(|one| one.at >= since);
+    /// The error of calls with numbers above this one that were interrupted, with the writes that may have happened.
+    fn interrupted(&self, workspace: &Workspace, before: u64) -> Result<AppError, AppError> {
+        let lost = workspace.doubts(MAX_OF_ONE)?.into_iter().filter(|one| one.id.0 > before);
         let lost: Vec<Doubt> = lost.map(|one| self.describe(workspace, &one)).collect::<Result<_, _>>()?;
         let error = AppError::new(ErrorKind::Interrupted, "interrupted");
         if lost.is_empty() {

@@ -195,7 +195,7 @@ pub enum FlowError {
         tool: String,
     },
     /// The run ended without a result.
-    #[error("flow `{flow}` stopped: {source}{}", if *cut_off { CUT_OFF } else { "" })]
+    #[error("flow `{flow}` stopped: {source}{}{}", if *cut_off { CUT_OFF } else { "" }, unkept_text(unkept))]
     Stopped {
         /// The flow.
         flow: FlowName,
@@ -211,6 +211,8 @@ pub enum FlowError {
         cut_off: bool,
         /// A write that it left in doubt, its own or of a run that it started.
         doubt: Option<Box<Doubt>>,
+        /// Why its end could not be written down.
+        unkept: Vec<String>,
     },
     /// What is to become a flow has a write whose outcome nobody knows.
     #[error(
@@ -235,7 +237,7 @@ pub enum FlowError {
         others: usize,
     },
     /// The flow ended, and nobody knows what came of a write of its run.
-    #[error("flow `{flow}` ended, and {doubt}{}: say what came of it", others_text(*others))]
+    #[error("flow `{flow}` ended, and {doubt}{}: say what came of it{}", others_text(*others), unkept_text(unkept))]
     EndedInDoubt {
         /// The flow.
         flow: FlowName,
@@ -251,6 +253,8 @@ pub enum FlowError {
         result: Box<Value>,
         /// What the flow logged.
         log: Vec<String>,
+        /// Why its end could not be written down.
+        unkept: Vec<String>,
     },
     /// Another process makes the run.
     #[error("the run in workspace `{workspace}` is still going on in another process")]
@@ -591,6 +595,14 @@ fn others_text(others: usize) -> String {
     if others == 0 { String::new() } else { format!(", and {others} more") }
 }
 
+/// Why the end of a run could not be written down.
+fn unkept_text(unkept: &[String]) -> String {
+    if unkept.is_empty() {
+        return String::new();
+    }
+    format!("; the end of the run could not be written down: {}", unkept.join("; "))
+}
+
 fn of_text(flow: Option<&FlowName>) -> String {
     flow.map_or_else(String::new, |flow| format!(" of `{flow}`"))
 }
@@ -658,6 +670,14 @@ impl FlowError {
     /// Names the file that an error is about.
     pub(crate) fn of_file(path: &Path, source: impl Into<Self>) -> Self {
         Self::File { path: path.to_owned(), source: Box::new(source.into()) }
+    }
+
+    /// Adds to the error of a run why its end could not be written down: how it ended is what a person has to know.
+    pub(crate) fn keep(&mut self, written: Result<(), Self>) {
+        let (Self::Stopped { unkept, .. } | Self::EndedInDoubt { unkept, .. }, Err(error)) = (self, written) else {
+            return;
+        };
+        unkept.push(with_causes(&error));
     }
 
     /// Wraps an error of the adapter layer.

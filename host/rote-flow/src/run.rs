@@ -7,6 +7,7 @@
 
 mod begin;
 mod dry;
+mod ending;
 mod in_doubt;
 mod keyed;
 mod latest;
@@ -30,8 +31,8 @@ use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
-    AdapterId, Classify, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName,
-    canonical_json, sha256,
+    AdapterId, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json,
+    sha256,
 };
 use rote_workspace::{Settlement, Workspace};
 use serde::Serialize;
@@ -46,6 +47,7 @@ use crate::package::Content;
 use crate::recording::RunRecording;
 use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
 use begin::Begun;
+use ending::Ending;
 use nested::{Inherited, Nested};
 
 /// A wish to run a flow.
@@ -251,7 +253,7 @@ impl Flows {
         inherited: Option<Inherited>,
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
-        let Begun { package, path, parameters, workspace, tape, done } = begun;
+        let Begun { package, path, parameters, workspace, tape, done, offered } = begun;
         let prepared = package.prepare(&self.parts.runtime);
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
@@ -272,7 +274,7 @@ impl Flows {
         };
         let nested = Nested::new(self.clone(), context.clone(), depth);
         if request.resume.is_some() {
-            nested.note_earlier()?;
+            nested.note_earlier(&offered)?;
         }
         tape.spend_from(Arc::clone(&budget));
         let tools = {
@@ -297,29 +299,21 @@ impl Flows {
             _ => work.await,
         };
         tools.release();
-        let left = self.left_in_doubt(&workspace, &tools)?;
-        let (kind, end) = match (&outcome, &left) {
-            (Err(failure), _) => (Some(failure.error.kind()), Some(tools.failed(failure)?)),
-            (Ok(_), Some(left)) => (Some(left.kind), Some(left.end(&workspace))),
-            (Ok(_), None) => (None, None),
-        };
-        self.journal_end(&frontmatter, &workspace, kind)?;
-        tape.end(end)?;
-        let steps = tools.steps(&workspace)?;
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let result = match (outcome, left) {
-            (Ok(outcome), None) => Ok(report(&frontmatter, &workspace, steps, outcome, duration_ms)),
-            (Ok(outcome), Some(left)) => Err(left.error(&frontmatter, &workspace, outcome)),
-            (Err(failure), left) => {
-                // What a nested run left is in a workspace of its own.
-                let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
-                let left = stopped::Left { doubt: left.map(in_doubt::LeftInDoubt::doubt), within };
-                Err(stopped::stopped(&running, &workspace, failure, left))
+        // What a nested run left is in a workspace of its own.
+        let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
+        let ending =
+            Ending { running: &running, workspace: &workspace, tools: &tools, tape: &tape, within, duration_ms };
+        let mut result = self.conclude(&ending, outcome);
+        let noted = self.note_run(&running, &workspace, &result, duration_ms).and_then(|()| match &request.record {
+            Some(path) => {
+                RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path, self.parts.runtime.redaction())
             }
-        };
-        self.note_run(&running, &workspace, &result, duration_ms)?;
-        if let Some(path) = &request.record {
-            RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path, self.parts.runtime.redaction())?;
+            None => Ok(()),
+        });
+        match &mut result {
+            Ok(_) => noted?,
+            Err(error) => error.keep(noted),
         }
         let Used { calls, writes, .. } = budget.used();
         result.map(|mut report| {

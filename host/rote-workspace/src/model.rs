@@ -288,7 +288,15 @@ impl ResponseSummary {
             ResponseState::Ok | ResponseState::Error => matches!(self.status, Some(300..=399 | 500..)),
             ResponseState::Pending | ResponseState::Lost => false,
         };
-        open && self.writes && self.settled.is_none()
+        let unsettled = match self.settled {
+            None => open,
+            // It happened, and what it answered is gone.
+            Some(Settled::Done) => {
+                self.answer.is_none() && (self.state == ResponseState::Cleared || self.status >= Some(300))
+            }
+            Some(Settled::Skipped | Settled::Retried) => false,
+        };
+        unsettled && self.writes
     }
 }
 

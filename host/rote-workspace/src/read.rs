@@ -209,6 +209,9 @@ impl Workspace {
             for id in &chosen {
                 let sql = "UPDATE responses SET state = 'cleared', is_error = 0, error = NULL WHERE id = ?1";
                 transaction.prepare_cached(sql)?.execute([to_i64(id.0)])?;
+                // The answer that a person gave of a write.
+                let sql = "UPDATE responses SET answer = NULL WHERE answer = ?1";
+                transaction.prepare_cached(sql)?.execute([to_i64(id.0)])?;
             }
             NewCommand::local(CommandKind::Clear, params.to_string(), at, None).append(transaction)
         })?;

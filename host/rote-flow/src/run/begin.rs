@@ -1,10 +1,11 @@
 //! The beginning of a run: a workspace of its own and an empty tape, or those of the run that it goes on with.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_home::HomeError;
-use rote_types::{FlowName, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
@@ -31,6 +32,8 @@ pub(crate) struct Begun {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) tape: Arc<FileTape>,
     pub(crate) done: Done,
+    /// Writes in doubt that it may repeat.
+    pub(crate) offered: BTreeSet<ResponseId>,
 }
 
 impl Flows {
@@ -55,7 +58,7 @@ impl Flows {
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header { parent: parent.cloned(), ..Header::new(&package, flow, &parameters) };
         let tape = Arc::new(FileTape::begin(&workspace, &header)?);
-        Ok(Begun { package, path, parameters, workspace, tape, done: Done::default() })
+        Ok(Begun { package, path, parameters, workspace, tape, done: Done::default(), offered: BTreeSet::new() })
     }
 
     /// Goes on with the run of a workspace, with the flow and the parameters that it had.
@@ -100,7 +103,8 @@ impl Flows {
             workspace.offer_key(*id, *until)?;
         }
         let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
-        Ok(Begun { package, path, parameters, workspace, tape, done: before.done })
+        let offered = before.keyed.into_iter().map(|(id, _)| id).collect();
+        Ok(Begun { package, path, parameters, workspace, tape, done: before.done, offered })
     }
 
     /// A run does not go on while nobody knows what came of a write of it.

@@ -83,6 +83,7 @@ impl LeftInDoubt {
             kind: self.kind,
             result: Box::new(outcome.result),
             log: outcome.log.into_iter().map(|line| line.text).collect(),
+            unkept: Vec::new(),
         }
     }
 }

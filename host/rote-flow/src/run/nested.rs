@@ -3,15 +3,15 @@
 //! Invariant: a nested run has no budget and no blessing of its own. It spends the budget of the run that a person
 //! started, and a blessing lifts its writes only when that run's flow was blessed together with this one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, WorkspaceName, canonical_json};
-use rote_workspace::{CommandKind, ResponseState, Workspace};
+use rote_types::{FlowName, ResponseId, WorkspaceName, canonical_json};
+use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
 use super::tape::Recorded;
@@ -169,9 +169,9 @@ impl Nested {
     }
 
     /// Counts what this run did in its workspace before it was stopped or killed: a run that goes on has what is
-    /// left. Its calls count when it makes them again.
-    pub(crate) fn note_earlier(&self) -> Result<(), FlowError> {
-        let used = self.used(&self.context.workspace)?;
+    /// left. Its calls count when it makes them again, and so do the writes that it `offered` to repeat.
+    pub(crate) fn note_earlier(&self, offered: &BTreeSet<ResponseId>) -> Result<(), FlowError> {
+        let used = self.used(&self.context.workspace, offered)?;
         self.context.budget.note(Used { calls: 0, ..used });
         Ok(())
     }
@@ -187,7 +187,7 @@ impl Nested {
             return Ok(());
         };
         let Ok((_, package)) = self.pinned(name) else {
-            self.context.budget.note(self.used(&workspace)?);
+            self.context.budget.note(self.used(&workspace, &BTreeSet::new())?);
             return Ok(());
         };
         let context = RunContext {
@@ -197,7 +197,7 @@ impl Nested {
             ..self.context.clone()
         };
         let inner = Self::new(self.flows.clone(), context, self.depth + 1);
-        self.context.budget.note(inner.used(&inner.context.workspace)?);
+        self.context.budget.note(inner.used(&inner.context.workspace, &BTreeSet::new())?);
         let frames = Recorded::read(&inner.context.workspace)?.map(|recorded| recorded.frames).unwrap_or_default();
         for (name, workspace) in frames.iter().filter_map(super::tape::Frame::nested) {
             if inner.depth <= MAX_DEPTH {
@@ -209,7 +209,7 @@ impl Nested {
     }
 
     /// What the calls in a workspace used; the writes among them are taken off the blessing.
-    fn used(&self, workspace: &Workspace) -> Result<Used, FlowError> {
+    fn used(&self, workspace: &Workspace, offered: &BTreeSet<ResponseId>) -> Result<Used, FlowError> {
         let folder = Path::new(workspace.folder());
         // Responses are counted by their own sizes.
         let (kept_bytes, _) = rote_home::tree_bytes(folder, |path| !path.ends_with("responses"))?;
@@ -221,9 +221,7 @@ impl Nested {
                 let summary = workspace.summary(*response)?;
                 used.response_bytes = used.response_bytes.saturating_add(summary.bytes);
                 writes |= summary.writes;
-                // What was refused before it was sent changed nothing.
-                made |=
-                    summary.status.is_some() || summary.state == ResponseState::InDoubt || summary.settled.is_some();
+                made |= !offered.contains(response) && is_spent(&summary);
             }
             if !made || !writes {
                 continue;
@@ -236,6 +234,16 @@ impl Nested {
             }
         }
         Ok(used)
+    }
+}
+
+/// Whether a call counts as made. What was refused before it was sent changed nothing; a write that is made again counts
+/// as the one that takes its place, and one that was left out did not happen.
+fn is_spent(made: &ResponseSummary) -> bool {
+    match made.settled {
+        Some(Settled::Retried | Settled::Skipped) => false,
+        Some(Settled::Done) => true,
+        None => made.status.is_some() || made.state == ResponseState::InDoubt,
     }
 }
 

@@ -97,8 +97,9 @@ pub(crate) fn before(
         let unknown = made.iter().find(|one| is_unknown(one, stopped_by)).cloned();
         let Some(first) = made.into_iter().next() else { continue };
         let offer = match &unknown {
-            Some(one) => keys.offer(workspace, one, &call, since)?,
-            None => None,
+            // Of what happened, as a person said, only the answer is missing.
+            Some(one) if one.settled.is_none() => keys.offer(workspace, one, &call, since)?,
+            _ => None,
         };
         match (unknown, offer) {
             (Some(_), Some(offer)) => {
@@ -134,7 +135,7 @@ pub(crate) fn before(
 /// asked about only where it stopped the run: elsewhere the flow was told of it and knew what to do.
 pub(super) fn is_unknown(made: &ResponseSummary, stopped_by: Option<ResponseId>) -> bool {
     let answered = matches!(made.state, ResponseState::Ok | ResponseState::Error);
-    made.is_open() && (!answered || stopped_by == Some(made.id))
+    made.is_open() && (!answered || stopped_by == Some(made.id) || made.settled.is_some())
 }
 
 /// What came of one call; `None` when it is to be made again.
@@ -150,7 +151,11 @@ fn past(
     match (made.settled, made.state) {
         (Some(Settled::Retried), _) => Ok(None),
         (Some(Settled::Done), _) => holds(made.answer.unwrap_or(made.id), End::Answered),
-        (Some(Settled::Skipped), _) => holds(made.id, End::Skipped),
+        // Of what did not happen nothing has to be read, so that it may have been cleared.
+        (Some(Settled::Skipped), _) => {
+            let response = ResponseRef { id: made.id, status: 0, content_type: String::new(), bytes: 0 };
+            Ok(Some(Past { command: made.command, response, end: End::Skipped }))
+        }
         (None, ResponseState::Ok | ResponseState::Error) => {
             // The failure that stopped the run is made again, except a write that was done.
             let done = made.writes && made.status.is_some_and(|status| status < 300);

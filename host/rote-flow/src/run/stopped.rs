@@ -45,6 +45,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         // Any other end of a write names itself.
         cut_off: out_of_time && (left.within || left.doubt.is_some()),
         doubt: left.doubt.map(Box::new),
+        unkept: Vec::new(),
     }
 }
 

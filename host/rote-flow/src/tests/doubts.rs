@@ -1,6 +1,10 @@
 //! Runs whose writes lost their answers: nothing is sent twice, and a person says what came of it.
 
-use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rote_runtime::{Observer, RunError};
+use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef, ToolCall, WorkspaceName};
 use rote_workspace::{ResponseState, Settled, Settlement, Workspace};
 use serde_json::json;
 
@@ -355,4 +359,61 @@ async fn the_latest_run_is_found_by_the_ends_of_its_tape() {
     assert!(error.to_string().contains("ended well"), "{error}");
     write(format!("{middle}\n{rest}"));
     assert!(matches!(fixture.flows.latest_run(None).unwrap_err(), FlowError::Malformed { .. }));
+}
+
+#[tokio::test]
+async fn what_a_person_said_is_asked_again_when_the_answer_was_cleared() {
+    let answer = || Settlement::Done { answer: Some("{}".to_owned()) };
+    let at = "2026-03-01T00:00:00Z".parse().unwrap();
+    let failed = b"HTTP/1.1 500 Oops\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    for bytes in [&b""[..], failed] {
+        let fixture = Fixture::new();
+        ordering(&fixture).await;
+        fixture.shop.lose(bytes);
+        let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
+        let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+        let before = fixture.shop.writes();
+        go_on(&fixture, &workspace, &[(1, answer())]).await.unwrap();
+        let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+        let given = opened.summary(ResponseId(1)).unwrap().answer.unwrap_or(ResponseId(1));
+        for cleared in [vec![given], Vec::new()] {
+            opened.clear(&cleared, at).unwrap();
+            let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+            assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+            assert_eq!(go_on(&fixture, &workspace, &[(1, answer())]).await.unwrap().result, json!(30));
+        }
+        assert_eq!(fixture.shop.writes(), before);
+    }
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, b"").await;
+    go_on(&fixture, &workspace, &[(1, Settlement::Skip)]).await.unwrap_err();
+    Workspace::open(&fixture.home, &workspace).unwrap().clear(&[], at).unwrap();
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert_eq!((error.kind(), fixture.shop.writes()), (ErrorKind::Denied, 2), "{error}");
+}
+
+/// Takes the journal's anchor away when a call has ended, so that nothing can be appended any more.
+struct Breaking(PathBuf);
+
+impl Observer for Breaking {
+    fn call_ended(&self, _response: ResponseId, _call: &ToolCall, _outcome: Result<&ResponseRef, &RunError>) {
+        std::fs::remove_file(&self.0).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happened() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    fixture.shop.lose(b"");
+    let breaking = Arc::new(Breaking(fixture.home.secrets_dir().join("journal.anchor")));
+    let error = fixture.flows.run(&fixture.run_request(&[("item", "cup")]), breaking).await.unwrap_err();
+    let text = error.to_string();
+    assert!(
+        text.contains("and may have happened") && text.contains("; the end of the run could not be written down: "),
+        "{text}"
+    );
+    assert!(error.hint().unwrap().starts_with("rote run --resume run-report-"), "{error:?}");
+    assert!(matches!(error, FlowError::Stopped { doubt: Some(_), .. }));
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use rote_govern::audit::Word;
-use rote_types::{ResponseId, WorkspaceName};
+use rote_govern::audit::{EffectSettled, SETTLED, Word};
+use rote_types::{ResponseId, RunLimits, WorkspaceName};
 use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
 
@@ -216,18 +216,40 @@ async fn a_key_of_another_write_or_one_that_would_go_elsewhere_is_asked_about() 
     assert_eq!(fixture.shop.writes(), 2, "another place knows no key of this one");
 }
 
+fn ann() -> Word {
+    Word { by: "ann".to_owned(), attended: true }
+}
+
+/// Writes into the journal what is said of `@1`, as if who says it were killed before the workspace has it.
+fn half_say(
+    fixture: &Fixture,
+    workspace: &WorkspaceName,
+    outcome: &str,
+    word: Option<Word>,
+) -> rote_types::WorkspaceIdentity {
+    let journal = &fixture.flows.parts.journal;
+    let identity = Workspace::open(&fixture.home, workspace).unwrap().identity().clone();
+    let effect = journal.started(&identity, ResponseId(1)).unwrap().unwrap().effect;
+    let said = EffectSettled {
+        adapter: None,
+        tool: None,
+        workspace: identity.clone(),
+        response: ResponseId(1),
+        outcome: outcome.to_owned(),
+        answer: None,
+        word,
+    };
+    let body = serde_json::to_value(said).unwrap();
+    let event = rote_home::NewEvent { kind: SETTLED, effect, body };
+    journal.append(fixture.now(), rote_home::Durability::Disk, &[event]).unwrap();
+    identity
+}
+
 #[tokio::test]
 async fn a_word_that_only_the_journal_has_is_completed_before_anything_is_repeated() {
     let fixture = ordering().await;
     let workspace = stopped(&fixture).await;
-    let journal = &fixture.flows.parts.journal;
-    let started = journal.started(&workspace, ResponseId(1)).unwrap().unwrap();
-    let body = json!({
-        "adapter": "shop", "tool": "orders_create", "workspace": workspace, "response": 1, "outcome": "skipped",
-        "by": "ann", "attended": true,
-    });
-    let said = rote_home::NewEvent { kind: "effect.settled", effect: started.effect, body };
-    journal.append(fixture.now(), rote_home::Durability::Disk, &[said]).unwrap();
+    half_say(&fixture, &workspace, "skipped", Some(ann()));
     for _ in 0..2 {
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
         assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
@@ -242,29 +264,43 @@ async fn a_person_may_say_what_they_like_of_a_repetition_that_was_cut_off() {
     for (settlement, sent) in [(Settlement::Done { answer: None }, 3), (Settlement::Skip, 3), (Settlement::Retry, 4)] {
         let fixture = ordering().await;
         let workspace = stopped(&fixture).await;
-        let journal = &fixture.flows.parts.journal;
-        let started = journal.started(&workspace, ResponseId(1)).unwrap().unwrap();
-        let body = json!({
-            "adapter": "shop", "tool": "orders_create", "workspace": workspace, "response": 1, "outcome": "repeated",
-        });
-        let said = rote_home::NewEvent { kind: "effect.settled", effect: started.effect, body };
-        journal.append(fixture.now(), rote_home::Durability::Disk, &[said]).unwrap();
+        let identity = half_say(&fixture, &workspace, "repeated", None);
         fixture.wait(26 * 60);
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
         assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
-        let word = Word { by: "ann".to_owned(), attended: true };
         let settle = vec![(ResponseId(1), settlement.clone())];
         let request = RunRequest {
             flow: None,
             resume: Some(workspace.clone()),
             settle,
-            said: Some(word),
+            said: Some(ann()),
             ..fixture.run_request(&[])
         };
         fixture.run(&request).await.ok();
         assert_eq!(settled(&fixture, &workspace, 1), Some(settlement.settled()));
         assert_eq!(arrived(&fixture), (sent, 1), "{settlement:?}");
-        let last = journal.settled(&workspace, ResponseId(1)).unwrap().unwrap();
+        let last = fixture.flows.parts.journal.settled(&identity, ResponseId(1)).unwrap().unwrap();
         assert_eq!(last.body["by"], "ann", "the journal says whose word it is");
     }
+}
+
+#[tokio::test]
+async fn a_write_that_is_repeated_is_one_write_of_the_budget() {
+    let fixture = ordering().await;
+    let one = |request| RunRequest { limits: RunLimits { writes: 1, ..RunLimits::default() }, ..request };
+    fixture.shop.lose_times(b"", 3);
+    let error = fixture.run(&one(fixture.run_request(&[("item", "cup")]))).await.unwrap_err();
+    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    let resume = |settle| {
+        let resume = Some(workspace.clone());
+        one(RunRequest { flow: None, resume, settle, ..fixture.run_request(&[]) })
+    };
+    fixture.shop.lose_times(b"", 3);
+    let error = fixture.run(&resume(Vec::new())).await.unwrap_err();
+    assert_eq!(arrived(&fixture), (6, 1), "repeated unasked: {error}");
+    fixture.wait(26 * 60);
+    let second = ResponseId(doubts(&fixture, &workspace)[0]);
+    let done = fixture.run(&resume(vec![(second, Settlement::Retry)])).await.unwrap();
+    assert_eq!((done.writes, arrived(&fixture)), (1, (7, 1)), "repeated as a person says");
+    fixture.run(&resume(Vec::new())).await.unwrap();
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rote_govern::audit::{EffectSettled, SETTLED, Word};
 use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
@@ -125,7 +126,9 @@ async fn after_three_requests_it_is_in_doubt_as_ever() {
     assert_eq!(world.kinds(), ["effect.started", "effect.repeated", "effect.repeated", "effect.in_doubt"]);
     assert_eq!((error.kind(), state(&world, &call)), (ErrorKind::Upstream, ResponseState::InDoubt));
     assert!(error.to_string().contains(&format!("with the idempotency key `{key}`")), "{error}");
-    assert!(error.hint().unwrap().contains("the same call in this workspace then carries the same key"));
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("the same call in this workspace then carries the same key"), "{hint}");
+    assert!(!hint.contains("idempotency_header"), "the server said nothing of it: {hint}");
 }
 
 #[tokio::test]
@@ -147,6 +150,7 @@ async fn only_a_success_of_a_repetition_is_believed() {
         assert_eq!((server.keys().len(), doubt.status), (3, Some(last)), "{answers:?}");
         assert_eq!(state(&world, &call), ResponseState::InDoubt, "{answers:?}");
         assert!(error.to_string().contains(&format!("answered {last} when it was sent again")), "{error}");
+        assert!(error.hint().unwrap().contains("idempotency_header none # before --retry"), "{error:?}");
     }
     let server = Picky::start(&["", "409 Conflict", CREATED]).await;
     let world = World::new();
@@ -344,11 +348,16 @@ async fn a_repetition_that_a_person_forestalls_is_not_sent_and_leaves_no_doubt_o
     let surface = declared(&server.base);
     let first = offered(&world, &surface, 60).await;
     let effect = world.events()[0].effect.clone();
-    let body = json!({
-        "adapter": null, "tool": null, "workspace": world.workspace.name(), "response": first.response,
-        "outcome": "skipped", "by": "ann", "attended": true,
-    });
-    let event = rote_home::NewEvent { kind: "effect.settled", effect, body };
+    let said = EffectSettled {
+        adapter: None,
+        tool: None,
+        workspace: world.workspace.identity().clone(),
+        response: first.response,
+        outcome: "skipped".to_owned(),
+        answer: None,
+        word: Some(Word { by: "ann".to_owned(), attended: true }),
+    };
+    let event = rote_home::NewEvent { kind: SETTLED, effect, body: serde_json::to_value(said).unwrap() };
     let now = rote_types::Clock::now(&*world.clock);
     world.journal.append(now, rote_home::Durability::Disk, &[event]).unwrap();
     let second = post(&world, &surface);

@@ -96,6 +96,16 @@ fn an_answer_that_says_too_little_is_settled_beside_the_record() {
     assert_eq!((row.status, row.settled), (Some(504), Some(Settled::Done)));
     assert_eq!(setup.body(id), Body::Json("{\"e\":1}".into()), "a recorded answer stays");
     assert_eq!(setup.body(row.answer.unwrap()), Body::Json("{\"n\":8}".into()));
+    assert!(!row.is_open());
+    setup.workspace.clear(&[row.answer.unwrap()], at(6)).unwrap();
+    assert!(setup.workspace.settleable(id, &done).unwrap().is_open(), "the answer that was given is gone");
+    for said in [Settlement::Skip, Settlement::Retry, done] {
+        let id = lost(&setup, None);
+        setup.workspace.settle(id, &said, at(5)).unwrap();
+        setup.workspace.clear(&[id], at(6)).unwrap();
+        let open = setup.workspace.summary(id).unwrap().is_open();
+        assert_eq!(open, said.settled() == Settled::Done, "{said:?}");
+    }
 }
 
 #[test]

@@ -39,7 +39,7 @@ async fn recorded_answers_are_put_back_when_a_batch_is_refused() {
     let workspace = Workspace::open(&fixture.home, &done.workspace).unwrap();
     let redaction = Arc::clone(fixture.flows.parts.runtime.redaction());
     let recorded = Recorded::read(&workspace).unwrap().unwrap();
-    let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows), recorded).unwrap();
+    let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows).unwrap(), recorded).unwrap();
     let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
     let context = RunContext::plain(Workspace::open(&fixture.home, &done.workspace).unwrap(), &package.frontmatter);
     let nested = Nested::new(fixture.flows.clone(), context, 0);

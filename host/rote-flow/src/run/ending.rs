@@ -1,0 +1,69 @@
+//! The end of a run: what it left is found out, and written into the journal and onto its tape.
+//!
+//! Invariant: a run that did not end well says so, with its workspace and what may have happened, also where its end
+//! cannot be written down any more.
+
+use rote_runtime::{FlowFailure, FlowOutcome};
+use rote_types::Classify;
+use rote_workspace::Workspace;
+
+use super::resume::Resumed;
+use super::stopped::{Left, stopped};
+use super::tape::FileTape;
+use super::{RunReport, Running, report};
+use crate::{FlowError, Flows};
+
+/// A run whose guest has ended.
+pub(super) struct Ending<'r> {
+    pub(super) running: &'r Running,
+    pub(super) workspace: &'r Workspace,
+    pub(super) tools: &'r Resumed,
+    pub(super) tape: &'r FileTape,
+    /// A run that it started may have been writing.
+    pub(super) within: bool,
+    pub(super) duration_ms: u64,
+}
+
+impl Flows {
+    /// Writes the end of a run down and says how it ended.
+    pub(super) fn conclude(
+        &self,
+        run: &Ending<'_>,
+        outcome: Result<FlowOutcome, FlowFailure>,
+    ) -> Result<RunReport, FlowError> {
+        match outcome {
+            Ok(outcome) => self.returned(run, outcome),
+            Err(failure) => Err(self.failed(run, failure)),
+        }
+    }
+
+    /// The end of a run whose guest returned.
+    fn returned(&self, run: &Ending<'_>, outcome: FlowOutcome) -> Result<RunReport, FlowError> {
+        let (frontmatter, workspace) = (&run.running.frontmatter, run.workspace);
+        let Some(left) = self.left_in_doubt(workspace, run.tools)? else {
+            self.journal_end(frontmatter, workspace, None)?;
+            run.tape.end(None)?;
+            let steps = run.tools.steps(workspace)?;
+            return Ok(report(frontmatter, workspace, steps, outcome, run.duration_ms));
+        };
+        let (kind, end) = (left.kind, left.end(workspace));
+        let mut error = left.error(frontmatter, workspace, outcome);
+        error.keep(self.journal_end(frontmatter, workspace, Some(kind)));
+        error.keep(run.tape.end(Some(end)));
+        Err(error)
+    }
+
+    /// The end of a run whose guest failed.
+    fn failed(&self, run: &Ending<'_>, failure: FlowFailure) -> FlowError {
+        let (kind, end) = (failure.error.kind(), run.tools.failed(&failure));
+        let (doubt, unknown) = match self.left_in_doubt(run.workspace, run.tools) {
+            Ok(left) => (left.map(super::in_doubt::LeftInDoubt::doubt), Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let mut error = stopped(run.running, run.workspace, failure, Left { doubt, within: run.within });
+        error.keep(unknown);
+        error.keep(self.journal_end(&run.running.frontmatter, run.workspace, Some(kind)));
+        error.keep(end.and_then(|end| run.tape.end(Some(end))));
+        error
+    }
+}
