@@ -3,7 +3,7 @@
 //! Pure: words of field names and of OAuth scopes against a table. The tier of the adapter is the highest of its
 //! tools. A guess from names is evidence, not proof, so each finding is kept with what it was found in.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rote_spec::GeneratedTool;
 use rote_types::SensitivityTier;
@@ -207,15 +207,23 @@ pub struct Sensitivity {
 
 /// Classifies all tools of an adapter.
 pub(crate) fn classify(tools: &[GeneratedTool]) -> Sensitivity {
-    let tools: BTreeMap<_, _> = tools.iter().map(|tool| (tool.tool.name.clone(), classify_tool(tool))).collect();
+    let mut known = Known::default();
+    let tools: BTreeMap<_, _> =
+        tools.iter().map(|tool| (tool.tool.name.clone(), classify_tool(tool, &mut known))).collect();
     let tier = tools.values().map(|tool| tool.tier).max().unwrap_or(SensitivityTier::Low);
     Sensitivity { version: 1, tier, tools }
 }
 
-fn classify_tool(tool: &GeneratedTool) -> ToolSensitivity {
+/// The categories of names that were looked at: an API has few names, and each many times.
+type Known = HashMap<String, Vec<&'static Category>>;
+
+fn classify_tool(tool: &GeneratedTool, known: &mut Known) -> ToolSensitivity {
     let mut found = BTreeMap::new();
     let mut note = |source: &'static str, name: &str| {
-        for category in categories(name) {
+        if !known.contains_key(name) {
+            known.insert(name.to_owned(), categories(name).collect());
+        }
+        for category in known.get(name).into_iter().flatten() {
             let key = (std::cmp::Reverse(category.tier), category.name, source);
             found.entry(key).or_insert_with(|| name.to_owned());
         }

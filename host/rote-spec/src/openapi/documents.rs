@@ -4,7 +4,7 @@
 //! document that cannot be had is remembered with its reason and costs only what needs it. Invariants: the
 //! numbers of documents, bytes and hops are bounded; a chain of references that comes back to itself ends.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
@@ -80,9 +80,21 @@ pub(crate) struct Documents {
     list: Vec<Document>,
     refused: HashMap<String, String>,
     hops: usize,
+    /// Patterns that were parsed: a shared schema is written for each operation that uses it, with the same few.
+    patterns: RefCell<HashMap<String, bool>>,
 }
 
 impl Documents {
+    /// Whether a pattern can be checked by an engine without look-around; others are only data.
+    pub(crate) fn is_pattern(&self, text: &str) -> bool {
+        if let Some(known) = self.patterns.borrow().get(text) {
+            return *known;
+        }
+        let is = crate::openapi::keywords::is_pattern(text);
+        self.patterns.borrow_mut().insert(text.to_owned(), is);
+        is
+    }
+
     /// Takes the first document and fetches what it refers to, directly and indirectly.
     pub(crate) fn collect(
         name: &str,
@@ -92,7 +104,12 @@ impl Documents {
         limits: &SpecLimits,
     ) -> Self {
         let first = Document { name: name.to_owned(), root, anchors: OnceCell::new() };
-        let mut all = Self { list: vec![first], refused: HashMap::new(), hops: limits.reference_hops };
+        let mut all = Self {
+            list: vec![first],
+            refused: HashMap::new(),
+            hops: limits.reference_hops,
+            patterns: RefCell::default(),
+        };
         let mut bytes = size;
         let mut next = 0;
         while next < all.list.len() {

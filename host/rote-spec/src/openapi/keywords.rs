@@ -17,7 +17,6 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<Value> {
     match key {
         "type" => kind(value),
         "format" | "contentEncoding" | "contentMediaType" => value.is_string().then(|| value.clone()),
-        "pattern" => value.as_str().filter(|text| is_pattern(text)).map(|text| json!(text)),
         "enum" => options(value),
         "const" | "default" => Some(value.clone()),
         "required" => names(value),
@@ -84,7 +83,7 @@ fn dependent(value: &Value) -> Option<Value> {
     (!entries.is_empty()).then_some(Value::Object(entries))
 }
 
-/// Whether a pattern can be checked by an engine without look-around; others are only data.
+/// Parses a pattern; [`crate::openapi::documents::Documents::is_pattern`] remembers the outcome.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.len() <= 1_000 && regex_syntax::Parser::new().parse(text).is_ok()
 }

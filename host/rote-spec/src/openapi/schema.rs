@@ -335,12 +335,18 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
                         self.describe(out, text, depth);
                     }
                 }
+                "pattern" => {
+                    if let Some(text) = value.as_str().filter(|text| self.documents.is_pattern(text)) {
+                        self.spend(text.len() + 2);
+                        out.insert(key.clone(), json!(text));
+                    } else if value.is_string() {
+                        self.leave_unread(node, key);
+                    }
+                }
                 _ => {
                     if let Some(value) = keywords::plain(key, value) {
                         self.spend(keywords::weight(&value));
                         out.insert(key.clone(), value);
-                    } else if key == "pattern" && value.is_string() {
-                        self.leave_unread(node, key);
                     }
                 }
             }
@@ -409,7 +415,7 @@ impl<'a, 'n> SchemaWriter<'a, 'n> {
     fn schemas(&mut self, keyword: &str, map: Node<'a>, out: &mut Map<String, Value>, depth: usize) {
         let mut schemas = Map::new();
         for (key, schema) in map.members() {
-            if keyword == "dependentSchemas" || keywords::is_pattern(key) {
+            if keyword == "dependentSchemas" || self.documents.is_pattern(key) {
                 schemas.insert(key.to_owned(), self.convert(&schema, depth + 1));
             } else {
                 self.leave_unread(&schema, "");
