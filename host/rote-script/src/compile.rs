@@ -157,7 +157,7 @@ impl<'a> File<'_, 'a> {
         if self.package {
             packages::rewrite(program, scoping, self.allocator, false);
         }
-        let (mut record, parts) = rewrite(program, scoping, self.allocator).map_err(|(span, name)| {
+        let (mut record, parts) = rewrite(program, scoping, self.allocator, self.package).map_err(|(span, name)| {
             self.refused(span.start, format!("assigning to the import `{name}`"), "imports are read-only")
         })?;
         record.types = names.into_iter().filter(|name| !record.exports.contains_key(name)).collect();

@@ -18,20 +18,23 @@ use crate::record::{Part, Use};
 type Imported<'a> = Option<(usize, Option<Str<'a>>, u32)>;
 
 /// Returns the parts of a module whose import and export statements are gone, and whose uses of imports are not yet.
+/// Effects are looked for in packages; the author's own statements all stay.
 pub(crate) fn of<'a>(
     program: &Program<'a>,
     scoping: &Scoping,
+    package: bool,
     imported: impl Fn(SymbolId) -> Imported<'a> + Copy,
 ) -> Vec<Part> {
-    let statements = program.body.iter();
-    statements
-        .map(|statement| part(statement, Names { scoping, imported, declares: BTreeSet::new(), uses: BTreeSet::new() }))
-        .collect()
+    let names = || Names { scoping, imported, declares: BTreeSet::new(), uses: BTreeSet::new() };
+    program.body.iter().map(|statement| part(statement, package, names())).collect()
 }
 
-fn part<'a, I: Fn(SymbolId) -> Imported<'a>>(statement: &Statement<'a>, mut names: Names<'_, I>) -> Part {
+fn part<'a, I>(statement: &Statement<'a>, package: bool, mut names: Names<'_, I>) -> Part
+where
+    I: Fn(SymbolId) -> Imported<'a>,
+{
     names.visit_statement(statement);
-    let effects = statement.may_have_side_effects(&Globals(names.scoping));
+    let effects = !package || statement.may_have_side_effects(&Globals(names.scoping));
     let span = statement.span();
     let uses = names.uses.into_iter().collect();
     Part { declares: names.declares, uses, effects, start: span.start, end: span.end }

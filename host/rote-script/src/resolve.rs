@@ -160,7 +160,7 @@ impl Resolver {
         match resolved {
             Ok(resolution) => self.found(&resolution),
             Err(ResolveError::Ignored(_)) => Ok(Target::Empty),
-            Err(error) => Err(self.unresolved(folder, specifier, error)),
+            Err(error) => Err(self.unresolved(folder, specifier, &resolver.options().extensions, error)),
         }
     }
 
@@ -188,7 +188,7 @@ impl Resolver {
         Ok(Target::File(Found { kind: resolution.module_type(), pure: pure && self::package(&path).is_some(), path }))
     }
 
-    fn unresolved(&self, folder: &str, specifier: &str, error: ResolveError) -> Unresolved {
+    fn unresolved(&self, folder: &str, specifier: &str, extensions: &[String], error: ResolveError) -> Unresolved {
         let relative = is_relative(specifier);
         if !relative && matches!(self.builtin.resolve("/", specifier), Err(ResolveError::Builtin { .. })) {
             let (what, reason) = ("a module of Node", "a flow runs without Node");
@@ -203,7 +203,7 @@ impl Resolver {
         }
         match error {
             ResolveError::NotFound(_) | ResolveError::ExtensionAlias(..) | ResolveError::MatchedAliasNotFound(..) => {
-                Unresolved::Missing(if relative { tried(folder, specifier) } else { Vec::new() })
+                Unresolved::Missing(if relative { tried(folder, specifier, extensions) } else { Vec::new() })
             }
             ResolveError::PackagePathNotExported { subpath, .. } => {
                 let name = package_name(specifier);
@@ -301,7 +301,7 @@ fn normalise(folder: &str, path: &str) -> Result<String, String> {
 }
 
 /// What was looked for when nothing was found, for people.
-fn tried(folder: &str, specifier: &str) -> Vec<String> {
+fn tried(folder: &str, specifier: &str, extensions: &[String]) -> Vec<String> {
     let path = normalise(folder, specifier).unwrap_or_default();
     if language(&path).is_some() {
         let typed = [(".js", ".ts"), (".mjs", ".mts")];
@@ -309,6 +309,6 @@ fn tried(folder: &str, specifier: &str) -> Vec<String> {
         return std::iter::once(path.clone()).chain(typed).collect();
     }
     let folder = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let files = OWN_EXTENSIONS.iter().filter(|_| !path.is_empty()).map(|extension| format!("{path}{extension}"));
-    files.chain(OWN_EXTENSIONS.iter().map(|extension| format!("{folder}index{extension}"))).collect()
+    let files = extensions.iter().filter(|_| !path.is_empty()).map(|extension| format!("{path}{extension}"));
+    files.chain(extensions.iter().map(|extension| format!("{folder}index{extension}"))).collect()
 }

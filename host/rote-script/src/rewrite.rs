@@ -36,6 +36,7 @@ pub(crate) fn rewrite<'a>(
     program: &mut Program<'a>,
     scoping: &Scoping,
     allocator: &'a Allocator,
+    package: bool,
 ) -> Result<(Record, Vec<Part>), (Span, String)> {
     let mut module = Module {
         scoping,
@@ -61,7 +62,7 @@ pub(crate) fn rewrite<'a>(
     }
     program.body = body;
     let names = |symbol| module.bindings.get(&symbol).map(|binding| (binding.request, binding.name, binding.offset));
-    let parts = parts::of(program, scoping, names);
+    let parts = parts::of(program, scoping, package, names);
     let mut uses = Uses { module: &module, used: BTreeSet::new(), assigned: None };
     uses.visit_program(program);
     let Uses { used, assigned, .. } = uses;

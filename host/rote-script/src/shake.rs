@@ -141,7 +141,7 @@ impl<'m> Shaker<'m, '_, '_> {
             self.failed.get_or_insert((index, failure));
         }
         for (part, facts) in module.parts.iter().enumerate() {
-            if facts.effects || !module.package {
+            if facts.effects {
                 self.jobs.push(Job::Part(index, part));
             }
         }

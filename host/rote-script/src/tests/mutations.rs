@@ -37,6 +37,19 @@ class P { static /* s */ if(x = /* t */ /\//g) { return x } get [/* u */ 'a']() 
 "#;
 const LIB: &str = "export const a = (x: number) => x / 2 / 1;\nexport type T = string;\nexport default a;\n";
 
+const PACKAGE: &str = r#"
+import d, { a as b } from "./lib.js"; import * as all from "./lib.js"; export * from "./lib.js"; export { all, d as "x y" };
+const made = /* @__PURE__ */ make(1), { p, ...q } = all; var v = typeof fetch === "function" ? fetch : global;
+function make(x) { return class extends Object { static #s = x; static { made; } get [v]() { return p?.[q] ?? `${b}`; } }; }
+export default class A extends make(2) {} export let n = 0; n += b; if (process.env.NODE_ENV !== "production") all.a;
+"#;
+const COMMON_JS: &str = r#"'use strict';
+var q = require('./lib.js'), j = require("./d.json"); if (!q) return;
+try { exports.t = require('gone'); } catch (error) { exports.t = require; }
+Object.defineProperty(exports, '__esModule', { value: true }); exports.default = module.exports.a = function () { return this === q; };
+(function (root, make) { typeof define === 'function' && define.amd ? define(make) : make(exports); })(this, (e) => { e.b = global.x; });
+"#;
+
 type Spans = Vec<(u32, u32)>;
 
 /// Where a source that parses has comments: to the parser and to the scanner, or `None` when the scanner gave up.
@@ -125,6 +138,18 @@ fn mutated(source: &str, edits: &[(usize, usize, String)]) -> String {
     text
 }
 
+/// A flow that takes all of a package whose entry is this file.
+fn package<'t>(name: &'t str, text: &'t str) -> Vec<(&'static str, &'t str)> {
+    let path = if name == "index.ts" { "node_modules/p/index.ts" } else { "node_modules/p/index.js" };
+    vec![
+        ("main.ts", "import * as p from 'p';\nimport { a } from 'p';\nexport const run = () => [p, a];"),
+        (path, text),
+        ("node_modules/p/lib.js", "export const a = 1; export default a; export const unused = 2;"),
+        ("node_modules/p/lib.ts", LIB),
+        ("node_modules/p/d.json", "{}"),
+    ]
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
 
@@ -138,6 +163,22 @@ proptest! {
             }
             Err(error) => {
                 prop_assert!(!matches!(error, ScriptError::Internal { .. }), "{error}\n{main}\n{lib}");
+                prop_assert!(error.report().len() < 10_000);
+            }
+        }
+    }
+
+    #[test]
+    fn mutated_packages_are_bundled_or_refused(edits in proptest::collection::vec(edit(), 1..5), seed in 0_usize..3) {
+        let (name, text) = [("index.js", PACKAGE), ("index.js", COMMON_JS), ("index.ts", SEED)][seed];
+        let text = mutated(text, &edits);
+        match try_bundle(&package(name, &text)) {
+            Ok(bundle) => {
+                assert_script(&bundle.code);
+                prop_assert!(bundle.code.len() < 8 * text.len() + 8_000);
+            }
+            Err(error) => {
+                prop_assert!(!matches!(error, ScriptError::Internal { .. }), "{error}\n{text}");
                 prop_assert!(error.report().len() < 10_000);
             }
         }
@@ -164,5 +205,8 @@ fn the_seeds_are_good() {
     let (to_parser, to_scanner) = comments(&format!("{SEED}{COMMENTED}")).unwrap();
     assert_eq!(to_parser.len(), 20);
     assert_eq!(to_parser, to_scanner);
+    for (name, text) in [("index.js", PACKAGE), ("index.js", COMMON_JS)] {
+        assert_script(&try_bundle(&package(name, text)).map_err(|error| error.report()).unwrap().code);
+    }
     assert_script(&try_bundle(&[("main.ts", SEED), ("lib.ts", LIB)]).map_err(|error| error.report()).unwrap().code);
 }

@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 
-use super::{body, report};
+use super::{body, bundled, report};
 
 fn check(source: &str, expected: Expect) {
     expected.assert_eq(&body(source));
@@ -142,4 +142,19 @@ fn javascript_files_have_no_types() {
         ("a.js", "export const a: number = 1;"),
     ]);
     assert!(text.starts_with("syntax error in `a.js:1:14`"), "{text}");
+}
+
+#[test]
+fn a_package_of_typescript_is_one() {
+    let source = "declare global { interface X {} }\ndeclare module 'y' { export const z: number; }\n\
+                  declare namespace Q { const a: number; }\nimport type fs = require('fs');\nenum E { A = 1 }\n\
+                  namespace N { export const b = 2; }\nimport c = N.b;\nexport const a: number = E.A + c;\n\
+                  export abstract class K { abstract m(): void; constructor(private p = 1) {} }";
+    let code = bundled(&[
+        ("main.ts", "import { a } from 'p'; export const run = () => a;"),
+        ("node_modules/p/package.json", r#"{"exports": "./src/index.ts"}"#),
+        ("node_modules/p/src/index.ts", source),
+    ])
+    .code;
+    assert!(code.contains("const a = E.A + c;") && !code.contains("class K"), "{code}");
 }
