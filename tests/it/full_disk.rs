@@ -5,7 +5,8 @@ use rote_testkit::Run;
 use serde_json::json;
 
 use crate::killed::{
-    CALL, SAMPLES, boundaries, call, described, install, installed, leftovers, ready, recorded, traces,
+    CALL, SAMPLES, boundaries, call, described, install, installed, leftovers, ready, recorded, refused_and_settled,
+    traces,
 };
 
 /// A failure names the problem and says what to do about it.
@@ -45,8 +46,9 @@ fn calls(method: &str) {
             assert!(run.stderr.contains("nothing was sent"), "{context}");
         }
 
+        let numbers = u64::from(traces.state.is_some()) + refused_and_settled(&home, &api, id, &traces);
         last = call(&home);
-        assert_eq!(last, id + u64::from(traces.state.is_some()), "{context}");
+        assert_eq!(last, id + numbers, "{context}");
         seen = api.received().len();
     }
     assert!(refused > 20 && sent_unrecorded > 0, "{refused} refused, {sent_unrecorded} of them after the request");

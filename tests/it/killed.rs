@@ -92,6 +92,21 @@ pub(crate) fn recorded(home: &TestHome, id: u64) -> Option<Value> {
     there.then(|| serde_json::from_str(&home.read(&name)).unwrap())
 }
 
+/// The same call could be the second of one in doubt: nothing is sent before somebody has spoken, which is done here.
+/// Returns how many numbers the refused call took.
+pub(crate) fn refused_and_settled(home: &TestHome, api: &FakeApi, id: u64, traces: &Traces) -> u64 {
+    if traces.state.as_deref() != Some("in_doubt") {
+        return 0;
+    }
+    let sent = api.received().len();
+    let again = home.rote(&CALL);
+    api.settle();
+    assert_eq!((again.code, api.received().len()), (10, sent), "{again}");
+    let settled = home.rote(&["doubts", "settle", "--skip", &format!("@{id}"), "--yes"]);
+    assert_eq!(settled.code, 0, "{settled}");
+    1
+}
+
 /// Kills a call at each boundary. `open` is what `rote ls` says of a call that has no outcome.
 fn killed_calls(method: &str, open: &str) {
     let (home, api) = ready(method);
@@ -126,16 +141,7 @@ fn killed_calls(method: &str, open: &str) {
         in_doubt += usize::from(sent == 1 && !traces.ended && file.is_none());
         kills += usize::from(run.killed);
 
-        let mut numbers = u64::from(traces.state.is_some());
-        if traces.state.as_deref() == Some("in_doubt") {
-            // The same call could be its second: nothing is sent before somebody has spoken.
-            let again = home.rote(&CALL);
-            api.settle();
-            assert_eq!((again.code, api.received().len() - seen), (10, sent), "{context}: {again}");
-            let settled = home.rote(&["doubts", "settle", "--skip", &format!("@{id}"), "--yes"]);
-            assert_eq!(settled.code, 0, "{context}: {settled}");
-            numbers += 1;
-        }
+        let numbers = u64::from(traces.state.is_some()) + refused_and_settled(&home, &api, id, &traces);
         last = call(&home);
         assert_eq!(last, id + numbers, "{context}");
         seen = api.received().len();

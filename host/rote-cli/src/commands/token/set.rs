@@ -81,14 +81,17 @@ impl Set {
 
     /// What is asked: whether a value is replaced, and where it may be sent then.
     fn question(&self, context: &Context, targets: &[Binding]) -> Result<String> {
-        let there = context.app()?.tokens()?.iter().any(|token| token.name == self.name);
-        let what = match there {
+        let what = match is_stored(context, &self.name)? {
             true => format!("replace the credential `{}`", self.name),
             false => format!("store a credential as `{}`", self.name),
         };
         let uses = targets.iter().map(|one| format!(", and let `{}` send it to {}", one.adapter, origins(one)));
         Ok(format!("{what}{}?", uses.collect::<String>()))
     }
+}
+
+fn is_stored(context: &Context, name: &str) -> Result<bool> {
+    Ok(context.app()?.tokens()?.iter().any(|token| token.name == name))
 }
 
 fn origins(binding: &Binding) -> String {
@@ -102,11 +105,12 @@ fn text(bytes: &[u8]) -> Result<SecretString> {
 
 /// Asks on the terminal, with echo off until the line is read or reading fails.
 fn ask(context: &Context, ui: &mut Ui<'_>, name: &str, targets: &[Binding]) -> Result<SecretString> {
+    let replaces = if is_stored(context, name)? { ", in place of the one that is stored" } else { "" };
     // Whoever says stop gets the echo back.
     context.listen()?;
     let _silent = Silence::new().map_err(|error| io("cannot read from the terminal", &error))?;
     let uses = targets.iter().map(|one| format!(", which `{}` may send to {}", one.adapter, origins(one)));
-    ui.talk(&format!("value of {name}{} (not shown):", uses.collect::<String>()));
+    ui.talk(&format!("value of {name}{replaces}{} (not shown):", uses.collect::<String>()));
     text(typed_line(context, MAX_TOKEN)?.as_bytes())
 }
 
