@@ -174,7 +174,7 @@ fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
     }
     assert!(api.received().iter().any(|one| one.method == "DELETE" && one.target.contains("which=a")));
     // A write in doubt: each way out that is shown, one by one.
-    for at in 0..4 {
+    for at in 0..6 {
         let run = rote(&["call", "shop", "write", "-p", "which=lost"]);
         assert_eq!(run.code, 8, "{run}");
         let listed = rote(&["doubts"]);
@@ -182,7 +182,7 @@ fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
         assert!(told.iter().all(|line| listed.contains(line)), "{told:?} {listed:?}");
         told.iter().chain(&listed).for_each(|line| prefix(line));
         let settling: Vec<&String> = told.iter().chain(&listed).filter(|line| line.contains("doubts settle")).collect();
-        assert_eq!(settling.len(), 4, "{told:?}");
+        assert_eq!(settling.len(), 6, "{told:?}");
         let (code, text) = run_elsewhere(&home, settling[at]);
         assert_eq!(code, 5, "{}: {text}", settling[at]);
         let again = text.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap().to_owned();
