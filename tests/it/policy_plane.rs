@@ -97,7 +97,7 @@ fn a_new_adapter_asks_where_it_changes_what_is_granted() {
         $ rote adapter new files files.json --bearer-token MY_KEY --name 'My files'
         --- stderr
         error: nobody agreed, and nothing was changed
-          caused by: adapter `files`: My files 2
+          caused by: adapter `files`: My files 2 (openapi31)
               base url: https://files.example
               goes to: https://files.example: 1 operation
               goes to: https://uploads.example: 1 operation (as the description says)
@@ -120,7 +120,7 @@ fn a_new_adapter_asks_where_it_changes_what_is_granted() {
         $ rote adapter new files files.json --server uploads.example=keep --base-url https://x.example
         --- stderr
         error: nobody agreed, and nothing was changed
-          caused by: adapter `files`: Files 2
+          caused by: adapter `files`: Files 2 (openapi31)
               base url: https://x.example
               goes to: https://x.example: 1 operation
               goes to: https://uploads.example: 1 operation (kept)
