@@ -110,11 +110,25 @@ fn what_is_typed_for_an_adapter_is_refused_before_it_is_fetched_or_kept() {
         &["bot", "openapi.yaml", "--base-url", &base, "--name", SECRET],
         &["bot", &format!("{base}/{SECRET}/openapi.yaml")],
         &["bot", "openapi.yaml", "--server", &format!("api.example.com={base}/{SECRET}")],
+        &["bot", "openapi.yaml", "--api-key-header", &format!("X-{SECRET}=KEY")],
+        &["bot", "openapi.yaml", "--bearer-token", SECRET],
     ] {
         refused(&home.rote(&[&["adapter", "new"], words].concat()), "what was typed for adapter `bot`");
     }
-    let url = format!("{base}/{SECRET}");
-    refused(&home.rote(&["adapter", "set", "tracker", "base_url", &url, "-y"]), "the base URL of adapter `tracker`");
+    let tail = || home.data(&["audit", "tail", "-n", "200"]).as_array().unwrap().len();
+    let events = tail();
+    for words in [
+        &["set", "tracker", "base_url", &format!("{base}/{SECRET}")][..],
+        &["set", "tracker", "server", &format!("api.example.com={base}/{SECRET}")],
+        &["set", "tracker", "credential", SECRET],
+        &["set", "tracker", "idempotency_header", &format!("X-{SECRET}")],
+        &["allow", "tracker", "--cidr", "10.0.0.0/8", "--reason", &format!("see {SECRET}")],
+    ] {
+        let run = home.rote(&[&["adapter"], words, &["-y"]].concat());
+        refused(&run, "what was typed for adapter `tracker`");
+    }
+    refused(&home.rote(&["token", "set", SECRET, "x-0123456789", "-y"]), "the name of a credential");
+    assert_eq!(tail(), events);
     let note = format!("rotated from {SECRET}");
     let run = home.invocation(&["token", "set", "OTHER", "--stdin", "-y", "--description", &note]).input("x").run();
     refused(&run, "the description of `OTHER`");

@@ -7,7 +7,7 @@ use rote_types::{AdapterId, AuthKind, ErrorKind};
 use rote_vault::Binding;
 use serde_json::json;
 
-use crate::change::{Change, Consent};
+use crate::change::{Change, Consent, typed_for};
 use crate::error::name;
 use crate::{App, AppError};
 
@@ -69,8 +69,8 @@ impl App {
     /// Usage for a description that is none, Conflict for gaps when `strict`.
     pub async fn adapter_plan(&self, wish: AdapterNew) -> Result<AdapterPlan, AppError> {
         let id: AdapterId = name(&wish.id)?;
-        let typed = json!([wish.spec, wish.base_url, wish.servers, wish.name]);
-        self.redaction()?.refuse(&format!("what was typed for adapter `{id}`"), &typed)?;
+        let typed = json!([wish.spec, wish.base_url, wish.servers, wish.name, wish.credential]);
+        self.redaction()?.refuse(&typed_for(id.as_str()), &typed)?;
         let location = match SpecLocation::parse(&wish.spec)? {
             SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
             url => url,

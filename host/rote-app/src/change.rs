@@ -67,6 +67,17 @@ impl Change {
             Self::FlowRepinned => "flow.repinned",
         }
     }
+
+    /// Whether its event keeps words that a person typed for an adapter. What only names something that is there could
+    /// otherwise not be taken away.
+    fn keeps_words(self) -> bool {
+        matches!(self, Self::AdapterSet | Self::AdapterAllowed)
+    }
+}
+
+/// What was typed for an adapter, where it holds a value of the vault.
+pub(crate) fn typed_for(adapter: &str) -> String {
+    format!("what was typed for adapter `{adapter}`")
 }
 
 impl App {
@@ -84,6 +95,9 @@ impl App {
 
     /// Writes down that a change is about to be made, and returns the number of the event.
     pub(crate) fn announce(&self, change: Change, consent: Consent, object: Value) -> Result<u64, AppError> {
+        if change.keeps_words() {
+            self.refuse_secrets(&object)?;
+        }
         let mut body = self.who(consent);
         match object {
             Value::Object(fields) => body.extend(fields),
@@ -92,6 +106,14 @@ impl App {
         let event = NewEvent { kind: change.kind(), effect: None, body: Value::Object(body) };
         let recorded = self.journal()?.append(self.now(), Durability::Disk, &[event])?;
         Ok(recorded.first().map_or(0, |event| event.seq))
+    }
+
+    /// Refuses words that hold a value of the vault: they would be in the journal for good. The adapter's name is not among them.
+    fn refuse_secrets(&self, object: &Value) -> Result<(), AppError> {
+        let mut words = object.clone();
+        let adapter = words.as_object_mut().and_then(|fields| fields.remove("adapter"));
+        let adapter = adapter.as_ref().and_then(Value::as_str).unwrap_or_default();
+        Ok(self.redaction()?.refuse(&typed_for(adapter), &words)?)
     }
 
     /// Writes down that an announced change failed. When even that fails, the announcement stands alone, as it does

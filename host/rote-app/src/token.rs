@@ -57,6 +57,10 @@ impl App {
         shown.iter().try_for_each(|binding| self.goes_as_shown(name, binding))?;
         let vault = self.vault()?;
         let replaced = vault.list()?.iter().any(|info| info.name == name);
+        if !replaced {
+            // One that is there can be set all the same, and deleted.
+            self.redaction()?.refuse("the name of a credential", &json!(name))?;
+        }
         let bound: Vec<AdapterId> = shown.iter().map(|binding| binding.adapter.clone()).collect();
         let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
         let object = json!({ "name": name, "replaced": replaced, "adapters": bound });
