@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rote_testkit::{FakeApi, Invocation, Run, Script, TestHome};
@@ -181,5 +182,63 @@ fn no_command_writes_through_a_link_below_the_home() {
             false => std::fs::remove_dir_all(&directory).unwrap(),
         }
         std::fs::rename(&outside, &directory).unwrap();
+    }
+}
+
+/// Runs a command to its end, which comes whatever it finds.
+fn ended(run: &Invocation) -> String {
+    let mut child = run.command().stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > Duration::from_secs(30) {
+            child.kill().unwrap();
+            return format!("waits for ever: {run:?}");
+        }
+        std::thread::yield_now();
+    }
+    let output = child.wait_with_output().unwrap();
+    format!("{}\n--- exit {}", String::from_utf8_lossy(&output.stderr), output.status.code().unwrap_or(-1))
+}
+
+fn files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in directory.read_dir().unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => files(&entry.path(), found),
+            false => found.push(entry.path()),
+        }
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test plants pipes")]
+fn a_pipe_in_place_of_a_file_of_the_home_is_waited_for_by_nobody() {
+    let api = FakeApi::start(|_| Script::Json(200, json!({ "id": 1 })));
+    let home = home();
+    home.file("api.json", document(&api));
+    let new = ["adapter", "new", "api", "api.json", "--base-url", &api.url(), "--bearer-token", "T", "-y"];
+    for words in [&["token", "set", "T", "v-0123456789", "-y"][..], &new, &["init", "w"], &["call", "api", "read"]] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let mut all = Vec::new();
+    files(&home.home(), &mut all);
+    let outside = home.work().join("outside");
+    let mut refused = Vec::new();
+    for file in all {
+        std::fs::rename(&file, &outside).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        for words in [&["call", "api", "read"][..], &["adapter", "info", "api"], &["token", "list"], &["audit", "tail"]]
+        {
+            let said = ended(&home.invocation(words));
+            assert!(!said.contains("waits for ever"), "{}: {said}", file.display());
+            if said.contains("is not a file") && said.ends_with("--- exit 6") {
+                refused.push(file.strip_prefix(home.home()).unwrap().display().to_string());
+            }
+        }
+        std::fs::remove_file(&file).unwrap();
+        std::fs::rename(&outside, &file).unwrap();
+    }
+    for name in ["chronicle/journal.db", "secrets/tokens.json", "adapters/api/config/policies.json"] {
+        assert!(refused.iter().any(|one| one == name), "{name}: {refused:#?}");
     }
 }

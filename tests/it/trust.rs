@@ -112,6 +112,13 @@ fn a_policy_file_is_believed_only_when_nobody_else_could_have_written_it() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
     denied("may be written by others (mode 666)", &format!("hint: chmod 600 {}", file.display()));
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
+    // Whoever may write a directory on the way puts another file there.
+    for dir in file.ancestors().skip(1).take(3) {
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o777)).unwrap();
+        let says = format!("stands in {}, which may be written by others (mode 777)", dir.display());
+        denied(&says, &format!("hint: chmod 700 {}", dir.display()));
+        std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o700)).unwrap();
+    }
     let elsewhere = home.home().join("elsewhere.json");
     std::fs::copy(&file, &elsewhere).unwrap();
     std::fs::remove_file(&file).unwrap();

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rote_gate::PolicyState;
 use rote_govern::{Policy, PolicyError, fingerprint, is_sealed, tool_digest, trust_root};
-use rote_home::{HomeError, read_capped, read_trusted};
+use rote_home::{HomeError, open_file, read_capped, read_trusted};
 use rote_types::{AdapterId, Classify, Manifest, Tool, TrustRoot};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -52,8 +52,8 @@ impl Adapter {
         let offsets = read_capped(&dir.join(package::OFFSETS), package::MAX_OFFSETS_BYTES)
             .map_err(|error| damaged(package::OFFSETS, reason(&error)))?;
         let offsets = Offsets::parse(&offsets).map_err(|problem| damaged(package::OFFSETS, problem))?;
-        let tools_file = File::open(dir.join(package::TOOLS))
-            .map_err(|error| damaged(package::TOOLS, format!("cannot be opened: {error}")))?;
+        let tools_file =
+            open_file(&dir.join(package::TOOLS)).map_err(|error| damaged(package::TOOLS, reason(&error)))?;
         Ok(Self {
             dir: dir.to_owned(),
             manifest: Arc::new(manifest),

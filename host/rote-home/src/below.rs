@@ -30,12 +30,23 @@ pub(crate) fn is_below(path: &Path) -> bool {
 }
 
 /// Refuses a file or directory of its own name that is a symlink, and below a home also one that stands behind a
-/// symlink.
+/// symlink, and what [`refuse_special`] refuses.
 pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {
     if path.is_symlink() {
         return Err(HomeError::Symlink { path: path.to_owned() });
     }
+    refuse_special(path)?;
     refuse_linked_dir(path)
+}
+
+/// Refuses a pipe, a device or a socket below a home: to open one, or to read from it, may wait for ever.
+pub(crate) fn refuse_special(path: &Path) -> Result<(), HomeError> {
+    match path.metadata() {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() && is_below(path) => {
+            Err(HomeError::Special { path: path.to_owned() })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Refuses a directory below a home when it, or one that it stands in, is a symlink. To be asked before a library
@@ -44,12 +55,17 @@ pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {
 /// # Errors
 /// [`HomeError::Symlink`] with the link.
 pub fn refuse_linked_dir(dir: &Path) -> Result<(), HomeError> {
-    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
-    let Some(root) = dir.ancestors().find(|part| roots.contains(*part)) else { return Ok(()) };
-    match dir.ancestors().take_while(|part| *part != root).find(|part| part.is_symlink()) {
+    match dirs_below(dir).into_iter().find(|part| part.is_symlink()) {
         Some(link) => Err(HomeError::Symlink { path: link.to_owned() }),
         None => Ok(()),
     }
+}
+
+/// Returns a directory below a home with those that it stands in, without the home itself; nothing for another one.
+pub(crate) fn dirs_below(dir: &Path) -> Vec<&Path> {
+    let roots = ROOTS.read().unwrap_or_else(PoisonError::into_inner);
+    let Some(root) = dir.ancestors().find(|part| roots.contains(*part)) else { return Vec::new() };
+    dir.ancestors().take_while(|part| *part != root).collect()
 }
 
 #[cfg(test)]

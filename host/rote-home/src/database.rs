@@ -44,6 +44,12 @@ pub enum Creation {
 /// [`HomeError::Database`] otherwise.
 pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
     refuse_links(path)?;
+    // SQLite opens these as it finds them.
+    for beside in ["-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(beside);
+        refuse_links(Path::new(&name))?;
+    }
     create_private_dir(parent(path))?;
     // SQLite would create it with the umask's mode; its -wal and -shm files take over the mode of this one.
     OpenOptions::new()

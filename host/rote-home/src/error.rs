@@ -71,6 +71,12 @@ pub enum HomeError {
         /// The link.
         path: PathBuf,
     },
+    /// A pipe, a device or a socket where a file has to be.
+    #[error("`{}` is not a file: rote opens no pipe, device or socket of its home", path.display())]
+    Special {
+        /// What is there.
+        path: PathBuf,
+    },
     /// A directory of the home leads out of the home.
     #[error("`{}` leads out of the home `{}`", path.display(), root.display())]
     Outside {
@@ -183,9 +189,11 @@ impl Classify for HomeError {
         match self {
             Self::NotFound { .. } => ErrorKind::NotFound,
             Self::TooLarge { .. } | Self::WorkspacesFull { .. } | Self::DiskFull { .. } => ErrorKind::Limit,
-            Self::Symlink { .. } | Self::Outside { .. } | Self::Insecure { .. } | Self::Untrusted { .. } => {
-                ErrorKind::Denied
-            }
+            Self::Symlink { .. }
+            | Self::Special { .. }
+            | Self::Outside { .. }
+            | Self::Insecure { .. }
+            | Self::Untrusted { .. } => ErrorKind::Denied,
             Self::Exists { .. }
             | Self::Busy { .. }
             | Self::Corrupt { .. }
@@ -202,7 +210,7 @@ impl Classify for HomeError {
             Self::Insecure { path, .. } => Some(command("chmod 600").argument(path.display()).into()),
             Self::Untrusted { hint, .. } => Some(hint.clone()),
             Self::Symlink { path } => Some(format!("replace the link: {}", command("rm").argument(path.display()))),
-            Self::Outside { path, .. } => Some(command("rm").argument(path.display()).into()),
+            Self::Special { path } | Self::Outside { path, .. } => Some(command("rm").argument(path.display()).into()),
             Self::WorkspacesFull { config, .. } => {
                 let clean = command("rote clean --older-than 7d");
                 Some(format!("{clean}, or raise `workspaces_bytes` in {}", config.display()))

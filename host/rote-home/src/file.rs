@@ -3,7 +3,7 @@
 //! A replace writes a temporary file beside the target and renames it, so that a full disk or a kill leaves the
 //! old content. Durability (fsync) is asked for by name, because it costs milliseconds.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
@@ -14,7 +14,7 @@ use rote_types::quoted;
 use rustix::fs::{Mode, OFlags};
 
 use crate::HomeError;
-use crate::below::{is_below, refuse_linked_dir, refuse_links};
+use crate::below::{dirs_below, is_below, refuse_linked_dir, refuse_links, refuse_special};
 use crate::lock::flock_within;
 
 /// Prefix of temporary files; leftovers of killed processes are swept by it.
@@ -56,8 +56,16 @@ pub fn keep_private() {
 /// # Errors
 /// [`HomeError::NotFound`], [`HomeError::TooLarge`], or [`HomeError::Io`]; each names the path.
 pub fn read_capped(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
-    let fail = |source| HomeError::io("read", path, source);
-    read_open(File::open(path).map_err(fail)?, path, max_bytes)
+    read_open(open_file(path)?, path, max_bytes)
+}
+
+/// Opens a file for reading. Below a home that is a file, and not a pipe for whose other end it would wait.
+///
+/// # Errors
+/// [`HomeError::Special`], [`HomeError::NotFound`] or [`HomeError::Io`].
+pub fn open_file(path: &Path) -> Result<File, HomeError> {
+    refuse_special(path)?;
+    File::open(path).map_err(|source| HomeError::io("read", path, source))
 }
 
 fn read_open(file: File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
@@ -82,7 +90,7 @@ fn read_open(file: File, path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeErr
 /// As [`read_capped`]; a first line that is longer is too large.
 pub fn read_ends(path: &Path, max_line: u64, tail: u64) -> Result<(Vec<u8>, Vec<u8>), HomeError> {
     let fail = |source| HomeError::io("read", path, source);
-    let mut file = BufReader::new(File::open(path).map_err(fail)?);
+    let mut file = BufReader::new(open_file(path)?);
     let mut first = Vec::new();
     file.by_ref().take(max_line).read_until(b'\n', &mut first).map_err(fail)?;
     if !first.ends_with(b"\n") && first.len() as u64 >= max_line {
@@ -98,17 +106,13 @@ pub fn read_ends(path: &Path, max_line: u64, tail: u64) -> Result<(Vec<u8>, Vec<
 /// Reads a file that people edit and that grants something, of at most `max_bytes`.
 ///
 /// # Errors
-/// [`HomeError::Untrusted`] for a symlink, for what stands behind one below a home, for what is not a file, for one that others may write, and for one of
-/// another user; as [`read_capped`] otherwise.
+/// [`HomeError::Untrusted`] for a symlink, for what is not a file, for one that others may write, and for one of
+/// another user, and below a home for what stands in a directory of which one of these is true; as [`read_capped`] otherwise.
 pub fn read_trusted(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
     let untrusted = |problem: String, hint: String| HomeError::Untrusted { path: path.to_owned(), problem, hint };
     let shown = quoted(&path.to_string_lossy());
-    if let Err(HomeError::Symlink { path: link }) = refuse_linked_dir(parent(path)) {
-        let link = quoted(&link.to_string_lossy());
-        return Err(untrusted(
-            format!("stands behind the symlink {link}"),
-            format!("replace the link by a directory: rm {link}"),
-        ));
+    if let Some((problem, hint)) = untrusted_dir(parent(path)) {
+        return Err(untrusted(problem, hint));
     }
     // Not through a link, and without waiting for the other end of a pipe.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
@@ -120,18 +124,40 @@ pub fn read_trusted(path: &Path, max_bytes: u64) -> Result<Vec<u8>, HomeError> {
         opened => opened.map_err(|source| HomeError::io("read", path, source))?,
     };
     let metadata = file.metadata().map_err(|source| HomeError::io("read", path, source))?;
-    let mode = metadata.mode() & 0o777;
     if !metadata.is_file() {
         return Err(untrusted("is not a file".to_owned(), format!("rm {shown}")));
     }
-    if mode & 0o022 != 0 {
-        return Err(untrusted(format!("may be written by others (mode {mode:03o})"), format!("chmod 600 {shown}")));
+    match open_to_others(&metadata, "600", &shown) {
+        Some((problem, hint)) => Err(untrusted(problem, hint)),
+        None => read_open(file, path, max_bytes),
     }
-    let (owner, user) = (metadata.uid(), rustix::process::geteuid().as_raw());
-    if owner != user {
-        return Err(untrusted(format!("belongs to user {owner} and not to {user}"), format!("chown {user} {shown}")));
+}
+
+/// Says why what stands in a directory may be another's, and what mends it: whoever may write a directory replaces each
+/// file in it. The home itself is whose person made it.
+fn untrusted_dir(dir: &Path) -> Option<(String, String)> {
+    if let Err(HomeError::Symlink { path: link }) = refuse_linked_dir(dir) {
+        let link = quoted(&link.to_string_lossy());
+        return Some((
+            format!("stands behind the symlink {link}"),
+            format!("replace the link by a directory: rm {link}"),
+        ));
     }
-    read_open(file, path, max_bytes)
+    dirs_below(dir).into_iter().find_map(|dir| {
+        let shown = quoted(&dir.to_string_lossy());
+        let (problem, hint) = open_to_others(&dir.metadata().ok()?, "700", &shown)?;
+        Some((format!("stands in {shown}, which {problem}"), hint))
+    })
+}
+
+/// Says why others may have written a file or directory, and the command that takes it back.
+fn open_to_others(metadata: &Metadata, mode: &str, shown: &str) -> Option<(String, String)> {
+    let (bits, owner, user) = (metadata.mode() & 0o777, metadata.uid(), rustix::process::geteuid().as_raw());
+    if bits & 0o022 != 0 {
+        return Some((format!("may be written by others (mode {bits:03o})"), format!("chmod {mode} {shown}")));
+    }
+    let foreign = || (format!("belongs to user {owner} and not to {user}"), format!("chown {user} {shown}"));
+    (owner != user).then(foreign)
 }
 
 /// Replaces the content of `path` in one step. Survives a kill of the process, not a power cut.

@@ -20,8 +20,8 @@ pub use below::refuse_linked_dir;
 pub use database::{Creation, open_database};
 pub use error::{HomeError, storage_hint};
 pub use file::{
-    FileMode, append_line, create_private_dir, keep_private, read_capped, read_ends, read_trusted, remove_file,
-    write_atomic, write_durable,
+    FileMode, append_line, create_private_dir, keep_private, open_file, read_capped, read_ends, read_trusted,
+    remove_file, write_atomic, write_durable,
 };
 pub use journal::{
     Breach, Durability, Event, Journal, NewEvent, NewToken, PendingToken, Restarted, TokenBinding, TokenClaim,

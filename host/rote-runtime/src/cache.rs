@@ -126,8 +126,9 @@ fn is_own(metadata: &Metadata) -> bool {
 
 /// Reads a regular file of our own, never through a symlink.
 fn read_own_file(path: &Path) -> Option<Vec<u8>> {
-    let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).ok()?;
-    let file: File = OpenOptions::new().read(true).custom_flags(no_follow).open(path).ok()?;
+    // Nor waiting for the other end of a pipe.
+    let flags = i32::try_from((rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits()).ok()?;
+    let file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     if !metadata.is_file() || !is_own(&metadata) || metadata.len() > ENTRY_BYTES {
         return None;
