@@ -82,7 +82,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
         &expect![[r#"
         $ rote call shop create -p 'owner=ann lee' -p item=pen
         --- stderr
-        error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+        error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
 
         hint: rote call shop list '{"owner":"ann lee"}' # tells whether it happened
         rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
@@ -123,7 +123,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
           rote doubts settle --workspace w --skip @2 # it did not happen and shall not
           rote doubts settle --workspace w --retry @2 # it did not happen: the same call is sent again then
 
-        `POST http://127.0.0.1:[PORT]/ann%20lee/orders` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
+        `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
           the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
           rote call shop list '{"owner":"ann lee"}' # tells whether it happened
           rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
@@ -350,7 +350,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
         $ rote run --resume latest
         --- stderr
         going on with the run of order in workspace run-order-[RUN]
-        error: `POST http://127.0.0.1:[PORT]/ann/orders` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
+        error: `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
 
         hint: rote call shop list '{"owner":"ann"}' # tells whether it happened
         rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
@@ -360,7 +360,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
         $ rote doubts
         1 write in doubt
 
-        `POST http://127.0.0.1:[PORT]/ann/orders` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
+        `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
           made by flow order
           the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
           rote call shop list '{"owner":"ann"}' # tells whether it happened

@@ -20,7 +20,7 @@ use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
 use rote_types::{
     Access, AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
-    command,
+    clean_line, command,
 };
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
@@ -30,6 +30,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{GateError, Invocation};
+
+/// Most characters of a write's arguments that are shown with it.
+const MAX_ARGUMENTS: usize = 200;
 
 /// A write that may have happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +49,8 @@ pub struct Doubt {
     pub method: String,
     /// The URL without its query; empty when nothing of the request is known.
     pub url: String,
+    /// Its arguments as JSON, secrets masked, in one line that may be cut off; none when nothing of them is known.
+    pub arguments: Option<String>,
     /// When it left; `None` when the journal does not know whether it did.
     pub left: Option<Timestamp>,
     /// The status of its answer, or of the answer's head where no more came.
@@ -75,7 +80,9 @@ impl Doubt {
     ) -> Result<Self, GateError> {
         let started = journal.started(workspace.identity(), known.id)?;
         let key = started.as_ref().and_then(|event| event.body["idempotency_key"].as_str()).map(str::to_owned);
-        let call = match (known.adapter.clone(), known.tool.clone(), workspace.arguments(known.command)?) {
+        let arguments = workspace.arguments(known.command)?;
+        let shown = arguments.as_ref().and_then(shown);
+        let call = match (known.adapter.clone(), known.tool.clone(), arguments) {
             (Some(adapter), Some(tool), Some(arguments)) => Some(ToolCall { adapter, tool, arguments }),
             _ => None,
         };
@@ -90,6 +97,7 @@ impl Doubt {
             tool: known.tool.clone(),
             method: known.method.clone(),
             url,
+            arguments: shown,
             left: started.map(|event| event.at),
             status: known.status,
             problem: known.error.clone(),
@@ -150,7 +158,11 @@ impl Doubt {
 impl fmt::Display for Doubt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { workspace, response, .. } = self;
-        write!(f, "`{}` (", self.request())?;
+        write!(f, "`{}` ", self.request())?;
+        if let Some(arguments) = &self.arguments {
+            write!(f, "with `{arguments}` ")?;
+        }
+        f.write_str("(")?;
         if let (Some(adapter), Some(tool)) = (&self.adapter, &self.tool) {
             write!(f, "`{adapter}/{tool}`, ")?;
         }
@@ -163,6 +175,16 @@ impl fmt::Display for Doubt {
             (Some(left), None) => write!(f, "left at {left} and may have happened"),
             (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
         }
+    }
+}
+
+/// Returns masked arguments as a person sees them beside the request; none when there are none, or a row that was taken
+/// up again has lost them.
+pub(crate) fn shown(arguments: &Value) -> Option<String> {
+    match arguments {
+        Value::Null => None,
+        Value::Object(members) if members.is_empty() => None,
+        given => Some(clean_line(&given.to_string(), MAX_ARGUMENTS)),
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) content_type: String,
     pub(crate) location: Option<String>,
+    /// It is a redirect that would be followed if not so many had been before.
+    pub(crate) one_too_many: bool,
     pub(crate) body: Vec<u8>,
 }
 
@@ -245,6 +247,7 @@ async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimit
         status: head.status().as_u16(),
         content_type: text(http::header::CONTENT_TYPE).unwrap_or_default(),
         location: text(http::header::LOCATION),
+        one_too_many: false,
         headers: head
             .headers()
             .iter()

@@ -115,7 +115,7 @@ pub enum GateError {
         /// Where it points, secrets masked.
         location: String,
         /// Why it is not followed.
-        reason: &'static str,
+        reason: String,
     },
     /// The remote declared JSON and sent something else; the answer is recorded as the text that it is.
     #[error("`{tool}` of adapter `{adapter}` answered {}{}, with broken JSON (recorded as `{}`): {problem}",

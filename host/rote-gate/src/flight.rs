@@ -18,7 +18,7 @@ use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, Reques
 
 use crate::credential::{Credential, Way, inject};
 use crate::departure::Departure;
-use crate::doubt::Doubt;
+use crate::doubt::{Doubt, shown};
 use crate::egress::{Answer, Egress, SendFailure, Wire, authority};
 use crate::error::RecordError;
 use crate::gate::GateParts;
@@ -74,7 +74,9 @@ impl Passage<'_> {
             };
             outgoing = next;
         }
-        self.once(&outgoing).await
+        let answer = self.once(&outgoing).await?;
+        let one_too_many = self.next_hop(&answer, &outgoing).is_some();
+        Ok(Answer { one_too_many, ..answer })
     }
 
     /// Sends one request.
@@ -191,7 +193,8 @@ impl<'g> Flight<'g> {
     }
 
     fn answered(&mut self, answer: Answer) -> Result<ResponseRef, GateError> {
-        let (status, location) = (answer.status, answer.location.map(|location| text(&self.redactor, location)));
+        let (status, one_too_many) = (answer.status, answer.one_too_many);
+        let location = answer.location.map(|location| text(&self.redactor, location));
         let outcome = RecordedOutcome::Http {
             status,
             headers: redaction::headers(&self.redactor, answer.headers),
@@ -223,7 +226,7 @@ impl<'g> Flight<'g> {
             Err(GateError::Home(error)) => return Err(unrecorded(RecordError::Journal(error))),
             Err(other) => return Err(other),
         }
-        let judged = self.judge(response, location)?;
+        let judged = self.judge(response, location, one_too_many)?;
         let Some(problem) = broken else { return Ok(judged) };
         let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
         let wrote = self.entry.writes && judged.status < 300;
@@ -231,14 +234,21 @@ impl<'g> Flight<'g> {
     }
 
     /// Tells the caller of a failure or of an answer; a redirect that was not followed says where it leads.
-    fn judge(&self, response: ResponseRef, location: Option<String>) -> Result<ResponseRef, GateError> {
+    fn judge(
+        &self,
+        response: ResponseRef,
+        location: Option<String>,
+        one_too_many: bool,
+    ) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (self.invocation.adapter.id.clone(), self.invocation.tool.name.clone());
         match (response.status, location) {
             _ if !response.is_failure() => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
-                let reason = match self.entry.writes {
-                    true => "a write is never sent twice",
-                    false => "it does not lead to the same tool at the same origin",
+                let reason = match self.request.method.as_str() {
+                    _ if self.entry.writes => "a write is never sent twice".to_owned(),
+                    _ if one_too_many => format!("the call was redirected {MAX_HOPS} times before"),
+                    "GET" | "HEAD" => "it does not lead to the same tool at the same origin".to_owned(),
+                    method => format!("only GET and HEAD follow a redirect, and this is {method}"),
                 };
                 let tool = format!("{adapter}/{tool}");
                 Err(GateError::Redirected { response, tool, location, reason })
@@ -294,7 +304,7 @@ impl<'g> Flight<'g> {
         if let Err(source) = self.record_doubt(failure.to_string()) {
             return GateError::ExecutedUnrecorded { response: self.response, status: self.departure.status(), source };
         }
-        let record = &self.entry.record;
+        let (record, arguments) = (&self.entry.record, &self.invocation.arguments);
         let doubt = Doubt {
             workspace: record.workspace.name.clone(),
             response: self.response,
@@ -302,6 +312,7 @@ impl<'g> Flight<'g> {
             tool: Some(record.tool.clone()),
             method: self.request.method.clone(),
             url: record.url.clone(),
+            arguments: shown(&self.redactor.value(arguments).unwrap_or_else(|| arguments.clone())),
             left: Some(self.started),
             status: self.departure.status(),
             problem: Some(failure.to_string()),
