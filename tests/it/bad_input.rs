@@ -3,7 +3,7 @@
 use rote_testkit::{FakeApi, Run, Script, TestHome};
 use serde_json::{Value, json};
 
-use crate::home;
+use crate::{home, tracker};
 
 /// Every failure reads the same way and says what to do or why.
 fn assert_fails(run: &Run, codes: &[i32]) {
@@ -227,3 +227,33 @@ fn unknown_words_get_the_nearest_ones() {
 
 /// A million zero bytes as one gzip member.
 const ZEROS: &[u8] = include_bytes!("zeros.gz");
+
+#[test]
+fn what_was_done_is_told_where_its_output_has_no_room() {
+    let (home, server) = tracker();
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+        "params": { "name": "addComment", "arguments": { "project": "atlas", "number": 1, "body": "x" } } });
+    let message = message.to_string();
+    let comment = ["call", "tracker", "addComment", "-p", "project=atlas", "-p", "number=1", "-p", "body=x"];
+    let failed = ["call", "tracker", "getProject", "-p", "project=none"];
+    let written = "; only its output could not be written\n  caused by: cannot write the output\n";
+    for (words, says) in [
+        (&comment[..], "error: recorded as `@1` (answered 201)"),
+        (&[&comment[..], &["--json"]].concat(), "error: recorded as `@2` (answered 201)"),
+        (&["POST", "adapter/tracker", &message], "error: recorded as `@3` (answered 201)"),
+        (&["batch", "tracker", r#"[{"tool_name":"listProjects"}]"#], "error: recorded as `@4`"),
+        (&["set", "a=1"], "error: the command ran to its end"),
+    ] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = home.invocation(words).command().stdout(full).output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.contains(&format!("{says}{written}")), "{words:?}: {stderr}");
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {stderr}");
+    }
+    // An error is told on the other stream, too.
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = home.invocation(&[&failed[..], &["--json"]].concat()).command().stdout(full).output().unwrap();
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("answered 404") && output.status.code() == Some(8), "{stderr}");
+    assert_eq!(server.requests().len(), 5);
+}

@@ -441,6 +441,12 @@ fn a_json_rpc_message_is_answered_in_json_rpc() {
         let (exit, answer) = post(&message);
         assert_eq!((exit, &answer["error"]["code"], &answer["id"]), (2, &json!(code), &id), "{answer}");
     }
+    let mut message = call("getProject", json!({ "project": "atlas" }));
+    message["id"] = json!(SECRET);
+    assert_eq!(post(&message).1["id"], "<TRACKER_TOKEN>");
+    message["id"] = json!([SECRET]);
+    assert_eq!(post(&message).0, 2);
+    let sent = sent + 1;
     let broken = home.rote(&["POST", "adapter/tracker", "{"]);
     assert_eq!((broken.code, &broken.envelope()["error"]["code"]), (2, &json!(-32700)), "{broken}");
     assert_eq!(server.requests().len(), sent);

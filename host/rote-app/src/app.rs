@@ -12,6 +12,7 @@ use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{Clock, Entropy};
 use rote_vault::{KeySource, Vault};
 use rote_workspace::Workspace;
+use serde_json::Value;
 
 use crate::lazy::Lazy;
 use crate::system::{SystemClock, SystemEntropy};
@@ -171,6 +172,13 @@ impl App {
             // Masked as it was recorded.
             answer: error.answer,
         }
+    }
+
+    /// Masks values of the vault in what a person typed and is shown again. While nobody can say what is secret, nothing
+    /// of it is.
+    #[must_use]
+    pub fn masked_value(&self, value: &Value) -> Value {
+        self.redaction().ok().and_then(|redaction| redaction.mask(value).ok()).unwrap_or_default()
     }
 
     pub(crate) fn journal(&self) -> Result<Arc<Journal>, AppError> {

@@ -31,7 +31,7 @@ use crate::commands::Cli;
 use crate::context::Context;
 use crate::environment::Environment;
 use crate::error::{CliError, Result};
-use crate::ui::Ui;
+use crate::ui::{Report, Ui};
 
 /// Runs the process's own command and returns its exit code.
 #[must_use]
@@ -64,7 +64,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
         let place = Place::of(&cli.global, context.environment.directory.as_deref());
         let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
-        ui.show(&report)?;
+        ui.show(&report).map_err(|error| place.of_error(unshown(error, &report)))?;
         Ok(report.exit)
     });
     match outcome {
@@ -77,6 +77,19 @@ fn ended(outcome: Result<()>, ui: &mut Ui<'_>) -> u8 {
     let Err(error) = outcome else { return 0 };
     ui.fail(&error);
     error.exit_code()
+}
+
+/// Says of a report that cannot be shown what the command did all the same: nobody shall do it again to see.
+fn unshown(error: CliError, report: &Report) -> CliError {
+    match error {
+        CliError::App(mut error) => {
+            let done = report.done.as_deref().unwrap_or("the command ran to its end");
+            let told = format!("{done}; only its output could not be written");
+            error.causes.insert(0, std::mem::replace(&mut error.message, told));
+            CliError::App(error)
+        }
+        other => other,
+    }
 }
 
 /// Expands shorthands and parses.

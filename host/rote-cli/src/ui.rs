@@ -26,6 +26,8 @@ pub struct Report {
     pub data_was_shown: bool,
     /// Lines of the text are commands of ours, to be completed as those that come next.
     pub text_has_commands: bool,
+    /// What was done, for whoever cannot be shown the rest.
+    pub done: Option<String>,
 }
 
 impl Report {
@@ -33,8 +35,7 @@ impl Report {
     pub fn new(data: impl serde::Serialize, text: impl Into<String>) -> Self {
         // Data of ours always has string keys; a value that cannot be shown is a bug that tests would see as null.
         let data = serde_json::to_value(data).unwrap_or(Value::Null);
-        let (text, next) = (text.into(), Vec::new());
-        Self { data, text, next, exit: 0, verbatim: false, data_was_shown: false, text_has_commands: false }
+        Self { data, text: text.into(), ..Self::default() }
     }
 
     /// Keeps the text as it is, unless it goes to a terminal.
@@ -158,14 +159,19 @@ impl<'a> Ui<'a> {
                 let _unread = self.out(&text);
             }
             _ if self.json => {
-                let _unread = self.envelope(&error.envelope());
+                // Where there is no room for an envelope, the other stream tells it.
+                if let Err(CliError::App(_)) = self.envelope(&error.envelope()) {
+                    self.explain(error);
+                }
             }
-            // Not in the parser's own colours: escapes in the caller's words would stand among them.
-            _ => {
-                let text = self.paint_labels(&clean(&error.text()));
-                self.painted(text.trim_end());
-            }
+            _ => self.explain(error),
         }
+    }
+
+    /// Shows a failure to a person; not in the parser's own colours, as escapes in the caller's words would stand among them.
+    fn explain(&mut self, error: &CliError) {
+        let text = self.paint_labels(&clean(&error.text()));
+        self.painted(text.trim_end());
     }
 
     fn paint_labels(&self, text: &str) -> String {

@@ -64,7 +64,9 @@ pub(super) fn run_batch(
     note_created(ui, done.created_workspace.as_ref());
     let exit = u8::from(done.failed > 0);
     let hints = done.results.iter().filter_map(|one| one.error.as_ref()?.hint.clone()).take(MAX_HINTS);
-    let report = Report { exit, ..Report::new(&done, text_of_batch(&done)) };
+    let numbers: Vec<String> = done.results.iter().filter_map(|one| one.response).map(|id| format!("`{id}`")).collect();
+    let recorded = (!numbers.is_empty()).then(|| format!("recorded as {}", numbers.join(", ")));
+    let report = Report { exit, done: recorded, ..Report::new(&done, text_of_batch(&done)) };
     Ok(hints.fold(report, Report::next))
 }
 

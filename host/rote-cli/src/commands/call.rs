@@ -156,7 +156,10 @@ impl Options {
                 if let Some(variable) = &done.saved {
                     text.push_str(&format!("\nsaved as ${}", variable.name));
                 }
-                let report = Report::new(&done, text);
+                let response = &done.view.response;
+                let status = response.status.map(|status| format!(" (answered {status})")).unwrap_or_default();
+                let recorded = format!("recorded as `{}`{status}", response.id);
+                let report = Report { done: Some(recorded), ..Report::new(&done, text) };
                 Ok(if self.body { report.verbatim() } else { report })
             }
         }

@@ -58,6 +58,11 @@ impl Post {
         if let Err(Failure { error: CliError::BrokenPipe, .. }) = outcome {
             return Err(CliError::BrokenPipe);
         }
+        // What is echoed would otherwise be the one place that shows what was typed.
+        let request = match request {
+            Value::Null => request,
+            request => context.app()?.masked_value(&request),
+        };
         let masked = |failure: Failure| Failure { error: context.masked(failure.error), ..failure };
         Ok(reply(&request, outcome.map_err(masked)))
     }
@@ -135,20 +140,21 @@ fn read(text: &str) -> Result<Value, (Value, Failure)> {
 
 /// Puts what came of a message into JSON-RPC.
 fn reply(request: &Value, outcome: Result<Report, Failure>) -> Report {
-    let (exit, message) = match outcome {
-        Ok(Report { data, text, exit, .. }) => {
+    let (exit, done, message) = match outcome {
+        Ok(Report { data, text, exit, done, .. }) => {
             let content = json!([{ "type": "text", "text": text }]);
             let result = json!({ "content": content, "structuredContent": data, "isError": exit != 0 });
-            (exit, json!({ "jsonrpc": "2.0", "id": request, "result": result }))
+            (exit, done, json!({ "jsonrpc": "2.0", "id": request, "result": result }))
         }
         Err(Failure { code, error }) => {
             let told = &error.envelope()["error"];
             let data = json!({ "kind": told["kind"], "hint": told["hint"], "details": told["details"] });
             let problem = json!({ "code": code, "message": told["message"], "data": data });
-            (error.exit_code(), json!({ "jsonrpc": "2.0", "id": request, "error": problem }))
+            let done = Some(error.envelope()["error"]["message"].as_str().unwrap_or_default().to_owned());
+            (error.exit_code(), done, json!({ "jsonrpc": "2.0", "id": request, "error": problem }))
         }
     };
-    Report { exit, ..Report::new(&message, escape_hidden(&message.to_string())).verbatim() }
+    Report { exit, done, ..Report::new(&message, escape_hidden(&message.to_string())).verbatim() }
 }
 
 /// Takes the tool's name and its arguments out of a `tools/call` request.
