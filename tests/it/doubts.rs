@@ -25,13 +25,17 @@ fn document() -> String {
                 "post": { "operationId": "create", "requestBody": body, "responses": ok },
             },
             "/ping": { "post": { "operationId": "ping", "responses": ok } },
+            "/kept": { "post": {
+                "operationId": "keep", "requestBody": body, "responses": ok,
+                "parameters": [{ "name": "Idempotency-Key", "in": "header", "schema": { "type": "string" } }],
+            } },
         },
     });
     document.to_string()
 }
 
 /// A home with the adapter `shop`, whose server loses the answers of writes while the flag is up.
-fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
+pub(crate) fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
     let losing = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&losing);
     let api = FakeApi::start(move |request: &Received| match request.method == "POST" && flag.load(SeqCst) {
@@ -54,7 +58,7 @@ fn check(home: &TestHome, commands: &[&[&str]], expected: &Expect) {
     expected.assert_eq(&(transcripts.join("\n") + "\n"));
 }
 
-fn writes(api: &FakeApi) -> usize {
+pub(crate) fn writes(api: &FakeApi) -> usize {
     api.received().iter().filter(|one| one.method == "POST").count()
 }
 

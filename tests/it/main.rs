@@ -48,6 +48,7 @@ mod secrets;
 mod shown;
 mod terminal;
 mod tls;
+mod tree_of_runs;
 mod trust;
 mod wasi;
 

@@ -348,7 +348,7 @@ impl Caller {
     /// The failure of a call; to the write in doubt that it tells of it adds the command that would tell whether it happened.
     fn failure(&self, call: &Checked, response: Option<ResponseId>, mut cause: RunError) -> AdapterError {
         if let RunError::Gate(error) = &mut cause
-            && let GateError::InDoubt { doubt, .. } | GateError::SameInDoubt { doubt } = &mut **error
+            && let GateError::InDoubt { doubt, .. } | GateError::SameInDoubt { doubt, .. } = &mut **error
         {
             let (adapter, tool) = (call.adapter.id().clone(), call.tool.name.clone());
             let write = ToolCall { adapter, tool, arguments: call.arguments.clone() };

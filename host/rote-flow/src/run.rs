@@ -31,8 +31,8 @@ use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
 use rote_types::{
-    AdapterId, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceName, canonical_json,
-    sha256,
+    AdapterId, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
+    canonical_json, sha256,
 };
 use rote_workspace::{Settlement, Workspace};
 use serde::Serialize;
@@ -161,12 +161,15 @@ pub struct RunContext {
     pub blessing: Option<Arc<Blessing>>,
     /// What this run and those that it is nested in may use together.
     pub budget: Arc<Budget>,
+    /// The workspace of the run that a person started, which may be this one.
+    pub root: WorkspaceIdentity,
 }
 
 impl RunContext {
     /// A context without tokens, blessing or wider bounds.
     pub(crate) fn plain(workspace: Workspace, frontmatter: &Frontmatter) -> Self {
         Self {
+            root: workspace.identity().clone(),
             workspace: Arc::new(workspace),
             frontmatter: Arc::new(frontmatter.clone()),
             confirm: Vec::new(),
@@ -253,13 +256,13 @@ impl Flows {
         inherited: Option<Inherited>,
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
-        let Begun { package, path, parameters, workspace, tape, done, offered } = begun;
+        let Begun { package, path, parameters, workspace, root, tape, done, offered } = begun;
         let prepared = package.prepare(&self.parts.runtime);
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
-        let (Inherited { depth, budget, blessing }, notes) = match inherited {
+        let (Inherited { depth, budget, blessing, root }, notes) = match inherited {
             Some(inherited) => (inherited, Vec::new()),
-            None => self.own(request, &package)?,
+            None => self.own(request, &package, root)?,
         };
         let payload = package.payload()?.to_vec();
         // The file's bytes go before the guest starts: a template alone is more than what a run needs.
@@ -271,6 +274,7 @@ impl Flows {
             confirm: request.confirm.clone(),
             blessing,
             budget: Arc::clone(&budget),
+            root,
         };
         let nested = Nested::new(self.clone(), context.clone(), depth);
         if request.resume.is_some() {
@@ -323,10 +327,15 @@ impl Flows {
     }
 
     /// What a run has that a person started, and what the person should know.
-    fn own(&self, request: &RunRequest, package: &Package) -> Result<(Inherited, Vec<String>), FlowError> {
+    fn own(
+        &self,
+        request: &RunRequest,
+        package: &Package,
+        root: WorkspaceIdentity,
+    ) -> Result<(Inherited, Vec<String>), FlowError> {
         let (blessing, notes) = self.blessing_of_run(package)?;
         let budget = Arc::new(Budget::new(request.limits));
-        Ok((Inherited { depth: 0, budget, blessing }, notes))
+        Ok((Inherited { depth: 0, budget, blessing, root }, notes))
     }
 
     /// Gives work up when somebody asks for it. What was under way is recorded as calls that are dropped are.

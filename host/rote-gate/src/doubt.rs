@@ -7,7 +7,8 @@
 //! journal cannot tell, because it was lost or begun anew since, the write stays in doubt.
 //!
 //! Invariants: nothing is sent that is the same as a write in doubt of its workspace, whoever asks for it (`refuse_same`):
-//! a command, a batch, a run, a guest that tries again. A doubt ends by a person's word, or by the write being made again with the same idempotency key; either
+//! a command, a batch, a run, a guest that tries again; nor anything of a run that is the same as one in doubt of any run
+//! of its tree. A doubt ends by a person's word, or by the write being made again with the same idempotency key; either
 //! is in the journal, with whose it is, before the workspace has it, and of two that settle at once one is refused.
 
 use std::collections::BTreeSet;
@@ -24,11 +25,12 @@ use rote_types::{
 };
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
-    Settled, Settlement, Workspace,
+    Settled, Settlement, Workspace, WorkspaceError,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::gate::GateParts;
 use crate::{GateError, Invocation};
 
 /// Most characters of a write's arguments that are shown with it.
@@ -290,29 +292,77 @@ pub(crate) fn refuse_begun(journal: &Journal, workspace: &Workspace, response: R
     Err(GateError::BegunBefore { workspace, response, adapter, tool, at })
 }
 
-/// Refuses a write while the same one, of the same tool with the same arguments, is in doubt in its workspace.
+/// Refuses a write while the same one, of the same tool with the same arguments, is in doubt in its workspace or, where a
+/// run makes it, in any workspace of the tree of runs that a person started.
 pub(crate) fn refuse_same(
-    journal: &Journal,
+    parts: &GateParts,
     invocation: &Invocation,
     (response, arguments): (ResponseId, Sha256Digest),
     redactor: &Redactor,
 ) -> Result<(), GateError> {
     let Invocation { workspace, adapter, tool, .. } = invocation;
+    let logged = redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone());
+    let call = Call { journal: &parts.journal, arguments, logged };
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
-    for known in known.into_iter().filter(|known| known.id != response) {
-        // The log has masked arguments; the journal knows the digest of those that were sent.
-        let same = match journal.started(workspace.identity(), known.id)? {
-            Some(started) => started.body["args_digest"] == json!(arguments),
-            None => workspace.arguments(known.command)?.is_some_and(|logged| {
-                logged == redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone())
-            }),
+    if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {
+        return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer: None });
+    }
+    let Some((root, run)) = invocation.flow.as_ref().and_then(|flow| Some((&flow.root, flow.root.id.as_deref()?)))
+    else {
+        return Ok(());
+    };
+    for elsewhere in parts.journal.workspaces_of_run(run, arguments)? {
+        if elsewhere == *workspace.identity() {
+            continue;
+        }
+        let other = match Workspace::open(&parts.home, &elsewhere.name) {
+            // `clean` keeps one with a doubt, so that somebody took it away by hand, with what could be settled.
+            Err(WorkspaceError::NoWorkspace { .. }) => continue,
+            other => other?,
         };
-        if same {
-            let doubt = Box::new(Doubt::of(journal, workspace, &known, |_| None)?);
-            return Err(GateError::SameInDoubt { doubt });
+        if *other.identity() != elsewhere {
+            continue;
+        }
+        recover(&parts.journal, &other)?;
+        // A key that is offered there is for a call of that workspace; one of this workspace would carry another.
+        let of_tool = |known: &ResponseSummary| {
+            known.adapter.as_ref() == Some(&adapter.id) && known.tool.as_ref() == Some(&tool.name)
+        };
+        if let Some(doubt) = call.same_among(&other, other.doubts(usize::MAX)?.into_iter().filter(of_tool))? {
+            let outer = (elsewhere.name != root.name).then(|| root.name.clone());
+            return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer });
         }
     }
     Ok(())
+}
+
+/// A write as it is compared with those in doubt.
+struct Call<'c> {
+    journal: &'c Journal,
+    arguments: Sha256Digest,
+    /// The arguments as a log has them.
+    logged: Value,
+}
+
+impl Call<'_> {
+    /// Returns the first one of a workspace's doubts that is the same write.
+    fn same_among(
+        &self,
+        workspace: &Workspace,
+        known: impl Iterator<Item = ResponseSummary>,
+    ) -> Result<Option<Doubt>, GateError> {
+        for known in known {
+            // The log has masked arguments; the journal knows the digest of those that were sent.
+            let same = match self.journal.started(workspace.identity(), known.id)? {
+                Some(started) => started.body["args_digest"] == json!(self.arguments),
+                None => workspace.arguments(known.command)?.is_some_and(|logged| logged == self.logged),
+            };
+            if same {
+                return Ok(Some(Doubt::of(self.journal, workspace, &known, |_| None)?));
+            }
+        }
+        Ok(None)
+    }
 }
 
 /// Settles writes in doubt with what is said of each, all of them or none; `word` is whose word that is, and none where

@@ -150,12 +150,14 @@ pub enum GateError {
         /// How its answer was lost.
         failure: UpstreamFailure,
     },
-    /// The same write is in doubt in this workspace, so that this one could be its second; nothing was sent.
+    /// The same write is in doubt in this workspace or in another one of the tree of runs, so that this one could be its second; nothing was sent.
     #[error("`{}/{}` was not sent, since the same call may have happened before: {doubt}",
         doubt.adapter.as_ref().map_or("", |adapter| adapter.as_str()), doubt.tool.as_deref().unwrap_or_default())]
     SameInDoubt {
         /// The earlier one.
         doubt: Box<Doubt>,
+        /// The run that a person started, where the doubt is in that of a run that it started.
+        outer: Option<WorkspaceName>,
     },
     /// A write was begun under this number before, and the workspace has lost it; nothing was sent now.
     #[error(
@@ -409,7 +411,8 @@ impl Classify for GateError {
             Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(command("rote").argument(response.id).plain("'.'").into())
             }
-            Self::InDoubt { doubt, .. } | Self::SameInDoubt { doubt } => Some(doubt.ways()),
+            Self::SameInDoubt { doubt, outer: Some(outer) } => Some(doubt.ways_within(outer)),
+            Self::InDoubt { doubt, .. } | Self::SameInDoubt { doubt, outer: None } => Some(doubt.ways()),
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::BegunBefore { .. } | Self::ExecutedUnrecorded { .. } => {
                 Some(command("rote doubts").note("tells how to find out whether it happened").to_string())
@@ -455,7 +458,7 @@ impl Classify for GateError {
                 Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
             Self::BegunBefore { response, .. } => Some(json!({ "response": response.to_string() })),
-            Self::SameInDoubt { doubt } => Some(json!({ "rule": "same_in_doubt", "doubt": doubt })),
+            Self::SameInDoubt { doubt, .. } => Some(json!({ "rule": "same_in_doubt", "doubt": doubt })),
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))
             }

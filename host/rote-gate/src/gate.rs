@@ -208,7 +208,7 @@ impl Gate {
         doubt::refuse_begun(&self.parts.journal, &admission.invocation.workspace, entry.record.response)?;
         let call = (entry.record.response, entry.record.args_digest);
         match entry.writes {
-            true => doubt::refuse_same(&self.parts.journal, admission.invocation, call, &admission.redactor),
+            true => doubt::refuse_same(&self.parts, admission.invocation, call, &admission.redactor),
             false => Ok(()),
         }
     }

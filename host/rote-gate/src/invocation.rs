@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, OnceLock};
 
 use rote_govern::{Blessing, Policy, PolicyError, trust_root};
-use rote_types::{AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest, TrustRoot};
+use rote_types::{
+    AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest, TrustRoot, WorkspaceIdentity,
+};
 use rote_workspace::{CommandId, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -49,6 +51,8 @@ pub struct FlowStamp {
     pub write_permissions: Vec<ToolPermission>,
     /// What a person blessed it for, verified, and counted over the run.
     pub blessing: Option<Arc<Blessing>>,
+    /// The workspace of the run that a person started; of a nested run it is not its own.
+    pub root: WorkspaceIdentity,
 }
 
 /// One call: made by the host before the guest starts, shared with it for as long as it runs.

@@ -71,6 +71,7 @@ impl Entry {
             dry_run: invocation.dry_run,
             flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
             workspace: invocation.workspace.identity().clone(),
+            run: invocation.flow.as_ref().and_then(|flow| flow.root.id.clone()),
             response,
             fingerprint: invocation.adapter.fingerprint.clone(),
             tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),

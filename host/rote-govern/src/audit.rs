@@ -88,6 +88,9 @@ pub struct EffectRecord {
     /// The workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
+    /// The id of the workspace of the run that a person started, where a run or one that it started makes the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
     /// The response number.
     pub response: ResponseId,
     /// The surface that was called.
@@ -292,6 +295,7 @@ mod tests {
             dry_run: false,
             flow: Some("triage".parse().unwrap()),
             workspace: WorkspaceIdentity { name: "w".parse().unwrap(), id: None },
+            run: None,
             writes: true,
             response: ResponseId(7),
             fingerprint: Fingerprint("mcp_x".into()),

@@ -42,13 +42,17 @@ const FOUND: &str = include_str!("journal/found.sql");
 /// The index that finds whom TLS trusts.
 const TRUST: &str = include_str!("journal/trust.sql");
 
-const MIGRATIONS: [&str; 6] = [
+/// The index that finds what was begun in a tree of runs.
+const RUNS: &str = include_str!("journal/runs.sql");
+
+const MIGRATIONS: [&str; 7] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
     FOUND,
     include_str!("journal/sealed_tokens.sql"),
     TRUST,
+    RUNS,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_home::HomeError;
-use rote_types::{FlowName, ResponseId, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
-use super::RunRequest;
 use super::keyed::Keys;
 use super::resume::{self, Done};
 use super::tape::{self, Ends, FileTape, Header, Recorded};
+use super::{RunContext, RunRequest};
 use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
@@ -30,6 +30,8 @@ pub(crate) struct Begun {
     pub(crate) path: PathBuf,
     pub(crate) parameters: Map<String, Value>,
     pub(crate) workspace: Arc<Workspace>,
+    /// The workspace of the run that a person started, which may be this one.
+    pub(crate) root: WorkspaceIdentity,
     pub(crate) tape: Arc<FileTape>,
     pub(crate) done: Done,
     /// Writes in doubt that it may repeat.
@@ -45,20 +47,25 @@ impl Flows {
         }
     }
 
-    /// Begins a new run; `parent` is the workspace of the run that it is part of.
+    /// Begins a new run; `parent` is the run that it is part of.
     pub(crate) fn begin_new(
         &self,
         flow: &FlowReference,
         input: &ParameterInput,
-        parent: Option<&WorkspaceName>,
+        parent: Option<&RunContext>,
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
         self.check_bindings(&package)?;
         let path = self.path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
-        let header = Header { parent: parent.cloned(), ..Header::new(&package, flow, &parameters) };
+        let header = Header {
+            parent: parent.map(|parent| parent.workspace.name().clone()),
+            root: parent.map(|parent| parent.root.clone()),
+            ..Header::new(&package, flow, &parameters)
+        };
+        let root = parent.map_or_else(|| workspace.identity(), |parent| &parent.root).clone();
         let tape = Arc::new(FileTape::begin(&workspace, &header)?);
-        Ok(Begun { package, path, parameters, workspace, tape, done: Done::default(), offered: BTreeSet::new() })
+        Ok(Begun { package, path, parameters, workspace, root, tape, done: Done::default(), offered: BTreeSet::new() })
     }
 
     /// Goes on with the run of a workspace, with the flow and the parameters that it had.
@@ -103,8 +110,9 @@ impl Flows {
             workspace.offer_key(*id, *until)?;
         }
         let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
+        let root = header.root.unwrap_or_else(|| workspace.identity().clone());
         let offered = before.keyed.into_iter().map(|(id, _)| id).collect();
-        Ok(Begun { package, path, parameters, workspace, tape, done: before.done, offered })
+        Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered })
     }
 
     /// A run does not go on while nobody knows what came of a write of it.
@@ -165,6 +173,7 @@ impl Header {
             },
             parameters: parameters.clone(),
             parent: None,
+            root: None,
         }
     }
 }

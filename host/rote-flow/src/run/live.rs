@@ -158,6 +158,7 @@ fn options(
             version: frontmatter.version.clone(),
             write_permissions: frontmatter.write_permissions.iter().map(permission).collect(),
             blessing: context.blessing.clone(),
+            root: context.root.clone(),
         }),
         confirm,
         dry_run,

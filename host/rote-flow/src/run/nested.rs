@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, ResponseId, WorkspaceName, canonical_json};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, canonical_json};
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
@@ -27,6 +27,8 @@ pub(crate) struct Inherited {
     pub(super) budget: Arc<Budget>,
     /// The blessing of the flow that a person started.
     pub(super) blessing: Option<Arc<Blessing>>,
+    /// The workspace of that run.
+    pub(super) root: WorkspaceIdentity,
 }
 
 /// What a run needs to start others.
@@ -60,7 +62,7 @@ impl Nested {
         if let Some(workspace) = self.in_doubt().get(&begun(name, parameters)) {
             return Err(self.refused(name, format!("a write of its run in `{workspace}` is in doubt")));
         }
-        let begun = self.flows.begin_new(&reference, &input(parameters)?, Some(self.context.workspace.name()))?;
+        let begun = self.flows.begin_new(&reference, &input(parameters)?, Some(&self.context))?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
@@ -158,6 +160,7 @@ impl Nested {
             depth: self.depth + 1,
             budget: Arc::clone(&self.context.budget),
             blessing: self.blessing_of(&begun.package),
+            root: self.context.root.clone(),
         };
         let report = self.flows.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
         Ok(report.result)

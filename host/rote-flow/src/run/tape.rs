@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, read_ends, write_atomic};
 use rote_runtime::{Budget, LimitKind, RunError, Tape};
-use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
+use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -44,6 +44,9 @@ pub(crate) struct Header {
     /// The workspace of the run that this one is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) parent: Option<WorkspaceName>,
+    /// The workspace of the run that a person started, where it is not this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) root: Option<WorkspaceIdentity>,
 }
 
 /// One question of the guest and the host's answer.

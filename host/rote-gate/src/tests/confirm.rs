@@ -196,6 +196,7 @@ async fn a_workspace_cannot_borrow_the_scope_of_a_flow_and_long_flows_can_be_con
         version: "0.1.0".to_owned(),
         write_permissions: vec![ToolPermission { adapter: "things".parse().unwrap(), tool: "delete".to_owned() }],
         blessing: None,
+        root: world.workspace.identity().clone(),
     };
     let send = async |mut call: Invocation, flow: Option<FlowStamp>, token: Option<String>| {
         (call.flow, call.confirm) = (flow, token);

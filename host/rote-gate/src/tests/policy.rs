@@ -92,6 +92,7 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
             .map(|tool| ToolPermission { adapter: "things".parse().unwrap(), tool: (*tool).to_owned() })
             .collect(),
         blessing: None,
+        root: world.workspace.identity().clone(),
     };
     for (tool, method, permitted, fine) in
         [("post", "POST", &["patch"][..], false), ("post", "POST", &["post"], true), ("get", "GET", &[], true)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity};
+use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
 use rusqlite::OptionalExtension;
 
 use super::{Event, Journal, signed};
@@ -21,6 +21,12 @@ pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN j
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.response') END > ?2 \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 \
     ORDER BY seq";
+
+/// The workspaces of a tree of runs, by the index `events_of_run`, which has the same words.
+pub(super) const OF_RUN: &str = "SELECT DISTINCT json_extract(body_json, '$.workspace'), json_extract(body_json, '$.workspace_id') \
+    FROM events WHERE kind = 'effect.started' \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.run') END = ?1 \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.args_digest') END = ?2";
 
 impl Journal {
     /// Returns the newest `effect.started` of a response, if there is one.
@@ -71,6 +77,22 @@ impl Journal {
             Ok(numbers)
         };
         read().map_err(self.failed("read"))
+    }
+
+    /// Returns the workspaces in which a call with arguments of that digest was begun by a run, known by the id of its
+    /// workspace, or by one that it started.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn workspaces_of_run(&self, run: &str, arguments: Sha256Digest) -> Result<Vec<WorkspaceIdentity>, HomeError> {
+        let read = || -> Result<Vec<(String, Option<String>)>, rusqlite::Error> {
+            let connection = self.connection();
+            let mut statement = connection.prepare_cached(OF_RUN)?;
+            statement.query_map((run, arguments.to_string()), |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
+        };
+        let found = read().map_err(self.failed("read"))?;
+        let identity = |(name, id): (String, Option<String>)| Some(WorkspaceIdentity { name: name.parse().ok()?, id });
+        Ok(found.into_iter().filter_map(identity).collect())
     }
 
     /// Returns when the chain began; `None` while it has no event. One that was begun anew knows nothing of what was

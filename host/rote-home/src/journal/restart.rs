@@ -16,7 +16,9 @@ use serde_json::{Map, Value, json};
 
 use super::anchor::{Anchor, Key, Place, Record};
 use super::seal::KEY;
-use super::{Durability, EVENTS, Event, FOUND, Journal, NewEvent, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis};
+use super::{
+    Durability, EVENTS, Event, FOUND, Journal, NewEvent, PLAIN_HEAD, RUNS, TRUST, VerifyReport, chain, genesis,
+};
 use crate::{Home, HomeError, host_key, lock};
 
 /// The first event of a chain that took the place of another.
@@ -116,6 +118,7 @@ fn put_aside(transaction: &Transaction<'_>) -> Result<String, rusqlite::Error> {
     transaction.execute_batch(EVENTS)?;
     transaction.execute_batch(FOUND)?;
     transaction.execute_batch(TRUST)?;
+    transaction.execute_batch(RUNS)?;
     // The new chain has a key from its first event on.
     transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
     transaction.execute_batch(PLAIN_HEAD)?;
