@@ -26,7 +26,7 @@ pub const LINT_CODES: [(&str, &str); 47] = [
     ("OUTPUT_SUMMARY_MISSING", "a run has no summary line"),
     ("PARAMETER_DESCRIPTION_MISSING", "a parameter has no description"),
     ("PARAMETER_EXAMPLE_MISSING", "a parameter has no example"),
-    ("PARAMETER_UNDECLARED", "a parameter is used or required and not declared"),
+    ("PARAMETER_UNDECLARED", "a parameter is used and not declared"),
     ("PARAMETER_UNUSED", "a declared parameter is not used"),
     ("PARAMETER_VALUE_INVALID", "a default or an example does not fit its own schema"),
     ("QUERY_SYNTAX", "a jq program does not parse"),

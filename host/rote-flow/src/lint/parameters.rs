@@ -22,21 +22,13 @@ pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Fi
             findings.push(finding.edit(format!("take `{name}` out of `parameters`")));
         }
     }
-    let undeclared = |name: &str, place: Position, how: &str| {
-        let message = format!("parameter `{name}` is {how} and not declared");
-        Finding::error("PARAMETER_UNDECLARED", place, message).edit(format!("declare `{name}` in `parameters`"))
-    };
-    let required = frontmatter.parameters.get("required").and_then(Value::as_array).into_iter().flatten();
-    for name in required.filter_map(Value::as_str).filter(|name| !declared.contains(name)) {
-        findings.push(undeclared(name, Position::frontmatter("/parameters/required"), "required"));
-    }
+    // Those of the frontmatter that are required are declared: it could not be read otherwise.
     let plan = package.plan().map(|plan| plan.parameters.keys()).into_iter().flatten();
     for name in plan.filter(|name| !declared.contains(name.as_str())) {
-        findings.push(undeclared(
-            name,
-            Position::plan(format!("/parameters/{}", escape_token(name))),
-            "part of the plan",
-        ));
+        let place = Position::plan(format!("/parameters/{}", escape_token(name)));
+        let message = format!("parameter `{name}` is part of the plan and not declared");
+        let finding = Finding::error("PARAMETER_UNDECLARED", place, message);
+        findings.push(finding.edit(format!("declare `{name}` in `parameters`")));
     }
 }
 

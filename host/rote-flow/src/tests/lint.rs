@@ -98,9 +98,6 @@ const STATIC: [Case; 28] = [
     ("error PARAMETER_VALUE_INVALID frontmatter/parameters/properties/owner", |front, _| {
         front["parameters"]["properties"]["owner"]["default"] = json!(7);
     }),
-    ("error PARAMETER_UNDECLARED frontmatter/parameters/required", |front, _| {
-        front["parameters"]["required"] = json!(["owner", "other"]);
-    }),
     ("warning PARAMETER_UNUSED frontmatter/parameters/properties/owner", |_, plan| {
         plan["steps"][0]["arguments"]["owner"] = json!("octocat");
     }),
