@@ -174,7 +174,7 @@ async fn a_read_follows_redirects_within_its_own_route_and_a_loop_ends() {
     let call = world.call(&surface, "get", json!({}));
     let error = world.gate.send(&call, claim("GET", "/things/loop")).await.unwrap_err();
     let told =
-        "`api/get` answered 302 to `/things/loop`, which is not followed: the call was redirected 5 times before";
+        "`things/get` answered 302 to `/things/loop`, which is not followed: the call was redirected 5 times before";
     assert_eq!(error.to_string(), told);
     assert_eq!(server.requests.lock().unwrap().len(), 2 + 6);
 }
