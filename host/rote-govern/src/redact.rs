@@ -16,6 +16,7 @@ mod pieces;
 mod run;
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 use std::ops::Range;
 
@@ -37,6 +38,11 @@ const LEVELS: &[u8] = b"%2525";
 /// that has `%`, `&` or `\` itself, escaped in one way within another, may be missed. Each doubling of the text doubles up
 /// to 256 readings.
 const SMALL: usize = 16 << 10;
+/// Most bytes that are read once more, text by text, to mask the texts of one document that have a hit: so many for each of
+/// its bytes, and as many again as four small texts in every order of escapes. The texts behind are masked as a whole, so
+/// that no server, which may know one value and fill an answer with it, decides how long that takes.
+const AGAIN_FOR_EACH: usize = 8;
+const AGAIN: usize = 4 * 256 * SMALL;
 /// How deep stretches are decoded: base64 (a `Basic` pair) in base64 (a request that is sent back) needs two.
 const RUNS: u8 = 2;
 
@@ -79,11 +85,13 @@ impl fmt::Debug for Redactor {
 
 /// What is left of the depth to which spellings are undone.
 #[derive(Clone, Copy)]
-struct Budget {
+struct Budget<'r> {
     unescapes: u8,
     runs: u8,
     /// All levels of percent may be undone at once.
     levels: bool,
+    /// How many bytes may still be read; with none left the search ends, and has not looked everywhere.
+    bytes: &'r Cell<usize>,
 }
 
 /// A secret at a place.
@@ -113,7 +121,16 @@ impl Redactor {
     /// Masks secrets in a text.
     #[must_use]
     pub fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut hits = self.hits(text.as_bytes());
+        self.masked(text, self.hits(text.as_bytes()))
+    }
+
+    /// Masks secrets in a text; `None` when it has more to read than so many bytes.
+    fn text_within<'t>(&self, text: &'t str, bytes: &Cell<usize>) -> Option<Cow<'t, str>> {
+        let hits = self.hits_within(text.as_bytes(), bytes);
+        (bytes.get() > 0).then(|| self.masked(text, hits))
+    }
+
+    fn masked<'t>(&self, text: &'t str, mut hits: Vec<Hit>) -> Cow<'t, str> {
         if hits.is_empty() {
             return Cow::Borrowed(text);
         }
@@ -250,18 +267,34 @@ impl Redactor {
 
     /// Everything to mask in `source`, in order and without overlaps.
     fn hits(&self, source: &[u8]) -> Vec<Hit> {
+        self.hits_within(source, &Cell::new(usize::MAX))
+    }
+
+    fn hits_within(&self, source: &[u8], bytes: &Cell<usize>) -> Vec<Hit> {
         let mut hits = Vec::new();
         if !self.is_empty() {
-            self.scan(source, Budget { unescapes: UNESCAPES, runs: RUNS, levels: true }, &|range| range, &mut hits);
+            let budget = Budget { unescapes: UNESCAPES, runs: RUNS, levels: true, bytes };
+            self.scan(source, budget, &|range| range, &mut hits);
         }
         merged(hits)
     }
 
     /// Looks for values in `bytes` and in what they decode to; `origin` leads back to the source.
-    fn scan(&self, bytes: &[u8], budget: Budget, origin: &dyn Fn(Range<usize>) -> Range<usize>, hits: &mut Vec<Hit>) {
+    fn scan(
+        &self,
+        bytes: &[u8],
+        budget: Budget<'_>,
+        origin: &dyn Fn(Range<usize>) -> Range<usize>,
+        hits: &mut Vec<Hit>,
+    ) {
+        budget.bytes.set(budget.bytes.get().saturating_sub(bytes.len()));
+        if budget.bytes.get() == 0 {
+            return;
+        }
         let here = self.patterns.find(bytes);
         hits.extend(here.into_iter().map(|hit| Hit { range: origin(hit.range), ..hit }));
-        let of_run = Budget { unescapes: UNESCAPES_IN_RUN, runs: budget.runs.saturating_sub(1), levels: true };
+        let of_run =
+            Budget { unescapes: UNESCAPES_IN_RUN, runs: budget.runs.saturating_sub(1), levels: true, ..budget };
         let shortest = self.patterns.shortest_decoded().filter(|_| budget.runs > 0);
         if let Some(shortest) = shortest {
             pieces::behind_backslash(bytes, shortest, &mut |decoded, pieces| {
@@ -272,7 +305,7 @@ impl Redactor {
             && let Some(plain) = escape::unescape(bytes, Kinds::ALL, self.patterns.quotes())
         {
             let left = Budget { unescapes: budget.unescapes - 1, ..budget };
-            let deeper = |plain: &Plain, left: Budget, hits: &mut Vec<Hit>| {
+            let deeper = |plain: &Plain, left: Budget<'_>, hits: &mut Vec<Hit>| {
                 self.scan(plain.bytes(), left, &|range| origin(plain.origin(range)), hits);
             };
             if budget.levels

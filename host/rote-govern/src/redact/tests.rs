@@ -273,3 +273,18 @@ fn hostile_texts_end() {
         let _masked = redactor.json(&format!("\"{}", text.repeat(5_000)));
     }
 }
+
+#[test]
+fn the_texts_of_an_answer_that_take_too_long_to_read_go_as_a_whole() {
+    let value = "50%-off&\\more";
+    let redactor = redactor(value);
+    let masked = |rest: &str| -> Vec<String> {
+        let text = format!("known {value} {}", rest.repeat((SMALL - 64) / rest.len()));
+        serde_json::from_str(&redactor.json(&json!(vec![text; 64]).to_string())).unwrap()
+    };
+    let plain = masked("just words ");
+    assert!(plain.iter().all(|text| text.starts_with("known <API_TOKEN> just words")), "{}", plain[63]);
+    let hostile = masked("%2525265c%26amp;amp;\\\\u0025 ");
+    assert!(hostile[0].starts_with("known <API_TOKEN> "), "{}", hostile[0]);
+    assert_eq!(hostile[63], "<API_TOKEN>");
+}
