@@ -76,6 +76,17 @@ fn skip(home: &TestHome, number: &str) {
 }
 
 #[test]
+fn a_flow_under_development_is_left_by_the_first_ctrl_c() {
+    let home = home();
+    home.file("main.ts", "not a flow");
+    let mut child: Child = home.invocation(&["flow", "dev", "main.ts"]).command().spawn().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stderr.take().unwrap()));
+    assert!(lines.by_ref().any(|line| line.unwrap().starts_with("waiting for a change")));
+    send(&child, libc::SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+}
+
+#[test]
 fn an_interrupted_write_is_in_doubt_and_an_interrupted_read_is_not() {
     let (home, _api, arrivals) = ready();
     let run = interrupt(&home, &["call", "slow", "write", "-p", "which=hang"], &arrivals, 1);

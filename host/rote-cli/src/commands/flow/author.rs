@@ -105,6 +105,7 @@ pub struct Dev {
 impl Dev {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let watched = if self.path.is_dir() { self.path.clone() } else { parent(&self.path) };
+        context.listen()?;
         loop {
             let before = newest(&watched, 0);
             match self.build_and_run(context, ui) {
@@ -117,7 +118,7 @@ impl Dev {
             }
             ui.talk("waiting for a change; Ctrl-C ends");
             while newest(&watched, 0) == before {
-                std::thread::sleep(POLL);
+                context.block_on(async { tokio::time::sleep(POLL).await })?;
             }
         }
     }
