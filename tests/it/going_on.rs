@@ -174,3 +174,26 @@ fn the_latest_run_is_not_passed_over_for_an_older_one() {
     let run = home.rote(&["run", "--resume", "latest", "order", "--retry", "@1", "--yes"]);
     assert_eq!((run.code, writes(&api)), (0, 2), "{run}");
 }
+
+#[test]
+fn a_plan_that_used_its_writes_up_says_the_option_that_raises_them() {
+    let (home, api, away) = shop();
+    away.store(false, SeqCst);
+    for words in [
+        &["init", "w"][..],
+        &["set", "item=cup"],
+        &["call", "shop", "create", "-t", "-p", "item=$item"],
+        &["call", "shop", "create", "-p", "item=hat"],
+        &["flow", "template", "create", "--workspace", "w", "--name", "order"],
+    ] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let before = api.received().len();
+    let run = home.rote(&["run", "order", "item=mug", "--max-writes", "1"]);
+    assert!(run.code == 9 && run.stderr.contains("step `"), "{run}");
+    assert!(run.stderr.contains("hint: rote run --resume run-order-"), "{run}");
+    assert!(run.stderr.contains(" --max-writes <more>"), "{run}");
+    let run = home.rote(&["run", "--resume", "latest", "--max-writes", "2"]);
+    assert_eq!((run.code, api.received().len() - before), (0, 2), "{run}");
+}

@@ -295,6 +295,8 @@ pub enum RunError {
         message: String,
         /// What it suggests, cleaned.
         hint: Option<String>,
+        /// What the host knows of it: of the bound that the guest was told of and tells of in its own words.
+        details: Option<Value>,
     },
     /// The guest broke the contract of its world, such as a result that is not JSON.
     #[error("{subject} broke its contract: {message}")]
@@ -413,7 +415,7 @@ impl Classify for RunError {
             Self::Query(error) => error.details(),
             Self::Workspace(error) => error.details(),
             Self::Load(error) => error.details(),
-            Self::Nested { details, .. } => details.clone(),
+            Self::Nested { details, .. } | Self::Guest { details, .. } => details.clone(),
             Self::Trapped { backtrace, .. } if !backtrace.is_empty() => Some(json!({"backtrace": backtrace})),
             Self::InvalidInput { problems, .. } => Some(json!({
                 "problems": problems.iter().map(|p| json!({"pointer": p.pointer, "message": p.message})).collect::<Vec<_>>()

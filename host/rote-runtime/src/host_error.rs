@@ -71,6 +71,12 @@ impl Remembered {
         self.last_unanswered
     }
 
+    /// Returns what is known of the bound that the guest was last told it had reached.
+    fn last_limit(&self) -> Option<Value> {
+        let last = self.told.iter().rev().find(|told| told.host.kind() == ErrorKind::Limit)?;
+        last.host.details()
+    }
+
     /// Returns the host's own error behind what the guest ended with, or the guest's as its own. Of calls that failed
     /// alike the first one is named.
     pub(crate) fn explain(mut self, subject: &str, ended_with: wit::Error) -> Explained {
@@ -80,7 +86,7 @@ impl Remembered {
         match position.and_then(|position| self.told.remove(position)) {
             Some(told) => Explained { error: told.host, response, last_unanswered: None },
             None => Explained {
-                error: from_guest(subject, ended_with),
+                error: from_guest(subject, ended_with, self.last_limit()),
                 response: None,
                 last_unanswered: self.last_unanswered,
             },
@@ -186,10 +192,13 @@ fn problem_to_wit(problem: &Problem) -> wit::Problem {
     wit::Problem { pointer: problem.pointer.clone(), message: problem.message.clone() }
 }
 
-/// Returns an error that the guest made itself, its texts cleaned.
-fn from_guest(subject: &str, error: wit::Error) -> RunError {
+/// Returns an error that the guest made itself, its texts cleaned. One that tells of a bound has what is known of the `limit`
+/// that the guest was told of, whatever words it put around it.
+fn from_guest(subject: &str, error: wit::Error, limit: Option<Value>) -> RunError {
+    let details = limit.filter(|_| matches!(error, wit::Error::Limit(_)));
     let guest = |kind: ErrorKind, message: &str, hint: Option<&str>| RunError::Guest {
         subject: subject.to_owned(),
+        details: details.clone(),
         kind,
         message: clean_line(message, TEXT_BYTES),
         hint: hint.filter(|hint| !hint.is_empty()).map(|hint| clean_line(hint, TEXT_BYTES)),

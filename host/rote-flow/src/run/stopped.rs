@@ -61,8 +61,8 @@ fn nested_token(details: &Value) -> Option<String> {
 /// An error that the flow made itself, without a second word that it was the flow; that of a script with its places
 /// in the author's own files.
 fn located(running: &Running, source: RunError) -> RunError {
-    let RunError::Guest { kind, message, hint, .. } = source else { return source };
+    let RunError::Guest { kind, message, hint, details, .. } = source else { return source };
     let map = running.map.as_ref().and_then(|map| rote_script::SourceMap::parse(map).ok());
     let message = map.map_or_else(|| message.clone(), |map| map.translate_text(&message));
-    RunError::Guest { subject: String::new(), kind, message, hint }
+    RunError::Guest { subject: String::new(), kind, message, hint, details }
 }
