@@ -283,7 +283,7 @@ fn a_write_in_doubt_is_not_made_by_the_same_call_typed_again() {
 }
 
 /// The files of a workspace's database.
-fn database(home: &TestHome, workspace: &str) -> Vec<std::path::PathBuf> {
+pub(crate) fn database(home: &TestHome, workspace: &str) -> Vec<std::path::PathBuf> {
     let folder = home.home().join("rote/workspaces").join(workspace).join(".rote");
     let files = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
     files.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("workspace.db")).collect()
@@ -320,7 +320,7 @@ fn a_batch_does_not_go_on_with_a_write_that_just_came_into_doubt() {
 }
 
 /// A plan of one write, as the flow `order`.
-fn order(home: &TestHome, losing: &AtomicBool) {
+pub(crate) fn order(home: &TestHome, losing: &AtomicBool) {
     losing.store(false, SeqCst);
     let calls: [&[&str]; 4] = [
         &["set", "item=first"],

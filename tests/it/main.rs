@@ -50,6 +50,7 @@ mod terminal;
 mod tls;
 mod tree_of_runs;
 mod trust;
+mod unreadable;
 mod wasi;
 
 use rote_cli::demo::{DOCUMENT, TrackerServer};

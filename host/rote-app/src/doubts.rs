@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_gate::Doubt;
+use rote_home::Journal;
 use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
-use rote_workspace::{ResponseSummary, Settlement, Workspace, workspace_names};
+use rote_workspace::{ResponseSummary, Settlement, Workspace, WorkspaceProblem, workspace_names};
 use serde::Serialize;
 use serde_json::json;
 
@@ -25,6 +26,8 @@ pub struct Doubts {
     pub total: usize,
     /// The newest ones, newest first.
     pub doubts: Vec<Doubt>,
+    /// Workspaces that cannot be read, so that nobody knows what is in doubt in them.
+    pub unreadable: Vec<WorkspaceProblem>,
 }
 
 impl App {
@@ -34,13 +37,12 @@ impl App {
     /// General when the home cannot be read.
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
         let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
-        let journal = self.journal()?;
+        let (journal, mut unreadable) = (self.journal()?, Vec::new());
         for name in workspace_names(self.home()?)? {
-            let workspace = Workspace::open(self.home()?, &name)?;
-            // What cannot be taken up or ended now can be listed all the same.
-            rote_gate::recover(&journal, &workspace).and_then(|()| rote_gate::sift(&journal, &workspace)).ok();
-            let unknown = rote_flow::unknown_writes(&workspace)?;
-            found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (name.clone(), doubt)));
+            match self.unknown_of(&journal, &name) {
+                Ok(unknown) => found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (name.clone(), doubt))),
+                Err(error) => unreadable.push(WorkspaceProblem { name, problem: error.in_a_line() }),
+            }
         }
         found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
         let total = found.len();
@@ -55,7 +57,15 @@ impl App {
             }
         }
         doubts.sort_by_key(|(at, _)| *at);
-        Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect() })
+        Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect(), unreadable })
+    }
+
+    /// Returns the writes of one workspace that are in doubt or wait in a stopped run.
+    fn unknown_of(&self, journal: &Journal, name: &WorkspaceName) -> Result<Vec<ResponseSummary>, AppError> {
+        let workspace = Workspace::open(self.home()?, name)?;
+        // What cannot be taken up or ended now can be listed all the same.
+        rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace)).ok();
+        Ok(rote_flow::unknown_writes(&workspace)?)
     }
 
     /// Returns what is known of the writes of a workspace, that in use where none is named, that a person wants to

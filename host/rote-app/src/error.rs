@@ -40,6 +40,11 @@ impl AppError {
         self
     }
 
+    /// Returns what failed with its causes.
+    pub(crate) fn in_a_line(&self) -> String {
+        std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect::<Vec<_>>().join(": ")
+    }
+
     /// Sets what to do next.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {

@@ -67,6 +67,6 @@ pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
 pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{Binding, TokenInfo, TokenPlace, TokenSource};
 pub use rote_workspace::{
-    Change, ChangeKind, Comparison, JsonType, Overview, QueryResult, ResponseState, ResponseSummary, Settlement,
-    Variable, WorkspaceStats, WorkspaceSummary,
+    Change, ChangeKind, Cleaning, Comparison, JsonType, Kept, KeptFor, Overview, QueryResult, ResponseState,
+    ResponseSummary, Settlement, Variable, WorkspaceList, WorkspaceProblem, WorkspaceStats, WorkspaceSummary,
 };

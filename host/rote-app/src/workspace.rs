@@ -4,13 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use rote_home::{FileMode, read_capped, write_atomic};
+use rote_home::{Durability, FileMode, Journal, NewEvent, read_capped, write_atomic};
 use rote_types::{ErrorKind, ResponseId, WorkspaceName};
 use rote_workspace::{
-    CleanFilter, ResponseSummary, Tokenizer, Workspace, WorkspaceStats, WorkspaceSummary, clean_workspaces,
-    list_workspaces,
+    CleanFilter, Cleaning, KeptFor, ResponseSummary, Tokenizer, Workspace, WorkspaceList, WorkspaceStats,
+    clean_workspaces, list_workspaces,
 };
 use serde::Serialize;
+use serde_json::json;
 
 use crate::error::name;
 use crate::{App, AppError};
@@ -19,6 +20,8 @@ use crate::{App, AppError};
 const MARKER: &str = ".rote-workspace";
 /// The workspace that a call makes when there is none.
 const DEFAULT: &str = "default";
+/// Most workspaces that one event names.
+const MAX_REMOVED_NAMED: usize = 100;
 /// Most bytes of a file that holds a workspace's name.
 const MAX_NAME_FILE: u64 = 256;
 
@@ -90,8 +93,9 @@ pub struct Clean {
 /// What `rote clean` removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cleaned {
-    /// The names.
-    pub workspaces: Vec<WorkspaceName>,
+    /// What was removed and what was kept.
+    #[serde(flatten)]
+    pub cleaning: Cleaning,
     /// Nothing was removed.
     pub dry_run: bool,
 }
@@ -120,11 +124,11 @@ impl App {
         Ok(Where { path: workspace.folder().to_owned(), name, origin })
     }
 
-    /// Returns all workspaces.
+    /// Returns all workspaces; one that cannot be read hides no other.
     ///
     /// # Errors
     /// General when the home cannot be read.
-    pub fn workspaces(&self) -> Result<Vec<WorkspaceSummary>, AppError> {
+    pub fn workspaces(&self) -> Result<WorkspaceList, AppError> {
         Ok(list_workspaces(self.home()?)?)
     }
 
@@ -149,10 +153,11 @@ impl App {
         Ok(self.workspace()?.clear(ids, self.now())?)
     }
 
-    /// Removes whole workspaces.
+    /// Removes whole workspaces, and writes down which. A run that stopped after it wrote is removed only where all, or
+    /// its name, was asked for: without it somebody would begin anew and write twice.
     ///
     /// # Errors
-    /// Usage when no filter is given.
+    /// Usage when no filter is given; General when the journal refused, then what was removed is named.
     pub fn clean(&self, clean: &Clean) -> Result<Cleaned, AppError> {
         let filter = CleanFilter {
             older_than: clean.older_than,
@@ -160,11 +165,36 @@ impl App {
             pattern: clean.pattern.clone(),
             all: clean.all,
         };
-        for listed in list_workspaces(self.home()?)?.into_iter().filter(|listed| listed.unfinished > 0) {
-            drop(self.open_sifted(&listed.name)?);
+        let journal = self.journal()?;
+        let spares = !clean.all && clean.pattern.is_none();
+        let look = |workspace: &Workspace| -> Result<Option<KeptFor>, AppError> {
+            rote_gate::recover(&journal, workspace)?;
+            // What is not ended now is in doubt and kept.
+            rote_gate::sift(&journal, workspace).ok();
+            let stopped = spares && rote_flow::stopped_after_writing(workspace)?;
+            Ok(stopped.then_some(KeptFor::Stopped))
+        };
+        let look = |workspace: &Workspace| look(workspace).map_err(|error| error.in_a_line());
+        let cleaning = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run, look)?;
+        if !clean.dry_run && !cleaning.removed.is_empty() {
+            self.tell_removed(&journal, &cleaning.removed)?;
         }
-        let workspaces = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run)?;
-        Ok(Cleaned { workspaces, dry_run: clean.dry_run })
+        Ok(Cleaned { cleaning, dry_run: clean.dry_run })
+    }
+
+    /// Writes down which workspaces are gone; afterwards, since on a full disk there is room only then.
+    fn tell_removed(&self, journal: &Journal, removed: &[WorkspaceName]) -> Result<(), AppError> {
+        let named = removed.get(..MAX_REMOVED_NAMED).unwrap_or(removed);
+        let body = json!({ "total": removed.len(), "workspaces": named, "by": self.user() });
+        let event = NewEvent { kind: "workspace.removed", effect: None, body };
+        match journal.append(self.now(), Durability::Disk, &[event]) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let names: Vec<&str> = named.iter().map(WorkspaceName::as_str).collect();
+                let gone = format!("{} removed all the same: {}", removed.len(), names.join(", "));
+                Err(AppError::from(error).with_cause(gone))
+            }
+        }
     }
 
     /// Opens the workspace in use.

@@ -290,6 +290,16 @@ pub enum FlowError {
         /// The newest one that can go on.
         next: Option<Box<LatestRun>>,
     },
+    /// A workspace of a run cannot be read, so that nobody knows whether it is that of the latest one.
+    #[error("workspace `{workspace}` cannot be read, and its run may be the latest one: {problem}")]
+    LatestUnreadable {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// What is wrong with it.
+        problem: String,
+        /// The newest run of those that can be read.
+        known: Option<Box<LatestRun>>,
+    },
     /// The run that is to go on was another one.
     #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
     OtherRun {

@@ -68,7 +68,7 @@ pub use remove::Removal;
 pub use repin::{Repin, RepinPlan, Repinned};
 pub use run::{
     AdapterTools, DryRun, DryRunCall, LatestRun, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
-    unknown_writes,
+    stopped_after_writing, unknown_writes,
 };
 pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{

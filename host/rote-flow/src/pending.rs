@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use rote_home::{FileMode, HomeError, read_capped, remove_file, write_atomic};
 use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceName, command};
-use rote_workspace::{Workspace, list_workspaces};
+use rote_workspace::{Workspace, workspace_names};
 use serde::{Deserialize, Serialize};
 
 use crate::{FlowError, Flows};
@@ -95,9 +95,8 @@ impl Flows {
     /// # Errors
     /// The workspaces cannot be read.
     pub fn all_pending(&self) -> Result<Vec<PendingFlow>, FlowError> {
-        let summaries = list_workspaces(&self.parts.home)?;
-        let mut stubs: Vec<PendingFlow> =
-            summaries.iter().filter_map(|summary| self.pending(&summary.name).ok()).collect();
+        let names = workspace_names(&self.parts.home)?;
+        let mut stubs: Vec<PendingFlow> = names.iter().filter_map(|name| self.pending(name).ok()).collect();
         stubs.sort_by_key(|stub| std::cmp::Reverse(stub.created_at));
         Ok(stubs)
     }

@@ -39,7 +39,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use dry::{DryRun, DryRunCall};
-pub use in_doubt::unknown_writes;
+pub use in_doubt::{stopped_after_writing, unknown_writes};
 pub use latest::LatestRun;
 pub use live::AdapterTools;
 

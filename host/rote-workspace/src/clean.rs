@@ -30,6 +30,68 @@ pub struct WorkspaceSummary {
     pub state: String,
 }
 
+/// All workspaces of a home.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct WorkspaceList {
+    /// Those that can be read, by name.
+    pub workspaces: Vec<WorkspaceSummary>,
+    /// The others, by name.
+    pub unreadable: Vec<WorkspaceProblem>,
+}
+
+/// A workspace that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkspaceProblem {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// The text of an error with its causes.
+fn in_a_line(error: &WorkspaceError) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
+/// What a cleaning did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Cleaning {
+    /// The removed ones, by name; with a dry run those that would be.
+    #[serde(rename = "workspaces")]
+    pub removed: Vec<WorkspaceName>,
+    /// Those that were selected and are still there.
+    pub kept: Vec<Kept>,
+    /// Those of which nobody knows what is in them; they are still there.
+    pub unreadable: Vec<WorkspaceProblem>,
+}
+
+/// A workspace that was selected and is still there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// Its name.
+    pub name: WorkspaceName,
+    /// Why.
+    pub because: KeptFor,
+}
+
+/// Why a workspace is not removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptFor {
+    /// A write in it is in doubt.
+    InDoubt,
+    /// Its run, or a call in it, is going on.
+    GoingOn,
+    /// Its run stopped after it wrote and can go on.
+    Stopped,
+}
+
 /// Which workspaces to remove; all given conditions must hold. At least one must be given.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CleanFilter {
@@ -82,10 +144,16 @@ impl Workspace {
         Ok(u64::try_from(gone).unwrap_or(u64::MAX))
     }
 
-    /// Whether it is still needed: another process is in the middle of a call here, or a write is in doubt.
-    fn is_needed(&self) -> Result<bool> {
-        let needed = |state: &ResponseState| matches!(state, ResponseState::Pending | ResponseState::InDoubt);
-        Ok(self.open_states()?.iter().any(needed))
+    /// What it is still needed for: a write is in doubt, or another process is in the middle of a call or of its run.
+    fn needed_for(&self) -> Result<Option<KeptFor>> {
+        let states = self.open_states()?;
+        Ok(if states.contains(&ResponseState::InDoubt) {
+            Some(KeptFor::InDoubt)
+        } else if states.contains(&ResponseState::Pending) || self.lock_run()?.is_none() {
+            Some(KeptFor::GoingOn)
+        } else {
+            None
+        })
     }
 
     /// Returns the states of the numbers without a recorded outcome.
@@ -94,28 +162,29 @@ impl Workspace {
         ids.into_iter().map(|id| Ok(self.summary(ResponseId(from_i64(id)))?.state)).collect()
     }
 
-    /// Removes it, unless its run goes on or a call has begun since it was seen that none is under way; returns whether
-    /// it is gone. A call of another process that begins while this one removes waits for the database, finds that it
+    /// Removes it, unless its run goes on or a call has begun since it was seen that none is under way; returns why it is
+    /// still there. A call of another process that begins while this one removes waits for the database, finds that it
     /// gives out no numbers any more, and sends nothing.
-    fn remove(&self) -> Result<bool> {
-        let Some(_run) = self.lock_run()? else { return Ok(false) };
+    fn remove(&self) -> Result<Option<KeptFor>> {
+        let needed = self.needed_for()?;
+        let Some(_run) = self.lock_run()? else { return Ok(needed.or(Some(KeptFor::GoingOn))) };
         let folder = self.home.workspaces_dir().join(self.name().as_str());
         self.home.contained(&folder)?;
         let open = self.with("find open responses", open_numbers)?;
-        if self.is_needed()? {
-            return Ok(false);
+        if needed.is_some() {
+            return Ok(needed);
         }
         let refused = |source| self.refused("remove the workspace", source);
         let connection = self.connection();
         let removal = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate).map_err(refused)?;
         if open_numbers(&removal).map_err(refused)? != open {
-            return Ok(false);
+            return Ok(Some(KeptFor::GoingOn));
         }
         removal.execute_batch("DROP TABLE counter").map_err(refused)?;
         // What cannot be removed keeps its table: the transaction is taken back.
         discard_dir(&folder)?;
         removal.commit().map_err(refused)?;
-        Ok(true)
+        Ok(None)
     }
 
     /// Takes the run of the workspace, where it has one, so that nobody goes on with it; `None` when somebody does.
@@ -137,49 +206,71 @@ fn open_numbers(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
     connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Returns all workspaces below `home` by name.
+/// Returns all workspaces below `home` by name. One that cannot be read hides no other.
 ///
 /// # Errors
-/// The folder or a database refused.
-pub fn list_workspaces(home: &Home) -> Result<Vec<WorkspaceSummary>> {
-    workspace_names(home)?.iter().map(|name| Workspace::open(home, name)?.overall()).collect()
+/// The folder refused.
+pub fn list_workspaces(home: &Home) -> Result<WorkspaceList> {
+    let mut list = WorkspaceList::default();
+    for name in workspace_names(home)? {
+        match Workspace::open(home, &name).and_then(|workspace| workspace.overall()) {
+            Ok(summary) => list.workspaces.push(summary),
+            // Removed since its name was read.
+            Err(WorkspaceError::NoWorkspace { .. }) => {}
+            Err(error) => list.unreadable.push(WorkspaceProblem { name, problem: in_a_line(&error) }),
+        }
+    }
+    Ok(list)
 }
 
-/// Removes the workspaces that `filter` selects and returns their names; with `dry_run` only names them. One in
-/// which a call is under way stays, and so does one whose run is going on, and one with a write in doubt, until a
-/// person has settled it.
+/// Removes the workspaces that `filter` selects; with `dry_run` only names them. One in which a call is under way stays,
+/// and so does one whose run is going on, and one with a write in doubt, until a person has settled it. `look` is asked
+/// about each before it is removed: it completes what the workspace knows, and may say why it is kept.
 ///
 /// # Errors
-/// `BadFilter` when nothing is asked for, or a folder refused.
+/// `BadFilter` when nothing is asked for, or the folder of all workspaces refused.
 pub fn clean_workspaces(
     home: &Home,
     filter: &CleanFilter,
     now: Timestamp,
     dry_run: bool,
-) -> Result<Vec<WorkspaceName>> {
+    look: impl Fn(&Workspace) -> std::result::Result<Option<KeptFor>, String>,
+) -> Result<Cleaning> {
     if !filter.all && !filter.empty && filter.older_than.is_none() && filter.pattern.is_none() {
         let message = "say which workspaces to remove: --older-than, --empty, --pattern or --all".to_owned();
         return Err(WorkspaceError::BadFilter { message });
     }
-    let mut removed = Vec::new();
-    for name in workspace_names(home)? {
-        let workspace = Workspace::open(home, &name)?;
-        if !selects(filter, &workspace.overall()?, now) || workspace.is_needed()? {
-            continue;
+    let clean = |name: &WorkspaceName| -> std::result::Result<Option<Option<KeptFor>>, String> {
+        let workspace = Workspace::open(home, name).map_err(|error| in_a_line(&error))?;
+        let selected = workspace.overall().map(|summary| selects(filter, &summary, now));
+        if !selected.map_err(|error| in_a_line(&error))? {
+            return Ok(None);
         }
-        if dry_run || workspace.remove()? {
-            removed.push(name);
+        let spared = look(&workspace)?;
+        let needed = workspace.needed_for().map_err(|error| in_a_line(&error))?;
+        let kept = match needed.or(spared) {
+            None if !dry_run => workspace.remove().map_err(|error| in_a_line(&error))?,
+            kept => kept,
+        };
+        Ok(Some(kept))
+    };
+    let mut cleaning = Cleaning::default();
+    for name in workspace_names(home)? {
+        match clean(&name) {
+            Ok(None) => {}
+            Ok(Some(None)) => cleaning.removed.push(name),
+            Ok(Some(Some(because))) => cleaning.kept.push(Kept { name, because }),
+            Err(problem) => cleaning.unreadable.push(WorkspaceProblem { name, problem }),
         }
     }
     if !dry_run && home.workspaces_dir().is_dir() {
         // What an earlier removal left when it was killed.
         sweep_staging(&home.workspaces_dir())?;
     }
-    Ok(removed)
+    Ok(cleaning)
 }
 
 /// Returns the names of the folders that hold a workspace, sorted; links are not followed.
-/// Returns the names of all workspaces below `home`, in their order.
 ///
 /// # Errors
 /// The folder cannot be read.

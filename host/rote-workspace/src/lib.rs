@@ -34,7 +34,10 @@ mod variable;
 mod tests;
 
 pub use body::{Body, BodyKind, Decoded, DecodedBody};
-pub use clean::{CleanFilter, WorkspaceSummary, clean_workspaces, list_workspaces, workspace_names};
+pub use clean::{
+    CleanFilter, Cleaning, Kept, KeptFor, WorkspaceList, WorkspaceProblem, WorkspaceSummary, clean_workspaces,
+    list_workspaces, workspace_names,
+};
 pub use condition::{Comparison, JsonType};
 pub use diff::{Change, ChangeKind, diff_values};
 pub use doubt::{LostAnswer, NOT_SENT, Settlement};

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use self::support::{Setup, at, call, failed, http, json_body};
 use crate::{
     Body, ChangeKind, CleanFilter, CommandKind, CommandStatus, Comparison, JsonType, ResponseState, SessionRecord,
-    Workspace, WorkspaceError, clean_workspaces, list_workspaces,
+    Workspace, WorkspaceError, list_workspaces,
 };
 
 #[test]
@@ -251,6 +251,38 @@ fn differences_schema_and_overview_read_stored_bodies() {
     assert_eq!(setup.workspace.overview(a, 3).unwrap().rows, ["id=1"]);
 }
 
+/// Cleans, with nobody who knows more of a workspace.
+pub(crate) fn cleaned(
+    home: &rote_home::Home,
+    filter: &CleanFilter,
+    now: jiff::Timestamp,
+    dry_run: bool,
+) -> crate::Result<crate::Cleaning> {
+    crate::clean_workspaces(home, filter, now, dry_run, |_| Ok(None))
+}
+
+#[test]
+fn a_workspace_that_cannot_be_read_hides_no_other_and_is_not_removed() {
+    let setup = Setup::new();
+    for name in ["a", "z"] {
+        drop(Workspace::create(&setup.home, &name.parse().unwrap(), at(0)).unwrap());
+    }
+    let broken = crate::store::database_file(&setup.home.workspace_dir(&"a".parse().unwrap()));
+    std::fs::write(&broken, "not a database").unwrap();
+    for beside in ["db-wal", "db-shm"] {
+        // SQLite would read what stands there.
+        std::fs::remove_file(broken.with_extension(beside)).ok();
+    }
+    let listed = list_workspaces(&setup.home).unwrap();
+    let names: Vec<&str> = listed.workspaces.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["w", "z"]);
+    let all = CleanFilter { all: true, ..CleanFilter::default() };
+    let cleaning = cleaned(&setup.home, &all, at(9), false).unwrap();
+    assert_eq!((cleaning.removed.len(), &cleaning.unreadable), (2, &listed.unreadable));
+    assert!(cleaning.unreadable[0].name.as_str() == "a" && cleaning.unreadable[0].problem.contains("database"));
+    assert!(broken.is_file());
+}
+
 #[test]
 fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
     let setup = Setup::new();
@@ -258,12 +290,16 @@ fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
     for name in ["run-1", "run-2", "other"] {
         Workspace::create(&setup.home, &name.parse().unwrap(), at(0)).unwrap();
     }
-    let states: Vec<(String, String)> =
-        list_workspaces(&setup.home).unwrap().into_iter().map(|row| (row.name.to_string(), row.state)).collect();
+    let states: Vec<(String, String)> = list_workspaces(&setup.home)
+        .unwrap()
+        .workspaces
+        .into_iter()
+        .map(|row| (row.name.to_string(), row.state))
+        .collect();
     let empty = |name: &str| (name.to_owned(), "empty".to_owned());
     assert_eq!(states, [empty("other"), empty("run-1"), empty("run-2"), ("w".to_owned(), "active".to_owned())]);
     let clean = |filter: CleanFilter, dry_run| {
-        let names = clean_workspaces(&setup.home, &filter, at(100), dry_run).unwrap();
+        let names = cleaned(&setup.home, &filter, at(100), dry_run).unwrap().removed;
         names.iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     let runs = CleanFilter { pattern: Some("run-*".to_owned()), ..CleanFilter::default() };
@@ -273,8 +309,8 @@ fn cleaning_removes_what_the_filter_selects_and_nothing_else() {
     let old = |seconds| CleanFilter { older_than: Some(Duration::from_secs(seconds)), ..CleanFilter::default() };
     assert!(clean(old(1_000), false).is_empty());
     assert_eq!(clean(old(50), false), ["w"]);
-    assert!(list_workspaces(&setup.home).unwrap().is_empty());
-    let nothing = clean_workspaces(&setup.home, &CleanFilter::default(), at(1), false);
+    assert!(list_workspaces(&setup.home).unwrap().workspaces.is_empty());
+    let nothing = cleaned(&setup.home, &CleanFilter::default(), at(1), false);
     assert_eq!(nothing.unwrap_err().kind(), ErrorKind::Usage);
 }
 
@@ -284,9 +320,12 @@ fn cleaning_leaves_a_run_that_is_going_on() {
     setup.record(json_body("1"));
     let held = rote_home::lock(&setup.workspace.run_lock_file(), Duration::ZERO).unwrap();
     let all = CleanFilter { all: true, ..CleanFilter::default() };
-    assert!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().is_empty());
+    for dry_run in [true, false] {
+        let cleaning = cleaned(&setup.home, &all, at(9), dry_run).unwrap();
+        assert_eq!((cleaning.removed.len(), cleaning.kept[0].because), (0, crate::KeptFor::GoingOn));
+    }
     drop(held);
-    assert_eq!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().len(), 1);
+    assert_eq!(cleaned(&setup.home, &all, at(9), false).unwrap().removed.len(), 1);
 }
 
 #[test]
@@ -294,7 +333,7 @@ fn a_call_that_begins_in_a_workspace_that_was_removed_is_given_no_number() {
     let setup = Setup::new();
     let other = Workspace::open(&setup.home, setup.workspace.name()).unwrap();
     let all = CleanFilter { all: true, ..CleanFilter::default() };
-    assert_eq!(clean_workspaces(&setup.home, &all, at(9), false).unwrap().len(), 1);
+    assert_eq!(cleaned(&setup.home, &all, at(9), false).unwrap().removed.len(), 1);
     assert!(other.begin_call(&call("list")).is_err());
 }
 

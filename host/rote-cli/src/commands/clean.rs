@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use clap::Args;
 
+use rote_app::{Kept, KeptFor};
+
+use super::ls::unreadable;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::units::plural;
@@ -53,12 +56,25 @@ impl Clean {
             dry_run: self.dry_run,
         };
         let done = context.app()?.clean(&clean)?;
-        let names: Vec<String> = done.workspaces.iter().map(|name| format!("  {name}")).collect();
+        let names: Vec<String> = done.cleaning.removed.iter().map(|name| format!("  {name}")).collect();
         let verb = if done.dry_run { "would remove" } else { "removed" };
         let head = format!("{verb} {}", plural(names.len(), "workspace"));
-        let text = [vec![head], names].concat().join("\n");
-        Ok(Report::new(&done, text))
+        let text = [vec![head], names, kept(&done.cleaning.kept)].concat().join("\n");
+        Ok(Report::new(&done, text + &unreadable(&done.cleaning.unreadable)))
     }
+}
+
+/// How many were kept, and why; nothing where none was.
+fn kept(kept: &[Kept]) -> Vec<String> {
+    const REASONS: [(KeptFor, &str); 3] = [
+        (KeptFor::InDoubt, "with a write in doubt (rote doubts)"),
+        (KeptFor::GoingOn, "that goes on in another process"),
+        (KeptFor::Stopped, "with a run that stopped after it wrote and can go on (--all or --pattern removes it)"),
+    ];
+    let count = |because| kept.iter().filter(|one| one.because == because).count();
+    let told = REASONS.into_iter().filter(|(because, _)| count(*because) > 0);
+    let told: Vec<String> = told.map(|(because, words)| format!("{} {words}", count(because))).collect();
+    if told.is_empty() { Vec::new() } else { vec![format!("kept {}: {}", kept.len(), told.join(", "))] }
 }
 
 #[cfg(test)]

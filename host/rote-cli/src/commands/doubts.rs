@@ -4,6 +4,7 @@ use clap::{Args, Subcommand};
 use rote_app::{Consent, Doubts as Listed, Settlement};
 use rote_types::{CommandLine, ResponseId, command};
 
+use super::ls::unreadable;
 use crate::ask::Yes;
 use crate::commands::call::text_of;
 use crate::context::Context;
@@ -137,8 +138,9 @@ impl Doubts {
 }
 
 fn text_of_list(listed: &Listed) -> String {
+    let hidden = unreadable(&listed.unreadable);
     if listed.total == 0 {
-        return "no write is in doubt".to_owned();
+        return format!("no write is in doubt{hidden}");
     }
     let mut blocks = vec![format!("{} in doubt", plural(listed.total, "write"))];
     for doubt in &listed.doubts {
@@ -150,6 +152,9 @@ fn text_of_list(listed: &Listed) -> String {
     }
     if listed.doubts.len() < listed.total {
         blocks.push(format!("… {} more; --limit {}", listed.total - listed.doubts.len(), listed.total.min(1_000)));
+    }
+    if !hidden.is_empty() {
+        blocks.push(hidden.trim_start().to_owned());
     }
     blocks.join("\n\n")
 }

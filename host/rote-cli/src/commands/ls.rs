@@ -1,7 +1,7 @@
 //! `rote ls`.
 
 use clap::Args;
-use rote_app::{Listing, ResponseState, ResponseSummary, WorkspaceSummary};
+use rote_app::{Listing, ResponseState, ResponseSummary, WorkspaceList, WorkspaceProblem};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -31,11 +31,22 @@ impl Ls {
     }
 }
 
-fn workspaces(all: &[WorkspaceSummary]) -> String {
-    if all.is_empty() {
-        return "no workspaces yet".to_owned();
+fn workspaces(all: &WorkspaceList) -> String {
+    let listed = listed(all);
+    [listed, unreadable(&all.unreadable)].concat().trim_start().to_owned()
+}
+
+/// A line for each workspace that cannot be read, each after a line break.
+pub(super) fn unreadable(problems: &[WorkspaceProblem]) -> String {
+    problems.iter().map(|one| format!("\n{}: unreadable: {}", one.name, one.problem)).collect()
+}
+
+fn listed(all: &WorkspaceList) -> String {
+    if all.workspaces.is_empty() {
+        return if all.unreadable.is_empty() { "no workspaces yet".to_owned() } else { String::new() };
     }
     let rows: Vec<Vec<String>> = all
+        .workspaces
         .iter()
         .map(|one| {
             let used = one.last_used_at.map(|at| at.to_string()).unwrap_or_default();

@@ -40,6 +40,7 @@ impl Classify for FlowError {
             | Self::Unsettled { .. }
             | Self::StillRunning { .. }
             | Self::LatestRun { .. }
+            | Self::LatestUnreadable { .. }
             | Self::NotARun { .. }
             | Self::Script { .. }
             | Self::NoHeader { .. }
@@ -124,6 +125,11 @@ impl Classify for FlowError {
             Self::StillRunning { workspace } => command("rote ls").option("--workspace", workspace).into(),
             Self::LatestRun { next: Some(next), .. } => command("rote run").option("--resume", &next.workspace).into(),
             Self::LatestRun { latest, .. } => of_flow("rote run", &latest.flow).into(),
+            Self::LatestUnreadable { known: Some(known), .. } => {
+                let resume = command("rote run").option("--resume", &known.workspace);
+                resume.note("the newest one that can be read").into()
+            }
+            Self::LatestUnreadable { known: None, .. } => "rote ls --all".to_owned(),
             Self::NotARun { .. } | Self::NoRun { .. } => "rote run <flow>".to_owned(),
             Self::NoHeader { .. } | Self::NoSource { .. } | Self::FolderTaken { .. } => {
                 "rote flow new <name> --lang ts|rust".to_owned()

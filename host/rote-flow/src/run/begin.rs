@@ -23,6 +23,26 @@ pub(super) const PREFIX: &str = "run-";
 /// Runs of a flow that are looked at for one that ended well.
 const MAX_LAST: usize = 20;
 
+/// Digits of the time in the name of a run's workspace.
+const TIME_DIGITS: usize = 14;
+
+/// Returns the time in the name of a run's workspace: of two, the later one is the greater text.
+pub(super) fn begun_digits(name: &WorkspaceName) -> Option<&str> {
+    let digits = name.as_str().rsplit('-').nth(1)?;
+    (digits.len() == TIME_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
+}
+
+/// Whether a workspace of that name may be one of a run, of this flow where one is named.
+pub(super) fn may_be_of(name: &WorkspaceName, flow: Option<&FlowName>) -> bool {
+    let of_flow = |flow: &FlowName| name.as_str().starts_with(&format!("{PREFIX}{}-", short(flow)));
+    name.as_str().starts_with(PREFIX) && flow.is_none_or(of_flow)
+}
+
+/// What of a flow's name is in those of its workspaces.
+fn short(flow: &FlowName) -> String {
+    flow.as_str().chars().take(NAME_CHARS).collect()
+}
+
 /// Everything that a run starts from.
 pub(crate) struct Begun {
     pub(crate) package: Package,
@@ -127,8 +147,8 @@ impl Flows {
         let now = self.parts.clock.now();
         let mut random = [0_u8; 3];
         self.parts.entropy.fill(&mut random);
-        let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(14).collect();
-        let flow: String = flow.as_str().chars().take(NAME_CHARS).collect();
+        let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(TIME_DIGITS).collect();
+        let flow = short(flow);
         let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = WorkspaceName::try_from(format!("{PREFIX}{flow}-{digits}-{suffix}"))
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
@@ -137,14 +157,13 @@ impl Flows {
 
     /// The parameters of the last run of a flow that ended well; empty when there was none among the last ones.
     pub(crate) fn last_parameters(&self, flow: &FlowName) -> Result<Map<String, Value>, FlowError> {
-        let short: String = flow.as_str().chars().take(NAME_CHARS).collect();
         let folder = self.parts.home.workspaces_dir();
         let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
         let mut names = Vec::new();
         for found in folder.read_dir().map_err(fail)? {
             let name = found.map_err(fail)?.file_name();
-            let name = name.to_str().filter(|name| name.starts_with(&format!("{PREFIX}{short}-")));
-            names.extend(name.and_then(|name| name.parse::<WorkspaceName>().ok()));
+            let name = name.to_str().and_then(|name| name.parse::<WorkspaceName>().ok());
+            names.extend(name.filter(|name| may_be_of(name, Some(flow))));
         }
         // The name of the workspace of a run ends with when it began.
         names.sort_by(|one, other| other.cmp(one));

@@ -6,7 +6,7 @@ use rote_types::ErrorKind;
 use rote_workspace::{ResponseState, ResponseSummary, Workspace};
 
 use super::resume::{Resumed, is_unknown};
-use super::tape::{Ended, Ends};
+use super::tape::{Ended, Ends, Recorded};
 use crate::{FlowError, Flows, Frontmatter};
 
 /// Returns the writes of a workspace of which nobody knows whether they happened: those in doubt, and those of a run that
@@ -24,6 +24,23 @@ pub fn unknown_writes(workspace: &Workspace) -> Result<Vec<ResponseSummary>, Flo
         }
     }
     Ok(writes)
+}
+
+/// Whether a run stopped after it wrote, itself or by runs that it started: only who goes on with it makes none of that
+/// twice.
+///
+/// # Errors
+/// The workspace or its tape cannot be read.
+pub fn stopped_after_writing(workspace: &Workspace) -> Result<bool, FlowError> {
+    if Ends::read(workspace)?.is_none_or(|ends| ends.is_complete()) {
+        return Ok(false);
+    }
+    let wrote = |one: &ResponseSummary| one.writes && (one.status.is_some() || one.settled.is_some());
+    if workspace.ls()?.iter().any(wrote) {
+        return Ok(true);
+    }
+    let recorded = Recorded::read(workspace)?;
+    Ok(recorded.is_some_and(|recorded| recorded.frames.iter().any(|frame| frame.nested().is_some())))
 }
 
 /// Most writes in doubt of one run that are counted.

@@ -5,10 +5,10 @@ use std::fmt;
 
 use jiff::Timestamp;
 use rote_types::{FlowName, Sha256Digest, WorkspaceName};
-use rote_workspace::{Settled, Workspace, list_workspaces};
+use rote_workspace::{Settled, Workspace, WorkspaceError, WorkspaceList, WorkspaceProblem, list_workspaces};
 use serde::Serialize;
 
-use super::begin::PREFIX;
+use super::begin::{PREFIX, begun_digits, may_be_of};
 use super::tape::{self, Ends};
 use crate::{FlowError, FlowReference, Flows};
 
@@ -45,17 +45,21 @@ impl Flows {
     ///
     /// # Errors
     /// [`FlowError::LatestRun`] when it ended well, is still going on or cannot go on; it names the newest one that can.
-    /// [`FlowError::NoRun`] when there is none; `NoFlow` when the named flow does not exist.
+    /// [`FlowError::LatestUnreadable`] when one that cannot be read may be newer; [`FlowError::NoRun`] when there is none; `NoFlow` when the named flow does not exist.
     pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, FlowError> {
         let named = flow.map(|flow| self.load(flow)).transpose()?.map(|(_, package)| package.frontmatter.name);
-        let mut summaries = list_workspaces(&self.parts.home)?;
+        let WorkspaceList { workspaces: mut summaries, mut unreadable } = list_workspaces(&self.parts.home)?;
         summaries.retain(|summary| summary.name.as_str().starts_with(PREFIX));
+        unreadable.retain(|one| may_be_of(&one.name, named.as_ref()));
         summaries.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.name.cmp(&one.name)));
         let now = self.parts.clock.now();
         let mut digests = BTreeMap::new();
         let mut latest = None;
         for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
-            let Ok(workspace) = Workspace::open(&self.parts.home, &summary.name) else { continue };
+            let workspace = match Workspace::open(&self.parts.home, &summary.name) {
+                Err(WorkspaceError::NoWorkspace { .. }) => continue,
+                opened => opened?,
+            };
             let ends = match Ends::read(&workspace) {
                 Ok(Some(ends)) => ends,
                 Ok(None) => continue,
@@ -71,12 +75,18 @@ impl Flows {
             let begun_at = summary.created_at.unwrap_or_default();
             let age_s = u64::try_from(now.duration_since(begun_at).as_secs()).unwrap_or(0);
             let seen = LatestRun { workspace: summary.name, flow: header.flow.clone(), begun_at, age_s };
+            if latest.is_none() {
+                refuse_newer(&unreadable, Some(&seen))?;
+            }
             match (self.obstacle(&workspace, &ends, &mut digests), latest.take()) {
                 (None, None) => return Ok(seen),
                 (Some(why), None) => latest = Some((seen, why)),
                 (None, Some((latest, why))) => return Err(refused(named, latest, why, Some(seen))),
                 (Some(_), known) => latest = known,
             }
+        }
+        if latest.is_none() {
+            refuse_newer(&unreadable, None)?;
         }
         Err(match latest {
             Some((latest, why)) => refused(named, latest, why, None),
@@ -118,6 +128,23 @@ impl Flows {
             }
             Ok(_) => None,
         }
+    }
+}
+
+/// Refuses to take a run for the latest one where one that cannot be read may be newer.
+fn refuse_newer(unreadable: &[WorkspaceProblem], seen: Option<&LatestRun>) -> Result<(), FlowError> {
+    let known = seen.and_then(|seen| begun_digits(&seen.workspace));
+    // Without both times nobody knows which is newer.
+    let is_older =
+        |one: &WorkspaceProblem| known.zip(begun_digits(&one.name)).is_some_and(|(known, begun)| begun < known);
+    let newer = unreadable.iter().filter(|one| !is_older(one)).max_by_key(|one| begun_digits(&one.name));
+    match newer {
+        None => Ok(()),
+        Some(WorkspaceProblem { name, problem }) => Err(FlowError::LatestUnreadable {
+            workspace: name.clone(),
+            problem: problem.clone(),
+            known: seen.cloned().map(Box::new),
+        }),
     }
 }
 

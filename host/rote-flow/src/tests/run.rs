@@ -87,7 +87,7 @@ async fn a_dry_run_shows_every_call_and_sends_nothing() {
     assert!(!dry.calls[1].known && dry.calls[1].preview.is_none());
     assert_eq!(dry.calls[1].arguments, json!({"id": "<s1 .items[0].id>"}));
     assert_eq!(fixture.shop.log().len(), sent);
-    let runs = rote_workspace::list_workspaces(&fixture.home).unwrap();
+    let runs = rote_workspace::list_workspaces(&fixture.home).unwrap().workspaces;
     assert_eq!(runs.len(), 1, "only the recorded one");
 }
 

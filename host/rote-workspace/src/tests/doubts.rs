@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use rote_types::{Access, Classify, ErrorKind, Method, ResponseId};
 
+use super::cleaned;
 use super::support::{Setup, at, call, http};
-use crate::{
-    Body, CleanFilter, LostAnswer, RequestRecord, ResponseState, Settled, Settlement, WorkspaceError, clean_workspaces,
-};
+use crate::{Body, CleanFilter, LostAnswer, RequestRecord, ResponseState, Settled, Settlement, WorkspaceError};
 
 fn write() -> crate::NewCall {
     crate::NewCall { method: Method::Post, access: Access::Write, ..call("create") }
@@ -41,7 +40,7 @@ fn a_lost_answer_is_in_doubt_while_its_process_lives_and_nothing_removes_it() {
     assert_eq!((error.kind(), error.hint().as_deref()), (ErrorKind::Conflict, Some("rote doubts")));
     assert_eq!(setup.workspace.clear(&[], at(9)).unwrap(), 0);
     let all = CleanFilter { all: true, ..CleanFilter::default() };
-    assert_eq!(clean_workspaces(&setup.home, &all, at(9), false).unwrap(), []);
+    assert_eq!(cleaned(&setup.home, &all, at(9), false).unwrap().removed, []);
 }
 
 #[test]
