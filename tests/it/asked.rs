@@ -213,7 +213,8 @@ fn a_doubt_is_settled_by_a_person_with_the_request_in_view() {
     terminal.types("y");
     let (code, screen) = terminal.end();
     assert_eq!(code, 0, "{screen}");
-    let seen = format!("`POST {}/orders` (`shop/order`, `@1` of workspace `w`) left at", api.url());
+    let with = r#"with `{"n":2}` (`shop/order`, `@1` of workspace `w`) left at"#;
+    let seen = format!("`POST {}/orders` {with}", api.url());
     assert!(screen.contains(&seen) && screen.contains(r#"it happened and answered {"id": 9}"#), "{screen}");
     let settled = home.data(&["audit", "tail", "-n", "1"])[0].clone();
     assert_eq!((&settled["kind"], &settled["body"]["attended"]), (&json!("effect.settled"), &json!(true)));

@@ -48,6 +48,7 @@ fn a_broken_workspace_hides_no_doubt_and_is_named() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
 fn an_older_run_is_not_taken_for_the_latest_when_that_cannot_be_read() {
     let (home, api, losing) = shop();
     order(&home, &losing);
@@ -127,6 +128,7 @@ export default async function main(): Promise<unknown> {
 "#;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test changes a file of the home from outside")]
 fn a_response_file_that_a_power_cut_emptied_hides_no_doubt_and_is_written_anew() {
     let (home, _api, _losing) = shop();
     assert_eq!(home.rote(&CREATE).code, 8);

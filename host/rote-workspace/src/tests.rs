@@ -268,7 +268,7 @@ fn a_workspace_that_cannot_be_read_hides_no_other_and_is_not_removed() {
         drop(Workspace::create(&setup.home, &name.parse().unwrap(), at(0)).unwrap());
     }
     let broken = crate::store::database_file(&setup.home.workspace_dir(&"a".parse().unwrap()));
-    std::fs::write(&broken, "not a database").unwrap();
+    rote_home::write_durable(&broken, b"not a database", rote_home::FileMode::Private).unwrap();
     for beside in ["db-wal", "db-shm"] {
         // SQLite would read what stands there.
         std::fs::remove_file(broken.with_extension(beside)).ok();

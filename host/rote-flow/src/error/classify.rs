@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use rote_types::{Classify, CommandLine, ErrorKind, command};
+use rote_runtime::RunError;
+use rote_types::{Classify, CommandLine, ErrorKind, WorkspaceName, command};
 use serde_json::{Value, json};
 
 use super::{FlowError, MAKE_A_FLOW};
@@ -104,20 +105,7 @@ impl Classify for FlowError {
             | Self::Malformed { .. }
             | Self::Exists { .. } => MAKE_A_FLOW.to_owned(),
             Self::Stopped { resume: Some(resume), .. } => resume.clone(),
-            Self::Stopped { source, workspace, .. } => match (raising(source.details()), source.hint()) {
-                // Before the hint of a nested run, which is about its own workspace.
-                (Some(option), _) => {
-                    command("rote run").option("--resume", workspace).flag(&option).plain("<more>").into()
-                }
-                // `@N` is a response of the run.
-                (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
-                (None, Some(hint)) => hint,
-                // What was away may be back.
-                (None, None) if source.kind() == ErrorKind::Upstream => {
-                    command("rote run").option("--resume", workspace).into()
-                }
-                (None, None) => command("rote ls").option("--workspace", workspace).into(),
-            },
+            Self::Stopped { source, workspace, .. } => goes_on(source, workspace),
             Self::InDoubt { .. } => "rote doubts".to_owned(),
             Self::Unsettled { doubt, .. } => doubt.ways(),
             Self::EndedInDoubt { doubt, workspace, .. } if doubt.workspace == *workspace => doubt.ways(),
@@ -216,6 +204,21 @@ pub(crate) fn install(id: impl Display, origin: Option<&str>) -> String {
     match origin {
         Some(origin) => new.option("--spec", origin).into(),
         None => new.plain("--spec <file|url>").into(),
+    }
+}
+
+/// The command after a run that stopped: with a higher bound where it reached one, else that of what stopped it.
+fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
+    let resume = || command("rote run").option("--resume", workspace);
+    match (raising(source.details()), source.hint()) {
+        // Before the hint of a nested run, which is about its own workspace.
+        (Some(option), _) => resume().flag(&option).plain("<more>").into(),
+        // `@N` is a response of the run.
+        (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+        (None, Some(hint)) => hint,
+        // What was away may be back.
+        (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),
+        (None, None) => command("rote ls").option("--workspace", workspace).into(),
     }
 }
 
