@@ -687,23 +687,12 @@ impl FlowError {
         let (Self::Stopped { unkept, .. } | Self::EndedInDoubt { unkept, .. }, Err(error)) = (self, written) else {
             return;
         };
-        unkept.push(with_causes(&error));
+        unkept.push(rote_types::with_causes(&error));
     }
 
     /// Wraps an error of the adapter layer.
     pub(crate) fn adapter(adapter: &AdapterId, error: &dyn Classify) -> Self {
-        let message = with_causes(error);
+        let message = rote_types::with_causes(error);
         Self::Adapter { adapter: adapter.clone(), message, kind: error.kind(), hint: error.hint() }
     }
-}
-
-/// The text of an error with its causes, for places that keep only text.
-fn with_causes(error: &dyn Classify) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
 }

@@ -115,7 +115,7 @@ pub(crate) fn to_wit(error: &RunError) -> wit::Error {
     if let Some(problems) = wrong_arguments(error) {
         return wit::Error::InvalidInput(problems);
     }
-    let message = with_causes(error);
+    let message = rote_types::with_causes(error);
     if is_wrong_query(error) {
         return wit::Error::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]);
     }
@@ -162,17 +162,6 @@ fn is_wrong_query(error: &RunError) -> bool {
         _ => return false,
     };
     matches!(query, QueryError::Runtime { .. } | QueryError::Input { .. })
-}
-
-/// The text of an error with its causes: a guest is told no more than the text.
-fn with_causes(error: &RunError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
 }
 
 /// Returns the recorded answer that an error carries, if it does.

@@ -5,6 +5,18 @@
 
 use serde::{Deserialize, Serialize};
 
+/// Returns the text of an error with those of its causes: for whoever is told no more than a text.
+#[must_use]
+pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(&format!(": {inner}"));
+        cause = inner.source();
+    }
+    text
+}
+
 /// What kind of failure it is. The numbers are the exit codes (design §9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -48,17 +48,6 @@ pub struct WorkspaceProblem {
     pub problem: String,
 }
 
-/// The text of an error with its causes.
-fn in_a_line(error: &WorkspaceError) -> String {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
-        text.push_str(&format!(": {inner}"));
-        cause = inner.source();
-    }
-    text
-}
-
 /// What a cleaning did.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Cleaning {
@@ -217,7 +206,7 @@ pub fn list_workspaces(home: &Home) -> Result<WorkspaceList> {
             Ok(summary) => list.workspaces.push(summary),
             // Removed since its name was read.
             Err(WorkspaceError::NoWorkspace { .. }) => {}
-            Err(error) => list.unreadable.push(WorkspaceProblem { name, problem: in_a_line(&error) }),
+            Err(error) => list.unreadable.push(WorkspaceProblem { name, problem: rote_types::with_causes(&error) }),
         }
     }
     Ok(list)
@@ -241,15 +230,15 @@ pub fn clean_workspaces(
         return Err(WorkspaceError::BadFilter { message });
     }
     let clean = |name: &WorkspaceName| -> std::result::Result<Option<Option<KeptFor>>, String> {
-        let workspace = Workspace::open(home, name).map_err(|error| in_a_line(&error))?;
+        let workspace = Workspace::open(home, name).map_err(|error| rote_types::with_causes(&error))?;
         let selected = workspace.overall().map(|summary| selects(filter, &summary, now));
-        if !selected.map_err(|error| in_a_line(&error))? {
+        if !selected.map_err(|error| rote_types::with_causes(&error))? {
             return Ok(None);
         }
         let spared = look(&workspace)?;
-        let needed = workspace.needed_for().map_err(|error| in_a_line(&error))?;
+        let needed = workspace.needed_for().map_err(|error| rote_types::with_causes(&error))?;
         let kept = match needed.or(spared) {
-            None if !dry_run => workspace.remove().map_err(|error| in_a_line(&error))?,
+            None if !dry_run => workspace.remove().map_err(|error| rote_types::with_causes(&error))?,
             kept => kept,
         };
         Ok(Some(kept))
