@@ -1,10 +1,10 @@
 //! What can go wrong with flows, with the exit code and the next command for each.
 
 mod classify;
+mod text;
 
 pub(crate) use classify::install;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rote_gate::{Doubt, GateError, SecretError, UnboundError};
@@ -16,6 +16,10 @@ use rote_types::{AdapterId, Classify, ErrorKind, Fingerprint, FlowName, Response
 use rote_workspace::WorkspaceError;
 use serde::Serialize;
 use serde_json::Value;
+
+use text::{
+    breaking_text, expected_text, mismatch_text, names, nearest_text, of_text, others_text, problems_text, unkept_text,
+};
 
 use crate::surface::{Elsewhere, ToolChange};
 use crate::{Form, LatestRun};
@@ -586,88 +590,6 @@ pub enum FlowError {
         /// What is wrong.
         message: String,
     },
-}
-
-fn nearest_text(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-}
-
-fn names(ids: &[AdapterId]) -> String {
-    ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
-}
-
-fn problems_text(problems: &[ParameterProblem]) -> String {
-    problems.iter().map(|one| format!("parameter `{}` {}", one.name, one.problem)).collect::<Vec<_>>().join("; ")
-}
-
-/// How many more writes are in doubt.
-fn others_text(others: usize) -> String {
-    if others == 0 { String::new() } else { format!(", and {others} more") }
-}
-
-/// Why the end of a run could not be written down.
-fn unkept_text(unkept: &[String]) -> String {
-    if unkept.is_empty() {
-        return String::new();
-    }
-    format!("; the end of the run could not be written down: {}", unkept.join("; "))
-}
-
-fn of_text(flow: Option<&FlowName>) -> String {
-    flow.map_or_else(String::new, |flow| format!(" of `{flow}`"))
-}
-
-fn expected_text(expected: &[String]) -> String {
-    if expected.is_empty() { "no parameters".to_owned() } else { expected.join(", ") }
-}
-
-/// The breaking tools, with what changed.
-fn breaking_text(drifts: &[Drift]) -> String {
-    let tools = drifts.iter().flat_map(|drift| drift.tools.iter().map(move |tool| (&drift.adapter, tool)));
-    let breaking = tools.filter(|(_, tool)| tool.verdict == "breaking");
-    breaking
-        .map(|(adapter, tool)| format!("`{adapter}/{}` ({})", tool.tool, tool.changes.join("; ")))
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-/// The seed's text, per adapter, with what became of each used tool.
-fn mismatch_text(drifts: &[Drift]) -> String {
-    let mut text = String::new();
-    for drift in drifts {
-        if !text.is_empty() {
-            text.push('\n');
-        }
-        let mut name = drift.adapter.to_string();
-        if let Some(first) = name.get_mut(0..1) {
-            first.make_ascii_uppercase();
-        }
-        if let Some(Elsewhere { expected, installed }) = &drift.elsewhere {
-            let list = |origins: &BTreeSet<String>| match origins.len() {
-                0 => "nowhere".to_owned(),
-                _ => origins.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
-            };
-            text.push_str(&format!(
-                "⚠️ {name} adapter goes elsewhere.\n  Made against: {}\n  Goes to now: {}",
-                list(expected),
-                list(installed)
-            ));
-        }
-        if drift.expected == drift.installed {
-            continue;
-        }
-        if drift.elsewhere.is_some() {
-            text.push('\n');
-        }
-        text.push_str(&format!(
-            "⚠️ {name} adapter fingerprint mismatch.\n  Expected: {}\n  Installed: {}\n  Re-export this flow to update fingerprints.",
-            drift.expected, drift.installed
-        ));
-        for tool in &drift.tools {
-            text.push_str(&format!("\n  {tool}"));
-        }
-    }
-    text
 }
 
 impl From<GateError> for FlowError {

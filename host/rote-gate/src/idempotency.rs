@@ -96,8 +96,8 @@ impl Key {
             return Ok(Some(Self { again, own: false, replaces }));
         };
         let ClaimedKey { key, again, replaces } = claim(&purpose, Some(&parts.entropy.uuid()))?;
-        let key = key.unwrap_or_default();
-        let value = HeaderValue::from_str(&key).map_err(|_| {
+        let fit = key.and_then(|key| HeaderValue::from_str(&key).ok().map(|value| (key, value)));
+        let (key, value) = fit.ok_or_else(|| {
             crate::request::refused("idempotency_key", format!("the key of `{response}` cannot stand in a header"))
         })?;
         outgoing.headers.push((name.clone(), value.clone()));

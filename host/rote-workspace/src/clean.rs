@@ -135,14 +135,17 @@ impl Workspace {
 
     /// What it is still needed for: a write is in doubt, or another process is in the middle of a call or of its run.
     fn needed_for(&self) -> Result<Option<KeptFor>> {
+        match self.needed_by_calls()? {
+            None if matches!(self.run_lock()?, RunLock::Elsewhere) => Ok(Some(KeptFor::GoingOn)),
+            needed => Ok(needed),
+        }
+    }
+
+    fn needed_by_calls(&self) -> Result<Option<KeptFor>> {
         let states = self.open_states()?;
-        Ok(if states.contains(&ResponseState::InDoubt) {
-            Some(KeptFor::InDoubt)
-        } else if states.contains(&ResponseState::Pending) || self.lock_run()?.is_none() {
-            Some(KeptFor::GoingOn)
-        } else {
-            None
-        })
+        let has = |state: &ResponseState| states.contains(state);
+        let in_doubt = has(&ResponseState::InDoubt).then_some(KeptFor::InDoubt);
+        Ok(in_doubt.or(has(&ResponseState::Pending).then_some(KeptFor::GoingOn)))
     }
 
     /// Returns the states of the numbers without a recorded outcome.
@@ -155,13 +158,16 @@ impl Workspace {
     /// still there. A call of another process that begins while this one removes waits for the database, finds that it
     /// gives out no numbers any more, and sends nothing.
     fn remove(&self) -> Result<Option<KeptFor>> {
-        let needed = self.needed_for()?;
-        let Some(_run) = self.lock_run()? else { return Ok(needed.or(Some(KeptFor::GoingOn))) };
+        let _run = match self.run_lock()? {
+            RunLock::Elsewhere => return Ok(Some(KeptFor::GoingOn)),
+            held => held,
+        };
         let folder = self.home.workspaces_dir().join(self.name().as_str());
         self.home.contained(&folder)?;
+        // Before the look at what is needed: what begins behind this line is seen to be new.
         let open = self.with("find open responses", open_numbers)?;
-        if needed.is_some() {
-            return Ok(needed);
+        if let Some(needed) = self.needed_by_calls()? {
+            return Ok(Some(needed));
         }
         let refused = |source| self.refused("remove the workspace", source);
         let connection = self.connection();
@@ -176,18 +182,28 @@ impl Workspace {
         Ok(None)
     }
 
-    /// Takes the run of the workspace, where it has one, so that nobody goes on with it; `None` when somebody does.
-    fn lock_run(&self) -> Result<Option<Option<LockGuard>>> {
+    /// Takes the run of the workspace, where it has one, so that nobody goes on with it.
+    fn run_lock(&self) -> Result<RunLock> {
         let file = self.run_lock_file();
         if !file.exists() {
-            return Ok(Some(None));
+            return Ok(RunLock::NoRun);
         }
         match lock(&file, Duration::ZERO) {
-            Ok(guard) => Ok(Some(Some(guard))),
-            Err(HomeError::Busy { .. }) => Ok(None),
+            Ok(guard) => Ok(RunLock::Held(guard)),
+            Err(HomeError::Busy { .. }) => Ok(RunLock::Elsewhere),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Who makes the run of a workspace.
+enum RunLock {
+    /// It has none.
+    NoRun,
+    /// Nobody, as long as this is held.
+    Held(#[expect(dead_code, reason = "held until it is dropped")] LockGuard),
+    /// Another process.
+    Elsewhere,
 }
 
 fn open_numbers(connection: &Connection) -> rusqlite::Result<Vec<i64>> {
@@ -229,26 +245,12 @@ pub fn clean_workspaces(
         let message = "say which workspaces to remove: --older-than, --empty, --pattern or --all".to_owned();
         return Err(WorkspaceError::BadFilter { message });
     }
-    let clean = |name: &WorkspaceName| -> std::result::Result<Option<Option<KeptFor>>, String> {
-        let workspace = Workspace::open(home, name).map_err(|error| rote_types::with_causes(&error))?;
-        let selected = workspace.overall().map(|summary| selects(filter, &summary, now));
-        if !selected.map_err(|error| rote_types::with_causes(&error))? {
-            return Ok(None);
-        }
-        let spared = look(&workspace)?;
-        let needed = workspace.needed_for().map_err(|error| rote_types::with_causes(&error))?;
-        let kept = match needed.or(spared) {
-            None if !dry_run => workspace.remove().map_err(|error| rote_types::with_causes(&error))?,
-            kept => kept,
-        };
-        Ok(Some(kept))
-    };
     let mut cleaning = Cleaning::default();
     for name in workspace_names(home)? {
-        match clean(&name) {
-            Ok(None) => {}
-            Ok(Some(None)) => cleaning.removed.push(name),
-            Ok(Some(Some(because))) => cleaning.kept.push(Kept { name, because }),
+        match clean(home, &name, |summary| selects(filter, summary, now), dry_run, &look) {
+            Ok(Cleaned::NotSelected) => {}
+            Ok(Cleaned::Removed) => cleaning.removed.push(name),
+            Ok(Cleaned::Kept(because)) => cleaning.kept.push(Kept { name, because }),
             Err(problem) => cleaning.unreadable.push(WorkspaceProblem { name, problem }),
         }
     }
@@ -257,6 +259,33 @@ pub fn clean_workspaces(
         sweep_staging(&home.workspaces_dir())?;
     }
     Ok(cleaning)
+}
+
+/// What came of one workspace.
+enum Cleaned {
+    NotSelected,
+    Removed,
+    Kept(KeptFor),
+}
+
+fn clean(
+    home: &Home,
+    name: &WorkspaceName,
+    selects: impl Fn(&WorkspaceSummary) -> bool,
+    dry_run: bool,
+    look: impl Fn(&Workspace) -> std::result::Result<Option<KeptFor>, String>,
+) -> std::result::Result<Cleaned, String> {
+    let said = |error: WorkspaceError| rote_types::with_causes(&error);
+    let workspace = Workspace::open(home, name).map_err(said)?;
+    if !selects(&workspace.overall().map_err(said)?) {
+        return Ok(Cleaned::NotSelected);
+    }
+    let spared = look(&workspace)?;
+    let kept = match workspace.needed_for().map_err(said)?.or(spared) {
+        None if !dry_run => workspace.remove().map_err(said)?,
+        kept => kept,
+    };
+    Ok(kept.map_or(Cleaned::Removed, Cleaned::Kept))
 }
 
 /// Returns the names of the folders that hold a workspace, sorted; links are not followed.

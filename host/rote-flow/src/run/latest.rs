@@ -45,7 +45,8 @@ impl Flows {
     ///
     /// # Errors
     /// [`FlowError::LatestRun`] when it ended well, is still going on or cannot go on; it names the newest one that can.
-    /// [`FlowError::LatestUnreadable`] when one that cannot be read may be newer; [`FlowError::NoRun`] when there is none; `NoFlow` when the named flow does not exist.
+    /// [`FlowError::LatestUnreadable`] when one that cannot be read may be newer; [`FlowError::NoRun`] when there is none;
+    /// `NoFlow` when the named flow does not exist.
     pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, FlowError> {
         let named = flow.map(|flow| self.load(flow)).transpose()?.map(|(_, package)| package.frontmatter.name);
         let WorkspaceList { workspaces: mut summaries, mut unreadable } = list_workspaces(&self.parts.home)?;
