@@ -1,6 +1,6 @@
 //! Process-level tests. Each module is about one part of the command line; each test has a home of its own.
 //!
-//! Transcripts are inline: `UPDATE_EXPECT=1 cargo test -p rote-it` writes them anew, and the diff is the review.
+//! Transcripts are inline: `UPDATE_EXPECT=1 cargo test -p rote-it` writes them anew; read the diff.
 
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 

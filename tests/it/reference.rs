@@ -1,4 +1,4 @@
-//! The whole command line as one page, so that a change of words shows up in review.
+//! The whole command line as one page, so that a change of words shows up in the diff.
 
 use clap::CommandFactory as _;
 use expect_test::expect_file;

@@ -1,4 +1,4 @@
-//! How sensitive an adapter's data is, by what its tools take and return (rote.md §8 row 49).
+//! How sensitive an adapter's data is, by what its tools take and return.
 //!
 //! Pure: words of field names and of OAuth scopes against a table. The tier of the adapter is the highest of its
 //! tools. A guess from names is evidence, not proof, so each finding is kept with what it was found in.

@@ -1,4 +1,4 @@
-//! Which workspace uses which adapter: `runtime/sessions/workspace_<name>.json` (rote.md §8 row 15).
+//! Which workspace uses which adapter: `runtime/sessions/workspace_<name>.json`.
 //!
 //! It says where the credential came from and never what it is. The file is for people and tools; nothing is
 //! decided by it.

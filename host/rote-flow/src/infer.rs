@@ -1,6 +1,6 @@
 //! Infer: what the parameters of a flow probably are, from what somebody said and what is known of the surroundings.
 //!
-//! The sources and their confidence are fixed (rote.md §8, row 21), and a value always says where it came from. Only
+//! The sources and their confidence are fixed, and a value always says where it came from. Only
 //! what somebody said outright is taken without a question; the rest is proposed. Nothing that looks like a secret
 //! is ever proposed from the environment, a workspace or an earlier run.
 

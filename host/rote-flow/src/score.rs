@@ -1,4 +1,4 @@
-//! The score of a flow: rubric 1.1.0 (rote.md §4.14), seven weighted dimensions, 0 to 100.
+//! The score of a flow: rubric 1.1.0, seven weighted dimensions, 0 to 100.
 //!
 //! Made of what lint sees without a run, so that a score never depends on what is recorded where. Each dimension
 //! says what it lost points for.

@@ -1,4 +1,4 @@
-//! The stages of admission, in order, each a small function over what is known so far (design §6).
+//! The stages of admission, in order, each a small function over what is known so far.
 //!
 //! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`;
 //! the one exception is the grant, which lowers a `Confirm` of the write guard and nothing else. Stages that
@@ -44,7 +44,7 @@ pub(crate) enum Grant {
 
 type Stage = fn(&mut Admission<'_>) -> StageVerdict;
 
-/// The order of design §6. What follows the grant (journal, effect, record) is in `gate`.
+/// In this order. What follows the grant (journal, effect, record) is in `gate`.
 const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, optimistic_lock, write_guard, grant];
 
 impl<'i> Admission<'i> {

@@ -45,7 +45,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How much a call can break: method, tier of the data and the tool's own warning (rote.md §8 row 9).
+/// How much a call can break: method, tier of the data and the tool's own warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Risk {

@@ -92,7 +92,7 @@ impl List {
     }
 }
 
-/// How precisely an entry names a tool; greater is more precise (rote.md §8 row 12).
+/// How precisely an entry names a tool; greater is more precise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Precision {
     Toolset,

@@ -24,9 +24,9 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_PROGRAM_BYTES: usize = 16 << 10;
 /// Most items of one `for_each`.
 pub const MAX_ITEMS: usize = 1_000;
-/// Most calls of one `for_each` step in flight at once, unless it says otherwise (rote.md §4.12).
+/// Most calls of one `for_each` step in flight at once, unless it says otherwise.
 pub const DEFAULT_CONCURRENCY: usize = 10;
-/// Most that a step may say (rote.md §4.12). The host's own bound holds besides.
+/// Most that a step may say. The host's own bound holds besides.
 pub const MAX_CONCURRENCY: usize = 16;
 
 /// A program over tools, as data.

@@ -17,7 +17,7 @@ pub fn with_causes<E: std::error::Error + ?Sized>(error: &E) -> String {
     text
 }
 
-/// What kind of failure it is. The numbers are the exit codes (design §9).
+/// What kind of failure it is. The numbers are the exit codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

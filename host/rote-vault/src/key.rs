@@ -1,6 +1,6 @@
 //! The key of the token store: a file of the home, or the keyring of the system.
 //!
-//! 32 random bytes in either place; never derived from names or addresses of the machine (rote.md §8 row 5).
+//! 32 random bytes in either place; never derived from names or addresses of the machine.
 
 use keyring::Entry;
 use rote_home::{Home, host_key};

@@ -1,4 +1,4 @@
-//! The condition commands: pure questions about stored responses, true or false (rote.md §2.5).
+//! The condition commands: pure questions about stored responses, true or false.
 //!
 //! An unknown response or a broken query is an error, never `false`. Nothing here is logged.
 

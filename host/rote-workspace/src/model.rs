@@ -57,7 +57,7 @@ pub enum CommandStatus {
     Failed,
 }
 
-/// How firmly a dependency is known (rote.md §8 row 45).
+/// How firmly a dependency is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]

@@ -2,7 +2,7 @@
 //!
 //! A parameter that was asked for by value replaces every literal that equals the value, and the value inside
 //! longer text where it stands as a word of its own; one asked for by name alone replaces the argument of that
-//! name. Anything else is proposed, never done (rote.md §8 row 44).
+//! name. Anything else is proposed, never done.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
 //! Literals that a person may want to make parameters: those that recur, and those that look like what differs
-//! from run to run. Only proposed (rote.md §8 row 44).
+//! from run to run. Only proposed.
 
 use rote_plan::{Expression, text_of};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Literals that equal a value of an earlier response: perhaps a dependency that nobody recorded.
 //!
-//! Only suggested (rote.md §8 row 45): equal values prove nothing. The hint shows what to type in the workspace
+//! Only suggested: equal values prove nothing. The hint shows what to type in the workspace
 //! so that the dependency is recorded next time.
 
 use serde_json::Value;

@@ -91,7 +91,7 @@ struct Fields {
     schema: Schema,
     key: Field,
     status: Field,
-    /// Searched fields, their names for a person, and how much a hit in each counts (rote.md §8, row 22).
+    /// Searched fields, their names for a person, and how much a hit in each counts.
     searched: [(Field, &'static str, f32); 5],
     document: Field,
 }
