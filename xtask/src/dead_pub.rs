@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use anyhow::bail;
 
-use crate::sources::{Source, sources};
+use crate::sources::{Source, sources, words};
 
 /// What may call the functions of the host: itself with its benchmarks, guests, the SDK and the repository's chores.
 const CALLERS: [&str; 6] = ["host", "adapters", "flows", "guest-sdk/rust", "xtask/src", "fuzz"];
@@ -41,10 +41,6 @@ fn dead(code: &[Source]) -> Vec<String> {
         }
     }
     dead
-}
-
-fn words(line: &str) -> impl Iterator<Item = &str> {
-    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 /// The names of the functions that a line begins to define.

@@ -36,7 +36,7 @@ pub(crate) fn check() -> Result<()> {
     }
     for name in table.keys() {
         if !metadata.packages.iter().any(|package| package.name.as_str() == name) {
-            problems.push(format!("the table lists `{name}`, which is no crate of the workspace"));
+            problems.push(format!("the table lists `{name}`, which is not a crate of the workspace"));
         }
     }
     ensure!(problems.is_empty(), "layer check failed:\n  {}", problems.join("\n  "));

@@ -1,7 +1,7 @@
 //! Repository chores, in Rust so that they run wherever cargo does.
 //!
-//! `check-layers` compares the crate table of ARCHITECTURE.md with `cargo metadata`, and looks who decides what a tool does; `dead-pub`
-//! finds functions without a caller; `guests` builds the
+//! `check-layers` compares the crate table, the entry points and the ports of ARCHITECTURE.md with the code, the lints of the packages
+//! outside of the workspace with its own, and looks who decides what a tool does; `dead-pub` finds functions without a caller; `guests` builds the
 //! committed WebAssembly guests and compares them; `walkthrough` runs the README's commands. Nothing here is
 //! part of the product.
 #![expect(
@@ -12,8 +12,10 @@
 
 mod access;
 mod dead_pub;
+mod entries;
 mod guests;
 mod layers;
+mod lints;
 mod sources;
 mod walkthrough;
 
@@ -28,8 +30,8 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Compare the crate table of ARCHITECTURE.md with the real dependency edges, and look who asks a method what a
-    /// tool does.
+    /// Compare ARCHITECTURE.md with the code (crates and their edges, entry points, ports), the lints of the packages
+    /// outside of the workspace with its own, and look who asks a method what a tool does.
     CheckLayers,
     /// Find public functions of the host that only tests call.
     DeadPub,
@@ -39,6 +41,8 @@ enum Chore {
         #[arg(long)]
         check: bool,
     },
+    /// Name the packages outside of the workspace that have its lints, one a line.
+    Outside,
     /// Run the README's walkthrough blocks against a built `rote`.
     Walkthrough {
         /// The `rote` binary.
@@ -49,9 +53,18 @@ enum Chore {
 
 fn main() -> anyhow::Result<()> {
     match Arguments::parse().chore {
-        Chore::CheckLayers => layers::check().and_then(|()| access::check()),
+        Chore::CheckLayers => {
+            layers::check()?;
+            entries::check()?;
+            lints::check()?;
+            access::check()
+        }
         Chore::DeadPub => dead_pub::check(),
         Chore::Guests { check } => guests::run(check),
+        Chore::Outside => {
+            lints::outside().for_each(|folder| println!("{folder}"));
+            Ok(())
+        }
         Chore::Walkthrough { rote } => walkthrough::run(&rote),
     }
 }

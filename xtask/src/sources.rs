@@ -22,6 +22,11 @@ impl Source {
     }
 }
 
+/// The words of a line of code: names, keywords and numbers.
+pub(crate) fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
 /// Returns the Rust files below folders of the repository that are not tests.
 ///
 /// # Errors

@@ -3,7 +3,7 @@
 //! `adapter new` splices a table of operations into this module's memory and writes its address and length into
 //! [`ROTE_TABLE`]. A call looks its operation up, builds the request and hands it to the host, which checks and
 //! sends it. Invariants: imports nothing but `rote:*`, keeps no state, never sees a secret or a response body.
-
+#![expect(missing_docs, unsafe_code, reason = "what wit-bindgen generates, and the table with its name")]
 use std::sync::atomic::AtomicU32;
 
 use rote_request::{BuiltRequest, Problem, table};

@@ -4,7 +4,7 @@
 //! engine is made and the SDK evaluated when the file is built ([`initialize`]); the file is a snapshot of that
 //! state, and a run begins with the payload. It decides nothing about policy: whatever a script wants, it asks of
 //! the host.
-
+#![expect(missing_docs, unsafe_code, reason = "what wit-bindgen generates, and exports with their names")]
 mod engine;
 mod natives;
 mod wire;

@@ -9,7 +9,7 @@ use crate::rote::base::types::{Error, ResponseRef};
 use crate::rote::host::{output, query, tasks, tools};
 
 /// The host's typed error, with a text.
-pub struct StepError {
+pub(crate) struct StepError {
     pub error: Error,
     /// Whether the run stops whatever the plan says.
     is_final: bool,
@@ -55,7 +55,7 @@ impl fmt::Display for StepError {
 
 /// Makes calls through the imports and shows one line for each call that ended and each step that did not run.
 #[derive(Default)]
-pub struct PlanHost {
+pub(crate) struct PlanHost {
     completed: usize,
     partial: usize,
     failed: usize,
@@ -65,7 +65,7 @@ pub struct PlanHost {
 
 impl PlanHost {
     /// Returns how many steps ended in which way, as one line.
-    pub fn summary(&self, total: usize, status: Option<RunStatus>) -> String {
+    pub(crate) fn summary(&self, total: usize, status: Option<RunStatus>) -> String {
         let mut text = format!("{} of {total} steps done", self.completed);
         let others =
             [(self.partial, "partial"), (self.failed, "failed"), (self.skipped, "skipped"), (self.blocked, "blocked")];
