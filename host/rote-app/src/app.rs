@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
-use rote_flow::Flows;
 use rote_gate::{Environment, Gate, GateParts, Redaction};
 use rote_home::{Home, Journal, read_capped};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
@@ -34,7 +33,6 @@ pub struct App {
     runtime: Lazy<Runtime>,
     adapters: Lazy<Adapters>,
     caller: Lazy<Caller>,
-    pub(crate) flows: Lazy<Flows>,
     pub(crate) open_workspace: Lazy<Workspace>,
     notes: Mutex<Vec<String>>,
 }
@@ -68,7 +66,6 @@ impl App {
             runtime: Lazy::new(),
             adapters: Lazy::new(),
             caller: Lazy::new(),
-            flows: Lazy::new(),
             open_workspace: Lazy::new(),
             notes: Mutex::default(),
         }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_flow::{
-    AdapterTools, Crystallized, DryRun, FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts, LatestRun, ParamSpec,
-    ParameterInput, Request, ResultSpec, RunReport, RunRequest,
+    Crystallized, DryRun, FlowEntry, FlowInfo, FlowReference, LatestRun, ParamSpec, ParameterInput, Request,
+    ResultSpec, RunReport, RunRequest,
 };
 use rote_runtime::Observer;
 use rote_types::{ErrorKind, ResponseId, RunLimits};
@@ -83,10 +83,10 @@ impl App {
             limits: wish.limits,
             record: wish.record.map(|path| self.absolute(&path)),
         };
-        let flows = self.flows_of_home()?;
+        let runner = self.runner()?;
         match wish.dry_run {
-            true => Ok(FlowRan::Dry(Box::new(flows.dry_run(&request).await?))),
-            false => Ok(FlowRan::Done(Box::new(flows.run(&request, observer).await?))),
+            true => Ok(FlowRan::Dry(Box::new(runner.dry_run(&request).await?))),
+            false => Ok(FlowRan::Done(Box::new(runner.run(&request, observer).await?))),
         }
     }
 
@@ -96,7 +96,7 @@ impl App {
     /// `NotFound` when there is none, with the reason.
     pub fn latest_run(&self, flow: Option<&str>) -> Result<LatestRun, AppError> {
         let flow = flow.map(|flow| self.flow_reference(flow)).transpose()?;
-        Ok(self.flows_of_home()?.latest_run(flow.as_ref())?)
+        Ok(self.runner()?.latest_run(flow.as_ref())?)
     }
 
     /// Makes a flow from the workspace in use.
@@ -115,7 +115,7 @@ impl App {
             tags: wish.tags,
             force: wish.force,
         };
-        Ok(self.flows_of_home()?.crystallize(&request).await?)
+        Ok(self.crystallizer()?.crystallize(&request).await?)
     }
 
     /// Returns the flows, broken ones with their problem.
@@ -123,7 +123,7 @@ impl App {
     /// # Errors
     /// General when the home cannot be read.
     pub fn flows(&self) -> Result<Vec<FlowEntry>, AppError> {
-        Ok(self.flows_of_home()?.list()?)
+        Ok(self.library()?.list()?)
     }
 
     /// Returns all about one flow.
@@ -131,25 +131,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none, Denied when its file is not intact.
     pub fn flow_info(&self, text: &str) -> Result<FlowInfo, AppError> {
-        Ok(self.flows_of_home()?.info(&self.flow_reference(text)?)?)
-    }
-
-    pub(crate) fn flows_of_home(&self) -> Result<Arc<Flows>, AppError> {
-        self.flows.get(|| {
-            let tools = Arc::new(AdapterTools::new(self.adapters_of_home()?, self.caller()?));
-            let runtime = self.runtime()?;
-            Ok(Flows::new(FlowsParts {
-                home: self.home()?.clone(),
-                journal: self.journal()?,
-                surface: Arc::clone(&tools) as _,
-                tools,
-                engine: runtime.query_engine(),
-                runtime,
-                clock: Arc::clone(self.clock()),
-                entropy: Arc::clone(self.entropy()),
-                interrupt: Arc::clone(&self.config().interrupt),
-            }))
-        })
+        Ok(FlowInfo::read(&self.blessings()?, &self.flow_reference(text)?)?)
     }
 
     /// Returns the flow that a person means; a path is the caller's.

@@ -48,12 +48,7 @@ impl App {
             Language::TypeScript => ProjectLanguage::TypeScript,
             Language::Rust => ProjectLanguage::Rust,
         };
-        let flows = self.flows_of_home()?;
-        let sdk = match language {
-            ProjectLanguage::Rust => flows.unpack_rust_sdk()?,
-            _ => PathBuf::new(),
-        };
-        Ok(flows.new_project(&name(flow)?, language, &folder, &sdk)?)
+        Ok(self.library()?.new_project(&name(flow)?, language, &folder)?)
     }
 
     /// Builds a flow from its sources; a Rust flow with the person's own cargo.
@@ -86,7 +81,7 @@ impl App {
             }
         };
         let output = build.output.as_deref().map(|output| self.absolute(output));
-        Ok(self.flows_of_home()?.build(&BuildRequest { source, output })?)
+        Ok(self.author()?.build(&BuildRequest { source, output })?)
     }
 
     /// Replays a recording of a flow with no network.
@@ -96,7 +91,7 @@ impl App {
     pub async fn test_flow(&self, flow: Option<&str>, recording: &Path) -> Result<ReplayReport, AppError> {
         let flow = flow.map(|flow| self.flow_reference(flow)).transpose()?;
         let recording = self.absolute(recording);
-        Ok(self.flows_of_home()?.test(&ReplayRequest { flow, recording }).await?)
+        Ok(self.replayer()?.test(&ReplayRequest { flow, recording }).await?)
     }
 
     /// Returns typed bindings of an adapter's tools.

@@ -28,7 +28,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none, Conflict or Denied with the first check that does not hold.
     pub fn flow_validate(&self, flow: &str) -> Result<Validated, AppError> {
-        Ok(self.flows_of_home()?.validate(&self.flow_reference(flow)?)?)
+        Ok(self.linter()?.validate(&self.flow_reference(flow)?)?)
     }
 
     /// Looks for what is wrong with a flow or could be better.
@@ -41,7 +41,7 @@ impl App {
             replay: wish.replay.map(|path| self.absolute(&path)),
             skip_runtime: wish.skip_runtime,
         };
-        Ok(self.flows_of_home()?.lint_reference(&self.flow_reference(&wish.flow)?, options).await?)
+        Ok(self.linter()?.lint_reference(&self.flow_reference(&wish.flow)?, options).await?)
     }
 
     /// Scores a flow from 0 to 100.
@@ -49,7 +49,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn flow_score(&self, flow: &str) -> Result<FlowScore, AppError> {
-        Ok(self.flows_of_home()?.score(&self.flow_reference(flow)?)?)
+        Ok(self.linter()?.score(&self.flow_reference(flow)?)?)
     }
 
     /// Says how one flow stands.
@@ -57,7 +57,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn flow_health(&self, flow: &str) -> Result<FlowHealth, AppError> {
-        Ok(self.flows_of_home()?.health(&self.flow_reference(flow)?)?)
+        Ok(self.doctor()?.health(&self.flow_reference(flow)?)?)
     }
 
     /// Says how every flow stands.
@@ -65,7 +65,7 @@ impl App {
     /// # Errors
     /// General when the home cannot be read.
     pub fn flow_doctor(&self) -> Result<Vec<FlowHealth>, AppError> {
-        Ok(self.flows_of_home()?.doctor()?)
+        Ok(self.doctor()?.all()?)
     }
 
     /// Says what repinning a flow would change; writes nothing.
@@ -74,7 +74,7 @@ impl App {
     /// `NotFound` for a flow or an adapter that is not there, Usage for a path: only an installed flow is repinned.
     pub fn flow_repin_preview(&self, flow: &str) -> Result<Repin, AppError> {
         match self.flow_reference(flow)? {
-            FlowReference::Name(name) => Ok(self.flows_of_home()?.repin_preview(&name)?),
+            FlowReference::Name(name) => Ok(self.pins()?.repin_preview(&name)?),
             FlowReference::Path(_) => {
                 let message = "only an installed flow can be repinned, by its name";
                 Err(AppError::new(ErrorKind::Usage, message).with_hint("rote flow list"))
@@ -87,9 +87,9 @@ impl App {
     /// # Errors
     /// Conflict when a tool is breaking and that was not accepted, or something changed since it was shown.
     pub fn flow_repin(&self, shown: &Repin, accept_breaking: bool, consent: Consent) -> Result<Repinned, AppError> {
-        let flows = self.flows_of_home()?;
-        let plan = flows.plan_repin(shown, accept_breaking)?;
-        self.change(Change::FlowRepinned, consent, plan.object(), || Ok(flows.repin(plan)?))
+        let pins = self.pins()?;
+        let plan = pins.plan_repin(shown, accept_breaking)?;
+        self.change(Change::FlowRepinned, consent, plan.object(), || Ok(pins.repin(plan)?))
     }
 
     /// Returns the JSON Schema of the frontmatter, as text and as data.

@@ -35,7 +35,7 @@ impl App {
     /// # Errors
     /// Conflict when the name is taken.
     pub fn fork_flow(&self, flow: &str, new: &str, description: Option<String>) -> Result<Derived, AppError> {
-        Ok(self.flows_of_home()?.fork(&self.flow_reference(flow)?, &name(new)?, description)?)
+        Ok(self.author()?.fork(&self.flow_reference(flow)?, &name(new)?, description)?)
     }
 
     /// Makes the next version of a flow as a draft.
@@ -43,7 +43,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is no such flow.
     pub fn bump_flow(&self, flow: &str, part: VersionPart) -> Result<Derived, AppError> {
-        Ok(self.flows_of_home()?.bump(&name(flow)?, part)?)
+        Ok(self.library()?.bump(&name(flow)?, part)?)
     }
 
     /// Returns a flow as text to read.
@@ -51,7 +51,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is no such flow.
     pub fn decompile(&self, flow: &str) -> Result<String, AppError> {
-        Ok(self.flows_of_home()?.decompile(&self.flow_reference(flow)?)?)
+        Ok(self.library()?.decompile(&self.flow_reference(flow)?)?)
     }
 
     /// Writes a plan flow as sources.
@@ -63,7 +63,7 @@ impl App {
             Language::TypeScript => ProjectLanguage::TypeScript,
             Language::Rust => ProjectLanguage::Rust,
         };
-        Ok(self.flows_of_home()?.export(&self.flow_reference(flow)?, language, &self.absolute(path))?)
+        Ok(self.library()?.export(&self.flow_reference(flow)?, language, &self.absolute(path))?)
     }
 
     /// Writes a copy of a flow's file.
@@ -71,7 +71,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is no such flow; General when the disk refuses.
     pub fn copy_flow(&self, flow: &str, path: &Path) -> Result<(), AppError> {
-        let bytes = self.flows_of_home()?.bytes(&self.flow_reference(flow)?)?;
+        let bytes = self.library()?.bytes(&self.flow_reference(flow)?)?;
         Ok(rote_home::write_atomic(&self.absolute(path), &bytes, rote_home::FileMode::Shared)?)
     }
 
@@ -97,7 +97,7 @@ impl App {
         };
         let text = serde_json::to_value(&stub).map_err(|error| AppError::new(ErrorKind::General, error.to_string()))?;
         self.redaction()?.refuse(&format!("the wish for `{}`", stub.name), &text)?;
-        self.flows_of_home()?.write_pending(&stub)?;
+        self.library()?.write_pending(&stub)?;
         Ok(stub)
     }
 
@@ -106,7 +106,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn pending(&self, workspace: &str) -> Result<PendingFlow, AppError> {
-        Ok(self.flows_of_home()?.pending(&name(workspace)?)?)
+        Ok(self.library()?.pending(&name(workspace)?)?)
     }
 
     /// Returns all wishes.
@@ -114,7 +114,7 @@ impl App {
     /// # Errors
     /// General when the workspaces cannot be read.
     pub fn all_pending(&self) -> Result<Vec<PendingFlow>, AppError> {
-        Ok(self.flows_of_home()?.all_pending()?)
+        Ok(self.library()?.all_pending()?)
     }
 
     /// Removes the wish in a workspace.
@@ -122,6 +122,6 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn pending_discard(&self, workspace: &str) -> Result<(), AppError> {
-        Ok(self.flows_of_home()?.discard_pending(&name(workspace)?)?)
+        Ok(self.library()?.discard_pending(&name(workspace)?)?)
     }
 }

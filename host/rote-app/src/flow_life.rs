@@ -45,7 +45,7 @@ impl App {
             lifetime: wish.lifetime,
             by: self.user().to_owned(),
         };
-        Ok(self.flows_of_home()?.offer_blessing(request)?)
+        Ok(self.blessings()?.offer_blessing(request)?)
     }
 
     /// Allows a flow what was shown.
@@ -53,8 +53,8 @@ impl App {
     /// # Errors
     /// Conflict when the flow, a flow that it runs or an adapter changed since.
     pub fn bless(&self, shown: &BlessingOffer, consent: Consent) -> Result<Blessed, AppError> {
-        let flows = self.flows_of_home()?;
-        let blessed = flows.sign_blessing(shown)?;
+        let blessings = self.blessings()?;
+        let blessed = blessings.sign_blessing(shown)?;
         let permissions = &blessed.permissions;
         let object = json!({
             "flow": permissions.flow,
@@ -63,7 +63,7 @@ impl App {
             "tools": permissions.tools.len(),
             "expires_at": permissions.expires_at,
         });
-        self.change(Change::FlowBlessed, consent, object, || Ok(flows.keep_blessing(&blessed)?))?;
+        self.change(Change::FlowBlessed, consent, object, || Ok(blessings.keep_blessing(&blessed)?))?;
         Ok(blessed)
     }
 
@@ -72,11 +72,11 @@ impl App {
     /// # Errors
     /// General when the file cannot be removed.
     pub fn unbless(&self, flow: &str, consent: Consent) -> Result<bool, AppError> {
-        let (flows, flow) = (self.flows_of_home()?, name(flow)?);
-        if !flows.has_blessing(&flow)? {
+        let (blessings, flow) = (self.blessings()?, name(flow)?);
+        if !blessings.has_blessing(&flow)? {
             return Ok(false);
         }
-        self.change(Change::FlowUnblessed, consent, json!({ "flow": flow }), || Ok(flows.unbless(&flow)?))?;
+        self.change(Change::FlowUnblessed, consent, json!({ "flow": flow }), || Ok(blessings.unbless(&flow)?))?;
         Ok(true)
     }
 
@@ -85,7 +85,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is no such flow, Conflict when it is released.
     pub fn flow_removal(&self, flow: &str, force: bool) -> Result<Removal, AppError> {
-        Ok(self.flows_of_home()?.removal(&name(flow)?, force)?)
+        Ok(self.blessings()?.removal(&name(flow)?, force)?)
     }
 
     /// Removes a flow, and its blessing with it.
@@ -93,9 +93,9 @@ impl App {
     /// # Errors
     /// As [`App::flow_removal`]; Conflict when it changed since it was looked at.
     pub fn remove_flow(&self, removal: &Removal, force: bool, consent: Consent) -> Result<(), AppError> {
-        let flows = self.flows_of_home()?;
+        let blessings = self.blessings()?;
         let object = json!({ "flow": removal.flow, "sha256": removal.sha256, "blessed": removal.blessed });
-        self.change(Change::FlowRemoved, consent, object, || Ok(flows.remove(removal, force)?))
+        self.change(Change::FlowRemoved, consent, object, || Ok(blessings.remove(removal, force)?))
     }
 
     /// Returns what the runs of a flow were like, or of all flows.
@@ -103,10 +103,10 @@ impl App {
     /// # Errors
     /// General when the database cannot be read.
     pub fn flow_stats(&self, flow: Option<&str>) -> Result<Vec<FlowStats>, AppError> {
-        let flows = self.flows_of_home()?;
+        let analytics = self.analytics()?;
         Ok(match flow {
-            Some(flow) => vec![flows.stats(&name(flow)?)?],
-            None => flows.all_stats()?,
+            Some(flow) => vec![analytics.stats(&name(flow)?)?],
+            None => analytics.all_stats()?,
         })
     }
 
@@ -116,6 +116,6 @@ impl App {
     /// `NotFound` when there is no such flow.
     pub fn record_invocation(&self, flow: &str, error: Option<&str>, duration_ms: u64) -> Result<(), AppError> {
         let end = error.map_or(RunEnd::Completed, RunEnd::Stopped);
-        Ok(self.flows_of_home()?.record_invocation(&name(flow)?, None, end, duration_ms)?)
+        Ok(self.analytics()?.record_invocation(&name(flow)?, None, end, duration_ms)?)
     }
 }

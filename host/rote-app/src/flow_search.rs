@@ -25,7 +25,7 @@ impl App {
     /// `NotFound` for a flow or an adapter that is not there, `FingerprintMismatch` for an adapter that changed,
     /// Conflict when the flow is not fit to be released. Nothing is changed then.
     pub async fn release_flow(&self, flow: &str, force: bool) -> Result<Released, AppError> {
-        Ok(self.flows_of_home()?.release(&name(flow)?, force).await?)
+        Ok(self.releases()?.release(&name(flow)?, force).await?)
     }
 
     /// Finds flows by what somebody wants to do.
@@ -35,7 +35,7 @@ impl App {
     pub fn search_flows(&self, wish: SearchFlows) -> Result<SearchResults, AppError> {
         let scope = if wish.drafts { Scope::All } else { Scope::Released };
         let request = SearchRequest { intent: wish.intent, scope, limit: wish.limit, explain: wish.explain };
-        Ok(self.flows_of_home()?.search(&request)?)
+        Ok(self.search()?.search(&request)?)
     }
 
     /// Compares the search index with the flows on disk and mends it.
@@ -43,7 +43,7 @@ impl App {
     /// # Errors
     /// General when the home cannot be read or the index cannot be written.
     pub fn verify_flow_index(&self) -> Result<IndexReport, AppError> {
-        Ok(self.flows_of_home()?.verify_index()?)
+        Ok(self.library()?.verify_index()?)
     }
 
     /// Writes the search index anew from the flows on disk.
@@ -51,7 +51,7 @@ impl App {
     /// # Errors
     /// As [`App::verify_flow_index`].
     pub fn rebuild_flow_index(&self) -> Result<IndexReport, AppError> {
-        Ok(self.flows_of_home()?.rebuild_index()?)
+        Ok(self.library()?.rebuild_index()?)
     }
 
     /// Says what the parameters of a flow probably are, from an intent, the environment, the workspace in use and
@@ -62,6 +62,6 @@ impl App {
     pub fn infer_flow(&self, flow: &str, intent: &str) -> Result<Inference, AppError> {
         let workspace = self.workspace_if_any()?;
         let environment = &self.config().environment;
-        Ok(self.flows_of_home()?.infer(&self.flow_reference(flow)?, intent, environment, workspace.as_deref())?)
+        Ok(self.library()?.infer(&self.flow_reference(flow)?, intent, environment, workspace.as_deref())?)
     }
 }

@@ -20,6 +20,7 @@ mod flow_check;
 mod flow_derive;
 mod flow_life;
 mod flow_search;
+mod flows;
 mod lazy;
 mod parameters;
 mod query;

@@ -1,28 +1,25 @@
-//! What a search and a release cost with 10,000 flows: `Flows::search` as a command makes it, reader opened, stored documents read,
+//! What a search and a release cost with 10,000 flows: `Search::search` as a command makes it, reader opened, stored documents read,
 //! files of the hits looked at; against a scan of the same documents in memory, in the same run. A release, with its
 //! checks, file, index and journal, against the same in a home of its own without other flows.
 //! `cargo bench --bench search`.
 #![expect(clippy::print_stdout, clippy::disallowed_methods, reason = "a benchmark prints and makes its own files")]
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_flow::{
-    BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Flows, FlowsParts, Form,
-    ParameterLine, RunContext, Scope, SearchRequest, Stamp, Surface, ToolSource,
+    Analytics, Author, BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Form,
+    Library, Linter, ParameterLine, Pins, Releases, Replayer, Scope, Search, SearchRequest, Stamp, Surface,
 };
-use rote_gate::{Gate, GateParts, Preview, Unbound};
-use rote_govern::Verdict;
+use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
-use rote_runtime::{RunError, Runtime, RuntimeParts, ToolHost};
-use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, ToolCall, TrustRoot};
+use rote_runtime::{Runtime, RuntimeParts};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, TrustRoot};
 use rote_vault::{KeySource, Vault};
-use serde_json::Value;
 
 /// Flows of the library.
 const FLOWS: usize = 10_000;
@@ -207,27 +204,10 @@ impl Surface for Nothing {
     }
 }
 
-#[async_trait]
-impl ToolSource for Nothing {
-    fn open(&self, _context: RunContext) -> Arc<dyn ToolHost> {
-        unreachable!("a search runs nothing")
-    }
-
-    fn verdict(&self, _call: &ToolCall) -> Result<(Verdict, String), FlowError> {
-        unreachable!("a search runs nothing")
-    }
-
-    fn credentials(&self, _adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
-        unreachable!("a search runs nothing")
-    }
-
-    fn unbound(&self, _adapter: &AdapterId, _tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
-        unreachable!("a search runs nothing")
-    }
-
-    async fn preview(&self, _context: &RunContext, _call: &ToolCall) -> Result<Preview, RunError> {
-        unreachable!("a search runs nothing")
-    }
+struct Flows {
+    search: Search,
+    author: Author,
+    releases: Releases,
 }
 
 fn flows(home: &Home) -> Flows {
@@ -246,17 +226,16 @@ fn flows(home: &Home) -> Flows {
     let gate = Arc::new(Gate::new(parts).expect("a gate"));
     let parts = RuntimeParts { home: home.clone(), gate, entropy: Arc::clone(&entropy), clock: Arc::clone(&clock) };
     let runtime = Arc::new(Runtime::new(parts));
-    Flows::new(FlowsParts {
-        home: home.clone(),
-        journal,
-        engine: runtime.query_engine(),
-        runtime,
-        surface: Arc::new(Nothing),
-        tools: Arc::new(Nothing),
-        clock,
-        entropy,
-        interrupt: Arc::new(rote_types::NoInterrupt),
-    })
+    let library = Library::new(home.clone());
+    let pins = Pins::new(library.clone(), Arc::new(Nothing));
+    let replayer = Replayer::new(library.clone(), Arc::clone(&runtime), Arc::clone(&clock));
+    let linter = Linter::new(pins.clone(), replayer);
+    let analytics = Analytics::new(library.clone(), Arc::clone(&clock));
+    Flows {
+        search: Search::new(library, analytics, Arc::new(Nothing)),
+        author: Author::new(pins, runtime),
+        releases: Releases::new(linter, journal, clock),
+    }
 }
 
 /// Median and 95th percentile of sorted times.
@@ -283,9 +262,9 @@ fn release(flows: &Flows, folder: &Path) -> (Duration, Duration) {
         let yaml = format!("name: fresh-{number}\ndescription: Counts fresh things\nversion: 0.1.0\n");
         std::fs::write(&header, yaml).expect("a file");
         let source = BuildSource::Plan { plan: plan.clone(), header: header.clone() };
-        let built = flows.build(&BuildRequest { source, output: None }).expect("a draft");
+        let built = flows.author.build(&BuildRequest { source, output: None }).expect("a draft");
         let start = Instant::now();
-        executor.block_on(flows.release(&built.frontmatter.name, false)).expect("a release");
+        executor.block_on(flows.releases.release(&built.frontmatter.name, false)).expect("a release");
         start.elapsed()
     });
     percentiles(times.collect())
@@ -317,7 +296,7 @@ fn search(criterion: &mut Criterion) {
     let request =
         |intent: &str| SearchRequest { intent: intent.to_owned(), scope: Scope::Released, limit: 10, explain: false };
     let find = |intent: &str| {
-        let found = flows.search(&request(intent)).expect("a search");
+        let found = flows.search.search(&request(intent)).expect("a search");
         assert!(!found.items.is_empty() && found.notes.is_empty(), "{intent}: {found:?}");
         black_box(found);
     };

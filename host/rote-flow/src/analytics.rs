@@ -3,15 +3,16 @@
 //! A row is written after the run. Losing one loses a statistic; the journal has the run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use rote_home::{Creation, open_database};
-use rote_types::{Classify, ErrorKind, FlowName, WorkspaceName};
+use rote_types::{Classify, Clock, ErrorKind, FlowName, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
-use crate::run::Running;
-use crate::{FlowError, Flows, RunReport};
+use crate::report::RunReport;
+use crate::{FlowError, Frontmatter, Library};
 
 /// The database's name below `storage/`.
 const FILE: &str = "flow_analytics.db";
@@ -108,15 +109,29 @@ pub struct TrackRecord {
     pub last_run: Option<String>,
 }
 
-impl Flows {
-    fn analytics(&self) -> Result<Connection, FlowError> {
-        Ok(open_database(&self.parts.home.storage_dir().join(FILE), MIGRATIONS, Creation::Unsynced)?)
+/// The runs of the flows of a library, counted.
+#[derive(Clone)]
+pub struct Analytics {
+    library: Library,
+    clock: Arc<dyn Clock>,
+}
+
+impl Analytics {
+    /// Returns the analytics of a library; nothing is opened.
+    #[must_use]
+    pub fn new(library: Library, clock: Arc<dyn Clock>) -> Self {
+        Self { library, clock }
+    }
+
+    fn open(&self) -> Result<Connection, FlowError> {
+        Ok(open_database(&self.library.home.storage_dir().join(FILE), MIGRATIONS, Creation::Unsynced)?)
     }
 
     /// Writes a run down.
     pub(crate) fn note_run(
         &self,
-        running: &Running,
+        frontmatter: &Frontmatter,
+        digest: Sha256Digest,
         workspace: &Workspace,
         result: &Result<RunReport, FlowError>,
         duration_ms: u64,
@@ -130,16 +145,15 @@ impl Flows {
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
-        let frontmatter = &running.frontmatter;
         let failed = |source| FlowError::Analytics { action: "write a run down", source };
-        self.analytics()?
+        self.open()?
             .execute(
                 "INSERT INTO runs (flow, version, sha256, workspace, status, error, duration_ms, calls, resumed, tokens, \
                  baseline_tokens, baseline_ms, model, at) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
                 params![
                     frontmatter.name.as_str(),
                     frontmatter.version,
-                    running.digest.to_string(),
+                    digest.to_string(),
                     workspace.name().as_str(),
                     result.as_ref().map_or_else(|_| stopped, |report| report.status.as_str()),
                     end,
@@ -151,7 +165,7 @@ impl Flows {
                     signed(frontmatter.baseline.tokens),
                     signed(frontmatter.baseline.duration_ms),
                     frontmatter.provenance.model,
-                    self.parts.clock.now().to_string(),
+                    self.clock.now().to_string(),
                 ],
             )
             .map_err(failed)?;
@@ -169,13 +183,13 @@ impl Flows {
         end: RunEnd<'_>,
         duration_ms: u64,
     ) -> Result<(), FlowError> {
-        let (_, package) = self.load(&crate::FlowReference::Name(flow.clone()))?;
+        let (_, package) = self.library.load(&crate::FlowReference::Name(flow.clone()))?;
         let error = match end {
             RunEnd::Completed => None,
             RunEnd::Stopped(why) => Some(why),
         };
         let failed = |source| FlowError::Analytics { action: "write a run down", source };
-        self.analytics()?
+        self.open()?
             .execute(
                 "INSERT INTO runs (flow, version, sha256, workspace, status, error, duration_ms, calls, resumed, \
                  baseline_tokens, baseline_ms, at) VALUES (?1,?2,?3,?4,?5,?6,?7,0,0,?8,?9,?10)",
@@ -189,7 +203,7 @@ impl Flows {
                     signed(duration_ms),
                     signed(package.frontmatter.baseline.tokens),
                     signed(package.frontmatter.baseline.duration_ms),
-                    self.parts.clock.now().to_string(),
+                    self.clock.now().to_string(),
                 ],
             )
             .map_err(failed)?;
@@ -202,7 +216,7 @@ impl Flows {
     /// The database refused.
     pub fn stats(&self, flow: &FlowName) -> Result<FlowStats, FlowError> {
         let failed = |source| FlowError::Analytics { action: "read the runs", source };
-        stats_of(&self.analytics()?, flow.as_str()).map_err(failed)
+        stats_of(&self.open()?, flow.as_str()).map_err(failed)
     }
 
     /// Returns the same for every flow that ever ran, most runs first.
@@ -211,7 +225,7 @@ impl Flows {
     /// The database refused.
     pub fn all_stats(&self) -> Result<Vec<FlowStats>, FlowError> {
         let failed = |source| FlowError::Analytics { action: "read the runs", source };
-        let connection = self.analytics()?;
+        let connection = self.open()?;
         let read = || -> rusqlite::Result<Vec<FlowStats>> {
             let mut names = connection.prepare("SELECT flow FROM runs GROUP BY flow ORDER BY count(*) DESC, flow")?;
             let names: Vec<String> = names.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?;
@@ -223,11 +237,11 @@ impl Flows {
     /// Returns the track records of flows by name, for rankings; none for those that never ran.
     pub(crate) fn track_records(&self, flows: &[&FlowName]) -> Result<BTreeMap<String, TrackRecord>, FlowError> {
         let mut records = BTreeMap::new();
-        if !self.parts.home.storage_dir().join(FILE).exists() {
+        if !self.library.home.storage_dir().join(FILE).exists() {
             return Ok(records);
         }
         let failed = |source| FlowError::Analytics { action: "read the runs", source };
-        let connection = self.analytics()?;
+        let connection = self.open()?;
         let sql = "SELECT avg(status NOT IN ('stopped', 'in_doubt')), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
         let mut statement = connection.prepare(sql).map_err(failed)?;
         for flow in flows {

@@ -11,8 +11,10 @@ mod sources;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rote_gate::Redaction;
 use rote_home::{FileMode, HomeError, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
+use rote_runtime::Runtime;
 use rote_script::{BundleLimits, bundle};
 use rote_types::Sha256Digest;
 use serde::Serialize;
@@ -21,7 +23,7 @@ pub use header::{SourceAdapter, SourceHeader};
 pub(crate) use sources::rust_manifest;
 pub use sources::{NewProject, ProjectLanguage};
 
-use crate::{FlowError, Flows, Form, Frontmatter, MAX_FLOW_BYTES, Package};
+use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
 use sources::Folder;
 
 /// The entry of a TypeScript flow in its folder.
@@ -74,7 +76,28 @@ pub struct Built {
     pub modules: Vec<String>,
 }
 
-impl Flows {
+/// Makes flows from sources, from other flows, and sources from flows.
+#[derive(Clone)]
+pub struct Author {
+    pub(crate) pins: Pins,
+    pub(crate) runtime: Arc<Runtime>,
+}
+
+impl Author {
+    /// Makes it; the runtime checks what is built, and knows what must not stand in it.
+    #[must_use]
+    pub fn new(pins: Pins, runtime: Arc<Runtime>) -> Self {
+        Self { pins, runtime }
+    }
+
+    pub(crate) fn library(&self) -> &Library {
+        &self.pins.library
+    }
+
+    pub(crate) fn redaction(&self) -> &Redaction {
+        self.runtime.redaction()
+    }
+
     /// Builds a flow and writes it as a draft.
     ///
     /// # Errors
@@ -87,14 +110,14 @@ impl Flows {
             BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Vec::new()),
             BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
         };
-        package.prepare(&self.parts.runtime)?;
-        self.refuse_known(&package)?;
+        package.prepare(&self.runtime)?;
+        package.refuse_known(self.redaction())?;
         let path = match &request.output {
             Some(path) => {
                 write_durable(path, package.bytes(), FileMode::Private)?;
                 path.clone()
             }
-            None => self.write_draft(&package.frontmatter.name, &package, true)?,
+            None => self.library().write_draft(&package.frontmatter.name, &package, true, self.redaction())?,
         };
         Ok(Built {
             path,
@@ -127,7 +150,7 @@ impl Flows {
         let Some(bound) = rote_bind::header_of(source) else {
             return Ok(());
         };
-        let installed = self.parts.surface.manifest(&bound.adapter)?.map(|manifest| manifest.fingerprint);
+        let installed = self.pins.surface.manifest(&bound.adapter)?.map(|manifest| manifest.fingerprint);
         match installed {
             Some(installed) if installed != bound.fingerprint => Err(FlowError::BindingDrift {
                 flow: header.name.clone(),

@@ -14,12 +14,12 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_govern::audit::FLOW_BLESSED;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
-use rote_home::{FileMode, host_key, read_capped, remove_file, write_durable};
-use rote_types::{AdapterId, FlowName, Sha256Digest, TrustRoot};
+use rote_home::{FileMode, Journal, host_key, read_capped, remove_file, write_durable};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, Sha256Digest, TrustRoot};
 use serde::Serialize;
 
 use crate::pinned::Inner;
-use crate::{FlowError, FlowReference, FlowWrite, Flows, Frontmatter, Package};
+use crate::{FlowError, FlowReference, FlowWrite, Frontmatter, Package, Pins};
 
 /// Purpose of the host key that signs blessings.
 const KEY: &str = "blessing";
@@ -88,7 +88,22 @@ impl BlessingInfo {
     }
 }
 
-impl Flows {
+/// What people allowed flows, and what they can allow.
+#[derive(Clone)]
+pub struct Blessings {
+    pub(crate) pins: Pins,
+    pub(crate) journal: Arc<Journal>,
+    pub(crate) clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Blessings {
+    /// Returns the blessings of the flows of a library; the journal says which of them count.
+    #[must_use]
+    pub fn new(pins: Pins, journal: Arc<Journal>, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self { pins, journal, clock, entropy }
+    }
+
     /// Returns what a blessing of the flow would allow: the writes in its frontmatter, and in those of the flows that it
     /// runs. Nothing is signed.
     ///
@@ -96,33 +111,33 @@ impl Flows {
     /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known, a constraint
     /// for a tool that the flow does not write with, or the files.
     pub fn offer_blessing(&self, request: BlessRequest) -> Result<BlessingOffer, FlowError> {
-        let now = self.parts.clock.now();
+        let now = self.clock.now();
         let expires_at = request.lifetime.map(|lifetime| after(now, lifetime)).transpose()?;
         self.offer(request, expires_at)
     }
 
     fn offer(&self, request: BlessRequest, expires_at: Option<Timestamp>) -> Result<BlessingOffer, FlowError> {
-        let (path, package) = self.load(&FlowReference::Name(request.flow.clone()))?;
+        let (path, package) = self.pins.library.load(&FlowReference::Name(request.flow.clone()))?;
         // What is blessed is what is installed, so that has to be what the flow was made for.
-        self.check_adapters(&package, &path)?;
-        let below = self.pinned_flows(&package)?;
+        self.pins.check_adapters(&package, &path)?;
+        let below = self.pins.library.pinned_flows(&package)?;
         let tools = blessed_tools(&package, &below, &request)?;
         let trust = self.trust_of(&request.flow, &tools)?;
-        let writes = self.writes(&package.frontmatter, &below, &tools)?;
+        let writes = self.pins.writes(&package.frontmatter, &below, &tools)?;
         Ok(BlessingOffer { sha256: package.digest(), writes, expires_at, tools, trust, request })
     }
 
     /// Signs permissions for what was offered.
     ///
     /// # Errors
-    /// As [`Flows::offer_blessing`]; [`FlowError::ChangedMeanwhile`] when the flow, a flow that it runs or an adapter is
+    /// As [`Blessings::offer_blessing`]; [`FlowError::ChangedMeanwhile`] when the flow, a flow that it runs or an adapter is
     /// not what it was then.
     pub fn sign_blessing(&self, offer: &BlessingOffer) -> Result<Blessed, FlowError> {
         let BlessingOffer { request, sha256, tools, trust, .. } = offer;
         if self.offer(request.clone(), offer.expires_at)? != *offer {
             return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
         }
-        let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
+        let key = host_key(&self.pins.library.home, KEY, &*self.entropy)?;
         let permissions = Permissions {
             version: rote_govern::BLESSING_VERSION,
             flow: request.flow.clone(),
@@ -130,13 +145,13 @@ impl Flows {
             trust: trust.clone(),
             tools: tools.clone(),
             blessed_by: request.by.clone(),
-            blessed_at: self.parts.clock.now(),
+            blessed_at: self.clock.now(),
             expires_at: offer.expires_at,
             alg: String::new(),
             mac: String::new(),
         };
         let permissions = permissions.sign(&key).map_err(|source| self.void(&request.flow, source))?;
-        Ok(Blessed { path: self.parts.home.flow_permissions_file(&request.flow), permissions })
+        Ok(Blessed { path: self.pins.library.home.flow_permissions_file(&request.flow), permissions })
     }
 
     /// Writes a signed blessing, which counts from then on.
@@ -158,12 +173,12 @@ impl Flows {
             return Ok(true);
         }
         // A name that was mistyped has none either, and must not look as if it had been taken back.
-        self.load(&FlowReference::Name(flow.clone())).map(|_| false)
+        self.pins.library.load(&FlowReference::Name(flow.clone())).map(|_| false)
     }
 
     /// Whether there is a file of a blessing, of whatever worth, or a blessing whose file is elsewhere.
     pub(crate) fn is_blessed(&self, flow: &FlowName) -> Result<bool, FlowError> {
-        Ok(self.parts.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some())
+        Ok(self.pins.library.home.flow_permissions_file(flow).exists() || self.blessing_that_counts(flow)?.is_some())
     }
 
     /// Removes the file of a blessing that the journal has taken back.
@@ -171,7 +186,7 @@ impl Flows {
     /// # Errors
     /// The file refused.
     pub fn unbless(&self, flow: &FlowName) -> Result<(), FlowError> {
-        let path = self.parts.home.flow_permissions_file(flow);
+        let path = self.pins.library.home.flow_permissions_file(flow);
         if path.exists() {
             remove_file(&path)?;
         }
@@ -180,7 +195,7 @@ impl Flows {
 
     /// Returns the id of the one blessing of a flow that counts, by the journal.
     fn blessing_that_counts(&self, flow: &FlowName) -> Result<Option<Sha256Digest>, FlowError> {
-        let newest = self.parts.journal.last_of_blessing(flow)?.filter(|event| event.kind == FLOW_BLESSED);
+        let newest = self.journal.last_of_blessing(flow)?.filter(|event| event.kind == FLOW_BLESSED);
         Ok(newest.and_then(|event| serde_json::from_value(event.body["blessing"].clone()).ok()))
     }
 
@@ -190,7 +205,7 @@ impl Flows {
         for tool in tools {
             let missing =
                 || FlowError::MissingAdapters { flow: flow.clone(), missing: vec![tool.adapter.clone()], origin: None };
-            let root = self.parts.surface.trust(&tool.adapter)?.ok_or_else(missing)?;
+            let root = self.pins.surface.trust(&tool.adapter)?.ok_or_else(missing)?;
             trust.insert(tool.adapter.clone(), root);
         }
         Ok(trust)
@@ -214,13 +229,13 @@ impl Flows {
     /// Reads and verifies the blessing of a flow; `None` when it has none.
     pub(crate) fn blessing(&self, package: &Package) -> Result<Option<Blessing>, FlowError> {
         let flow = &package.frontmatter.name;
-        let path = self.parts.home.flow_permissions_file(flow);
+        let path = self.pins.library.home.flow_permissions_file(flow);
         if !path.exists() {
             return Ok(None);
         }
         let bytes = read_capped(&path, MAX_BYTES)?;
-        let key = host_key(&self.parts.home, KEY, &*self.parts.entropy)?;
-        let verified = Permissions::verify(&bytes, &key, flow, package.digest(), self.parts.clock.now());
+        let key = host_key(&self.pins.library.home, KEY, &*self.entropy)?;
+        let verified = Permissions::verify(&bytes, &key, flow, package.digest(), self.clock.now());
         let permissions = verified.map_err(|source| self.void(flow, source))?;
         if self.blessing_that_counts(flow)? != Some(permissions.id()) {
             return Err(self.void(flow, rote_govern::BlessingError::Revoked));
@@ -259,7 +274,7 @@ impl Flows {
     /// Says which adapter of a blessing is not what it was; its writes are not blessed any more.
     pub(crate) fn blessed_change(&self, flow: &FlowName, blessing: &Blessing) -> Result<Option<FlowError>, FlowError> {
         for adapter in blessing.adapters() {
-            let trust = self.parts.surface.trust(adapter)?;
+            let trust = self.pins.surface.trust(adapter)?;
             if let Some(change) = trust.and_then(|now| blessing.change(adapter, &now)) {
                 let adapter = adapter.clone();
                 return Ok(Some(self.void(flow, rote_govern::BlessingError::Adapter { adapter, change })));

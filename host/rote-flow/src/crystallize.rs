@@ -6,7 +6,7 @@
 //! nothing is decided silently.
 
 mod arguments;
-pub(crate) mod companions;
+mod companions;
 mod keys;
 mod literals;
 mod parameters;
@@ -18,8 +18,11 @@ pub(crate) mod secret;
 mod select;
 mod steps;
 mod suggest;
-pub(crate) mod trace;
 
+use std::sync::Arc;
+
+use rote_gate::Redaction;
+use rote_home::Journal;
 use rote_plan::Plan;
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
 use rote_workspace::{Workspace, schema_of};
@@ -30,10 +33,10 @@ pub use parameters::ParamSpec;
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin, Suggestion};
 
 use crate::frontmatter::SCHEMA;
-use crate::{FlowError, FlowKind, FlowStatus, Flows, Form, Frontmatter, OutputContract, Package, Provenance};
+use crate::trace::Trace;
+use crate::{FlowError, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Package, Pins, Provenance, Replayer};
 use parameters::Parameters;
 use steps::Draft;
-use trace::Trace;
 
 /// What to make a flow from.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +89,25 @@ pub struct Crystallized {
     pub report: Report,
 }
 
-impl Flows {
+/// Makes flows from recorded workspaces.
+#[derive(Clone)]
+pub struct Crystallizer {
+    pins: Pins,
+    replayer: Replayer,
+    journal: Arc<Journal>,
+}
+
+impl Crystallizer {
+    /// Makes it; the journal says which of the recorded writes were confirmed.
+    #[must_use]
+    pub fn new(pins: Pins, replayer: Replayer, journal: Arc<Journal>) -> Self {
+        Self { pins, replayer, journal }
+    }
+
+    fn redaction(&self) -> &Redaction {
+        self.replayer.runtime.redaction()
+    }
+
     /// Makes a flow from a workspace, replays it, and writes it as a draft.
     ///
     /// # Errors
@@ -94,23 +115,24 @@ impl Flows {
     /// `UnusableResponse`, `Secret`, `ParamSpec`, `AdapterChanged`), a replay that does not reproduce the recorded
     /// result (`ReplayStale`, `ReplayDiffers`, `ReplayFailed`), or [`FlowError::Exists`]. Nothing is written then.
     pub async fn crystallize(&self, request: &Request) -> Result<Crystallized, FlowError> {
-        self.check_free(&request.name, request.force)?;
-        let workspace = Workspace::open(&self.parts.home, &request.workspace)?;
+        self.pins.library.check_free(&request.name, request.force)?;
+        let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
         let mut trace = Trace::read(&workspace)?;
         let mut report = Report::default();
-        keys::leave_out(&mut trace, &*self.parts.surface, &mut report)?;
-        let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*self.parts.engine };
-        let selection = select::select(&sources, request, &*self.parts.surface, &mut report)?;
+        keys::leave_out(&mut trace, &*self.pins.surface, &mut report)?;
+        let engine = self.replayer.runtime.query_engine();
+        let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*engine };
+        let selection = select::select(&sources, request, &*self.pins.surface, &mut report)?;
         let mut parameters = Parameters::default();
         let mut draft = Draft::build(&sources, &selection, &mut parameters)?;
         parameters.apply(&request.params, &mut draft, &mut report)?;
-        secret::refuse_secrets(&trace, &draft, self.parts.runtime.redaction())?;
+        secret::refuse_secrets(&trace, &draft, self.redaction())?;
         keys::refuse_literals(&trace, &draft)?;
-        parameters.describe(&draft, &trace, &*self.parts.surface, &mut report)?;
+        parameters.describe(&draft, &trace, &*self.pins.surface, &mut report)?;
         suggest::suggest(&sources, &draft, &mut report)?;
         let plan = draft.plan(&parameters);
         let recorded = sources.result(&selection)?;
-        let pins = pins::Pins::collect(&self.parts.journal, &*self.parts.surface, &trace, &draft, &workspace)?;
+        let pins = pins::Pins::collect(&self.journal, &*self.pins.surface, &trace, &draft, &workspace)?;
         let frontmatter = Frontmatter {
             schema: SCHEMA,
             name: request.name.clone(),
@@ -128,7 +150,7 @@ impl Flows {
             provenance: Provenance {
                 workspace: Some(request.workspace.clone()),
                 commands: draft.commands(&trace),
-                created_at: Some(self.parts.clock.now()),
+                created_at: Some(self.replayer.clock.now()),
                 rote_version: env!("CARGO_PKG_VERSION").to_owned(),
                 model: request.model.clone(),
                 forked_from: None,
@@ -140,7 +162,7 @@ impl Flows {
         let (replayed, recording) =
             self.replay_workspace(&package, &sources, &selection, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
-        let path = self.write_draft(&request.name, &package, request.force)?;
+        let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
         let written = self.write_companions(&package, &recording)?;
         Ok(Crystallized {
             companions: written,

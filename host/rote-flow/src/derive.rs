@@ -7,7 +7,7 @@ use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 
 use crate::author::SourceHeader;
-use crate::{Content, FlowError, FlowReference, FlowStatus, Flows, Frontmatter, Package, Provenance};
+use crate::{Author, Content, FlowError, FlowReference, FlowStatus, Frontmatter, Library, Package, Provenance};
 
 /// Which part of a version goes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Derived {
     pub sha256: Sha256Digest,
 }
 
-impl Flows {
+impl Author {
     /// Copies a flow under a new name, as a draft of version `0.1.0`.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Flows {
         name: &FlowName,
         description: Option<String>,
     ) -> Result<Derived, FlowError> {
-        let (_, package) = self.load(flow)?;
+        let (_, package) = self.library().load(flow)?;
         let old = &package.frontmatter;
         let frontmatter = Frontmatter {
             name: name.clone(),
@@ -56,10 +56,12 @@ impl Flows {
             ..old.clone()
         };
         let forked = package.with_frontmatter(frontmatter)?;
-        let path = self.write_draft(name, &forked, false)?;
+        let path = self.library().write_draft(name, &forked, false, self.redaction())?;
         Ok(derived(forked, path))
     }
+}
 
+impl Library {
     /// Makes the next version of a flow, as a draft in its place.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::author::SourceHeader;
 use crate::package::Content;
-use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ProjectLanguage};
+use crate::{FlowError, FlowReference, Frontmatter, Library, Package, ProjectLanguage};
 
 /// Sources that were written out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Exported {
     pub files: Vec<PathBuf>,
 }
 
-impl Flows {
+impl Library {
     /// Writes a plan flow as editable sources: one file for TypeScript, a crate's files for Rust.
     ///
     /// # Errors

@@ -21,30 +21,15 @@ use text::{
     breaking_text, expected_text, mismatch_text, names, nearest_text, of_text, others_text, problems_text, unkept_text,
 };
 
-use crate::surface::{Elsewhere, ToolChange};
-use crate::{Form, LatestRun};
+use crate::drift::Drift;
+use crate::frontmatter::Form;
+use crate::report::LatestRun;
 
 /// What is said of a run that was cut off in the middle of a write.
 const CUT_OFF: &str = "; a write that was under way may have happened: rote doubts";
 
 /// Where every flow comes from.
 const MAKE_A_FLOW: &str = "rote flow template create --workspace <workspace> --name <name>";
-
-/// One adapter that is not the pinned one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Drift {
-    /// The adapter.
-    pub adapter: AdapterId,
-    /// The pinned surface.
-    pub expected: Fingerprint,
-    /// The installed surface.
-    pub installed: Fingerprint,
-    /// Where the flow's requests would go, when that is not where they went.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub elsewhere: Option<Elsewhere>,
-    /// What became of each tool that the flow uses.
-    pub tools: Vec<ToolChange>,
-}
 
 /// One thing that is wrong with the parameters of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -9,11 +9,10 @@ use rote_types::AdapterId;
 use rote_workspace::{ResponseState, Workspace};
 use serde_json::{Map, Value};
 
-use crate::crystallize::companions::RECORDING;
-use crate::crystallize::trace::Trace;
-use crate::recording::{ExpectedOutput, RecordedExchange, RunRecording, exchange};
-use crate::run::tape::Frame;
-use crate::{FlowError, Flows, Frontmatter, Package};
+use crate::recording::{ExpectedOutput, RecordedExchange, RunRecording, TEST_RECORDING, exchange};
+use crate::tape::Frame;
+use crate::trace::Trace;
+use crate::{FlowError, Frontmatter, Library, Package};
 
 /// Recorded calls of a flow, and what they came from.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,14 +52,14 @@ impl Evidence {
     }
 }
 
-impl Flows {
+impl Library {
     /// Finds what is recorded of a flow: the recording beside `path`, else the workspace that it came from, as long
     /// as all its calls still have their answers.
     ///
     /// # Errors
     /// What is there cannot be read.
     pub(crate) fn evidence(&self, package: &Package, path: Option<&Path>) -> Result<Option<Evidence>, FlowError> {
-        let beside = path.and_then(Path::parent).map(|folder| folder.join(RECORDING));
+        let beside = path.and_then(Path::parent).map(|folder| folder.join(TEST_RECORDING));
         match beside.filter(|recording| recording.is_file()) {
             Some(recording) => Evidence::read(&recording).map(Some),
             None => self.workspace_evidence(&package.frontmatter),
@@ -69,10 +68,10 @@ impl Flows {
 
     fn workspace_evidence(&self, frontmatter: &Frontmatter) -> Result<Option<Evidence>, FlowError> {
         let Some(name) = &frontmatter.provenance.workspace else { return Ok(None) };
-        if frontmatter.provenance.commands.is_empty() || !self.parts.home.workspace_dir(name).is_dir() {
+        if frontmatter.provenance.commands.is_empty() || !self.home.workspace_dir(name).is_dir() {
             return Ok(None);
         }
-        let workspace = Workspace::open(&self.parts.home, name)?;
+        let workspace = Workspace::open(&self.home, name)?;
         let trace = Trace::read(&workspace)?;
         let mut calls = Vec::new();
         for command in &frontmatter.provenance.commands {

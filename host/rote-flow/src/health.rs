@@ -4,13 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rote_types::{AdapterId, Classify, FlowName, command};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::install;
-use crate::{FlowError, FlowReference, FlowStats, Flows, Package};
+use crate::{Analytics, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource};
 
 /// Runs from which on a flow that never ended well counts as broken.
 const MIN_FAILED_RUNS: u64 = 3;
@@ -58,13 +59,31 @@ pub struct FlowHealth {
     pub problems: Vec<HealthProblem>,
 }
 
-impl Flows {
+/// Says how flows stand here: their files, adapters, credentials, blessings and earlier runs.
+#[derive(Clone)]
+pub struct Doctor {
+    blessings: Blessings,
+    analytics: Analytics,
+    tools: Arc<dyn ToolSource>,
+}
+
+impl Doctor {
+    /// Makes it; `tools` says which credentials are there.
+    #[must_use]
+    pub fn new(blessings: Blessings, analytics: Analytics, tools: Arc<dyn ToolSource>) -> Self {
+        Self { blessings, analytics, tools }
+    }
+
+    fn pins(&self) -> &Pins {
+        &self.blessings.pins
+    }
+
     /// Says how one flow stands.
     ///
     /// # Errors
     /// There is no such flow, or what belongs to rote itself cannot be read. A broken flow is no error.
     pub fn health(&self, flow: &FlowReference) -> Result<FlowHealth, FlowError> {
-        match self.load(flow) {
+        match self.pins().library.load(flow) {
             Ok((path, package)) => self.health_of(path, &package),
             Err(error @ (FlowError::NoFlow { .. } | FlowError::NoFile { .. } | FlowError::Home(_))) => Err(error),
             Err(FlowError::File { source, .. }) if matches!(*source, FlowError::Home(_)) => Err(*source),
@@ -75,19 +94,19 @@ impl Flows {
     /// Says how every flow stands, by name.
     ///
     /// # Errors
-    /// As [`Flows::health`].
-    pub fn doctor(&self) -> Result<Vec<FlowHealth>, FlowError> {
+    /// As [`Doctor::health`].
+    pub fn all(&self) -> Result<Vec<FlowHealth>, FlowError> {
         // By the name that it is kept under, whatever it calls itself.
         let one = |name: FlowName| {
             let kept = name.to_string();
             self.health(&FlowReference::Name(name)).map(|health| FlowHealth { name: kept, ..health })
         };
-        self.names()?.into_iter().map(one).collect()
+        self.pins().library.names()?.into_iter().map(one).collect()
     }
 
     fn broken(&self, flow: &FlowReference, error: &FlowError) -> FlowHealth {
         let (name, path) = match flow {
-            FlowReference::Name(name) => (name.to_string(), self.file(name)),
+            FlowReference::Name(name) => (name.to_string(), self.pins().library.file(name)),
             FlowReference::Path(path) => (path.display().to_string(), path.clone()),
         };
         let fix = error.hint().unwrap_or_else(|| command("rote flow validate").argument(&name).into());
@@ -113,10 +132,10 @@ impl Flows {
         let frontmatter = &package.frontmatter;
         let mut problems = Vec::new();
         let mut adapters = Vec::new();
-        let drifts = self.drifts(package, Some(&path))?;
+        let drifts = self.pins().drifts(package, Some(&path))?;
         for (adapter, pin) in &frontmatter.adapters {
-            let installed = self.parts.surface.manifest(adapter)?.is_some();
-            let breaking = |one: &crate::Drift| one.tools.iter().any(|tool| tool.verdict == "breaking");
+            let installed = self.pins().surface.manifest(adapter)?.is_some();
+            let breaking = |one: &crate::drift::Drift| one.tools.iter().any(|tool| tool.verdict == "breaking");
             let state = match (installed, drifts.iter().find(|drift| drift.adapter == *adapter)) {
                 (false, _) => "missing",
                 (true, None) => "pinned",
@@ -133,7 +152,7 @@ impl Flows {
         }
         self.flow_problems(package, &mut problems)?;
         let blessing = self.blessing_state(package, &mut problems)?;
-        let runs = self.stats(&frontmatter.name)?;
+        let runs = self.analytics.stats(&frontmatter.name)?;
         if runs.runs >= MIN_FAILED_RUNS && runs.completed == 0 {
             let last = runs.errors.first().and_then(|run| run.error.clone()).unwrap_or_default();
             let what = format!("none of its {} runs ended well; the last: {last}", runs.runs);
@@ -160,18 +179,18 @@ impl Flows {
         adapter: &AdapterId,
         problems: &mut Vec<HealthProblem>,
     ) -> Result<Vec<Value>, FlowError> {
-        let manifest = self.parts.surface.manifest(adapter)?;
+        let manifest = self.pins().surface.manifest(adapter)?;
         let recommended = manifest.and_then(|manifest| manifest.auth.default_scheme);
         let pinned = package.frontmatter.adapters.get(adapter).into_iter().flat_map(|pin| pin.tools.keys());
         let mut ways = BTreeSet::new();
         for name in pinned {
-            ways.extend(self.parts.surface.tool(adapter, name)?.map(|tool| tool.security));
+            ways.extend(self.pins().surface.tool(adapter, name)?.map(|tool| tool.security));
         }
         let used: BTreeSet<&String> = ways.iter().flatten().flatten().collect();
         if used.is_empty() {
             return Ok(Vec::new());
         }
-        let mut found = self.parts.tools.credentials(adapter)?;
+        let mut found = self.tools.credentials(adapter)?;
         found.retain(|state| used.iter().any(|slot| state["slot"] == slot.as_str()));
         let is_present = |slot: &String| found.iter().any(|one| one["slot"] == slot.as_str() && one["present"] == true);
         let mut missing: BTreeMap<&str, &Value> = BTreeMap::new();
@@ -189,7 +208,7 @@ impl Flows {
     /// Flows that it runs and that a run would refuse.
     fn flow_problems(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<(), FlowError> {
         let mut findings = crate::lint::Findings::default();
-        self.lint_flow_pins(package, &mut findings)?;
+        self.pins().lint_flow_pins(package, &mut findings)?;
         for finding in findings.sorted() {
             let fix = finding.fix.map_or_else(String::new, |fix| fix.to_string());
             problems.push(HealthProblem { what: finding.message, fix });
@@ -198,9 +217,9 @@ impl Flows {
     }
 
     fn blessing_state(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<String, FlowError> {
-        let void = match self.blessing(package) {
+        let void = match self.blessings.blessing(package) {
             Ok(None) => return Ok("none".to_owned()),
-            Ok(Some(blessing)) => self.blessed_change(&package.frontmatter.name, &blessing)?,
+            Ok(Some(blessing)) => self.blessings.blessed_change(&package.frontmatter.name, &blessing)?,
             Err(error) => Some(error),
         };
         match void {

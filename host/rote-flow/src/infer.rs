@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::crystallize::secret::is_secret;
-use crate::{FlowError, FlowReference, Flows, Frontmatter, parameter};
+use crate::run::last_parameters;
+use crate::{FlowError, FlowReference, Frontmatter, Library, parameter};
 use clues::{Clue, Clues};
 
 /// Confidence from which a value is taken without a question.
@@ -126,7 +127,7 @@ pub struct InferContext {
     pub last_run: Map<String, Value>,
 }
 
-impl Flows {
+impl Library {
     /// Says what the parameters of a flow probably are. Nothing is run or written.
     ///
     /// # Errors
@@ -144,7 +145,7 @@ impl Flows {
         let context = InferContext {
             environment: environment.clone(),
             variables: variables.into_iter().map(|variable| (variable.name, variable.value)).collect(),
-            last_run: self.last_parameters(&frontmatter.name)?,
+            last_run: last_parameters(&self.home, &frontmatter.name)?,
         };
         let named = match flow {
             FlowReference::Name(name) => name.to_string(),

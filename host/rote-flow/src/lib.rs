@@ -12,69 +12,82 @@ mod bless;
 mod contract;
 mod crystallize;
 mod derive;
+mod drift;
 mod emit;
 mod error;
 mod evidence;
 mod frontmatter;
 mod health;
 mod infer;
+mod info;
 mod library;
 mod lint;
 mod package;
 mod parameter;
 mod pending;
 mod pinned;
+mod pins;
 mod recording;
 mod release;
 mod remove;
 mod repin;
 mod replay;
+mod report;
 mod run;
 mod score;
 mod search;
 mod surface;
+mod tape;
 mod template;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod trace;
 mod usage;
 mod validate;
 
-pub use analytics::{FlowStats, RunEnd, RunRow, TrackRecord};
-pub use author::{BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
-pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer};
+pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, TrackRecord};
+pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
+pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, Blessings};
 pub use crystallize::{
-    Crystallized, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec, StepOrigin,
-    Suggestion,
+    Crystallized, Crystallizer, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec,
+    StepOrigin, Suggestion,
 };
 pub use derive::{Derived, VersionPart};
+pub use drift::{Drift, Elsewhere, ToolChange};
 pub use emit::Exported;
-pub use error::{Drift, FlowError, ParameterProblem, Stale};
+pub use error::{FlowError, ParameterProblem, Stale};
 pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,
     ToolPin, WriteMode, WritePermission,
 };
-pub use health::{AdapterHealth, FlowHealth, HealthProblem};
+pub use health::{AdapterHealth, Doctor, FlowHealth, HealthProblem};
 pub use infer::{InferContext, InferSource, Inference, InferredParameter};
-pub use library::{FlowEntry, FlowInfo, FlowReference, Flows, FlowsParts};
-pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Position, Severity};
+pub use info::FlowInfo;
+pub use library::{
+    FlowDocument, FlowEntry, FlowIndex, FlowReference, IndexReport, Library, ParameterLine, Question, Ranked, Ranking,
+    Scope, Stamp, Unreadable,
+};
+pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Linter, Position, Severity};
 pub use package::{Content, DIGEST_SECTION, MAX_FLOW_BYTES, Package, SOURCE_MAP_SECTION};
 pub use parameter::ParameterInput;
 pub use pending::PendingFlow;
 pub use pinned::{Allowed, FlowWrite, PinnedFlow, write_lines};
+pub use pins::Pins;
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
-pub use release::Released;
+pub use release::{Released, Releases};
 pub use remove::Removal;
 pub use repin::{Repin, RepinPlan, Repinned};
+pub use replay::Replayer;
+pub use report::{LatestRun, RunReport, RunStatus, StepReport};
 pub use run::{
-    AdapterTools, DryRun, DryRunCall, LatestRun, RunContext, RunReport, RunRequest, RunStatus, StepReport, ToolSource,
-    stopped_after_writing, unknown_writes,
+    AdapterTools, DryRun, DryRunCall, RunContext, RunRequest, Runner, RunnerParts, ToolSource, stopped_after_writing,
+    unknown_writes,
 };
 pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{
-    Callability, CallableState, Endpoint, EndpointState, Explanation, FlowDocument, FlowIndex, IndexReport,
-    ParameterLine, Question, Ranked, Ranking, Scope, SearchHit, SearchRequest, SearchResults, Stamp, Unreadable,
+    Callability, CallableState, Endpoint, EndpointState, Explanation, Search, SearchHit, SearchRequest, SearchResults,
 };
-pub use surface::{Elsewhere, Surface, ToolChange};
+pub use surface::Surface;
 pub use testing::{ReplayReport, ReplayRequest};
 pub use validate::{FRONTMATTER_SCHEMA, FormatCheck, Validated};

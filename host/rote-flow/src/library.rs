@@ -1,63 +1,41 @@
-//! The flows on disk: `flows/<name>/flow.wasm`, found by name or path, listed, described, written.
+//! The flows on disk: `flows/<name>/flow.wasm`, found by name or path, listed, written, and in the search index.
 //!
 //! A listing never fails because of one broken file; it shows the file with its problem. Only this module writes
 //! flow files, always as a whole and under a lock.
 
+mod document;
+mod index;
+mod maintain;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
-use rote_home::{FileMode, Home, HomeError, Journal, create_private_dir, lock, read_capped, write_durable};
-use rote_plan::Plan;
-use rote_runtime::Runtime;
-use rote_types::{Classify, Clock, Entropy, FlowName, Interrupt, QueryEngine, Sha256Digest};
+use rote_gate::Redaction;
+use rote_home::{FileMode, Home, HomeError, create_private_dir, read_capped, write_durable};
+use rote_types::{Classify, FlowName, Sha256Digest};
 use serde::Serialize;
-use serde_json::Value;
 
-use crate::package::Content;
-use crate::run::ToolSource;
-use crate::search::{FlowDocument, Stamp};
-use crate::{
-    BlessingInfo, FlowError, FlowStatus, FlowWrite, Form, Frontmatter, MAX_FLOW_BYTES, Package, PinnedFlow, Surface,
-};
+pub use document::{FlowDocument, ParameterLine, Stamp};
+pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
+pub(crate) use maintain::reason;
+pub use maintain::{IndexReport, Unreadable};
+
+use crate::{FlowError, FlowStatus, Form, MAX_FLOW_BYTES, Package};
 
 /// The file of a flow in its folder.
 const FILE: &str = "flow.wasm";
 /// Most flows that are listed.
 const MAX_LISTED: usize = 100_000;
 /// Longest wait for another process that writes a flow.
-pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Nearness of two names, from 0 to 1, from which one is suggested for the other.
 const NEAR: f64 = 0.7;
 
-/// What flows are made of and run with.
-#[derive(Clone)]
-pub struct FlowsParts {
-    /// The home.
-    pub home: Home,
-    /// The journal, which crystallize reads.
-    pub journal: Arc<Journal>,
-    /// What runs components.
-    pub runtime: Arc<Runtime>,
-    /// The installed adapters.
-    pub surface: Arc<dyn Surface>,
-    /// What makes the calls of a run.
-    pub tools: Arc<dyn ToolSource>,
-    /// jq.
-    pub engine: Arc<dyn QueryEngine>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness, for the names of workspaces.
-    pub entropy: Arc<dyn Entropy>,
-    /// Stops a run.
-    pub interrupt: Arc<dyn Interrupt>,
-}
-
-/// The flows of one home.
-#[derive(Clone)]
-pub struct Flows {
-    pub(crate) parts: FlowsParts,
+/// The flow files of one home: listed, read, written, searched for. Needs nothing but the home.
+#[derive(Debug, Clone)]
+pub struct Library {
+    pub(crate) home: Home,
 }
 
 /// How a flow is named: by its file or by its name.
@@ -109,36 +87,11 @@ pub struct FlowEntry {
     pub problem: Option<String>,
 }
 
-/// Everything about one flow.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct FlowInfo {
-    /// What it says of itself.
-    pub frontmatter: Frontmatter,
-    /// Its plan, when it is one.
-    pub plan: Option<Plan>,
-    /// The file.
-    pub path: PathBuf,
-    /// Its size in bytes.
-    pub bytes: usize,
-    /// Digest of the whole file.
-    pub sha256: Sha256Digest,
-    /// What each pinned adapter is here: `installed`, `missing` or `mismatch`.
-    pub adapters: Value,
-    /// What each parameter takes, one line each.
-    pub expected: Vec<String>,
-    /// The flows that it runs, and those that they run.
-    pub flows: Vec<PinnedFlow>,
-    /// What it may write, and what those may.
-    pub writes: Vec<FlowWrite>,
-    /// How its blessing stands; none when it has none.
-    pub blessing: Option<BlessingInfo>,
-}
-
-impl Flows {
-    /// Makes the flows of a home.
+impl Library {
+    /// Returns the flows of a home; nothing is opened.
     #[must_use]
-    pub fn new(parts: FlowsParts) -> Self {
-        Self { parts }
+    pub fn new(home: Home) -> Self {
+        Self { home }
     }
 
     /// Lists the flows by name, broken ones with their problem. What the search index read and nobody replaced since
@@ -166,36 +119,6 @@ impl Flows {
     pub(crate) fn read_document(&self, name: &FlowName, path: &Path) -> Result<FlowDocument, FlowError> {
         let stamp = Stamp::of(path).ok_or_else(|| FlowError::NoFile { path: path.to_owned() })?;
         Ok(FlowDocument::new(name.clone(), &self.read_named(name, path)?, stamp))
-    }
-
-    /// Describes one flow.
-    ///
-    /// # Errors
-    /// It does not exist, or its file is no intact flow.
-    pub fn info(&self, reference: &FlowReference) -> Result<FlowInfo, FlowError> {
-        let (path, package) = self.load(reference)?;
-        let mut adapters = serde_json::Map::new();
-        for (id, pin) in &package.frontmatter.adapters {
-            let state = match self.parts.surface.manifest(id)? {
-                None => "missing",
-                Some(manifest) if manifest.fingerprint == pin.fingerprint => "installed",
-                Some(_) => "mismatch",
-            };
-            adapters.insert(id.to_string(), state.into());
-        }
-        let below = self.pinned_flows(&package)?;
-        Ok(FlowInfo {
-            writes: self.writes(&package.frontmatter, &below, &self.tools_that_count(&package)?)?,
-            blessing: self.blessing_info(&package)?,
-            flows: below.into_iter().map(|inner| inner.shown).collect(),
-            path,
-            bytes: package.bytes().len(),
-            sha256: package.digest(),
-            adapters: Value::Object(adapters),
-            expected: crate::parameter::expected(&package.frontmatter),
-            plan: package.plan().cloned(),
-            frontmatter: package.frontmatter,
-        })
     }
 
     /// Returns the whole file of a flow.
@@ -257,12 +180,12 @@ impl Flows {
     }
 
     pub(crate) fn file(&self, name: &FlowName) -> PathBuf {
-        self.parts.home.flow_dir(name).join(FILE)
+        self.home.flow_dir(name).join(FILE)
     }
 
     /// The names of all folders that hold a flow file, sorted.
     pub(crate) fn names(&self) -> Result<Vec<FlowName>, FlowError> {
-        let folder = self.parts.home.flows_dir();
+        let folder = self.home.flows_dir();
         if !folder.is_dir() {
             return Ok(Vec::new());
         }
@@ -287,38 +210,18 @@ impl Flows {
         if force && !released { Ok(()) } else { Err(FlowError::Exists { name: name.clone(), released }) }
     }
 
-    /// Refuses a flow in which a value of the vault stands: a flow is shown, copied and handed on.
-    pub(crate) fn refuse_known(&self, package: &Package) -> Result<(), FlowError> {
-        let redaction = self.parts.runtime.redaction();
-        let flow = &package.frontmatter.name;
-        let json = |value: serde_json::Result<Value>| {
-            value.map_err(|error| FlowError::Malformed { what: "flow", message: error.to_string() })
-        };
-        redaction
-            .refuse(&format!("the frontmatter of flow `{flow}`"), &json(serde_json::to_value(&package.frontmatter))?)?;
-        match &package.content {
-            Content::Plan(plan) => {
-                redaction.refuse(&format!("the plan of flow `{flow}`"), &json(serde_json::to_value(plan))?)?;
-            }
-            Content::Script { code, map } => {
-                let what = format!("the code of flow `{flow}`");
-                redaction.refuse_bytes(&what, code.as_bytes())?;
-                redaction.refuse_bytes(&what, map.as_bytes())?;
-            }
-            Content::Component => {
-                redaction.refuse_bytes(&format!("the component of flow `{flow}`"), package.bytes())?
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a draft.
-    pub(crate) fn write_draft(&self, name: &FlowName, package: &Package, force: bool) -> Result<PathBuf, FlowError> {
-        self.refuse_known(package)?;
-        create_private_dir(&self.parts.home.flows_dir())?;
-        let _guard = lock(&self.parts.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?;
+    /// Writes a draft in which no value of the vault stands.
+    pub(crate) fn write_draft(
+        &self,
+        name: &FlowName,
+        package: &Package,
+        force: bool,
+        redaction: &Redaction,
+    ) -> Result<PathBuf, FlowError> {
+        package.refuse_known(redaction)?;
+        let _guard = self.lock_flows()?;
         self.check_free(name, force)?;
-        let folder = self.parts.home.flow_dir(name);
+        let folder = self.home.flow_dir(name);
         create_private_dir(&folder)?;
         let path = folder.join(FILE);
         write_durable(&path, package.bytes(), FileMode::Private)?;
@@ -328,7 +231,7 @@ impl Flows {
 
     /// Writes a flow over the file that has this digest; another one is left as it is.
     pub(crate) fn replace(&self, name: &FlowName, old: &Sha256Digest, package: &Package) -> Result<PathBuf, FlowError> {
-        let _guard = lock(&self.parts.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?;
+        let _guard = self.lock_flows()?;
         let path = self.file(name);
         if self.read_path(&path)?.digest() != *old {
             return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
@@ -340,7 +243,7 @@ impl Flows {
 
     /// A folder that is gone when the value is dropped.
     pub(crate) fn scratch(&self, prefix: &str) -> Result<tempfile::TempDir, FlowError> {
-        let folder = self.parts.home.cache_dir();
+        let folder = self.home.cache_dir();
         create_private_dir(&folder)?;
         let made = tempfile::Builder::new().prefix(prefix).tempdir_in(&folder);
         made.map_err(|source| HomeError::Io { action: "make a folder in", path: folder, source }.into())
@@ -363,7 +266,7 @@ fn entry(document: FlowDocument, path: PathBuf) -> FlowEntry {
 }
 
 /// What is wrong with a file that is named already.
-fn reason(error: &FlowError) -> &FlowError {
+fn named(error: &FlowError) -> &FlowError {
     if let FlowError::File { source, .. } = error { source } else { error }
 }
 
@@ -378,6 +281,6 @@ fn broken(name: &FlowName, path: PathBuf, error: &FlowError) -> FlowEntry {
         parameters: Vec::new(),
         adapters: Vec::new(),
         path,
-        problem: Some(format!("{} ({})", error.kind().as_str(), reason(error))),
+        problem: Some(format!("{} ({})", error.kind().as_str(), named(error))),
     }
 }

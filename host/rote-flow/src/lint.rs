@@ -27,7 +27,7 @@ pub use finding::{Finding, Fix, Position, Severity};
 
 use crate::contract::Contract;
 use crate::evidence::Evidence;
-use crate::{Content, FlowError, FlowReference, Flows, Package};
+use crate::{Content, FlowError, FlowReference, Package, Pins, Replayer};
 use calls::Calls;
 pub(crate) use finding::Findings;
 pub(crate) use identity::MIN_DESCRIPTION_CHARS;
@@ -61,17 +61,30 @@ pub struct LintReport {
     pub findings: Vec<Finding>,
 }
 
-impl Flows {
-    /// Looks at a flow by its name or file. See [`Flows::lint`].
+/// Looks for what is wrong with flows.
+#[derive(Clone)]
+pub struct Linter {
+    pub(crate) pins: Pins,
+    pub(crate) replayer: Replayer,
+}
+
+impl Linter {
+    /// Makes it from what is installed and from what replays a recording.
+    #[must_use]
+    pub fn new(pins: Pins, replayer: Replayer) -> Self {
+        Self { pins, replayer }
+    }
+
+    /// Looks at a flow by its name or file. See [`Linter::lint`].
     ///
     /// # Errors
-    /// As [`Flows::lint`], and when there is no such flow.
+    /// As [`Linter::lint`], and when there is no such flow.
     pub async fn lint_reference(
         &self,
         flow: &FlowReference,
         mut options: LintOptions,
     ) -> Result<LintReport, FlowError> {
-        let (path, package) = self.load(flow)?;
+        let (path, package) = self.pins.library.load(flow)?;
         options.path.get_or_insert(path);
         self.lint(&package, &options).await
     }
@@ -87,7 +100,7 @@ impl Flows {
         if !options.skip_runtime && !findings.has("WORLD_MISMATCH") && !findings.has("WORLD_VERSION") {
             let evidence = match &options.replay {
                 Some(path) => Some(Evidence::read(path)?),
-                None => self.evidence(package, options.path.as_deref())?,
+                None => self.pins.library.evidence(package, options.path.as_deref())?,
             };
             replayed = evidence.as_ref().map(|evidence| evidence.source.clone());
             self.lint_replay(package, evidence, &mut findings).await?;
@@ -112,14 +125,14 @@ impl Flows {
             _ => None,
         };
         let calls = Calls::of(package, script.as_ref());
-        component::lint(&self.parts.runtime, package, &mut findings)?;
+        component::lint(&self.replayer.runtime, package, &mut findings)?;
         identity::lint(package, path, &mut findings);
         calls::lint(package, &calls, &mut findings);
         parameters::lint(package, script.as_ref(), &mut findings);
         lint_output(package, &mut findings);
-        plan::lint(package, &*self.parts.engine, &mut findings);
+        plan::lint(package, &*self.replayer.runtime.query_engine(), &mut findings);
         literals::lint(package, script.as_ref(), &mut findings);
-        self.lint_pins(package, path, &mut findings)?;
+        self.pins.lint(package, path, &mut findings)?;
         Ok(findings)
     }
 }

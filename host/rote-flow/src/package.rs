@@ -18,6 +18,7 @@
 
 use std::sync::Arc;
 
+use rote_gate::Redaction;
 use rote_plan::Plan;
 use rote_runtime::{
     FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
@@ -104,6 +105,28 @@ impl Package {
             Content::Script { code, map } => Self::of_script(frontmatter, code.clone(), map.clone()),
             Content::Component => Self::of_component(frontmatter, &self.bytes),
         }
+    }
+
+    /// Refuses a flow in which a value of the vault stands: a flow is shown, copied and handed on.
+    pub(crate) fn refuse_known(&self, redaction: &Redaction) -> Result<(), FlowError> {
+        let flow = &self.frontmatter.name;
+        let json = |value: serde_json::Result<Value>| {
+            value.map_err(|error| FlowError::Malformed { what: "flow", message: error.to_string() })
+        };
+        redaction
+            .refuse(&format!("the frontmatter of flow `{flow}`"), &json(serde_json::to_value(&self.frontmatter))?)?;
+        match &self.content {
+            Content::Plan(plan) => {
+                redaction.refuse(&format!("the plan of flow `{flow}`"), &json(serde_json::to_value(plan))?)?;
+            }
+            Content::Script { code, map } => {
+                let what = format!("the code of flow `{flow}`");
+                redaction.refuse_bytes(&what, code.as_bytes())?;
+                redaction.refuse_bytes(&what, map.as_bytes())?;
+            }
+            Content::Component => redaction.refuse_bytes(&format!("the component of flow `{flow}`"), self.bytes())?,
+        }
+        Ok(())
     }
 
     fn assemble(

@@ -11,7 +11,7 @@ use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceName, command};
 use rote_workspace::{Workspace, workspace_names};
 use serde::{Deserialize, Serialize};
 
-use crate::{FlowError, Flows};
+use crate::{FlowError, Library};
 
 /// The file in the workspace's folder.
 const FILE: &str = "pending.json";
@@ -61,7 +61,7 @@ impl PendingFlow {
     }
 }
 
-impl Flows {
+impl Library {
     /// Writes a stub into its workspace; an older one is replaced.
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Flows {
     /// # Errors
     /// The workspaces cannot be read.
     pub fn all_pending(&self) -> Result<Vec<PendingFlow>, FlowError> {
-        let names = workspace_names(&self.parts.home)?;
+        let names = workspace_names(&self.home)?;
         let mut stubs: Vec<PendingFlow> = names.iter().filter_map(|name| self.pending(name).ok()).collect();
         stubs.sort_by_key(|stub| std::cmp::Reverse(stub.created_at));
         Ok(stubs)
@@ -114,6 +114,6 @@ impl Flows {
     }
 
     fn pending_file(&self, workspace: &WorkspaceName) -> Result<PathBuf, FlowError> {
-        Ok(Workspace::open(&self.parts.home, workspace)?.folder().join(FILE))
+        Ok(Workspace::open(&self.home, workspace)?.folder().join(FILE))
     }
 }

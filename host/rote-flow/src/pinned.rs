@@ -10,7 +10,7 @@ use rote_types::{AdapterId, FlowName, Sha256Digest};
 use serde::Serialize;
 
 use crate::surface::goes_to;
-use crate::{FlowError, FlowPin, FlowReference, FlowStatus, Flows, Form, Frontmatter, Package, WriteMode};
+use crate::{FlowError, FlowPin, FlowReference, FlowStatus, Form, Frontmatter, Library, Package, Pins, WriteMode};
 
 /// Most flows below one.
 const MAX_PINNED: usize = 1_000;
@@ -115,7 +115,7 @@ pub(crate) struct Inner {
     pub(crate) known: Option<(Frontmatter, Option<Plan>)>,
 }
 
-impl Flows {
+impl Library {
     /// Finds every flow below one, each once, whoever pins it first.
     ///
     /// # Errors
@@ -164,7 +164,7 @@ impl Flows {
     }
 }
 
-impl Flows {
+impl Pins {
     /// What a flow and those below it may write, and what of it these permissions of a blessing allow.
     pub(crate) fn writes(
         &self,
@@ -183,8 +183,8 @@ impl Flows {
                 });
                 let blessed =
                     allowed.map(|one| Allowed { max_calls: one.max_calls, arguments: one.args_constraints.clone() });
-                let goes_to = match self.parts.surface.manifest(&adapter)? {
-                    Some(manifest) => goes_to(&*self.parts.surface, &adapter, &manifest, [&tool])?,
+                let goes_to = match self.surface.manifest(&adapter)? {
+                    Some(manifest) => goes_to(&*self.surface, &adapter, &manifest, [&tool])?,
                     None => BTreeSet::new(),
                 };
                 let flow = flow.map(|flow| flow.name.clone());

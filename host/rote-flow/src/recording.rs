@@ -15,9 +15,12 @@ use rote_workspace::{Body, StoredResponse, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::crystallize::trace::{RecordedCall, Trace};
-use crate::run::tape::{Frame, Recorded};
-use crate::{FlowError, Package, RunReport};
+use crate::tape::{Frame, Recorded};
+use crate::trace::{RecordedCall, Trace};
+use crate::{FlowError, Package};
+
+/// The replay test in the folder of a crystallized flow.
+pub(crate) const TEST_RECORDING: &str = "test.rec";
 
 /// Version of the file.
 pub(crate) const VERSION: u32 = 1;
@@ -129,8 +132,8 @@ impl RunRecording {
         }
     }
 
-    /// Makes the recording of a run from its workspace.
-    pub(crate) fn of_run(workspace: &Workspace, report: Option<&RunReport>) -> Result<Self, FlowError> {
+    /// Makes the recording of a run from its workspace and what it gave, where it ended well.
+    pub(crate) fn of_run(workspace: &Workspace, expected: Option<ExpectedOutput>) -> Result<Self, FlowError> {
         let tape = Recorded::read(workspace)?.ok_or_else(|| FlowError::Usage {
             message: format!("workspace `{}` is not one of a run", workspace.name()),
         })?;
@@ -152,11 +155,7 @@ impl RunRecording {
             parameters: header.parameters,
             calls,
             tape: tape.frames,
-            expected: report.map(|report| ExpectedOutput {
-                result: report.result.clone(),
-                human: report.human.clone(),
-                summary: report.summary.clone(),
-            }),
+            expected,
         })
     }
 

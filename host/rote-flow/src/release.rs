@@ -4,13 +4,14 @@
 //! part of the file, so a release changes its digest, and what was tied to the digest of the draft no longer holds.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use rote_home::{Durability, FileMode, NewEvent, write_durable};
-use rote_types::{FlowName, Sha256Digest};
+use rote_home::{Durability, FileMode, Journal, NewEvent, write_durable};
+use rote_types::{Clock, FlowName, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{FlowError, FlowReference, FlowStatus, Flows, Frontmatter, LintOptions, Package, Severity};
+use crate::{FlowError, FlowReference, FlowStatus, Frontmatter, Library, LintOptions, Linter, Package, Severity};
 
 /// A flow that is released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,7 +33,25 @@ pub struct Released {
     pub notes: Vec<String>,
 }
 
-impl Flows {
+/// Releases drafts.
+#[derive(Clone)]
+pub struct Releases {
+    linter: Linter,
+    journal: Arc<Journal>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Releases {
+    /// Makes it; what the linter finds stops a release, and the journal tells of each.
+    #[must_use]
+    pub fn new(linter: Linter, journal: Arc<Journal>, clock: Arc<dyn Clock>) -> Self {
+        Self { linter, journal, clock }
+    }
+
+    fn library(&self) -> &Library {
+        &self.linter.pins.library
+    }
+
     /// Releases a draft. One that is released already stays as it is. With `force` what is wrong with it is written
     /// down with the release and stops nothing.
     ///
@@ -41,7 +60,7 @@ impl Flows {
     /// [`FlowError::NotReleasable`] without `force`, with everything that its frontmatter lacks and every error that lint
     /// finds; or a file, the index or the journal refused. The draft is then as it was.
     pub async fn release(&self, name: &FlowName, force: bool) -> Result<Released, FlowError> {
-        let (path, draft) = self.load(&FlowReference::Name(name.clone()))?;
+        let (path, draft) = self.library().load(&FlowReference::Name(name.clone()))?;
         if draft.frontmatter.status == FlowStatus::Released {
             return self.released_before(name, path, &draft);
         }
@@ -51,25 +70,25 @@ impl Flows {
         }
         let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
         let released = draft.with_frontmatter(frontmatter)?;
-        let guard = self.lock_flows()?;
-        let (_, current) = self.load(&FlowReference::Name(name.clone()))?;
+        let guard = self.library().lock_flows()?;
+        let (_, current) = self.library().load(&FlowReference::Name(name.clone()))?;
         if current.digest() != draft.digest() {
             return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
         }
-        self.announce_change()?;
+        self.library().announce_change()?;
         write_durable(&path, released.bytes(), FileMode::Private)?;
         if let Err(error) = self.publish(name, &draft, &released, &violations) {
             // The draft comes back first: the marker stays until the index has it too.
             write_durable(&path, draft.bytes(), FileMode::Private)?;
-            if self.index_draft(name).is_ok() {
-                self.settle_change()?;
+            if self.library().index_draft(name).is_ok() {
+                self.library().settle_change()?;
             }
             return Err(error);
         }
-        self.settle_change()?;
+        self.library().settle_change()?;
         drop(guard);
         let mut notes: Vec<String> = violations.iter().map(|one| format!("released in spite of {one}")).collect();
-        if self.parts.home.flow_permissions_file(name).exists() {
+        if self.library().home.flow_permissions_file(name).exists() {
             notes.push(format!(
                 "releasing changed the flow's digest, so its blessing no longer counts: rote flow bless {name}"
             ));
@@ -81,10 +100,10 @@ impl Flows {
 
     /// What speaks against a release and can be overruled.
     async fn release_violations(&self, package: &Package) -> Result<Vec<String>, FlowError> {
-        let path = self.file(&package.frontmatter.name);
-        self.check_adapters(package, &path)?;
+        let path = self.library().file(&package.frontmatter.name);
+        self.linter.pins.check_adapters(package, &path)?;
         let mut problems = frontmatter_problems(&package.frontmatter);
-        let linted = self.lint(package, &LintOptions { path: Some(path), ..LintOptions::default() }).await?;
+        let linted = self.linter.lint(package, &LintOptions { path: Some(path), ..LintOptions::default() }).await?;
         let errors = linted.findings.into_iter().filter(|finding| finding.severity == Severity::Error);
         problems.extend(errors.map(|one| format!("{} at {}: {}", one.code, one.position, one.message)));
         Ok(problems)
@@ -98,9 +117,9 @@ impl Flows {
         released: &Package,
         violations: &[String],
     ) -> Result<(), FlowError> {
-        match self.search_index().exists() {
-            true => self.index_flows(std::slice::from_ref(name))?,
-            false => drop(self.write_index(None)?),
+        match self.library().search_index().exists() {
+            true => self.library().index_flows(std::slice::from_ref(name))?,
+            false => drop(self.library().write_index(None)?),
         }
         let body = json!({
             "flow": name,
@@ -110,7 +129,7 @@ impl Flows {
             "violations": violations,
         });
         let event = NewEvent { kind: "flow.released", effect: None, body };
-        self.parts.journal.append(self.parts.clock.now(), Durability::Disk, &[event])?;
+        self.journal.append(self.clock.now(), Durability::Disk, &[event])?;
         Ok(())
     }
 

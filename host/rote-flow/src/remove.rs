@@ -3,7 +3,7 @@
 use rote_home::{discard_dir, remove_file, sweep_staging};
 use rote_types::{FlowName, Sha256Digest};
 
-use crate::{FlowError, FlowReference, FlowStatus, Flows};
+use crate::{Blessings, FlowError, FlowReference, FlowStatus};
 
 /// A flow that may be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,7 +16,7 @@ pub struct Removal {
     pub blessed: bool,
 }
 
-impl Flows {
+impl Blessings {
     /// Says what removing a flow would remove. A released one may be removed with `force` only: others may run it by its
     /// digest.
     ///
@@ -24,7 +24,7 @@ impl Flows {
     /// [`FlowError::NoFlow`], [`FlowError::IsReleased`] for a released one without `force`, or the journal refused.
     pub fn removal(&self, name: &FlowName, force: bool) -> Result<Removal, FlowError> {
         // A damaged file is no reason to keep it.
-        let sha256 = match self.load(&FlowReference::Name(name.clone())) {
+        let sha256 = match self.pins.library.load(&FlowReference::Name(name.clone())) {
             Ok((_, package)) if package.frontmatter.status != FlowStatus::Draft && !force => {
                 return Err(FlowError::IsReleased { flow: name.clone() });
             }
@@ -39,21 +39,22 @@ impl Flows {
     /// its file comes back.
     ///
     /// # Errors
-    /// As [`Flows::removal`]; [`FlowError::ChangedMeanwhile`], or the files or the index refused.
+    /// As [`Blessings::removal`]; [`FlowError::ChangedMeanwhile`], or the files or the index refused.
     pub fn remove(&self, removal: &Removal, force: bool) -> Result<(), FlowError> {
         let name = &removal.flow;
-        let _guard = self.lock_flows()?;
+        let library = &self.pins.library;
+        let _guard = library.lock_flows()?;
         if self.removal(name, force)?.sha256 != removal.sha256 {
             return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
         }
-        self.announce_change()?;
-        sweep_staging(&self.parts.home.flows_dir())?;
-        discard_dir(&self.parts.home.flow_dir(name))?;
-        let permissions = self.parts.home.flow_permissions_file(name);
+        library.announce_change()?;
+        sweep_staging(&library.home.flows_dir())?;
+        discard_dir(&library.home.flow_dir(name))?;
+        let permissions = library.home.flow_permissions_file(name);
         if permissions.exists() {
             remove_file(&permissions)?;
         }
-        self.index_draft(name)?;
-        self.settle_change()
+        library.index_draft(name)?;
+        library.settle_change()
     }
 }

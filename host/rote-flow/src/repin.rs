@@ -11,10 +11,9 @@ use rote_types::{AdapterId, FlowName, Manifest, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::error::Drift;
-use crate::surface::{drift, goes_to};
-use crate::usage::Usage;
-use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Flows, Frontmatter, Package, ToolPin};
+use crate::drift::Drift;
+use crate::surface::goes_to;
+use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Frontmatter, Package, Pins, ToolPin};
 
 /// What repinning a flow would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -72,33 +71,13 @@ impl RepinPlan {
     }
 }
 
-impl Flows {
-    /// Compares every pin of a flow with what is installed. Adapters that are missing are left out.
-    pub(crate) fn drifts(&self, package: &Package, path: Option<&Path>) -> Result<Vec<Drift>, FlowError> {
-        let mut changed = Vec::new();
-        for (adapter, pin) in &package.frontmatter.adapters {
-            let installed = self.parts.surface.manifest(adapter)?;
-            changed.extend(installed.map(|one| (adapter, pin, one)));
-        }
-        if changed.is_empty() {
-            return Ok(Vec::new());
-        }
-        // A recording only helps the judgement. One that cannot be read proves nothing, and that is how it counts.
-        let evidence = self.evidence(package, path).unwrap_or_default();
-        let usage = Usage::new(package, evidence.as_ref());
-        let mut drifts = Vec::new();
-        for (adapter, pin, installed) in changed {
-            drifts.extend(drift(&*self.parts.surface, adapter, pin, &installed, &usage)?);
-        }
-        Ok(drifts)
-    }
-
+impl Pins {
     /// Says what repinning would change. Writes nothing.
     ///
     /// # Errors
     /// The flow does not exist, or an adapter that it pins is not installed.
     pub fn repin_preview(&self, name: &FlowName) -> Result<Repin, FlowError> {
-        let (path, package) = self.load(&FlowReference::Name(name.clone()))?;
+        let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
         self.preview_of(name, &path, &package)
     }
 
@@ -107,7 +86,7 @@ impl Flows {
         let missing: Vec<AdapterId> = frontmatter
             .adapters
             .keys()
-            .filter_map(|adapter| match self.parts.surface.manifest(adapter) {
+            .filter_map(|adapter| match self.surface.manifest(adapter) {
                 Ok(Some(_)) => None,
                 Ok(None) => Some(Ok(adapter.clone())),
                 Err(error) => Some(Err(error)),
@@ -125,7 +104,7 @@ impl Flows {
             to: next_patch(&frontmatter.version),
             sha256: package.digest(),
             breaking,
-            voids_blessing: self.parts.home.flow_permissions_file(name).exists(),
+            voids_blessing: self.library.home.flow_permissions_file(name).exists(),
             pinned_by: self.pinned_by(name),
             drifts,
         })
@@ -139,7 +118,7 @@ impl Flows {
     /// [`FlowError::Usage`] when nothing would change.
     pub fn plan_repin(&self, shown: &Repin, accept_breaking: bool) -> Result<RepinPlan, FlowError> {
         let name = &shown.flow;
-        let (path, package) = self.load(&FlowReference::Name(name.clone()))?;
+        let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
         let repin = self.preview_of(name, &path, &package)?;
         if repin.sha256 != shown.sha256 || repin.drifts != shown.drifts {
             return Err(FlowError::RepinStale { flow: name.clone() });
@@ -160,7 +139,7 @@ impl Flows {
     /// [`FlowError::ChangedMeanwhile`] when another one is there by now, or the files refused.
     pub fn repin(&self, plan: RepinPlan) -> Result<Repinned, FlowError> {
         let RepinPlan { repin, written } = plan;
-        let path = self.replace(&repin.flow, &repin.sha256, &written)?;
+        let path = self.library.replace(&repin.flow, &repin.sha256, &written)?;
         Ok(Repinned { repin, path, sha256: written.digest() })
     }
 
@@ -169,7 +148,7 @@ impl Flows {
         new.version.clone_from(&repin.to);
         for drift in &repin.drifts {
             let (Some(pin), Some(manifest)) =
-                (old.adapters.get(&drift.adapter), self.parts.surface.manifest(&drift.adapter)?)
+                (old.adapters.get(&drift.adapter), self.surface.manifest(&drift.adapter)?)
             else {
                 return Err(FlowError::RepinStale { flow: repin.flow.clone() });
             };
@@ -195,12 +174,12 @@ impl Flows {
             tools: std::collections::BTreeMap::new(),
             server: format!("{} {}", manifest.server.name, manifest.server.version),
             origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
-            goes_to: Some(goes_to(&*self.parts.surface, adapter, manifest, old.tools.keys())?),
+            goes_to: Some(goes_to(&*self.surface, adapter, manifest, old.tools.keys())?),
         };
         let mut slots = BTreeSet::new();
         for name in old.tools.keys() {
             let gone = || FlowError::ToolGone { flow: flow.clone(), adapter: adapter.clone(), tool: name.clone() };
-            let tool = self.parts.surface.tool(adapter, name)?.ok_or_else(gone)?;
+            let tool = self.surface.tool(adapter, name)?.ok_or_else(gone)?;
             let digest = match manifest.tool_digests.get(name) {
                 Some(digest) => digest.clone(),
                 None => rote_govern::tool_digest(&tool).map_err(|error| FlowError::adapter(adapter, &error))?,
@@ -218,9 +197,9 @@ impl Flows {
 
     /// The flows that pin this one by digest; broken files pin nothing.
     fn pinned_by(&self, name: &FlowName) -> Vec<FlowName> {
-        let names = self.names().unwrap_or_default();
+        let names = self.library.names().unwrap_or_default();
         let pins = |other: &FlowName| {
-            let loaded = self.load(&FlowReference::Name(other.clone()));
+            let loaded = self.library.load(&FlowReference::Name(other.clone()));
             loaded.is_ok_and(|(_, package)| package.frontmatter.flows.contains_key(name))
         };
         names.into_iter().filter(pins).collect()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rote_home::Home;
-use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Tape, ToolHost};
+use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Runtime, Tape, ToolHost};
 use rote_types::{
     Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, canonical_json,
 };
@@ -18,8 +18,8 @@ use serde_json::{Map, Value};
 
 use crate::error::Stale;
 use crate::recording::{ExchangeOutcome, RecordedExchange};
-use crate::run::tape::Frame;
-use crate::{FlowError, Flows, Package};
+use crate::tape::Frame;
+use crate::{FlowError, Library, Package};
 
 /// What a replay found.
 pub(crate) struct Replayed {
@@ -32,7 +32,21 @@ pub(crate) struct Replayed {
     pub(crate) tape: Vec<Frame>,
 }
 
-impl Flows {
+/// Runs flows against recordings. Nothing that it is made of can send for them.
+#[derive(Clone)]
+pub struct Replayer {
+    pub(crate) library: Library,
+    pub(crate) runtime: Arc<Runtime>,
+    pub(crate) clock: Arc<dyn Clock>,
+}
+
+impl Replayer {
+    /// Makes it.
+    #[must_use]
+    pub fn new(library: Library, runtime: Arc<Runtime>, clock: Arc<dyn Clock>) -> Self {
+        Self { library, runtime, clock }
+    }
+
     /// Runs `package` against recorded exchanges. `tape` is `None` where none was kept, as for a workspace that a
     /// person filled: then the time is now and randomness is random.
     pub(crate) async fn replay(
@@ -42,15 +56,15 @@ impl Flows {
         exchanges: &[RecordedExchange],
         tape: Option<&[Frame]>,
     ) -> Result<Replayed, FlowError> {
-        let root = self.scratch("replay-")?;
+        let root = self.library.scratch("replay-")?;
         let home = Home::open(root.path())?;
         let name = WorkspaceName::try_from("replay".to_owned())
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
-        let workspace = Arc::new(Workspace::create(&home, &name, self.parts.clock.now())?);
+        let workspace = Arc::new(Workspace::create(&home, &name, self.clock.now())?);
         let stale = Arc::new(Mutex::new(None));
         let tools = Arc::new(RecordedTools {
             workspace: Arc::clone(&workspace),
-            clock: Arc::clone(&self.parts.clock),
+            clock: Arc::clone(&self.clock),
             state: Mutex::new(State { answers: answers(exchanges), ..State::default() }),
             stale: Arc::clone(&stale),
         });
@@ -72,8 +86,8 @@ impl Flows {
             tape,
             observer: Arc::new(NoObserver),
         };
-        let prepared = package.prepare(&self.parts.runtime)?;
-        let outcome = self.parts.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
+        let prepared = package.prepare(&self.runtime)?;
+        let outcome = self.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
         if let Some(stale) = locked(&stale).take() {
             return Err(FlowError::ReplayStale { stale: Box::new(stale) });
         }

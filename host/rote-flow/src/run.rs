@@ -13,13 +13,11 @@ mod keyed;
 mod latest;
 mod live;
 mod nested;
-pub(crate) mod preflight;
+mod preflight;
 mod resume;
 mod stopped;
-pub(crate) mod tape;
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
@@ -28,24 +26,26 @@ use async_trait::async_trait;
 use rote_gate::{Preview, Unbound};
 use rote_govern::audit::Word;
 use rote_govern::{Blessing, Verdict};
-use rote_home::{Durability, NewEvent};
-use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, ToolHost, Used};
+use rote_home::{Durability, Journal, NewEvent};
+use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, Runtime, ToolHost, Used};
 use rote_types::{
-    AdapterId, ErrorKind, FlowName, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
-    canonical_json, sha256,
+    AdapterId, Clock, Entropy, ErrorKind, Interrupt, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity,
+    WorkspaceName, canonical_json, sha256,
 };
 use rote_workspace::{Settlement, Workspace};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+pub(crate) use begin::last_parameters;
 pub use dry::{DryRun, DryRunCall};
 pub use in_doubt::{stopped_after_writing, unknown_writes};
-pub use latest::LatestRun;
 pub use live::AdapterTools;
 
 use crate::package::Content;
-use crate::recording::RunRecording;
-use crate::{FlowError, FlowReference, Flows, Frontmatter, Package, ParameterInput, parameter};
+use crate::recording::{ExpectedOutput, RunRecording};
+use crate::report::{RunReport, RunStatus, StepReport};
+use crate::{
+    Analytics, Blessings, FlowError, FlowReference, Frontmatter, Library, Package, ParameterInput, Pins, parameter,
+};
 use begin::Begun;
 use ending::Ending;
 use nested::{Inherited, Nested};
@@ -69,83 +69,6 @@ pub struct RunRequest {
     pub limits: RunLimits,
     /// Where to leave a recording of the run.
     pub record: Option<PathBuf>,
-}
-
-/// One call of a run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct StepReport {
-    /// Its response, in the run's workspace.
-    pub response: ResponseId,
-    /// What it called, `adapter/tool`.
-    pub call: String,
-    /// HTTP status, 0 when there was no answer.
-    pub status: u16,
-    /// Size of the body in bytes.
-    pub bytes: u64,
-    /// Duration in milliseconds.
-    pub duration_ms: u64,
-    /// Answered from an earlier run.
-    pub resumed: bool,
-    /// Why it failed, if it did.
-    pub error: Option<String>,
-}
-
-/// How much a run did that ended well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RunStatus {
-    /// Every step that it showed ended well or was left out.
-    Completed,
-    /// The flow went on although a step failed.
-    Partial,
-}
-
-impl RunStatus {
-    /// Returns the word of reports and of the analytics.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Partial => "partial",
-        }
-    }
-}
-
-impl fmt::Display for RunStatus {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How a run ended well.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunReport {
-    /// The flow.
-    pub flow: FlowName,
-    /// Its version.
-    pub version: String,
-    /// The workspace of the run.
-    pub workspace: WorkspaceName,
-    /// Whether it did everything; a run that did not end well is an error.
-    pub status: RunStatus,
-    /// The machine result.
-    pub result: Value,
-    /// Lines for a person.
-    pub human: Vec<String>,
-    /// Lines for a log or a chat.
-    pub summary: Vec<String>,
-    /// What the flow logged.
-    pub log: Vec<String>,
-    /// The calls, in the order of their numbers; those of nested runs are in their workspaces.
-    pub steps: Vec<StepReport>,
-    /// Number of calls and nested runs, those of nested runs included.
-    pub calls: u32,
-    /// Number of calls that change something, those of nested runs included.
-    pub writes: u32,
-    /// What a person should know, such as a blessing that no longer counts.
-    pub notes: Vec<String>,
-    /// Duration in milliseconds.
-    pub duration_ms: u64,
 }
 
 /// What the calls of one run need to know.
@@ -234,7 +157,48 @@ impl From<Package> for Running {
     }
 }
 
-impl Flows {
+/// What runs are made of.
+#[derive(Clone)]
+pub struct RunnerParts {
+    /// What people allowed; also the library, and what is installed.
+    pub blessings: Blessings,
+    /// Where runs are counted.
+    pub analytics: Analytics,
+    /// Where they are written down before they begin.
+    pub journal: Arc<Journal>,
+    /// What runs components.
+    pub runtime: Arc<Runtime>,
+    /// What makes their calls.
+    pub tools: Arc<dyn ToolSource>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness, for the names of workspaces.
+    pub entropy: Arc<dyn Entropy>,
+    /// Stops them.
+    pub interrupt: Arc<dyn Interrupt>,
+}
+
+/// Runs flows.
+#[derive(Clone)]
+pub struct Runner {
+    pub(crate) parts: RunnerParts,
+}
+
+impl Runner {
+    /// Makes it.
+    #[must_use]
+    pub fn new(parts: RunnerParts) -> Self {
+        Self { parts }
+    }
+
+    fn pins(&self) -> &Pins {
+        &self.parts.blessings.pins
+    }
+
+    fn library(&self) -> &Library {
+        &self.pins().library
+    }
+
     /// Runs a flow.
     ///
     /// # Errors
@@ -309,12 +273,14 @@ impl Flows {
         let ending =
             Ending { running: &running, workspace: &workspace, tools: &tools, tape: &tape, within, duration_ms };
         let mut result = self.conclude(&ending, outcome);
-        let noted = self.note_run(&running, &workspace, &result, duration_ms).and_then(|()| match &request.record {
-            Some(path) => {
-                RunRecording::of_run(&workspace, result.as_ref().ok())?.write(path, self.parts.runtime.redaction())
-            }
-            None => Ok(()),
-        });
+        let noted =
+            self.parts.analytics.note_run(&frontmatter, running.digest, &workspace, &result, duration_ms).and_then(
+                |()| match &request.record {
+                    Some(path) => RunRecording::of_run(&workspace, result.as_ref().ok().map(given))?
+                        .write(path, self.parts.runtime.redaction()),
+                    None => Ok(()),
+                },
+            );
         match &mut result {
             Ok(_) => noted?,
             Err(error) => error.keep(noted),
@@ -333,7 +299,7 @@ impl Flows {
         package: &Package,
         root: WorkspaceIdentity,
     ) -> Result<(Inherited, Vec<String>), FlowError> {
-        let (blessing, notes) = self.blessing_of_run(package)?;
+        let (blessing, notes) = self.parts.blessings.blessing_of_run(package)?;
         let budget = Arc::new(Budget::new(request.limits));
         Ok((Inherited { depth: 0, budget, blessing, root }, notes))
     }
@@ -357,8 +323,8 @@ impl Flows {
         flow: &FlowReference,
         input: &ParameterInput,
     ) -> Result<(Package, Map<String, Value>), FlowError> {
-        let (path, package) = self.load(flow)?;
-        self.check_adapters(&package, &path)?;
+        let (path, package) = self.library().load(flow)?;
+        self.pins().check_adapters(&package, &path)?;
         let parameters = parameter::resolve(&package.frontmatter, input)?;
         // The tape keeps them, as a resumed run needs them, and masked ones would be other parameters.
         let what = format!("a parameter of flow `{}`", package.frontmatter.name);
@@ -405,6 +371,11 @@ impl Flows {
         self.parts.journal.append(self.parts.clock.now(), Durability::Process, &[event])?;
         Ok(())
     }
+}
+
+/// What a run gave, for a recording of it.
+fn given(report: &RunReport) -> ExpectedOutput {
+    ExpectedOutput { result: report.result.clone(), human: report.human.clone(), summary: report.summary.clone() }
 }
 
 fn report(

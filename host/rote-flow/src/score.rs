@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::lint::Findings;
-use crate::{FlowError, FlowReference, Flows, Form, Package};
+use crate::{FlowError, FlowReference, Form, Linter, Package};
 
 /// The version of the rubric.
 pub const RUBRIC: &str = "1.1.0";
@@ -40,13 +40,13 @@ pub struct FlowScore {
     pub dimensions: Vec<Dimension>,
 }
 
-impl Flows {
+impl Linter {
     /// Scores a flow.
     ///
     /// # Errors
     /// There is no such flow, or an installed adapter cannot be read.
     pub fn score(&self, flow: &FlowReference) -> Result<FlowScore, FlowError> {
-        let (path, package) = self.load(flow)?;
+        let (path, package) = self.pins.library.load(flow)?;
         let findings = self.inspect(&package, Some(&path))?;
         let dimensions = vec![
             completeness(&package),

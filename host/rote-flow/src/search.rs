@@ -4,24 +4,19 @@
 //! damaged, of another version or behind is mended on the way, with a note, and is never a reason to find nothing.
 //! Only released flows are found unless drafts are asked for.
 
-mod document;
-mod index;
-mod maintain;
-
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::Serialize;
 
-pub use document::{FlowDocument, ParameterLine, Stamp};
-pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
-pub use maintain::{IndexReport, Unreadable};
-
-use crate::analytics::TrackRecord;
+use crate::analytics::{Analytics, TrackRecord};
 use crate::error::install;
-use crate::{FlowError, FlowKind, FlowStatus, Flows};
+use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, Stamp, reason};
+use crate::surface::Surface;
+use crate::{FlowError, FlowKind, FlowStatus};
 
 /// Hits that are looked at beyond those asked for, so that equal ones at the end can change places.
 const SPARE: usize = 5;
@@ -140,7 +135,21 @@ pub struct SearchResults {
     pub notes: Vec<String>,
 }
 
-impl Flows {
+/// Finds flows. Needs neither the journal nor anything that runs or sends.
+#[derive(Clone)]
+pub struct Search {
+    library: Library,
+    analytics: Analytics,
+    surface: Arc<dyn Surface>,
+}
+
+impl Search {
+    /// Returns a search over a library; `surface` says which adapters are here, `analytics` how earlier runs went.
+    #[must_use]
+    pub fn new(library: Library, analytics: Analytics, surface: Arc<dyn Surface>) -> Self {
+        Self { library, analytics, surface }
+    }
+
     /// Finds flows.
     ///
     /// # Errors
@@ -162,8 +171,8 @@ impl Flows {
             }
             let names = stale.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
             notes.push(format!("the search index was behind for {names} and was mended"));
-            let guard = self.lock_flows()?;
-            self.index_flows(&stale)?;
+            let guard = self.library.lock_flows()?;
+            self.library.index_flows(&stale)?;
             drop(guard);
             ranking = self.rank(&question, &mut notes)?;
         }
@@ -181,16 +190,16 @@ impl Flows {
 
     /// Mends the index after a change whose process was killed before the index had it, or that was made by hand.
     fn catch_up(&self, notes: &mut Vec<String>) -> Result<(), FlowError> {
-        if self.change_marker().exists() {
-            let _guard = self.lock_flows()?;
+        if self.library.change_marker().exists() {
+            let _guard = self.library.lock_flows()?;
             // Whoever held the lock may have finished the change meanwhile.
-            if self.change_marker().exists() {
-                self.mend_index()?;
+            if self.library.change_marker().exists() {
+                self.library.mend_index()?;
                 notes.push("a change of a flow had been interrupted; the search index was mended".to_owned());
             }
-        } else if self.search_index().exists() && self.folder_changed() {
-            let _guard = self.lock_flows()?;
-            let report = self.mend_index()?;
+        } else if self.library.search_index().exists() && self.library.folder_changed() {
+            let _guard = self.library.lock_flows()?;
+            let report = self.library.mend_index()?;
             let moved = report.added.len() + report.removed.len();
             match report.reason {
                 Some(reason) => notes.push(format!("the search index was written anew: {reason}")),
@@ -205,27 +214,27 @@ impl Flows {
 
     /// Asks the index; one that cannot be used is written anew first.
     fn rank(&self, question: &Question<'_>, notes: &mut Vec<String>) -> Result<Ranking, FlowError> {
-        let error = match self.search_index().rank(question) {
+        let error = match self.library.search_index().rank(question) {
             Err(error @ FlowError::Index { .. }) => error,
             other => return other,
         };
-        let _guard = self.lock_flows()?;
-        let reason = if self.search_index().exists() { maintain::reason(&error) } else { "there was none".to_owned() };
+        let _guard = self.library.lock_flows()?;
+        let reason = if self.library.search_index().exists() { reason(&error) } else { "there was none".to_owned() };
         // Whoever held the lock may have written it meanwhile.
-        if let Ok(ranking) = self.search_index().rank(question) {
+        if let Ok(ranking) = self.library.search_index().rank(question) {
             return Ok(ranking);
         }
-        let report = self.write_index(None)?;
+        let report = self.library.write_index(None)?;
         if report.flows > 0 {
             notes.push(format!("the search index was written anew: {reason}"));
         }
-        self.search_index().rank(question)
+        self.library.search_index().rank(question)
     }
 
     /// The hits whose files are not those that the index read.
     fn stale(&self, ranking: &Ranking) -> Vec<FlowName> {
         let documents = ranking.hits.iter().map(|hit| &hit.document);
-        let stale = documents.filter(|document| Stamp::of(&self.file(&document.name)) != Some(document.stamp));
+        let stale = documents.filter(|document| Stamp::of(&self.library.file(&document.name)) != Some(document.stamp));
         stale.map(|document| document.name.clone()).collect()
     }
 
@@ -239,7 +248,7 @@ impl Flows {
     ) -> Result<Vec<(Ranked, Option<TrackRecord>)>, FlowError> {
         let tied = hits.windows(2).any(|two| step(&two[0]) == step(&two[1]));
         let names: Vec<&FlowName> = hits.iter().map(|hit| &hit.document.name).collect();
-        let mut records = if tied || explain { self.track_records(&names)? } else { BTreeMap::new() };
+        let mut records = if tied || explain { self.analytics.track_records(&names)? } else { BTreeMap::new() };
         let mut hits: Vec<(Ranked, Option<TrackRecord>)> = hits
             .into_iter()
             .map(|hit| (records.remove(hit.document.name.as_str()), hit))
@@ -277,7 +286,7 @@ impl Flows {
         let mut endpoints = Vec::new();
         for (id, pinned) in &document.adapters {
             if !installed.contains_key(id) {
-                let fingerprint = self.parts.surface.manifest(id)?.map(|manifest| manifest.fingerprint);
+                let fingerprint = self.surface.manifest(id)?.map(|manifest| manifest.fingerprint);
                 installed.insert(id.clone(), fingerprint);
             }
             let state = match installed.get(id).and_then(Option::as_ref) {
@@ -304,7 +313,7 @@ impl Flows {
     }
 
     fn callability(&self, document: &FlowDocument, endpoints: &[Endpoint]) -> Callability {
-        let location = self.file(&document.name);
+        let location = self.library.file(&document.name);
         let first = |state| endpoints.iter().find(|endpoint| endpoint.state == state);
         let (state, command) = if let Some(missing) = first(EndpointState::Missing) {
             let id = missing.endpoint.trim_start_matches("adapter/");

@@ -4,15 +4,17 @@
 //! arguments that this flow sends ([`Usage`]). `compatible` is shown, never assumed: what cannot be shown to fit is
 //! breaking. The judgement only informs; a changed fingerprint stops a run either way.
 
+mod installed;
+
 use std::collections::BTreeSet;
-use std::fmt;
 
 use rote_govern::reach;
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
-use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::Drift;
+pub(crate) use installed::opened;
+
+use crate::drift::{Drift, Elsewhere, ToolChange};
 use crate::usage::{Call, Sent, Usage};
 use crate::{AdapterPin, FlowError, ToolPin};
 
@@ -35,33 +37,6 @@ pub trait Surface: Send + Sync {
     /// # Errors
     /// The adapter cannot be read.
     fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError>;
-}
-
-/// What became of one pinned tool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct ToolChange {
-    /// The tool.
-    pub tool: String,
-    /// `identical`, `compatible` or `breaking`, for this flow.
-    pub verdict: &'static str,
-    /// What changed, in words.
-    pub changes: Vec<String>,
-}
-
-impl fmt::Display for ToolChange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.tool, self.verdict)?;
-        if self.changes.is_empty() { Ok(()) } else { write!(f, " ({})", self.changes.join("; ")) }
-    }
-}
-
-/// Where a flow was made to send its requests, and where they would go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Elsewhere {
-    /// The pinned origins.
-    pub expected: BTreeSet<String>,
-    /// The origins of the same tools as installed.
-    pub installed: BTreeSet<String>,
 }
 
 /// The origins that the pinned tools of an adapter go to as it is installed.

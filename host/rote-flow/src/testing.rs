@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::recording::{ExpectedOutput, RunRecording};
-use crate::{FlowError, FlowReference, Flows};
+use crate::{FlowError, FlowReference, Replayer};
 
 /// How often a recording is replayed, to notice what differs between two runs.
 const TIMES: usize = 2;
@@ -42,7 +42,7 @@ pub struct ReplayReport {
     pub result: Value,
 }
 
-impl Flows {
+impl Replayer {
     /// Replays a recording.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Flows {
             Some(flow) => flow.clone(),
             None => FlowReference::Name(recording.flow.clone()),
         };
-        let (_, package) = self.load(&reference)?;
+        let (_, package) = self.library.load(&reference)?;
         let same_file = package.digest() == recording.sha256;
         let mut expected = recording.expected.clone();
         let mut last = None;

@@ -8,7 +8,7 @@ use rote_types::Sha256Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{Content, FlowError, FlowReference, Flows, Package};
+use crate::{Content, FlowError, FlowReference, Linter, Package};
 
 /// JSON Schema (2020-12) of the frontmatter, as `flows/frontmatter.schema.json`.
 pub const FRONTMATTER_SCHEMA: &str = include_str!("../../../flows/frontmatter.schema.json");
@@ -39,16 +39,16 @@ pub struct Validated {
     pub checks: Vec<FormatCheck>,
 }
 
-impl Flows {
+impl Linter {
     /// Checks the format of a flow's file: digest, sections, frontmatter, payload, world.
     ///
     /// # Errors
     /// The first check that does not hold: [`FlowError::Tampered`], [`FlowError::NotAFlow`],
     /// [`FlowError::Malformed`], or [`FlowError::Load`] for a component of another world.
     pub fn validate(&self, flow: &FlowReference) -> Result<Validated, FlowError> {
-        let (path, package) = self.load(flow)?;
+        let (path, package) = self.pins.library.load(flow)?;
         check_frontmatter(&package)?;
-        let prepared = self.parts.runtime.prepare(World::Flow, package.bytes())?;
+        let prepared = self.replayer.runtime.prepare(World::Flow, package.bytes())?;
         let payload = package.payload()?;
         let held = |check, found: String| FormatCheck { check, found };
         let frontmatter = &package.frontmatter;

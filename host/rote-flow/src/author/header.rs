@@ -11,7 +11,7 @@ use crate::contract::Contract;
 use crate::frontmatter::{SCHEMA, parameters_problem};
 use crate::surface::goes_to;
 use crate::{
-    AdapterPin, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Flows, Form,
+    AdapterPin, Author, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Form,
     Frontmatter, OutputContract, Provenance, ToolPin, WritePermission,
 };
 
@@ -181,7 +181,7 @@ fn schema_problem(parameters: &Value) -> Option<String> {
     parameters_problem(parameters).or_else(|| Contract::new(parameters).err())
 }
 
-impl Flows {
+impl Author {
     /// Fills in what is installed.
     pub(super) fn frontmatter(&self, header: &SourceHeader, form: Form) -> Result<Frontmatter, FlowError> {
         let mut adapters = BTreeMap::new();
@@ -222,7 +222,7 @@ impl Flows {
     fn missing(&self, header: &SourceHeader) -> Result<Vec<AdapterId>, FlowError> {
         let mut missing = Vec::new();
         for id in header.adapters.keys() {
-            if self.parts.surface.manifest(id)?.is_none() {
+            if self.pins.surface.manifest(id)?.is_none() {
                 missing.push(id.clone());
             }
         }
@@ -235,13 +235,13 @@ impl Flows {
         id: &AdapterId,
         wanted: &SourceAdapter,
     ) -> Result<(AdapterPin, Vec<CredentialSlot>), FlowError> {
-        let manifest = self.parts.surface.manifest(id)?.ok_or_else(|| FlowError::MissingAdapters {
+        let manifest = self.pins.surface.manifest(id)?.ok_or_else(|| FlowError::MissingAdapters {
             flow: header.name.clone(),
             missing: vec![id.clone()],
             origin: None,
         })?;
         if let Some(expected) = wanted.fingerprint.as_ref().filter(|wanted| **wanted != manifest.fingerprint) {
-            let drift = crate::Drift {
+            let drift = crate::drift::Drift {
                 adapter: id.clone(),
                 expected: expected.clone(),
                 installed: manifest.fingerprint,
@@ -252,7 +252,7 @@ impl Flows {
         }
         let (mut tools, mut slots) = (BTreeMap::new(), Vec::new());
         for name in &wanted.tools {
-            let tool = self.parts.surface.tool(id, name)?.ok_or_else(|| {
+            let tool = self.pins.surface.tool(id, name)?.ok_or_else(|| {
                 let nearest = nearest(name, manifest.tool_digests.keys().map(String::as_str));
                 FlowError::NoTool { adapter: id.clone(), tool: name.clone(), nearest }
             })?;
@@ -267,12 +267,12 @@ impl Flows {
         }
         let server = format!("{} {}", manifest.server.name, manifest.server.version);
         let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
-        let goes_to = Some(goes_to(&*self.parts.surface, id, &manifest, tools.keys())?);
+        let goes_to = Some(goes_to(&*self.pins.surface, id, &manifest, tools.keys())?);
         Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin, goes_to }, slots))
     }
 
     fn pin_flow(&self, name: &FlowName) -> Result<(FlowName, FlowPin), FlowError> {
-        let (_, package) = self.load(&FlowReference::Name(name.clone()))?;
+        let (_, package) = self.library().load(&FlowReference::Name(name.clone()))?;
         let pin = FlowPin { version: package.frontmatter.version.clone(), sha256: package.digest() };
         Ok((name.clone(), pin))
     }

@@ -10,7 +10,7 @@ use rote_types::FlowName;
 use serde::Serialize;
 
 use super::{ENTRY, HEADER};
-use crate::{FlowError, Flows};
+use crate::{FlowError, Library};
 
 /// Most bytes of one source file that are read; the bundler's own bound is smaller.
 const MAX_BYTES: u64 = 4 << 20;
@@ -117,13 +117,13 @@ static RUST_SDK_WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk
 const RUST_SDK_README: &str = include_str!("../../../../guest-sdk/rust/README.md");
 const RUST_SDK_MANIFEST: &str = include_str!("../../../../guest-sdk/rust/Cargo.toml");
 
-impl Flows {
+impl Library {
     /// Writes the Rust SDK into the home and returns its folder, `lib/sdk/rust`.
     ///
     /// # Errors
     /// The disk refused.
-    pub fn unpack_rust_sdk(&self) -> Result<PathBuf, FlowError> {
-        let root = self.parts.home.sdk_dir().join("rust");
+    pub(crate) fn unpack_rust_sdk(&self) -> Result<PathBuf, FlowError> {
+        let root = self.home.sdk_dir().join("rust");
         write_tree(&RUST_SDK, &root.join("src"))?;
         write_tree(&RUST_SDK_MACROS, &root.join("macros"))?;
         write_tree(&RUST_SDK_WIT, &root.join("wit"))?;
@@ -132,7 +132,7 @@ impl Flows {
         Ok(root)
     }
 
-    /// Begins a project in `folder`, which must not exist or be empty. `sdk` is where the Rust SDK is.
+    /// Begins a project in `folder`, which must not exist or be empty.
     ///
     /// # Errors
     /// [`FlowError::FolderTaken`], or the disk refused.
@@ -141,7 +141,6 @@ impl Flows {
         name: &FlowName,
         language: ProjectLanguage,
         folder: &Path,
-        sdk: &Path,
     ) -> Result<NewProject, FlowError> {
         if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(FlowError::FolderTaken { path: folder.to_owned() });
@@ -154,7 +153,7 @@ impl Flows {
             ],
             ProjectLanguage::Rust => vec![
                 (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
-                ("Cargo.toml", rust_manifest(name, sdk)),
+                ("Cargo.toml", rust_manifest(name, &self.unpack_rust_sdk()?)),
                 ("src/lib.rs", RUST_LIB.to_owned()),
             ],
         };

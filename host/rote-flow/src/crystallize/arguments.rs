@@ -11,8 +11,8 @@ use serde_json::{Map, Value};
 
 use super::parameters::Parameters;
 use super::select::Selection;
-use super::trace::{RecordedCall, Trace};
 use crate::FlowError;
+use crate::trace::{RecordedCall, Trace};
 
 /// What `rote @N -m` runs first: the payload of an MCP result, parsed when it is JSON.
 const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson catch .))";

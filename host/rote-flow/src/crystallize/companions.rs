@@ -5,31 +5,29 @@ use std::path::PathBuf;
 
 use rote_home::{FileMode, create_private_dir, write_atomic};
 
-use crate::recording::RunRecording;
-use crate::{FlowError, Flows, Package, ProjectLanguage};
+use super::Crystallizer;
+use crate::recording::{RunRecording, TEST_RECORDING};
+use crate::{FlowError, Package, ProjectLanguage};
 
-/// The replay test in the flow's folder.
-pub(crate) const RECORDING: &str = "test.rec";
-
-impl Flows {
+impl Crystallizer {
     /// Writes `main.ts`, `rust/` and `test.rec` into the flow's folder; returns their paths.
     pub(crate) fn write_companions(
         &self,
         package: &Package,
         recording: &RunRecording,
     ) -> Result<Vec<PathBuf>, FlowError> {
-        let folder = self.parts.home.flow_dir(&package.frontmatter.name);
+        let folder = self.pins.library.home.flow_dir(&package.frontmatter.name);
         let mut written = Vec::new();
         for (language, below) in [(ProjectLanguage::TypeScript, "main.ts"), (ProjectLanguage::Rust, "rust")] {
-            for (name, text) in self.sources(package, language)? {
+            for (name, text) in self.pins.library.sources(package, language)? {
                 let path = if name.is_empty() { folder.join(below) } else { folder.join(below).join(name) };
                 create_private_dir(path.parent().unwrap_or(&folder))?;
                 write_atomic(&path, text.as_bytes(), FileMode::Private)?;
                 written.push(path);
             }
         }
-        let path = folder.join(RECORDING);
-        recording.write(&path, self.parts.runtime.redaction())?;
+        let path = folder.join(TEST_RECORDING);
+        recording.write(&path, self.redaction())?;
         written.push(path);
         Ok(written)
     }

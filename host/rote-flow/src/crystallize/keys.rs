@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::literals::{last_segment, walk_literals};
 use super::report::Report;
 use super::steps::Draft;
-use super::trace::{RecordedCall, Trace};
+use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
 /// Leaves a typed key out where rote sends one of its own, another one in each run.

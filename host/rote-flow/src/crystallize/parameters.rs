@@ -13,8 +13,8 @@ use super::literals::{last_segment, replace, walk_literals};
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
 use super::steps::Draft;
-use super::trace::Trace;
 use super::{object_schema, secret};
+use crate::trace::Trace;
 use crate::{FlowError, Surface};
 use rote_types::{escape_token, unescape_token};
 

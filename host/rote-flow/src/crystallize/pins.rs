@@ -13,7 +13,7 @@ use rote_workspace::Workspace;
 use serde::Deserialize;
 
 use super::steps::Draft;
-use super::trace::{RecordedCall, Trace};
+use crate::trace::{RecordedCall, Trace};
 use crate::{AdapterPin, CredentialSlot, FlowError, Surface, ToolPin, WriteMode, WritePermission};
 
 /// Events that are read from the journal at once.

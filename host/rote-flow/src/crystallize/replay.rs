@@ -4,13 +4,14 @@
 use rote_types::canonical_json;
 use serde_json::Value;
 
+use super::Crystallizer;
 use super::arguments::Sources;
 use super::parameters::Parameters;
 use super::select::Selection;
 use crate::recording::{ExpectedOutput, RunRecording, exchange};
-use crate::{FlowError, Flows, Package};
+use crate::{FlowError, Package};
 
-impl Flows {
+impl Crystallizer {
     /// Replays the package; returns the number of calls that it made and the recording that it was run against.
     pub(crate) async fn replay_workspace(
         &self,
@@ -22,7 +23,7 @@ impl Flows {
     ) -> Result<(usize, RunRecording), FlowError> {
         let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
         let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
-        let replayed = self.replay(package, parameters.examples(), &calls, None).await?;
+        let replayed = self.replayer.replay(package, parameters.examples(), &calls, None).await?;
         let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
         let result = outcome.result;
         if canonical_json(&result).ok() != canonical_json(recorded).ok() {

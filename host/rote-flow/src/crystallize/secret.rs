@@ -9,8 +9,8 @@ use rote_gate::Redaction;
 use serde_json::Value;
 
 use super::steps::Draft;
-use super::trace::Trace;
 use crate::FlowError;
+use crate::trace::Trace;
 
 /// Argument names whose values are secrets, compared without case, `-` and `_`.
 const NAMES: [&str; 13] = [

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::arguments::Sources;
 use super::report::{Dropped, Report};
-use super::trace::{RecordedCall, Trace};
 use super::{Request, ResultSpec};
+use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
 /// The calls that become steps, as positions in the trace, and the result.

@@ -13,8 +13,8 @@ use super::arguments::Sources;
 use super::parameters::Parameters;
 use super::report::{Report, StepOrigin};
 use super::select::Selection;
-use super::trace::{RecordedCall, Trace};
 use crate::FlowError;
+use crate::trace::{RecordedCall, Trace};
 
 /// A step in the making.
 #[derive(Debug, Clone, PartialEq)]

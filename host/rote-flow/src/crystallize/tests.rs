@@ -14,11 +14,11 @@ async fn replay(arguments: Value, result: Value) -> FlowError {
     let package = Package::of_plan(made.frontmatter, made.plan).unwrap();
     let mut trace = Trace::read(&fixture.workspace).unwrap();
     trace.calls[0].arguments = arguments;
-    let engine = &*fixture.flows.parts.engine;
+    let engine = &*fixture.runtime.query_engine();
     let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
     let selection = select::Selection { kept: vec![0], result_call: 0, result_jq: ".".to_owned() };
     let parameters = Parameters::default();
-    fixture.flows.replay_workspace(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
+    fixture.flows.crystallizer.replay_workspace(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -43,9 +43,9 @@ async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
     let mut trace = Trace::read(&fixture.workspace).unwrap();
     // What a killed process leaves behind; the workspace's own tests show how it comes about.
     trace.calls[0].state = ResponseState::InDoubt;
-    let engine = &*fixture.flows.parts.engine;
+    let engine = &*fixture.runtime.query_engine();
     let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
-    let surface = &*fixture.flows.parts.surface;
+    let surface = &*fixture.flows.pins.surface;
     let mut request = wish(&[]);
     let error = select::select(&sources, &request, surface, &mut Report::default()).unwrap_err();
     assert!(matches!(&error, FlowError::InDoubt { response: ResponseId(1), .. }), "{error}");

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use rote_types::{AdapterId, FlowName};
 
-use super::{Drift, ParameterProblem};
-use crate::surface::Elsewhere;
+use super::ParameterProblem;
+use crate::drift::{Drift, Elsewhere};
 
 pub(super) fn nearest_text(nearest: Option<&str>) -> String {
     nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()

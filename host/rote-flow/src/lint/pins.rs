@@ -9,10 +9,10 @@ use super::finding::{Finding, Findings, Position};
 use crate::error::install;
 use crate::surface::misfits;
 use crate::usage::Usage;
-use crate::{FlowError, FlowReference, FlowStatus, Flows, Package};
+use crate::{FlowError, FlowReference, FlowStatus, Package, Pins};
 
-impl Flows {
-    pub(super) fn lint_pins(
+impl Pins {
+    pub(super) fn lint(
         &self,
         package: &Package,
         path: Option<&Path>,
@@ -20,7 +20,7 @@ impl Flows {
     ) -> Result<(), FlowError> {
         let name = &package.frontmatter.name;
         for (adapter, pin) in &package.frontmatter.adapters {
-            if self.parts.surface.manifest(adapter)?.is_none() {
+            if self.surface.manifest(adapter)?.is_none() {
                 let place = Position::frontmatter(format!("/adapters/{adapter}"));
                 let message = format!("adapter `{adapter}` is not installed here");
                 let finding = Finding::warning("ADAPTER_MISSING", place, message);
@@ -48,12 +48,12 @@ impl Flows {
         let Some(plan) = package.plan() else { return Ok(()) };
         let usage = Usage::new(package, None);
         for (adapter, pin) in &package.frontmatter.adapters {
-            let installed = self.parts.surface.manifest(adapter)?;
+            let installed = self.surface.manifest(adapter)?;
             if installed.is_none_or(|manifest| manifest.fingerprint != pin.fingerprint) {
                 continue;
             }
             for name in pin.tools.keys() {
-                let Some(tool) = self.parts.surface.tool(adapter, name)? else { continue };
+                let Some(tool) = self.surface.tool(adapter, name)? else { continue };
                 let calls = |step: &Step| step.adapter == adapter.as_str() && step.tool == *name;
                 let place = plan.steps.iter().position(calls).unwrap_or_default();
                 for problem in misfits(&tool, &usage.calls(adapter, name)) {
@@ -70,7 +70,7 @@ impl Flows {
     pub(crate) fn lint_flow_pins(&self, package: &Package, findings: &mut Findings) -> Result<(), FlowError> {
         for (name, pin) in &package.frontmatter.flows {
             let place = || Position::frontmatter(format!("/flows/{}", escape_token(name.as_str())));
-            let other = match self.load(&FlowReference::Name(name.clone())) {
+            let other = match self.library.load(&FlowReference::Name(name.clone())) {
                 Ok((_, other)) => other,
                 Err(FlowError::NoFlow { .. }) => {
                     let message = format!("flow `{name}` does not exist here");

@@ -7,7 +7,7 @@ use super::finding::{Finding, Findings, Position};
 use crate::contract::Contract;
 use crate::evidence::Evidence;
 use crate::replay::Replayed;
-use crate::{FlowError, Flows, Package};
+use crate::{FlowError, Linter, Package};
 
 /// Most characters of a value that is shown.
 const MAX_SHOWN_CHARS: usize = 120;
@@ -19,7 +19,7 @@ pub(super) fn record(flow: &FlowName) -> CommandLine {
     command("rote run").argument(flow).plain(RECORD)
 }
 
-impl Flows {
+impl Linter {
     pub(super) async fn lint_replay(
         &self,
         package: &Package,
@@ -43,7 +43,7 @@ impl Flows {
             findings.push(finding.command(record(name)));
         }
         let tape = evidence.tape.as_deref();
-        match self.replay(package, evidence.parameters.clone(), &evidence.calls, tape).await {
+        match self.replayer.replay(package, evidence.parameters.clone(), &evidence.calls, tape).await {
             Ok(replayed) => look_at(package, &evidence, replayed, findings),
             Err(FlowError::ReplayStale { stale }) => {
                 let arguments = shown(&stale.arguments);

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rote_home::HomeError;
+use rote_home::{Home, HomeError};
 use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
 use super::keyed::Keys;
 use super::resume::{self, Done};
-use super::tape::{self, Ends, FileTape, Header, Recorded};
-use super::{RunContext, RunRequest};
-use crate::{FlowError, FlowReference, Flows, Package, ParameterInput};
+use super::{RunContext, RunRequest, Runner};
+use crate::tape::{self, Ends, FileTape, Header, Recorded};
+use crate::{FlowError, FlowReference, Package, ParameterInput};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
 const NAME_CHARS: usize = 30;
@@ -58,7 +58,7 @@ pub(crate) struct Begun {
     pub(crate) offered: BTreeSet<ResponseId>,
 }
 
-impl Flows {
+impl Runner {
     pub(super) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
         match (&request.resume, &request.flow) {
             (Some(name), flow) => self.go_on(name, flow.as_ref(), request),
@@ -76,7 +76,7 @@ impl Flows {
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
         self.check_bindings(&package)?;
-        let path = self.path_of(flow);
+        let path = self.library().path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header {
             parent: parent.map(|parent| parent.workspace.name().clone()),
@@ -95,7 +95,7 @@ impl Flows {
         flow: Option<&FlowReference>,
         request: &RunRequest,
     ) -> Result<Begun, FlowError> {
-        let workspace = Arc::new(Workspace::open(&self.parts.home, name)?);
+        let workspace = Arc::new(Workspace::open(&self.library().home, name)?);
         let not_a_run = || FlowError::NotARun { workspace: name.clone() };
         // Before the tape is read: another process may be writing it, and end in between.
         let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };
@@ -110,7 +110,7 @@ impl Flows {
             given => given.clone(),
         };
         let (package, parameters) = self.preflight(&reference, &input)?;
-        let path = self.path_of(&reference);
+        let path = self.library().path_of(&reference);
         let other =
             |what: &'static str| FlowError::OtherRun { workspace: name.clone(), flow: header.flow.clone(), what };
         if package.digest() != header.sha256 {
@@ -152,37 +152,37 @@ impl Flows {
         let suffix: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
         let name = WorkspaceName::try_from(format!("{PREFIX}{flow}-{digits}-{suffix}"))
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
-        Ok(Workspace::create(&self.parts.home, &name, now)?)
+        Ok(Workspace::create(&self.library().home, &name, now)?)
     }
+}
 
-    /// The parameters of the last run of a flow that ended well; empty when there was none among the last ones.
-    pub(crate) fn last_parameters(&self, flow: &FlowName) -> Result<Map<String, Value>, FlowError> {
-        let folder = self.parts.home.workspaces_dir();
-        let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
-        let mut names = Vec::new();
-        for found in folder.read_dir().map_err(fail)? {
-            let name = found.map_err(fail)?.file_name();
-            let name = name.to_str().and_then(|name| name.parse::<WorkspaceName>().ok());
-            names.extend(name.filter(|name| may_be_of(name, Some(flow))));
-        }
-        // The name of the workspace of a run ends with when it began.
-        names.sort_by(|one, other| other.cmp(one));
-        for name in names.iter().take(MAX_LAST) {
-            // A workspace that is cleaned away meanwhile, or a damaged tape, is no reason not to look further.
-            let Ok(workspace) = Workspace::open(&self.parts.home, name) else { continue };
-            let Ok(Some(ends)) = Ends::read(&workspace) else { continue };
-            if ends.header.flow == *flow && ends.is_complete() {
-                return Ok(ends.header.parameters);
-            }
-        }
-        Ok(Map::new())
+/// The parameters of the last run of a flow that ended well; empty when there was none among the last ones.
+pub(crate) fn last_parameters(home: &Home, flow: &FlowName) -> Result<Map<String, Value>, FlowError> {
+    let folder = home.workspaces_dir();
+    let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
+    let mut names = Vec::new();
+    for found in folder.read_dir().map_err(fail)? {
+        let name = found.map_err(fail)?.file_name();
+        let name = name.to_str().and_then(|name| name.parse::<WorkspaceName>().ok());
+        names.extend(name.filter(|name| may_be_of(name, Some(flow))));
     }
+    // The name of the workspace of a run ends with when it began.
+    names.sort_by(|one, other| other.cmp(one));
+    for name in names.iter().take(MAX_LAST) {
+        // A workspace that is cleaned away meanwhile, or a damaged tape, is no reason not to look further.
+        let Ok(workspace) = Workspace::open(home, name) else { continue };
+        let Ok(Some(ends)) = Ends::read(&workspace) else { continue };
+        if ends.header.flow == *flow && ends.is_complete() {
+            return Ok(ends.header.parameters);
+        }
+    }
+    Ok(Map::new())
 }
 
 impl Header {
     fn new(package: &Package, flow: &FlowReference, parameters: &Map<String, Value>) -> Self {
         Self {
-            tape: super::tape::VERSION,
+            tape: tape::VERSION,
             flow: package.frontmatter.name.clone(),
             version: package.frontmatter.version.clone(),
             sha256: package.digest(),

@@ -14,8 +14,8 @@ use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::{RunContext, RunRequest};
-use crate::{FlowError, FlowWrite, Flows, Frontmatter, PinnedFlow};
+use super::{RunContext, RunRequest, Runner};
+use crate::{FlowError, FlowWrite, Frontmatter, PinnedFlow};
 
 /// One call that a run would make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -94,7 +94,7 @@ impl DryRun {
     }
 }
 
-impl Flows {
+impl Runner {
     /// Lists what a run would do. Sends nothing, leaves no workspace.
     ///
     /// # Errors
@@ -104,12 +104,12 @@ impl Flows {
             return Err(FlowError::Usage { message: "a dry run needs the name of a flow".to_owned() });
         };
         let (package, parameters) = self.preflight(flow, &request.parameters)?;
-        let root = self.scratch("dry-run-")?;
+        let root = self.library().scratch("dry-run-")?;
         let home = Home::open(root.path())?;
         let name = WorkspaceName::try_from("dry-run".to_owned())
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
-        let (blessing, mut notes) = self.blessing_of_run(&package)?;
+        let (blessing, mut notes) = self.parts.blessings.blessing_of_run(&package)?;
         let context = RunContext { blessing, ..RunContext::plain(workspace, &package.frontmatter) };
         let blessing = context.blessing.as_deref();
         let mut calls = Vec::new();
@@ -121,8 +121,9 @@ impl Flows {
             }
             None => calls = self.declared(&package.frontmatter, blessing)?,
         }
-        let below = self.pinned_flows(&package)?;
-        let writes = self.writes(&package.frontmatter, &below, &self.tools_that_count(&package)?)?;
+        let below = self.library().pinned_flows(&package)?;
+        let writes =
+            self.pins().writes(&package.frontmatter, &below, &self.parts.blessings.tools_that_count(&package)?)?;
         for inner in &below {
             match &inner.known {
                 Some((frontmatter, plan)) => {
@@ -224,7 +225,7 @@ impl Flows {
     /// Lowers the verdict on a call that the blessing covers, and counts it.
     fn with_blessing(&self, call: DryRunCall, blessing: Option<&Blessing>) -> Result<DryRunCall, FlowError> {
         let Some(blessing) = blessing.filter(|_| call.verdict == Verdict::Confirm) else { return Ok(call) };
-        let Some(trust) = self.parts.surface.trust(&call.adapter)? else { return Ok(call) };
+        let Some(trust) = self.pins().surface.trust(&call.adapter)? else { return Ok(call) };
         if !blessing.take(&call.adapter, &call.tool, &trust, &call.arguments) {
             return Ok(call);
         }

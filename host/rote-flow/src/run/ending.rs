@@ -9,9 +9,10 @@ use rote_workspace::Workspace;
 
 use super::resume::Resumed;
 use super::stopped::{Left, stopped};
-use super::tape::FileTape;
-use super::{RunReport, Running, report};
-use crate::{FlowError, Flows};
+use super::{Runner, Running, report};
+use crate::FlowError;
+use crate::report::RunReport;
+use crate::tape::FileTape;
 
 /// A run whose guest has ended.
 pub(super) struct Ending<'r> {
@@ -24,7 +25,7 @@ pub(super) struct Ending<'r> {
     pub(super) duration_ms: u64,
 }
 
-impl Flows {
+impl Runner {
     /// Writes the end of a run down and says how it ended.
     pub(super) fn conclude(
         &self,

@@ -5,9 +5,10 @@ use rote_runtime::FlowOutcome;
 use rote_types::ErrorKind;
 use rote_workspace::{ResponseState, ResponseSummary, Workspace};
 
+use super::Runner;
 use super::resume::{Resumed, is_unknown};
-use super::tape::{Ended, Ends, Recorded};
-use crate::{FlowError, Flows, Frontmatter};
+use crate::tape::{Ended, Ends, Recorded};
+use crate::{FlowError, Frontmatter};
 
 /// Returns the writes of a workspace of which nobody knows whether they happened: those in doubt, and those of a run that
 /// has not ended well about which a person is asked when it goes on.
@@ -56,7 +57,7 @@ pub(super) struct LeftInDoubt {
     pub(super) kind: ErrorKind,
 }
 
-impl Flows {
+impl Runner {
     /// Returns what a run leaves in doubt: its own writes before those of runs that it started.
     pub(super) fn left_in_doubt(
         &self,

@@ -9,22 +9,23 @@ use rote_govern::idempotency::{KEY_LIFE, given_key_purpose, key_header, key_purp
 use rote_types::{ResponseId, Sha256Digest, ToolCall};
 use rote_workspace::{ResponseSummary, Workspace};
 
-use crate::{FlowError, Flows};
+use super::Runner;
+use crate::FlowError;
 
 /// A write that may be repeated, and until when.
 pub(crate) type Offer = (ResponseId, Timestamp);
 
 /// What is needed to judge keys.
 pub(crate) struct Keys<'f> {
-    flows: &'f Flows,
+    runner: &'f Runner,
     /// `None` where nobody knows what time it is.
     now: Option<Timestamp>,
 }
 
 impl<'f> Keys<'f> {
-    pub(crate) fn new(flows: &'f Flows) -> Result<Self, FlowError> {
-        let now = rote_gate::known_time(&flows.parts.journal, &*flows.parts.clock)?;
-        Ok(Self { flows, now })
+    pub(crate) fn new(runner: &'f Runner) -> Result<Self, FlowError> {
+        let now = rote_gate::known_time(&runner.parts.journal, &*runner.parts.clock)?;
+        Ok(Self { runner, now })
     }
 
     /// Returns until when a write in doubt may be repeated unasked; `since` is when such a call was first made.
@@ -37,7 +38,7 @@ impl<'f> Keys<'f> {
     ) -> Result<Option<Offer>, FlowError> {
         let Some(until) = self.now.and_then(|now| young_until(since, now)) else { return Ok(None) };
         let Some(known) = workspace.key_purpose(doubt.id)? else { return Ok(None) };
-        if rote_gate::is_half_said(&self.flows.parts.journal, workspace, doubt)? {
+        if rote_gate::is_half_said(&self.runner.parts.journal, workspace, doubt)? {
             return Ok(None);
         }
         Ok((self.purpose_now(workspace, doubt, call)? == Some(known)).then_some((doubt.id, until)))
@@ -45,7 +46,7 @@ impl<'f> Keys<'f> {
 
     /// Returns the digest of the arguments that were sent under a number, where the journal knows that it was begun.
     pub(crate) fn sent(&self, workspace: &Workspace, id: ResponseId) -> Result<Option<Sha256Digest>, FlowError> {
-        let started = self.flows.parts.journal.started(workspace.identity(), id)?;
+        let started = self.runner.parts.journal.started(workspace.identity(), id)?;
         Ok(started.and_then(|started| serde_json::from_value(started.body["args_digest"].clone()).ok()))
     }
 
@@ -58,7 +59,7 @@ impl<'f> Keys<'f> {
     ) -> Result<Option<String>, FlowError> {
         // The arguments of the log are masked; the journal has the digest of those that were sent.
         let Some(digest) = self.sent(workspace, doubt.id)? else { return Ok(None) };
-        let surface = &self.flows.parts.surface;
+        let surface = &self.runner.pins().surface;
         let (Some(manifest), Some(tool)) = (surface.manifest(&call.adapter)?, surface.tool(&call.adapter, &call.tool)?)
         else {
             return Ok(None);

@@ -1,46 +1,20 @@
 //! The latest run: begun by hand, of any flow or of one. What `--resume latest` means is that run and no other.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
-use jiff::Timestamp;
-use rote_types::{FlowName, Sha256Digest, WorkspaceName};
+use rote_types::{FlowName, Sha256Digest};
 use rote_workspace::{Settled, Workspace, WorkspaceError, WorkspaceList, WorkspaceProblem, list_workspaces};
-use serde::Serialize;
 
+use super::Runner;
 use super::begin::{PREFIX, begun_digits, may_be_of};
-use super::tape::{self, Ends};
-use crate::{FlowError, FlowReference, Flows};
+use crate::report::LatestRun;
+use crate::tape::{self, Ends};
+use crate::{FlowError, FlowReference};
 
 /// Most runs that are looked at.
 const MAX_LOOKED_AT: usize = 1_000;
 
-/// A run that a person began.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LatestRun {
-    /// Its workspace.
-    pub workspace: WorkspaceName,
-    /// Its flow.
-    pub flow: FlowName,
-    /// When it was begun.
-    pub begun_at: Timestamp,
-    /// Seconds since then.
-    pub age_s: u64,
-}
-
-impl fmt::Display for LatestRun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (count, unit) = match self.age_s {
-            seconds @ 0..120 => (seconds, "seconds"),
-            seconds @ 120..7_200 => (seconds / 60, "minutes"),
-            seconds @ 7_200..172_800 => (seconds / 3_600, "hours"),
-            seconds => (seconds / 86_400, "days"),
-        };
-        write!(f, "`{}` of flow `{}`, begun {count} {unit} ago", self.workspace, self.flow)
-    }
-}
-
-impl Flows {
+impl Runner {
     /// Returns the latest run, of this flow where one is named, when it can go on.
     ///
     /// # Errors
@@ -48,8 +22,9 @@ impl Flows {
     /// [`FlowError::LatestUnreadable`] when one that cannot be read may be newer; [`FlowError::NoRun`] when there is none;
     /// `NoFlow` when the named flow does not exist.
     pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, FlowError> {
-        let named = flow.map(|flow| self.load(flow)).transpose()?.map(|(_, package)| package.frontmatter.name);
-        let WorkspaceList { workspaces: mut summaries, mut unreadable } = list_workspaces(&self.parts.home)?;
+        let named =
+            flow.map(|flow| self.library().load(flow)).transpose()?.map(|(_, package)| package.frontmatter.name);
+        let WorkspaceList { workspaces: mut summaries, mut unreadable } = list_workspaces(&self.library().home)?;
         summaries.retain(|summary| summary.name.as_str().starts_with(PREFIX));
         unreadable.retain(|one| may_be_of(&one.name, named.as_ref()));
         summaries.sort_by(|one, other| other.created_at.cmp(&one.created_at).then_with(|| other.name.cmp(&one.name)));
@@ -57,7 +32,7 @@ impl Flows {
         let mut digests = BTreeMap::new();
         let mut latest = None;
         for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
-            let workspace = match Workspace::open(&self.parts.home, &summary.name) {
+            let workspace = match Workspace::open(&self.library().home, &summary.name) {
                 Err(WorkspaceError::NoWorkspace { .. }) => continue,
                 opened => opened?,
             };
@@ -119,7 +94,7 @@ impl Flows {
             }
         }
         let digest = digests.entry(header.reference.clone()).or_insert_with(|| {
-            let loaded = FlowReference::parse(&header.reference).and_then(|flow| self.load(&flow));
+            let loaded = FlowReference::parse(&header.reference).and_then(|flow| self.library().load(&flow));
             loaded.map(|(_, package)| package.digest()).map_err(|error| error.to_string())
         });
         match digest {

@@ -7,15 +7,16 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
+use rote_adapter::{AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
 use rote_gate::{FlowStamp, Pin, Preview, ToolPermission, Unbound};
 use rote_govern::{ToolFacts, Verdict, guard};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall, TrustRoot};
+use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
-use crate::{FlowError, Frontmatter, Surface};
+use crate::surface::{Surface, opened};
+use crate::{FlowError, Frontmatter};
 
 /// Installed adapters, as flows use them.
 #[derive(Debug, Clone)]
@@ -29,35 +30,6 @@ impl AdapterTools {
     #[must_use]
     pub fn new(adapters: Arc<Adapters>, caller: Arc<Caller>) -> Self {
         Self { adapters, caller }
-    }
-
-    fn open_adapter(&self, id: &AdapterId) -> Result<Option<Arc<Adapter>>, FlowError> {
-        match self.adapters.open(id) {
-            Ok(adapter) => Ok(Some(adapter)),
-            Err(AdapterError::NotInstalled { .. }) => Ok(None),
-            Err(error) => Err(FlowError::adapter(id, &error)),
-        }
-    }
-}
-
-impl Surface for AdapterTools {
-    fn manifest(&self, adapter: &AdapterId) -> Result<Option<Manifest>, FlowError> {
-        Ok(self.open_adapter(adapter)?.map(|adapter| Manifest::clone(adapter.manifest())))
-    }
-
-    fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError> {
-        let Some(opened) = self.open_adapter(adapter)? else {
-            return Ok(None);
-        };
-        match opened.tool(tool) {
-            Ok(tool) => Ok(Some(Tool::clone(&tool))),
-            Err(AdapterError::UnknownTool { .. }) => Ok(None),
-            Err(error) => Err(FlowError::adapter(adapter, &error)),
-        }
-    }
-
-    fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError> {
-        Ok(self.open_adapter(adapter)?.map(|adapter| adapter.trust()))
     }
 }
 
@@ -75,15 +47,17 @@ impl ToolSource for AdapterTools {
     }
 
     fn unbound(&self, id: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
-        let Some(adapter) = self.open_adapter(id)? else { return Ok(BTreeSet::new()) };
-        let tools: Vec<Tool> =
-            tools.iter().filter_map(|tool| self.tool(id, tool).transpose()).collect::<Result<_, _>>()?;
+        let Some(adapter) = opened(&self.adapters, id)? else { return Ok(BTreeSet::new()) };
+        let tools: Vec<Tool> = tools
+            .iter()
+            .filter_map(|tool| Surface::tool(&*self.adapters, id, tool).transpose())
+            .collect::<Result<_, _>>()?;
         self.caller.unbound(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
     fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError> {
         let denied = |reason: String| Ok((Verdict::Deny, reason));
-        let Some(adapter) = self.open_adapter(&call.adapter)? else {
+        let Some(adapter) = opened(&self.adapters, &call.adapter)? else {
             return denied("the adapter is not installed".to_owned());
         };
         let tool = adapter.tool(&call.tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?;
@@ -292,7 +266,8 @@ impl ToolHost for LiveTools {
     fn status(&self, adapter: &AdapterId) -> Result<Value, RunError> {
         let pin = self.pinned(adapter)?;
         let nested = |error: FlowError| RunError::nested(&error);
-        let installed = self.tools.manifest(adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
+        let installed =
+            Surface::manifest(&*self.tools.adapters, adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
         let credentials = match &installed {
             Some(_) => self.tools.credentials(adapter).map_err(nested)?,
             None => Vec::new(),

@@ -14,9 +14,9 @@ use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, canonic
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
-use super::tape::Recorded;
-use super::{RunContext, RunRequest};
-use crate::{FlowError, FlowReference, FlowStatus, Flows, Package, ParameterInput};
+use super::{RunContext, RunRequest, Runner};
+use crate::tape::Recorded;
+use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput};
 
 /// Deepest nesting that is counted again; a deeper run was never started.
 const MAX_DEPTH: u32 = 8;
@@ -33,7 +33,7 @@ pub(crate) struct Inherited {
 
 /// What a run needs to start others.
 pub(crate) struct Nested {
-    flows: Flows,
+    runner: Runner,
     context: RunContext,
     depth: u32,
     /// Flows that were begun and have a write in doubt, with their parameters.
@@ -48,8 +48,8 @@ fn begun(name: &str, parameters: &Value) -> Begun {
 }
 
 impl Nested {
-    pub(crate) fn new(flows: Flows, context: RunContext, depth: u32) -> Self {
-        Self { flows, context, depth, in_doubt: Mutex::default() }
+    pub(crate) fn new(runner: Runner, context: RunContext, depth: u32) -> Self {
+        Self { runner, context, depth, in_doubt: Mutex::default() }
     }
 
     /// Makes the workspace of a nested run; nothing runs yet.
@@ -62,7 +62,7 @@ impl Nested {
         if let Some(workspace) = self.in_doubt().get(&begun(name, parameters)) {
             return Err(self.refused(name, format!("a write of its run in `{workspace}` is in doubt")));
         }
-        let begun = self.flows.begin_new(&reference, &input(parameters)?, Some(&self.context))?;
+        let begun = self.runner.begin_new(&reference, &input(parameters)?, Some(&self.context))?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
@@ -74,7 +74,7 @@ impl Nested {
             return Err(self.refused(name, "its frontmatter does not pin it".to_owned()));
         }
         let reference = FlowReference::Name(named);
-        let (_, package) = self.flows.load(&reference)?;
+        let (_, package) = self.runner.library().load(&reference)?;
         self.check_digest(name, &package)?;
         if package.frontmatter.status != FlowStatus::Released {
             return Err(self.refused(name, "it is not released".to_owned()));
@@ -132,9 +132,9 @@ impl Nested {
 
     /// The first write in doubt of a nested run.
     fn doubt_in(&self, workspace: &str) -> Option<Doubt> {
-        let workspace = Workspace::open(&self.flows.parts.home, &workspace_name(workspace).ok()?).ok()?;
+        let workspace = Workspace::open(&self.runner.library().home, &workspace_name(workspace).ok()?).ok()?;
         let known = workspace.doubts(1).ok()?.pop()?;
-        self.flows.doubt(&workspace, &known).ok()
+        self.runner.doubt(&workspace, &known).ok()
     }
 
     fn in_doubt(&self) -> MutexGuard<'_, BTreeMap<Begun, WorkspaceName>> {
@@ -154,7 +154,7 @@ impl Nested {
             limits: *self.context.budget.limits(),
             record: None,
         };
-        let begun = self.flows.go_on(&workspace, Some(&reference), &request)?;
+        let begun = self.runner.go_on(&workspace, Some(&reference), &request)?;
         self.check_digest(name, &begun.package)?;
         let inherited = Inherited {
             depth: self.depth + 1,
@@ -162,7 +162,7 @@ impl Nested {
             blessing: self.blessing_of(&begun.package),
             root: self.context.root.clone(),
         };
-        let report = self.flows.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
+        let report = self.runner.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
         Ok(report.result)
     }
 
@@ -186,7 +186,7 @@ impl Nested {
 
     fn try_skip(&self, workspace: &str, name: &str) -> Result<(), FlowError> {
         // A run that was cleaned away, or whose flow is another one by now, cannot go on; what is left is counted.
-        let Ok(workspace) = Workspace::open(&self.flows.parts.home, &workspace_name(workspace)?) else {
+        let Ok(workspace) = Workspace::open(&self.runner.library().home, &workspace_name(workspace)?) else {
             return Ok(());
         };
         let Ok((_, package)) = self.pinned(name) else {
@@ -199,10 +199,10 @@ impl Nested {
             workspace: Arc::new(workspace),
             ..self.context.clone()
         };
-        let inner = Self::new(self.flows.clone(), context, self.depth + 1);
+        let inner = Self::new(self.runner.clone(), context, self.depth + 1);
         self.context.budget.note(inner.used(&inner.context.workspace, &BTreeSet::new())?);
         let frames = Recorded::read(&inner.context.workspace)?.map(|recorded| recorded.frames).unwrap_or_default();
-        for (name, workspace) in frames.iter().filter_map(super::tape::Frame::nested) {
+        for (name, workspace) in frames.iter().filter_map(crate::tape::Frame::nested) {
             if inner.depth <= MAX_DEPTH {
                 self.context.budget.note(Used { calls: 1, ..Used::default() });
                 inner.try_skip(workspace, name)?;

@@ -19,12 +19,12 @@ use rote_types::{
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
 
-use super::StepReport;
 use super::keyed::{Keys, Offer};
 use super::nested::Nested;
-use super::tape::{Ended, Frame, Recorded};
 use crate::FlowError;
 use crate::replay::answered_or_failed;
+use crate::report::StepReport;
+use crate::tape::{Ended, Frame, Recorded};
 
 /// A call as it is compared: adapter, tool, digest of the canonical arguments.
 type Key = (String, String, Sha256Digest);

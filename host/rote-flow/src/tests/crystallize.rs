@@ -127,7 +127,7 @@ async fn what_cannot_be_crystallized_is_refused_and_nothing_is_written() {
     let error = fixture.crystallize(&[]).await.unwrap_err();
     assert_eq!(error.to_string(), "`@3 shop/orders_get` uses response `@2`, which was cleared");
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    assert!(fixture.flows.list().unwrap().is_empty());
+    assert!(fixture.flows.library.list().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -165,7 +165,7 @@ async fn a_draft_is_replaced_only_when_asked_and_a_chosen_result_and_skip_are_ho
     request.force = true;
     request.skip = vec![ResponseId(2)];
     request.result = Some(ResultSpec { response: ResponseId(1), jq: ".items[].id".to_owned() });
-    let made = fixture.flows.crystallize(&request).await.unwrap();
+    let made = fixture.flows.crystallizer.crystallize(&request).await.unwrap();
     assert_eq!(plan(&made)["result"], json!({"$from": {"step": "s1", "jq": ".items[].id", "each": true}}));
     assert_eq!(made.frontmatter.write_permissions, []);
 }

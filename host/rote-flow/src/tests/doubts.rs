@@ -69,7 +69,7 @@ async fn a_run_whose_write_lost_its_answer_asks_and_sends_nothing() {
         }
         assert_eq!(fixture.shop.writes(), before + 1, "{}", String::from_utf8_lossy(bytes));
     }
-    let stats = fixture.flows.stats(&"report".parse().unwrap()).unwrap();
+    let stats = fixture.flows.analytics.stats(&"report".parse().unwrap()).unwrap();
     assert_eq!((stats.in_doubt, stats.completed), (LOST.len() as u64, 0));
 }
 
@@ -194,33 +194,33 @@ async fn two_processes_do_not_make_the_same_run() {
     let held = rote_home::lock(&opened.folder().join("run.lock"), std::time::Duration::ZERO).unwrap();
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
     assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("is still going on in another process"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Conflict);
     drop(held);
-    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, workspace);
+    assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, workspace);
 }
 
 #[tokio::test]
 async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     let fixture = Fixture::new();
     ordering(&fixture).await;
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(matches!(error, FlowError::NoRun { .. }), "{error}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let first = stopped(&fixture, b"").await;
     let report = crate::FlowReference::parse("report").unwrap();
-    assert_eq!(fixture.flows.latest_run(Some(&report)).unwrap().workspace, first);
+    assert_eq!(fixture.flows.runner.latest_run(Some(&report)).unwrap().workspace, first);
     fixture.wait(200);
     fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
     fixture.wait(10_000);
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     let text = error.to_string();
     assert!(text.contains("begun 2 hours ago, ended well; the newest one that can go on is"), "{error}");
     assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
     fixture.remove(&"report".parse().unwrap(), true).unwrap();
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(matches!(&error, FlowError::LatestRun { next: None, .. }), "{error}");
 }
 
@@ -235,13 +235,13 @@ async fn a_run_that_ends_at_what_was_left_out_hides_no_other() {
     let opened = Workspace::open(&fixture.home, &second).unwrap();
     let at = "2026-03-01T00:00:00Z".parse().unwrap();
     opened.settle(ResponseId(1), &Settlement::Skip, at).unwrap();
-    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, second);
+    assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, second);
     assert_eq!(go_on(&fixture, &second, &[]).await.unwrap_err().kind(), ErrorKind::Denied);
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("ends at `@1`, which a person left out"), "{error}");
     assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
     opened.settle(ResponseId(1), &Settlement::Retry, at).unwrap();
-    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, second);
+    assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, second);
 }
 
 /// Takes the newest rows of a workspace away, as a power cut does.
@@ -351,14 +351,14 @@ async fn the_latest_run_is_found_by_the_ends_of_its_tape() {
     let middle = "x".repeat(64 << 10);
     let write = |text: String| rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Private).unwrap();
     write(format!("{head}\n{middle}\n{rest}"));
-    assert_eq!(fixture.flows.latest_run(None).unwrap().workspace, workspace);
+    assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, workspace);
     assert!(matches!(go_on(&fixture, &workspace, &[]).await.unwrap_err(), FlowError::Malformed { .. }));
     // A good end counts, half a line behind it does not.
     write(format!("{head}\n{middle}\n{{\"end\":\"completed\"}}\n{{\"q\":"));
-    let error = fixture.flows.latest_run(None).unwrap_err();
+    let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("ended well"), "{error}");
     write(format!("{middle}\n{rest}"));
-    assert!(matches!(fixture.flows.latest_run(None).unwrap_err(), FlowError::Malformed { .. }));
+    assert!(matches!(fixture.flows.runner.latest_run(None).unwrap_err(), FlowError::Malformed { .. }));
 }
 
 #[tokio::test]
@@ -408,7 +408,7 @@ async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happene
     ordering(&fixture).await;
     fixture.shop.lose(b"");
     let breaking = Arc::new(Breaking(fixture.home.secrets_dir().join("journal.anchor")));
-    let error = fixture.flows.run(&fixture.run_request(&[("item", "cup")]), breaking).await.unwrap_err();
+    let error = fixture.flows.runner.run(&fixture.run_request(&[("item", "cup")]), breaking).await.unwrap_err();
     let text = error.to_string();
     assert!(
         text.contains("and may have happened") && text.contains("; the end of the run could not be written down: "),

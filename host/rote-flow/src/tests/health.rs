@@ -25,7 +25,7 @@ fn name() -> FlowName {
 fn judged(fixture: &Fixture, tool: &str, from: &str, to: &str) -> (String, String) {
     assert!(SHOP.contains(from), "{from}");
     fixture.install(&SHOP.replacen(from, to, 1));
-    let repin = fixture.flows.repin_preview(&name()).unwrap();
+    let repin = fixture.flows.pins.repin_preview(&name()).unwrap();
     let found = repin.drifts[0].tools.iter().find(|one| one.tool == tool).unwrap();
     (found.verdict.to_owned(), found.changes.join("; "))
 }
@@ -93,7 +93,7 @@ async fn compatible_is_shown_for_every_argument_and_never_assumed() {
 async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
     let fixture = Fixture::new();
     report(&fixture).await;
-    let same = fixture.flows.repin_preview(&name()).unwrap();
+    let same = fixture.flows.pins.repin_preview(&name()).unwrap();
     assert!(same.drifts.is_empty());
     let request = BlessRequest {
         flow: name(),
@@ -109,19 +109,19 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
         1,
     ));
     assert_eq!(fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err().kind().exit_code(), 7);
-    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
     assert!(!shown.breaking && shown.voids_blessing);
     assert_eq!((shown.from.as_str(), shown.to.as_str()), ("0.1.0", "0.1.1"));
-    let plan = fixture.flows.plan_repin(&shown, false).unwrap().object();
+    let plan = fixture.flows.pins.plan_repin(&shown, false).unwrap().object();
     let drift = &shown.drifts[0];
     assert_eq!(plan["adapters"][0]["from"], json!(drift.expected));
     assert_eq!(plan["adapters"][0]["to"], json!(drift.installed));
     let done = fixture.repin(&shown, false).unwrap();
     assert_eq!((&plan["sha256"], &plan["from_sha256"]), (&json!(done.sha256), &json!(shown.sha256)));
-    let (_, package) = fixture.flows.load(&FlowReference::Name(name())).unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::Name(name())).unwrap();
     assert_eq!((package.digest(), package.frontmatter.version.as_str()), (done.sha256, "0.1.1"));
     assert_eq!(fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap().result, json!(80));
-    assert_ne!(fixture.flows.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
+    assert_ne!(fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
     // What was shown is not what is there any more.
     assert!(matches!(fixture.repin(&shown, false), Err(FlowError::RepinStale { .. })));
 }
@@ -131,14 +131,14 @@ async fn a_breaking_change_is_pinned_only_when_accepted_and_a_tool_that_is_gone_
     let fixture = Fixture::new();
     report(&fixture).await;
     fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
-    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
     assert!(shown.breaking);
     let error = fixture.repin(&shown, false).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert_eq!(error.hint().unwrap(), "rote flow repin report --accept-breaking");
     fixture.repin(&shown, true).unwrap();
     fixture.install(&SHOP.replace("orders_create", "orders_make"));
-    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
     assert!(matches!(fixture.repin(&shown, true), Err(FlowError::ToolGone { .. })));
 }
 
@@ -147,25 +147,25 @@ async fn health_names_what_is_in_the_way_with_the_command_that_mends_it() {
     let fixture = Fixture::new();
     report(&fixture).await;
     let reference = FlowReference::Name(name());
-    let health = fixture.flows.health(&reference).unwrap();
+    let health = fixture.flows.doctor.health(&reference).unwrap();
     assert!(health.healthy && health.intact && health.runs.is_none(), "{health:?}");
     assert_eq!((health.adapters[0].state, health.blessing.as_str()), ("pinned", "none"));
     fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap();
-    assert_eq!(fixture.flows.health(&reference).unwrap().runs.unwrap().completed, 1);
+    assert_eq!(fixture.flows.doctor.health(&reference).unwrap().runs.unwrap().completed, 1);
 
     fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
-    let health = fixture.flows.health(&reference).unwrap();
+    let health = fixture.flows.doctor.health(&reference).unwrap();
     assert_eq!(health.adapters[0].state, "breaking");
     assert_eq!(health.problems[0].fix, "rote flow repin report --accept-breaking");
     fixture.adapters.remove(&id()).unwrap();
-    let health = fixture.flows.health(&reference).unwrap();
+    let health = fixture.flows.doctor.health(&reference).unwrap();
     assert_eq!(health.problems[0].fix, "rote adapter new shop --spec <file|url>");
 
-    let (path, package) = fixture.flows.load(&reference).unwrap();
+    let (path, package) = fixture.flows.library.load(&reference).unwrap();
     let mut bytes = package.bytes().to_vec();
     bytes[90_000] ^= 4;
     write_durable(&path, &bytes, FileMode::Private).unwrap();
-    let all = fixture.flows.doctor().unwrap();
+    let all = fixture.flows.doctor.all().unwrap();
     assert_eq!(all.len(), 1);
     assert!(!all[0].healthy && !all[0].intact && all[0].name == "report", "{all:?}");
 }
@@ -180,9 +180,9 @@ async fn a_missing_credential_is_a_problem() {
     );
     report(&fixture).await;
     fixture.install(&secured);
-    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
     fixture.repin(&shown, true).unwrap();
-    let health = fixture.flows.health(&FlowReference::Name(name())).unwrap();
+    let health = fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap();
     let problem = health.problems.iter().find(|one| one.what.contains("credential")).expect("a missing credential");
     assert_eq!(problem.fix, "rote token set SHOP_API_KEY");
 }
@@ -197,9 +197,9 @@ async fn of_several_ways_to_authenticate_one_that_is_there_is_enough() {
     );
     report(&fixture).await;
     fixture.install(&secured);
-    let shown = fixture.flows.repin_preview(&name()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
     fixture.repin(&shown, true).unwrap();
-    let problems = || fixture.flows.health(&FlowReference::Name(name())).unwrap().problems;
+    let problems = || fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap().problems;
     assert_eq!(problems().iter().map(|one| one.fix.as_str()).collect::<Vec<_>>(), ["rote token set SHOP_TOKEN"]);
     fixture.set_token("SHOP_BASIC_AUTH");
     assert_eq!(problems(), []);

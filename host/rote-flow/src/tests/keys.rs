@@ -227,7 +227,7 @@ fn half_say(
     outcome: &str,
     word: Option<Word>,
 ) -> rote_types::WorkspaceIdentity {
-    let journal = &fixture.flows.parts.journal;
+    let journal = &fixture.flows.runner.parts.journal;
     let identity = Workspace::open(&fixture.home, workspace).unwrap().identity().clone();
     let effect = journal.started(&identity, ResponseId(1)).unwrap().unwrap().effect;
     let said = EffectSettled {
@@ -279,7 +279,7 @@ async fn a_person_may_say_what_they_like_of_a_repetition_that_was_cut_off() {
         fixture.run(&request).await.ok();
         assert_eq!(settled(&fixture, &workspace, 1), Some(settlement.settled()));
         assert_eq!(arrived(&fixture), (sent, 1), "{settlement:?}");
-        let last = fixture.flows.parts.journal.settled(&identity, ResponseId(1)).unwrap().unwrap();
+        let last = fixture.flows.runner.parts.journal.settled(&identity, ResponseId(1)).unwrap().unwrap();
         assert_eq!(last.body["by"], "ann", "the journal says whose word it is");
     }
 }

@@ -9,7 +9,7 @@ use rote_types::{Classify, ErrorKind};
 use serde_json::json;
 
 use super::support::{Fixture, Shop, id};
-use crate::{BlessRequest, FlowError, FlowReference, ReplayRequest, RunRecording};
+use crate::{BlessRequest, FlowError, FlowInfo, FlowReference, ReplayRequest, RunRecording};
 
 /// A flow `report` that creates an order and cancels another one, which the guard wants confirmed.
 async fn cancelling(fixture: &Fixture) {
@@ -64,7 +64,7 @@ async fn no_copy_of_its_file_brings_a_blessing_back() {
     let refused = async || {
         let error = fixture.run(&fixture.run_request(&[("id", "100")])).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
-        let health = fixture.flows.health(&FlowReference::Name(name.clone())).unwrap();
+        let health = fixture.flows.doctor.health(&FlowReference::Name(name.clone())).unwrap();
         assert!(health.blessing.contains("was taken back, or a newer one took its place"), "{}", health.blessing);
     };
     put_back();
@@ -81,14 +81,14 @@ async fn no_copy_of_its_file_brings_a_blessing_back() {
     fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
     // While its file is elsewhere there is something to take back all the same.
     rote_home::remove_file(&narrow.path).unwrap();
-    assert!(fixture.flows.has_blessing(&name).unwrap());
+    assert!(fixture.flows.blessings.has_blessing(&name).unwrap());
     fixture.unbless(&name);
-    assert!(!fixture.flows.has_blessing(&name).unwrap());
+    assert!(!fixture.flows.blessings.has_blessing(&name).unwrap());
     write_durable(&narrow.path, &newer, FileMode::Private).unwrap();
     refused().await;
     // A flow that is removed and brought back, with its file, is not blessed either.
     let again = fixture.bless(&blessing());
-    let (path, package) = fixture.flows.load(&FlowReference::Name(name.clone())).unwrap();
+    let (path, package) = fixture.flows.library.load(&FlowReference::Name(name.clone())).unwrap();
     let blessed = read_capped(&again.path, 1 << 20).unwrap();
     fixture.remove(&name, true).unwrap();
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -103,21 +103,21 @@ async fn a_dry_run_and_info_say_what_the_blessing_allows() {
     cancelling(&fixture).await;
     let report = FlowReference::parse("report").unwrap();
     let cancels = async |id: &str| {
-        let dry = fixture.flows.dry_run(&fixture.run_request(&[("id", id)])).await.unwrap();
+        let dry = fixture.flows.runner.dry_run(&fixture.run_request(&[("id", id)])).await.unwrap();
         let call = dry.calls.into_iter().find(|call| call.tool == "orders_cancel").unwrap();
         (call.verdict, call.blessed, call.to_string().contains("(allowed by the blessing)"))
     };
     assert_eq!(cancels("9").await, (Verdict::Confirm, false, false));
-    assert_eq!(fixture.flows.info(&report).unwrap().blessing, None);
+    assert_eq!(FlowInfo::read(&fixture.flows.blessings, &report).unwrap().blessing, None);
     fixture.bless(&blessing());
     assert_eq!(cancels("9").await, (Verdict::Audit, true, true));
     assert_eq!(cancels("100").await, (Verdict::Confirm, false, false), "an argument out of bounds");
-    let info = fixture.flows.info(&report).unwrap().blessing.unwrap();
+    let info = FlowInfo::read(&fixture.flows.blessings, &report).unwrap().blessing.unwrap();
     assert_eq!((info.state.as_str(), info.by.as_deref(), info.tools), ("valid", Some("ann"), 2));
     assert!(info.at < info.expires_at && info.max_calls == Some(2), "{info:?}");
     fixture.adapters.allow_cidr(&id(), "10.0.0.0/8", None, "test").unwrap();
     assert_eq!(cancels("9").await, (Verdict::Confirm, false, false));
-    let info = fixture.flows.info(&report).unwrap().blessing.unwrap();
+    let info = FlowInfo::read(&fixture.flows.blessings, &report).unwrap().blessing.unwrap();
     assert!(info.state.contains("policies.json was changed"), "{info:?}");
 }
 
@@ -136,7 +136,7 @@ async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change(
         error.to_string().contains("blessing no longer counts: the adapter's policies.json was changed"),
         "{error}"
     );
-    let health = fixture.flows.health(&FlowReference::parse("report").unwrap()).unwrap();
+    let health = fixture.flows.doctor.health(&FlowReference::parse("report").unwrap()).unwrap();
     assert!(health.blessing.contains("policies.json was changed"), "{}", health.blessing);
     write_durable(&policy, &text, FileMode::Private).unwrap();
     fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap();
@@ -152,7 +152,7 @@ async fn a_blessing_ends_when_the_adapter_goes_elsewhere_or_its_policies_change(
     assert_eq!(other.log(), [""; 0]);
     assert_eq!(fixture.shop.log().len(), sent + 3, "the POST before the refusal, and one whole run");
 
-    let shown = fixture.flows.repin_preview(&"report".parse().unwrap()).unwrap();
+    let shown = fixture.flows.pins.repin_preview(&"report".parse().unwrap()).unwrap();
     assert!(!shown.breaking && shown.voids_blessing, "{shown:?}");
     fixture.repin(&shown, false).unwrap();
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
@@ -169,7 +169,7 @@ async fn a_flow_of_before_goes_wherever_its_adapter_goes() {
     assert!(fixture.call("orders_get", json!({"id": 2})).await);
     fixture.crystallize(&[]).await.unwrap();
     let reference = FlowReference::parse("report").unwrap();
-    let (path, package) = fixture.flows.load(&reference).unwrap();
+    let (path, package) = fixture.flows.library.load(&reference).unwrap();
     let mut old = package.frontmatter.clone();
     let pin = old.adapters.get_mut(&id()).unwrap();
     assert_eq!(pin.goes_to, Some(std::collections::BTreeSet::from([fixture.shop.url.clone()])));
@@ -193,8 +193,8 @@ async fn a_changed_flow_or_permissions_file_is_no_longer_blessed_and_says_so() {
     write_durable(&blessed.path, wider.as_bytes(), FileMode::Private).unwrap();
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
-    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
-    assert!(matches!(fixture.flows.blessing(&package), Err(FlowError::Blessing { .. })));
+    let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
+    assert!(matches!(fixture.flows.blessings.blessing(&package), Err(FlowError::Blessing { .. })));
 }
 
 #[tokio::test]
@@ -205,29 +205,29 @@ async fn a_recorded_run_replays_without_a_network_and_names_what_is_stale() {
     assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
     fixture.query(2, ".price", None);
     fixture.crystallize(&[]).await.unwrap();
-    let path = fixture.flows.parts.home.root().join("run.rec");
+    let path = fixture.home.root().join("run.rec");
     let mut request = fixture.run_request(&[("owner", "monalisa")]);
     request.record = Some(path.clone());
     let done = fixture.run(&request).await.unwrap();
     let sent = fixture.shop.log().len();
     let replay = |path: &std::path::Path| ReplayRequest { flow: None, recording: path.to_owned() };
     for _ in 0..2 {
-        let report = fixture.flows.test(&replay(&path)).await.unwrap();
+        let report = fixture.flows.replayer.test(&replay(&path)).await.unwrap();
         assert_eq!((report.calls, &report.result), (2, &done.result));
     }
     assert_eq!(fixture.shop.log().len(), sent, "nothing was sent");
 
     let mut recording = RunRecording::read(&path).unwrap();
     recording.expected.as_mut().unwrap().result = json!("other");
-    recording.write(&path, fixture.flows.parts.runtime.redaction()).unwrap();
-    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    recording.write(&path, fixture.runtime.redaction()).unwrap();
+    let error = fixture.flows.replayer.test(&replay(&path)).await.unwrap_err();
     assert!(matches!(error, FlowError::ReplayDiffers { .. }), "{error}");
     recording.calls.pop();
-    recording.write(&path, fixture.flows.parts.runtime.redaction()).unwrap();
-    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    recording.write(&path, fixture.runtime.redaction()).unwrap();
+    let error = fixture.flows.replayer.test(&replay(&path)).await.unwrap_err();
     assert!(error.to_string().starts_with("stale: the flow asks for `shop/orders_get`"), "{error}");
     write_durable(&path, br#"{"recording": 2}"#, FileMode::Private).unwrap();
-    let error = fixture.flows.test(&replay(&path)).await.unwrap_err();
+    let error = fixture.flows.replayer.test(&replay(&path)).await.unwrap_err();
     assert!(error.to_string().contains("it has version 2; this rote reads 1"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Conflict);
 }
@@ -239,8 +239,8 @@ async fn runs_are_counted_with_what_they_saved() {
     fixture.crystallize(&[("id", None)]).await.unwrap();
     fixture.run(&fixture.run_request(&[("id", "2")])).await.unwrap();
     fixture.run(&fixture.run_request(&[("id", "404")])).await.unwrap_err();
-    let stats = fixture.flows.stats(&"report".parse().unwrap()).unwrap();
+    let stats = fixture.flows.analytics.stats(&"report".parse().unwrap()).unwrap();
     assert_eq!((stats.runs, stats.completed, stats.errors.len()), (2, 1, 1));
     assert!(stats.p50_ms.is_some() && stats.p95_ms == stats.p50_ms);
-    assert_eq!(fixture.flows.all_stats().unwrap().len(), 1);
+    assert_eq!(fixture.flows.analytics.all_stats().unwrap().len(), 1);
 }

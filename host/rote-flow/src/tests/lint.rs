@@ -19,7 +19,7 @@ async fn made(fixture: &Fixture) -> Package {
     assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
     fixture.query(3, ".price", None);
     fixture.crystallize(&[]).await.unwrap();
-    fixture.flows.load(&reference()).unwrap().1
+    fixture.flows.library.load(&reference()).unwrap().1
 }
 
 fn reference() -> FlowReference {
@@ -37,7 +37,7 @@ fn changed(package: &Package, change: impl FnOnce(&mut Value, &mut Value)) -> Pa
 
 /// The findings as `severity CODE place`.
 fn seen(fixture: &Fixture, package: &Package) -> Vec<String> {
-    let found = fixture.flows.inspect(package, None).unwrap().sorted();
+    let found = fixture.flows.linter.inspect(package, None).unwrap().sorted();
     found.iter().map(|one| format!("{} {} {}", one.severity, one.code, one.position)).collect()
 }
 
@@ -46,12 +46,12 @@ async fn what_crystallize_makes_has_no_errors_and_few_warnings() {
     let fixture = Fixture::new();
     let package = made(&fixture).await;
     assert_eq!(seen(&fixture, &package), ["note STATUS_DRAFT frontmatter/status"]);
-    let report = fixture.flows.lint_reference(&reference(), LintOptions::default()).await.unwrap();
+    let report = fixture.flows.linter.lint_reference(&reference(), LintOptions::default()).await.unwrap();
     assert!(report.errors == 0 && report.warnings == 0 && report.replayed.is_some(), "{report:?}");
     // Without the recording that crystallize leaves beside it, the workspace is replayed.
     let beside = fixture.home.flow_dir(&"report".parse().unwrap()).join("test.rec");
     rote_home::remove_file(&beside).unwrap();
-    let report = fixture.flows.lint_reference(&reference(), LintOptions::default()).await.unwrap();
+    let report = fixture.flows.linter.lint_reference(&reference(), LintOptions::default()).await.unwrap();
     assert_eq!(report.replayed.as_deref(), Some("workspace work"));
     assert!(report.errors == 0 && report.warnings == 0, "{report:?}");
 }
@@ -130,7 +130,7 @@ async fn one_change_gives_one_finding_with_its_place_and_a_way_out() {
         let package = changed(&package, change);
         let found = seen(&fixture, &package);
         assert!(found.iter().any(|one| one == expected), "{expected} not in {found:?}");
-        let findings = fixture.flows.inspect(&package, None).unwrap().sorted();
+        let findings = fixture.flows.linter.inspect(&package, None).unwrap().sorted();
         assert!(findings.iter().all(|one| one.fix.is_some()), "{findings:?}");
     }
 }
@@ -147,7 +147,7 @@ async fn a_parameter_of_the_plan_that_the_frontmatter_lacks_is_undeclared() {
 async fn pins_are_held_against_what_is_here() {
     let fixture = Fixture::new();
     let package = made(&fixture).await;
-    let (_, other) = fixture.flows.load(&reference()).unwrap();
+    let (_, other) = fixture.flows.library.load(&reference()).unwrap();
     let pin = |sha256| FlowPin { version: "0.1.0".to_owned(), sha256 };
     let mut frontmatter = package.frontmatter.clone();
     frontmatter.kind = FlowKind::Composite;
@@ -161,7 +161,7 @@ async fn pins_are_held_against_what_is_here() {
     assert!(found.contains(&"warning FLOW_PIN_DRIFT frontmatter/flows/report".to_owned()), "{found:?}");
 
     let elsewhere = Path::new("/flows/other/flow.wasm");
-    let found = fixture.flows.inspect(&package, Some(elsewhere)).unwrap();
+    let found = fixture.flows.linter.inspect(&package, Some(elsewhere)).unwrap();
     assert!(found.has("NAME_MISMATCH"));
 
     fixture.install(
@@ -170,7 +170,7 @@ async fn pins_are_held_against_what_is_here() {
             r#""in": "query", "schema": {"type": "string"}"#,
         ),
     );
-    let findings = fixture.flows.inspect(&package, None).unwrap().sorted();
+    let findings = fixture.flows.linter.inspect(&package, None).unwrap().sorted();
     let drift = findings.iter().find(|one| one.code == "ADAPTER_DRIFT").unwrap();
     assert_eq!(drift.position.to_string(), "frontmatter/adapters/shop/fingerprint");
     assert_eq!(drift.fix.as_ref().unwrap().to_string(), "rote flow repin report");
@@ -201,7 +201,9 @@ async fn a_component_is_judged_by_what_it_imports() {
     assert!(found.contains(&"note CALLS_UNSEEN component".to_owned()), "{found:?}");
     // The plan template has a payload to read; a component of its own has none.
     assert!(found.contains(&"warning IMPORT_UNNEEDED component".to_owned()), "{found:?}");
-    assert!(!fixture.flows.inspect(&component(&code, &package.frontmatter), None).unwrap().has("IMPORT_MISSING"));
+    assert!(
+        !fixture.flows.linter.inspect(&component(&code, &package.frontmatter), None).unwrap().has("IMPORT_MISSING")
+    );
 
     let mut frontmatter = package.frontmatter.clone();
     frontmatter
@@ -211,7 +213,7 @@ async fn a_component_is_judged_by_what_it_imports() {
     assert!(found.contains(&"error IMPORT_MISSING frontmatter/flows".to_owned()), "{found:?}");
 
     let newer = component(&renamed(&code, "rote:host/tools@0.1.0", "rote:host/tools@0.9.0"), &package.frontmatter);
-    let findings = fixture.flows.inspect(&newer, None).unwrap().sorted();
+    let findings = fixture.flows.linter.inspect(&newer, None).unwrap().sorted();
     let version = findings.iter().find(|one| one.code == "WORLD_VERSION").unwrap();
     assert_eq!(version.message, "it imports `rote:host/tools@0.9.0`; this rote offers `rote:host/tools@0.1.0`");
     assert_eq!(version.severity, Severity::Error);
@@ -270,7 +272,7 @@ async fn recorded(fixture: &Fixture) -> (PathBuf, Value) {
 async fn replayed(fixture: &Fixture, package: &Package, path: &Path, recording: &Value) -> Vec<String> {
     write_durable(path, recording.to_string().as_bytes(), FileMode::Private).unwrap();
     let options = LintOptions { replay: Some(path.to_owned()), ..LintOptions::default() };
-    let report = fixture.flows.lint(package, &options).await.unwrap();
+    let report = fixture.flows.linter.lint(package, &options).await.unwrap();
     report.findings.iter().map(|one| one.code.to_owned()).collect()
 }
 
@@ -310,13 +312,13 @@ async fn a_recording_beside_the_flow_is_found_and_none_is_only_noted() {
     let (path, recording) = recorded(&fixture).await;
     let beside = fixture.home.flow_dir(&"report".parse().unwrap()).join("test.rec");
     write_durable(&beside, recording.to_string().as_bytes(), FileMode::Private).unwrap();
-    let report = fixture.flows.lint_reference(&reference(), LintOptions::default()).await.unwrap();
+    let report = fixture.flows.linter.lint_reference(&reference(), LintOptions::default()).await.unwrap();
     assert_eq!(report.replayed, Some(beside.display().to_string()));
     let package = changed(&package, |front, _| drop(remove(&mut front["provenance"], "workspace")));
-    let report = fixture.flows.lint(&package, &LintOptions::default()).await.unwrap();
+    let report = fixture.flows.linter.lint(&package, &LintOptions::default()).await.unwrap();
     assert!(report.findings.iter().any(|one| one.code == "RECORDING_MISSING" && one.severity == Severity::Note));
     let skipped = LintOptions { skip_runtime: true, ..LintOptions::default() };
-    let report = fixture.flows.lint(&package, &skipped).await.unwrap();
+    let report = fixture.flows.linter.lint(&package, &skipped).await.unwrap();
     assert!(report.findings.iter().all(|one| one.code == "STATUS_DRAFT"), "{report:?}");
     assert!(path.exists());
 }
@@ -345,7 +347,7 @@ fn every_code_is_triggered_here() {
 async fn a_score_says_what_it_lost_points_for() {
     let fixture = Fixture::new();
     let package = made(&fixture).await;
-    let score = fixture.flows.score(&reference()).unwrap();
+    let score = fixture.flows.linter.score(&reference()).unwrap();
     let weights: f64 = score.dimensions.iter().map(|one| one.weight).sum();
     assert!((weights - 1.0).abs() < 1e-9);
     let lost: Vec<(&str, &str)> =
@@ -365,7 +367,7 @@ async fn a_score_says_what_it_lost_points_for() {
     });
     let path = fixture.home.root().join("worse.wasm");
     write_durable(&path, worse.bytes(), FileMode::Private).unwrap();
-    let worse = fixture.flows.score(&FlowReference::Path(path)).unwrap();
+    let worse = fixture.flows.linter.score(&FlowReference::Path(path)).unwrap();
     let value = |name: &str| worse.dimensions.iter().find(|one| one.name == name).unwrap().value;
     assert!((value("parametrisation") - 0.5).abs() < 1e-9);
     assert!((value("output_format") - 0.8).abs() < 1e-9);
@@ -376,7 +378,7 @@ async fn a_score_says_what_it_lost_points_for() {
 async fn validate_says_what_it_checked_and_refuses_what_is_no_flow() {
     let fixture = Fixture::new();
     let package = made(&fixture).await;
-    let held = fixture.flows.validate(&reference()).unwrap();
+    let held = fixture.flows.linter.validate(&reference()).unwrap();
     let checks: Vec<&str> = held.checks.iter().map(|one| one.check).collect();
     assert_eq!(checks, ["digest", "sections", "frontmatter", "payload", "world"]);
     assert!(matches!(package.content, Content::Plan(Plan { .. })));
@@ -385,6 +387,6 @@ async fn validate_says_what_it_checked_and_refuses_what_is_no_flow() {
     let foreign = renamed(&code, "rote:host/tools@0.1.0", "rote:host/tolls@0.1.0");
     let foreign = Package::of_component(package.frontmatter.clone(), &foreign).unwrap();
     write_durable(&path, foreign.bytes(), FileMode::Private).unwrap();
-    let error = fixture.flows.validate(&FlowReference::Path(path)).unwrap_err();
+    let error = fixture.flows.linter.validate(&FlowReference::Path(path)).unwrap_err();
     assert!(error.to_string().contains("rote:host/tolls@0.1.0"), "{error}");
 }

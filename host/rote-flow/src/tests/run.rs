@@ -6,7 +6,7 @@ use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
-use crate::{FlowError, FlowReference, Package};
+use crate::{FlowError, FlowInfo, FlowReference, Package};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -82,7 +82,7 @@ async fn a_dry_run_shows_every_call_and_sends_nothing() {
     let fixture = Fixture::new();
     report(&fixture).await;
     let sent = fixture.shop.log().len();
-    let dry = fixture.flows.dry_run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
+    let dry = fixture.flows.runner.dry_run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap();
     assert_eq!(dry.calls[0].preview.as_ref().unwrap().url, format!("{}/orders?owner=monalisa", fixture.shop.url));
     assert!(!dry.calls[1].known && dry.calls[1].preview.is_none());
     assert_eq!(dry.calls[1].arguments, json!({"id": "<s1 .items[0].id>"}));
@@ -95,16 +95,16 @@ async fn a_dry_run_shows_every_call_and_sends_nothing() {
 async fn a_damaged_file_is_not_run_and_is_listed_with_its_problem() {
     let fixture = Fixture::new();
     report(&fixture).await;
-    let info = fixture.flows.info(&FlowReference::parse("report").unwrap()).unwrap();
+    let info = FlowInfo::read(&fixture.flows.blessings, &FlowReference::parse("report").unwrap()).unwrap();
     assert_eq!(info.adapters, json!({"shop": "installed"}));
-    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
     let mut bytes = package.bytes().to_vec();
     bytes[90_000] ^= 4;
     write_durable(&info.path, &bytes, FileMode::Private).unwrap();
     let error = fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    assert!(fixture.flows.list().unwrap()[0].problem.is_some());
-    let error = fixture.flows.info(&FlowReference::parse("reprot").unwrap()).unwrap_err();
+    assert!(fixture.flows.library.list().unwrap()[0].problem.is_some());
+    let error = FlowInfo::read(&fixture.flows.blessings, &FlowReference::parse("reprot").unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "there is no flow `reprot`; did you mean `report`?");
 }
 

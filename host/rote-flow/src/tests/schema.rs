@@ -145,7 +145,7 @@ async fn what_crystallize_writes_fits_the_schema() {
     assert!(fixture.call("orders_list", json!({"owner": "$owner"})).await);
     assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
     fixture.crystallize(&[]).await.unwrap();
-    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
     let value = serde_json::to_value(&package.frontmatter).unwrap();
     assert_eq!(frontmatter_problem(&value), None);
     let nothing = serde_json::to_value(super::package::package().frontmatter).unwrap();

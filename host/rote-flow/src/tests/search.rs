@@ -46,7 +46,7 @@ fn request(intent: &str) -> SearchRequest {
 }
 
 fn search(fixture: &Fixture, intent: &str) -> SearchResults {
-    fixture.flows.search(&request(intent)).unwrap()
+    fixture.flows.search.search(&request(intent)).unwrap()
 }
 
 fn names(found: &SearchResults) -> Vec<&str> {
@@ -54,7 +54,7 @@ fn names(found: &SearchResults) -> Vec<&str> {
 }
 
 fn events(fixture: &Fixture, kind: &str) -> usize {
-    let events = fixture.flows.parts.journal.tail(1_000).unwrap();
+    let events = fixture.flows.runner.parts.journal.tail(1_000).unwrap();
     events.iter().filter(|event| event.kind == kind).count()
 }
 
@@ -69,8 +69,8 @@ async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
     draft(&fixture).await;
     assert!(names(&search(&fixture, "report")).is_empty());
     let all = SearchRequest { scope: Scope::All, ..request("report") };
-    assert_eq!(names(&fixture.flows.search(&all).unwrap()), ["report"]);
-    let released = fixture.flows.release(&flow("report"), false).await.unwrap();
+    assert_eq!(names(&fixture.flows.search.search(&all).unwrap()), ["report"]);
+    let released = fixture.flows.releases.release(&flow("report"), false).await.unwrap();
     assert!(!released.already && released.draft_sha256.is_some_and(|draft| draft != released.sha256));
     let found = search(&fixture, "report");
     assert!(found.notes.is_empty(), "the release told the index: {:?}", found.notes);
@@ -87,8 +87,8 @@ async fn a_released_flow_is_found_and_a_draft_only_when_asked_for() {
 async fn releasing_twice_changes_nothing_and_says_so() {
     let fixture = Fixture::new();
     draft(&fixture).await;
-    let first = fixture.flows.release(&flow("report"), false).await.unwrap();
-    let second = fixture.flows.release(&flow("report"), false).await.unwrap();
+    let first = fixture.flows.releases.release(&flow("report"), false).await.unwrap();
+    let second = fixture.flows.releases.release(&flow("report"), false).await.unwrap();
     assert!(second.already);
     assert_eq!((second.sha256, second.draft_sha256), (first.sha256, None));
     assert_eq!(events(&fixture, "flow.released"), 1);
@@ -106,25 +106,25 @@ async fn a_release_that_fails_leaves_the_draft() {
     let index = fixture.home.flow_index_dir();
     rote_home::remove_dir(&index).unwrap();
     std::os::unix::fs::symlink("/nowhere", &index).unwrap();
-    fixture.flows.release(&flow("report"), false).await.unwrap_err();
+    fixture.flows.releases.release(&flow("report"), false).await.unwrap_err();
     assert_eq!(rote_home::read_capped(&path, 1 << 26).unwrap(), before);
     assert_eq!(events(&fixture, "flow.released"), 0);
     remove_file(&index).unwrap();
-    assert!(!fixture.flows.release(&flow("report"), false).await.unwrap().already);
+    assert!(!fixture.flows.releases.release(&flow("report"), false).await.unwrap().already);
 }
 
 #[tokio::test]
 async fn what_is_not_fit_is_not_released() {
     let fixture = Fixture::new();
     let path = write(&fixture, "empty", FlowStatus::Draft, " ", &[]);
-    let error = fixture.flows.release(&flow("empty"), false).await.unwrap_err();
+    let error = fixture.flows.releases.release(&flow("empty"), false).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
     assert!(error.to_string().contains("it has no description"), "{error}");
     let package = Package::read(rote_home::read_capped(&path, 1 << 26).unwrap()).unwrap();
     assert_eq!(package.frontmatter.status, FlowStatus::Draft);
     draft(&fixture).await;
     fixture.adapters.remove(&id()).unwrap();
-    let error = fixture.flows.release(&flow("report"), false).await.unwrap_err();
+    let error = fixture.flows.releases.release(&flow("report"), false).await.unwrap_err();
     assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
 }
 
@@ -132,7 +132,7 @@ async fn what_is_not_fit_is_not_released() {
 async fn what_is_not_fit_is_released_when_a_person_insists_and_the_journal_says_so() {
     let fixture = Fixture::new();
     write(&fixture, "empty", FlowStatus::Draft, " ", &[]);
-    let released = fixture.flows.release(&flow("empty"), true).await.unwrap();
+    let released = fixture.flows.releases.release(&flow("empty"), true).await.unwrap();
     assert!(released.notes.iter().any(|note| note.contains("it has no description")), "{:?}", released.notes);
     assert_eq!(events(&fixture, "flow.released"), 1);
 }
@@ -141,7 +141,7 @@ async fn what_is_not_fit_is_released_when_a_person_insists_and_the_journal_says_
 async fn a_removed_flow_is_not_found_and_a_released_one_is_removed_with_force_only() {
     let fixture = Fixture::new();
     draft(&fixture).await;
-    fixture.flows.release(&flow("report"), false).await.unwrap();
+    fixture.flows.releases.release(&flow("report"), false).await.unwrap();
     assert_eq!(names(&search(&fixture, "report")), ["report"]);
     let error = fixture.remove(&flow("report"), false).unwrap_err();
     assert!(matches!(error, FlowError::IsReleased { .. }) && error.kind() == ErrorKind::Conflict, "{error}");
@@ -155,7 +155,7 @@ async fn a_removed_flow_is_not_found_and_a_released_one_is_removed_with_force_on
     let path = write(&fixture, "broken", FlowStatus::Draft, "Is broken", &[]);
     rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();
     fixture.remove(&flow("broken"), false).unwrap();
-    assert!(fixture.flows.list().unwrap().is_empty());
+    assert!(fixture.flows.library.list().unwrap().is_empty());
 }
 
 #[test]
@@ -178,13 +178,13 @@ async fn a_listing_says_the_same_with_and_without_an_index() {
     library(&fixture);
     draft(&fixture).await;
     rote_home::remove_dir(&fixture.home.flow_index_dir()).unwrap();
-    let from_files = fixture.flows.list().unwrap();
-    fixture.flows.rebuild_index().unwrap();
-    assert_eq!(fixture.flows.list().unwrap(), from_files);
+    let from_files = fixture.flows.library.list().unwrap();
+    fixture.flows.library.rebuild_index().unwrap();
+    assert_eq!(fixture.flows.library.list().unwrap(), from_files);
     // A file that is not the indexed one is read.
     let path = fixture.home.flow_dir(&flow("report")).join("flow.wasm");
     rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();
-    let listed = fixture.flows.list().unwrap();
+    let listed = fixture.flows.library.list().unwrap();
     let report = listed.iter().find(|entry| entry.name == "report").unwrap();
     assert!(report.problem.is_some(), "{report:?}");
 }
@@ -219,7 +219,7 @@ fn names_count_more_than_tags_and_tags_more_than_descriptions() {
 fn an_explanation_says_what_each_field_gave() {
     let fixture = Fixture::new();
     library(&fixture);
-    let found = fixture.flows.search(&SearchRequest { explain: true, ..request("open issues") }).unwrap();
+    let found = fixture.flows.search.search(&SearchRequest { explain: true, ..request("open issues") }).unwrap();
     let explain = found.items[0].explain.clone().unwrap();
     let sum: f32 = explain.fields.values().sum();
     assert!((sum - explain.raw_score).abs() < 0.01, "{explain:?}");
@@ -238,7 +238,7 @@ fn a_missing_or_damaged_index_is_written_anew_with_a_note() {
     };
     for place in 0..files().len() {
         for damaged in [b"".as_slice(), b"{}", &[0xff; 400]] {
-            fixture.flows.rebuild_index().unwrap();
+            fixture.flows.library.rebuild_index().unwrap();
             let path = files().swap_remove(place);
             write_durable(&path, damaged, FileMode::Private).unwrap();
             let found = search(&fixture, "issues");
@@ -270,13 +270,13 @@ fn a_file_that_was_removed_or_replaced_by_hand_is_not_shown_as_it_was() {
 fn verifying_the_index_finds_what_was_put_there_by_hand() {
     let fixture = Fixture::new();
     library(&fixture);
-    assert!(fixture.flows.verify_index().unwrap().rebuilt);
-    let report = fixture.flows.verify_index().unwrap();
+    assert!(fixture.flows.library.verify_index().unwrap().rebuilt);
+    let report = fixture.flows.library.verify_index().unwrap();
     assert!(!report.rebuilt && report.added.is_empty() && report.flows == 4, "{report:?}");
     write(&fixture, "new-issues", FlowStatus::Released, "New ones", &[]);
     write(&fixture, "open-issues", FlowStatus::Draft, "Lists", &[]);
     rote_home::remove_dir(&fixture.home.flow_dir(&flow("invoice-report"))).unwrap();
-    let report = fixture.flows.verify_index().unwrap();
+    let report = fixture.flows.library.verify_index().unwrap();
     assert_eq!(
         (report.added, report.updated, report.removed),
         (vec![flow("new-issues")], vec![flow("open-issues")], vec![flow("invoice-report")])
@@ -290,7 +290,7 @@ fn an_interrupted_change_is_noticed_by_the_next_search() {
     library(&fixture);
     search(&fixture, "issues");
     // As if the process was killed after the file and before the index.
-    fixture.flows.announce_change().unwrap();
+    fixture.flows.library.announce_change().unwrap();
     write(&fixture, "issue-digest", FlowStatus::Released, "Sends the issues of a week", &[]);
     let found = search(&fixture, "digest");
     assert_eq!((names(&found), found.notes.len()), (vec!["issue-digest"], 1));
@@ -303,7 +303,7 @@ async fn equal_flows_are_ordered_by_their_runs() {
     for name in ["orders-a", "orders-b", "orders-c"] {
         write(&fixture, name, FlowStatus::Released, "Counts orders", &[]);
     }
-    let noted = |name: &str, end| fixture.flows.record_invocation(&flow(name), None, end, 5).unwrap();
+    let noted = |name: &str, end| fixture.flows.analytics.record_invocation(&flow(name), None, end, 5).unwrap();
     noted("orders-a", crate::RunEnd::Stopped("it broke"));
     noted("orders-c", crate::RunEnd::Completed);
     assert_eq!(names(&search(&fixture, "orders")), ["orders-c", "orders-b", "orders-a"]);
@@ -313,7 +313,7 @@ async fn equal_flows_are_ordered_by_their_runs() {
 async fn a_flow_whose_adapter_is_gone_or_changed_says_so() {
     let fixture = Fixture::new();
     draft(&fixture).await;
-    fixture.flows.release(&flow("report"), false).await.unwrap();
+    fixture.flows.releases.release(&flow("report"), false).await.unwrap();
     fixture.install(&super::support::SHOP.replace("\"limit\"", "\"most\""));
     let hit = search(&fixture, "report").items.remove(0);
     assert_eq!(
@@ -336,7 +336,7 @@ async fn parameters_are_inferred_from_the_last_run_and_the_workspace() {
     let infer = |intent: &str, workspace| {
         let environment = BTreeMap::new();
         let report = FlowReference::parse("report").unwrap();
-        fixture.flows.infer(&report, intent, &environment, workspace).unwrap()
+        fixture.flows.library.infer(&report, intent, &environment, workspace).unwrap()
     };
     let one = |inference: crate::Inference| {
         let one = inference.parameters.into_iter().next().unwrap();

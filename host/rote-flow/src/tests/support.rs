@@ -20,8 +20,9 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
-    AdapterTools, BlessRequest, Blessed, Crystallized, FlowError, FlowReference, Flows, FlowsParts, ParamSpec,
-    ParameterInput, Request, RunReport, RunRequest,
+    AdapterTools, Analytics, Author, BlessRequest, Blessed, Blessings, Crystallized, Crystallizer, Doctor, FlowError,
+    FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, Request, RunReport,
+    RunRequest, Runner, RunnerParts, Search,
 };
 
 pub(crate) const SHOP: &str = r##"{
@@ -56,6 +57,46 @@ impl Clock for Ticking {
     fn now(&self) -> jiff::Timestamp {
         let seconds = 1_700_000_000 + self.0.fetch_add(1, Ordering::SeqCst) / 100;
         jiff::Timestamp::from_second(i64::try_from(seconds).unwrap()).unwrap()
+    }
+}
+
+/// Everything that works with flows.
+pub(crate) struct Flows {
+    pub(crate) library: Library,
+    pub(crate) pins: Pins,
+    pub(crate) analytics: Analytics,
+    pub(crate) search: Search,
+    pub(crate) blessings: Blessings,
+    pub(crate) author: Author,
+    pub(crate) replayer: Replayer,
+    pub(crate) linter: Linter,
+    pub(crate) releases: Releases,
+    pub(crate) crystallizer: Crystallizer,
+    pub(crate) doctor: Doctor,
+    pub(crate) runner: Runner,
+}
+
+impl Flows {
+    fn new(parts: RunnerParts) -> Self {
+        let RunnerParts { blessings, analytics, journal, runtime, tools, clock, .. } = parts.clone();
+        let pins = blessings.pins.clone();
+        let library = pins.library.clone();
+        let replayer = Replayer::new(library.clone(), Arc::clone(&runtime), Arc::clone(&clock));
+        let linter = Linter::new(pins.clone(), replayer.clone());
+        Self {
+            search: Search::new(library.clone(), analytics.clone(), Arc::clone(&pins.surface)),
+            author: Author::new(pins.clone(), runtime),
+            releases: Releases::new(linter.clone(), Arc::clone(&journal), clock),
+            crystallizer: Crystallizer::new(pins.clone(), replayer.clone(), journal),
+            doctor: Doctor::new(blessings.clone(), analytics.clone(), tools),
+            runner: Runner::new(parts),
+            library,
+            pins,
+            analytics,
+            blessings,
+            replayer,
+            linter,
+        }
     }
 }
 
@@ -272,13 +313,15 @@ impl Fixture {
             clock: Arc::clone(&clock),
         }));
         let tools = Arc::new(AdapterTools::new(Arc::clone(&adapters), Arc::clone(&caller)));
-        let flows = Flows::new(FlowsParts {
-            home: home.clone(),
+        let pins = Pins::new(Library::new(home.clone()), Arc::clone(&adapters) as _);
+        let analytics = Analytics::new(pins.library.clone(), Arc::clone(&clock));
+        let blessings = Blessings::new(pins, Arc::clone(&journal), Arc::clone(&clock), Arc::clone(&entropy));
+        let flows = Flows::new(RunnerParts {
+            blessings,
+            analytics,
             journal,
             runtime: Arc::clone(&runtime),
-            surface: Arc::clone(&tools) as _,
             tools,
-            engine: runtime.query_engine(),
             clock: Arc::clone(&clock),
             entropy,
             interrupt: Arc::new(rote_types::NoInterrupt),
@@ -313,32 +356,32 @@ impl Fixture {
     }
 
     pub(crate) fn bless(&self, request: &BlessRequest) -> Blessed {
-        let offer = self.flows.offer_blessing(request.clone()).unwrap();
-        let blessed = self.flows.sign_blessing(&offer).unwrap();
+        let offer = self.flows.blessings.offer_blessing(request.clone()).unwrap();
+        let blessed = self.flows.blessings.sign_blessing(&offer).unwrap();
         let body = json!({ "flow": request.flow, "blessing": blessed.permissions.id() });
         self.tell_journal("flow.blessed", body);
-        self.flows.keep_blessing(&blessed).unwrap();
+        self.flows.blessings.keep_blessing(&blessed).unwrap();
         blessed
     }
 
     pub(crate) fn unbless(&self, flow: &FlowName) {
         self.tell_journal("flow.unblessed", json!({ "flow": flow }));
-        self.flows.unbless(flow).unwrap();
+        self.flows.blessings.unbless(flow).unwrap();
     }
 
     pub(crate) fn remove(&self, flow: &FlowName, force: bool) -> Result<(), FlowError> {
-        let removal = self.flows.removal(flow, force)?;
+        let removal = self.flows.blessings.removal(flow, force)?;
         self.tell_journal("flow.removed", json!({ "flow": flow }));
-        self.flows.remove(&removal, force)
+        self.flows.blessings.remove(&removal, force)
     }
 
     pub(crate) fn repin(&self, shown: &crate::Repin, accept_breaking: bool) -> Result<crate::Repinned, FlowError> {
-        self.flows.repin(self.flows.plan_repin(shown, accept_breaking)?)
+        self.flows.pins.repin(self.flows.pins.plan_repin(shown, accept_breaking)?)
     }
 
     fn tell_journal(&self, kind: &'static str, body: Value) {
         let event = rote_home::NewEvent { kind, effect: None, body };
-        self.flows.parts.journal.append(self.clock.now(), rote_home::Durability::Process, &[event]).unwrap();
+        self.flows.runner.parts.journal.append(self.clock.now(), rote_home::Durability::Process, &[event]).unwrap();
     }
 
     /// Keeps a credential, bound to the shop and its server.
@@ -393,7 +436,7 @@ impl Fixture {
     }
 
     pub(crate) async fn crystallize(&self, params: &[(&str, Option<&str>)]) -> Result<Crystallized, FlowError> {
-        self.flows.crystallize(&wish(params)).await
+        self.flows.crystallizer.crystallize(&wish(params)).await
     }
 
     pub(crate) fn run_request(&self, words: &[(&str, &str)]) -> RunRequest {
@@ -412,7 +455,7 @@ impl Fixture {
     }
 
     pub(crate) async fn run(&self, request: &RunRequest) -> Result<RunReport, FlowError> {
-        self.flows.run(request, Arc::new(NoObserver)).await
+        self.flows.runner.run(request, Arc::new(NoObserver)).await
     }
 }
 

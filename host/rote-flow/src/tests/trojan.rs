@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use super::package::package;
 use super::support::Fixture;
 use crate::{
-    BlessRequest, DIGEST_SECTION, FlowError, FlowReference, Form, Frontmatter, LintOptions, Package, SOURCE_MAP_SECTION,
+    BlessRequest, DIGEST_SECTION, FlowError, FlowInfo, FlowReference, Form, Frontmatter, LintOptions, Package,
+    SOURCE_MAP_SECTION,
 };
 
 /// The sections of a file before its digest.
@@ -118,7 +119,7 @@ fn json_that_two_readers_read_differently_is_refused() {
 async fn trojan(fixture: &Fixture) -> FlowReference {
     assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
     let made = fixture.crystallize(&[]).await.unwrap();
-    let (_, package) = fixture.flows.load(&FlowReference::Path(made.path.clone())).unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::Path(made.path.clone())).unwrap();
     let sections = vec![
         (FRONTMATTER_SECTION, canonical_json(&package.frontmatter).unwrap()),
         (PAYLOAD_SECTION, package.payload().unwrap().to_vec()),
@@ -142,13 +143,13 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
     };
     let request = fixture.run_request(&[]);
     let errors = [
-        ("info", flows.info(&flow).unwrap_err()),
-        ("decompile", flows.decompile(&flow).unwrap_err()),
-        ("validate", flows.validate(&flow).unwrap_err()),
-        ("lint", flows.lint_reference(&flow, LintOptions::default()).await.unwrap_err()),
-        ("bless", flows.offer_blessing(bless).unwrap_err()),
-        ("release", flows.release(&"report".parse().unwrap(), true).await.unwrap_err()),
-        ("dry run", flows.dry_run(&request).await.unwrap_err()),
+        ("info", FlowInfo::read(&flows.blessings, &flow).unwrap_err()),
+        ("decompile", flows.library.decompile(&flow).unwrap_err()),
+        ("validate", flows.linter.validate(&flow).unwrap_err()),
+        ("lint", flows.linter.lint_reference(&flow, LintOptions::default()).await.unwrap_err()),
+        ("bless", flows.blessings.offer_blessing(bless).unwrap_err()),
+        ("release", flows.releases.release(&"report".parse().unwrap(), true).await.unwrap_err()),
+        ("dry run", flows.runner.dry_run(&request).await.unwrap_err()),
         ("run", fixture.run(&request).await.unwrap_err()),
     ];
     for (view, error) in errors {
@@ -156,7 +157,7 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         assert!(matches!(**source, FlowError::OtherTemplate { form: Form::Plan, .. }), "{view}: {source}");
         assert_eq!(error.kind(), ErrorKind::Conflict, "{view}");
     }
-    let entry = &flows.list().unwrap()[0];
+    let entry = &flows.library.list().unwrap()[0];
     assert_eq!((entry.form, entry.steps), (None, None));
     assert!(entry.problem.as_deref().unwrap().contains("its code `sha256:"), "{entry:?}");
     assert_eq!(fixture.shop.log().len(), sent);
@@ -167,13 +168,13 @@ async fn a_flow_is_read_again_when_its_file_was_changed_in_place_with_its_old_ti
     let fixture = Fixture::new();
     assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
     let made = fixture.crystallize(&[]).await.unwrap();
-    fixture.flows.rebuild_index().unwrap();
+    fixture.flows.library.rebuild_index().unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(&made.path).unwrap();
     let before = file.metadata().unwrap().modified().unwrap();
     let length = file.metadata().unwrap().len();
     std::os::unix::fs::FileExt::write_all_at(&file, b"\0", length - 1).unwrap();
     file.set_modified(before).unwrap();
-    assert!(fixture.flows.list().unwrap()[0].problem.is_some());
+    assert!(fixture.flows.library.list().unwrap()[0].problem.is_some());
 }
 
 #[tokio::test]
@@ -184,14 +185,14 @@ async fn a_flow_that_is_kept_under_another_name_is_refused_by_name() {
     let folder = fixture.home.flow_dir(&"harmless".parse().unwrap());
     std::fs::create_dir(&folder).unwrap();
     std::fs::copy(&made.path, folder.join("flow.wasm")).unwrap();
-    let error = fixture.flows.info(&FlowReference::parse("harmless").unwrap()).unwrap_err();
+    let error = FlowInfo::read(&fixture.flows.blessings, &FlowReference::parse("harmless").unwrap()).unwrap_err();
     assert_eq!(error.to_string(), "the flow that is kept as `harmless` calls itself `report`");
     assert_eq!(error.kind(), ErrorKind::Conflict);
-    let entries = fixture.flows.list().unwrap();
+    let entries = fixture.flows.library.list().unwrap();
     let problems: Vec<bool> = entries.iter().map(|entry| entry.problem.is_some()).collect();
     assert_eq!(problems, [true, false]);
     // By its path it is what it says.
-    assert!(fixture.flows.info(&FlowReference::Path(folder.join("flow.wasm"))).is_ok());
+    assert!(FlowInfo::read(&fixture.flows.blessings, &FlowReference::Path(folder.join("flow.wasm"))).is_ok());
 }
 
 #[tokio::test]
@@ -205,9 +206,9 @@ async fn a_plan_is_decompiled_with_everything_that_decides_what_it_does() {
     plan["steps"][0]["max_concurrency"] = json!(3);
     let package = Package::of_plan(made.frontmatter, serde_json::from_value::<rote_plan::Plan>(plan).unwrap()).unwrap();
     write_durable(&made.path, package.bytes(), FileMode::Private).unwrap();
-    let text = fixture.flows.decompile(&FlowReference::parse("report").unwrap()).unwrap();
+    let text = fixture.flows.library.decompile(&FlowReference::parse("report").unwrap()).unwrap();
     for line in ["  for each: [1,2]\n", "  at once: 3\n", "  on error: go on\n"] {
         assert!(text.contains(line), "{text}");
     }
-    assert_ne!(fixture.flows.dry_run(&fixture.run_request(&[])).await.unwrap().calls[0].arguments, Value::Null);
+    assert_ne!(fixture.flows.runner.dry_run(&fixture.run_request(&[])).await.unwrap().calls[0].arguments, Value::Null);
 }

@@ -37,12 +37,12 @@ async fn recorded_answers_are_put_back_when_a_batch_is_refused() {
     fixture.crystallize(&[]).await.unwrap();
     let done = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap();
     let workspace = Workspace::open(&fixture.home, &done.workspace).unwrap();
-    let redaction = Arc::clone(fixture.flows.parts.runtime.redaction());
+    let redaction = Arc::clone(fixture.runtime.redaction());
     let recorded = Recorded::read(&workspace).unwrap().unwrap();
-    let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows).unwrap(), recorded).unwrap();
-    let (_, package) = fixture.flows.load(&FlowReference::parse("report").unwrap()).unwrap();
+    let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows.runner).unwrap(), recorded).unwrap();
+    let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
     let context = RunContext::plain(Workspace::open(&fixture.home, &done.workspace).unwrap(), &package.frontmatter);
-    let nested = Nested::new(fixture.flows.clone(), context, 0);
+    let nested = Nested::new(fixture.flows.runner.clone(), context, 0);
     let resumed = Resumed::new(Arc::new(Refusing), nested, Arc::new(workspace), redaction, earlier.done);
     let call = |tool: &str, arguments| ToolCall { adapter: id(), tool: tool.to_owned(), arguments };
     let create = call("orders_create", json!({"item": "cup"}));

@@ -23,7 +23,7 @@ const FILE: &str = "run.jsonl";
 /// holds a copy of a lock that is given back until it is executed.
 const LOCK_WAIT: Duration = Duration::from_millis(250);
 /// Version of the file.
-pub(super) const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 /// Most bytes of a tape: more is neither read nor written.
 const MAX_TAPE_BYTES: u64 = 512 << 20;
 /// What is left of them for the line that says how the run ended.
@@ -97,7 +97,7 @@ impl Frame {
     }
 
     /// The nested flow that began here, and its workspace.
-    pub(super) fn nested(&self) -> Option<(&str, &str)> {
+    pub(crate) fn nested(&self) -> Option<(&str, &str)> {
         Some((self.question.strip_prefix("flows.begin ")?, self.answer.as_str()?))
     }
 }
@@ -205,12 +205,12 @@ pub(crate) struct FileTape {
 }
 
 /// Whether a workspace has a tape, so that it is one of a run.
-pub(super) fn is_there(workspace: &Workspace) -> bool {
+pub(crate) fn is_there(workspace: &Workspace) -> bool {
     file(workspace).is_file()
 }
 
 /// Takes a run for this process: nobody else makes calls of it until the lock is dropped.
-pub(super) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
+pub(crate) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
     match rote_home::lock(&workspace.run_lock_file(), LOCK_WAIT) {
         Err(HomeError::Busy { .. }) => Err(FlowError::StillRunning { workspace: workspace.name().clone() }),
         taken => Ok(taken?),
@@ -252,7 +252,7 @@ impl FileTape {
     }
 
     /// Says what the lines of the run are taken off.
-    pub(super) fn spend_from(&self, budget: Arc<Budget>) {
+    pub(crate) fn spend_from(&self, budget: Arc<Budget>) {
         // A tape is of one run, which calls this once.
         let _set_before = self.budget.set(budget);
     }

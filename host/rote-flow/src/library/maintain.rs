@@ -11,9 +11,8 @@ use rote_home::{FileMode, LockGuard, create_private_dir, lock, read_capped, remo
 use rote_types::FlowName;
 use serde::Serialize;
 
-use super::{FlowDocument, FlowIndex, Stamp};
-use crate::library::LOCK_TIMEOUT;
-use crate::{FlowError, Flows};
+use super::{FlowDocument, FlowIndex, LOCK_TIMEOUT, Library, Stamp};
+use crate::FlowError;
 
 /// The marker of a change under way, in the index's folder.
 const MARKER: &str = "pending";
@@ -51,7 +50,7 @@ pub struct IndexReport {
     pub unreadable: Vec<Unreadable>,
 }
 
-impl Flows {
+impl Library {
     /// Compares the search index with the files on disk and mends it; writes it anew when it is missing, damaged or
     /// of another version.
     ///
@@ -65,23 +64,23 @@ impl Flows {
     /// Writes the search index anew from the files on disk.
     ///
     /// # Errors
-    /// As [`Flows::verify_index`].
+    /// As [`Library::verify_index`].
     pub fn rebuild_index(&self) -> Result<IndexReport, FlowError> {
         let _guard = self.lock_flows()?;
         self.write_index(None)
     }
 
     pub(crate) fn lock_flows(&self) -> Result<LockGuard, FlowError> {
-        create_private_dir(&self.parts.home.flows_dir())?;
-        Ok(lock(&self.parts.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?)
+        create_private_dir(&self.home.flows_dir())?;
+        Ok(lock(&self.home.flows_dir().join(".lock"), LOCK_TIMEOUT)?)
     }
 
     pub(crate) fn search_index(&self) -> FlowIndex {
-        FlowIndex::of(&self.parts.home)
+        FlowIndex::of(&self.home)
     }
 
-    /// As [`Flows::verify_index`], for a holder of the lock.
-    pub(super) fn mend_index(&self) -> Result<IndexReport, FlowError> {
+    /// As [`Library::verify_index`], for a holder of the lock.
+    pub(crate) fn mend_index(&self) -> Result<IndexReport, FlowError> {
         let indexed = match self.search_index().documents() {
             Ok(documents) => documents,
             Err(error) if self.search_index().exists() => return self.write_index(Some(reason(&error))),
@@ -120,7 +119,7 @@ impl Flows {
         Ok(report)
     }
 
-    /// As [`Flows::rebuild_index`], for a holder of the lock.
+    /// As [`Library::rebuild_index`], for a holder of the lock.
     pub(crate) fn write_index(&self, reason: Option<String>) -> Result<IndexReport, FlowError> {
         let mut report = IndexReport { rebuilt: true, reason, ..IndexReport::default() };
         let changed_at = self.folder_changed_at();
@@ -154,7 +153,7 @@ impl Flows {
     /// For a holder of the lock.
     pub(crate) fn index_draft(&self, name: &FlowName) -> Result<(), FlowError> {
         if self.search_index().exists() && self.index_flows(std::slice::from_ref(name)).is_err() {
-            remove_dir(&self.parts.home.flow_index_dir())?;
+            remove_dir(&self.home.flow_index_dir())?;
         }
         Ok(())
     }
@@ -177,32 +176,32 @@ impl Flows {
 
     /// Whether flows came or went since the index was compared with the folder: by rote itself, which tells the
     /// index, or by hand.
-    pub(super) fn folder_changed(&self) -> bool {
-        let path = self.parts.home.flow_index_dir().join(SEEN);
+    pub(crate) fn folder_changed(&self) -> bool {
+        let path = self.home.flow_index_dir().join(SEEN);
         let seen = read_capped(&path, SEEN_BYTES).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         seen != self.folder_changed_at().map(|at| at.to_string())
     }
 
     fn folder_changed_at(&self) -> Option<u128> {
-        let changed = self.parts.home.flows_dir().metadata().ok()?.modified().ok()?;
+        let changed = self.home.flows_dir().metadata().ok()?.modified().ok()?;
         Some(changed.duration_since(UNIX_EPOCH).ok()?.as_nanos())
     }
 
     fn note_folder(&self, changed_at: Option<u128>) -> Result<(), FlowError> {
-        let path = self.parts.home.flow_index_dir().join(SEEN);
+        let path = self.home.flow_index_dir().join(SEEN);
         match changed_at {
             Some(at) => Ok(write_atomic(&path, at.to_string().as_bytes(), FileMode::Private)?),
             None => Ok(()),
         }
     }
 
-    pub(super) fn change_marker(&self) -> PathBuf {
-        self.parts.home.flow_index_dir().join(MARKER)
+    pub(crate) fn change_marker(&self) -> PathBuf {
+        self.home.flow_index_dir().join(MARKER)
     }
 }
 
 /// The innermost cause of an index that cannot be used.
-pub(super) fn reason(error: &FlowError) -> String {
+pub(crate) fn reason(error: &FlowError) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
         cause = next;
