@@ -14,61 +14,30 @@ mod pins;
 pub(crate) mod proposals;
 mod replay;
 mod report;
+mod request;
 pub(crate) mod secret;
 mod select;
 mod steps;
 mod suggest;
+mod variables;
 
 use std::sync::Arc;
 
 use rote_gate::Redaction;
 use rote_home::Journal;
 use rote_plan::Plan;
-use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceName};
+use rote_types::Sha256Digest;
 use rote_workspace::{Workspace, schema_of};
 use serde::Serialize;
-use serde_json::json;
 
-pub use parameters::ParamSpec;
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin, Suggestion};
+pub use request::{ParamSpec, Request, ResultSpec};
 
 use crate::frontmatter::SCHEMA;
 use crate::trace::Trace;
 use crate::{FlowError, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Package, Pins, Provenance, Replayer};
 use parameters::Parameters;
 use steps::Draft;
-
-/// What to make a flow from.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Request {
-    /// The recorded workspace.
-    pub workspace: WorkspaceName,
-    /// The flow's name.
-    pub name: FlowName,
-    /// What it does; a sentence made from its steps when absent.
-    pub description: Option<String>,
-    /// Parameters beside those that hand-set variables make.
-    pub params: Vec<ParamSpec>,
-    /// The result, when it is not the last query or response.
-    pub result: Option<ResultSpec>,
-    /// Calls to leave out, whatever the rules say.
-    pub skip: Vec<ResponseId>,
-    /// The model that explored, for the provenance.
-    pub model: Option<String>,
-    /// Words to find it by.
-    pub tags: Vec<String>,
-    /// Replaces an existing draft.
-    pub force: bool,
-}
-
-/// A chosen result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ResultSpec {
-    /// The response.
-    pub response: ResponseId,
-    /// The jq program on it.
-    pub jq: String,
-}
 
 /// A flow that was made and written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -123,15 +92,15 @@ impl Crystallizer {
         let engine = self.replayer.runtime.query_engine();
         let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*engine };
         let selection = select::select(&sources, request, &*self.pins.surface, &mut report)?;
-        let mut parameters = Parameters::default();
-        let mut draft = Draft::build(&sources, &selection, &mut parameters)?;
+        let (mut draft, variables) = Draft::build(&sources, &selection)?;
+        let mut parameters = Parameters::of(variables);
         parameters.apply(&request.params, &mut draft, &mut report)?;
         secret::refuse_secrets(&trace, &draft, self.redaction())?;
         keys::refuse_literals(&trace, &draft)?;
         parameters.describe(&draft, &trace, &*self.pins.surface, &mut report)?;
         suggest::suggest(&sources, &draft, &mut report)?;
-        let plan = draft.plan(&parameters);
-        let recorded = sources.result(&selection)?;
+        let plan = draft.plan(parameters.declarations());
+        let recorded = sources.result(trace.calls[selection.result_call].response, &selection.result_jq)?;
         let pins = pins::Pins::collect(&self.journal, &*self.pins.surface, &trace, &draft, &workspace)?;
         let frontmatter = Frontmatter {
             schema: SCHEMA,
@@ -160,10 +129,10 @@ impl Crystallizer {
         };
         let package = Package::of_plan(frontmatter, plan.clone())?;
         let (replayed, recording) =
-            self.replay_workspace(&package, &sources, &selection, &parameters, &recorded).await?;
+            replay::replay(&self.replayer, &package, &sources, &selection, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
         let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
-        let written = self.write_companions(&package, &recording)?;
+        let written = companions::write(&self.pins.library, self.redaction(), &package, &recording)?;
         Ok(Crystallized {
             companions: written,
             path,
@@ -174,16 +143,6 @@ impl Crystallizer {
             report,
         })
     }
-}
-
-/// The JSON Schema of an object with these properties.
-fn object_schema(properties: serde_json::Map<String, serde_json::Value>, required: &[String]) -> serde_json::Value {
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
 }
 
 #[cfg(test)]

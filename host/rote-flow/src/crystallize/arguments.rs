@@ -9,8 +9,7 @@ use rote_types::{QueryEngine, QueryLimits, ResponseId, escape_token};
 use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, Workspace, parse_template};
 use serde_json::{Map, Value};
 
-use super::parameters::Parameters;
-use super::select::Selection;
+use super::variables::Variables;
 use crate::FlowError;
 use crate::trace::{RecordedCall, Trace};
 
@@ -70,9 +69,8 @@ impl Sources<'_> {
     }
 
     /// Returns the recorded result: one output as it is, several as an array.
-    pub(crate) fn result(&self, selection: &Selection) -> Result<Value, FlowError> {
-        let call = &self.trace.calls[selection.result_call];
-        let mut outputs = self.outputs(call.response, &selection.result_jq)?;
+    pub(crate) fn result(&self, response: ResponseId, jq: &str) -> Result<Value, FlowError> {
+        let mut outputs = self.outputs(response, jq)?;
         Ok(match outputs.len() {
             1 => outputs.remove(0),
             _ => Value::Array(outputs),
@@ -85,14 +83,15 @@ impl Sources<'_> {
         Ok(Reference { step, jq, each })
     }
 
-    /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses.
+    /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses; the variables that
+    /// it used join `variables`.
     pub(crate) fn arguments(
         &self,
         call: &RecordedCall,
         step_of: &dyn Fn(ResponseId) -> Option<String>,
-        parameters: &mut Parameters,
+        variables: &mut Variables,
     ) -> Result<Expression, FlowError> {
-        let mut walk = Walk { sources: self, call, step_of, parameters };
+        let mut walk = Walk { sources: self, call, step_of, variables };
         if let Some(whole) = call.uses.iter().find(|one| one.target_field_path.is_empty()) {
             return walk.whole_arguments(whole);
         }
@@ -104,7 +103,7 @@ struct Walk<'a, 'b> {
     sources: &'a Sources<'b>,
     call: &'a RecordedCall,
     step_of: &'a dyn Fn(ResponseId) -> Option<String>,
-    parameters: &'a mut Parameters,
+    variables: &'a mut Variables,
 }
 
 impl Walk<'_, '_> {
@@ -213,7 +212,7 @@ impl Walk<'_, '_> {
     fn part(&mut self, one: &Dependency, shown: Option<Value>) -> Result<Expression, FlowError> {
         Ok(match (self.source(one)?, shown) {
             (Source::Step(reference), _) => Expression::From(reference),
-            (Source::Parameter(name), Some(value)) => Expression::Param(self.parameters.variable(&name, value)),
+            (Source::Parameter(name), Some(value)) => Expression::Param(self.variables.parameter(&name, value)),
             (_, Some(value)) => Expression::Literal(value),
             (_, None) => {
                 return Err(FlowError::UnusableResponse {

@@ -3,32 +3,31 @@
 
 use std::path::PathBuf;
 
+use rote_gate::Redaction;
 use rote_home::{FileMode, create_private_dir, write_atomic};
 
-use super::Crystallizer;
 use crate::recording::{RunRecording, TEST_RECORDING};
-use crate::{FlowError, Package, ProjectLanguage};
+use crate::{FlowError, Library, Package, ProjectLanguage};
 
-impl Crystallizer {
-    /// Writes `main.ts`, `rust/` and `test.rec` into the flow's folder; returns their paths.
-    pub(crate) fn write_companions(
-        &self,
-        package: &Package,
-        recording: &RunRecording,
-    ) -> Result<Vec<PathBuf>, FlowError> {
-        let folder = self.pins.library.home.flow_dir(&package.frontmatter.name);
-        let mut written = Vec::new();
-        for (language, below) in [(ProjectLanguage::TypeScript, "main.ts"), (ProjectLanguage::Rust, "rust")] {
-            for (name, text) in self.pins.library.sources(package, language)? {
-                let path = if name.is_empty() { folder.join(below) } else { folder.join(below).join(name) };
-                create_private_dir(path.parent().unwrap_or(&folder))?;
-                write_atomic(&path, text.as_bytes(), FileMode::Private)?;
-                written.push(path);
-            }
+/// Writes `main.ts`, `rust/` and `test.rec` into the flow's folder; returns their paths.
+pub(crate) fn write(
+    library: &Library,
+    redaction: &Redaction,
+    package: &Package,
+    recording: &RunRecording,
+) -> Result<Vec<PathBuf>, FlowError> {
+    let folder = library.home.flow_dir(&package.frontmatter.name);
+    let mut written = Vec::new();
+    for (language, below) in [(ProjectLanguage::TypeScript, "main.ts"), (ProjectLanguage::Rust, "rust")] {
+        for (name, text) in library.sources(package, language)? {
+            let path = if name.is_empty() { folder.join(below) } else { folder.join(below).join(name) };
+            create_private_dir(path.parent().unwrap_or(&folder))?;
+            write_atomic(&path, text.as_bytes(), FileMode::Private)?;
+            written.push(path);
         }
-        let path = folder.join(TEST_RECORDING);
-        recording.write(&path, self.redaction())?;
-        written.push(path);
-        Ok(written)
     }
+    let path = folder.join(TEST_RECORDING);
+    recording.write(&path, redaction)?;
+    written.push(path);
+    Ok(written)
 }

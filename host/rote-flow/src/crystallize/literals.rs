@@ -8,6 +8,9 @@ use serde_json::Value;
 
 use rote_types::escape_token;
 
+/// Shortest value that is looked for inside longer text.
+pub(crate) const MIN_EMBEDDED_CHARS: usize = 3;
+
 /// The last segment of a pointer, still escaped.
 pub(crate) fn last_segment(pointer: &str) -> &str {
     pointer.rsplit('/').next().unwrap_or_default()

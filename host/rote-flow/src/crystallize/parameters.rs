@@ -9,27 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use rote_plan::{Expression, Parameter, text_of};
 use serde_json::{Map, Value, json};
 
-use super::literals::{last_segment, replace, walk_literals};
+use super::literals::{MIN_EMBEDDED_CHARS, last_segment, replace, walk_literals};
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
+use super::request::ParamSpec;
+use super::secret;
 use super::steps::Draft;
-use super::{object_schema, secret};
+use super::variables::Variables;
 use crate::trace::Trace;
 use crate::{FlowError, Surface};
 use rote_types::{escape_token, unescape_token};
 
-/// Shortest value that is looked for inside longer text.
-pub(crate) const MIN_EMBEDDED_CHARS: usize = 3;
 /// Most characters of a description taken from a tool's schema.
 const MAX_DESCRIPTION_CHARS: usize = 300;
-/// A parameter that was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ParamSpec {
-    /// Its name.
-    pub name: String,
-    /// The recorded value that it stands for; without one, the argument of that name is meant.
-    pub value: Option<String>,
-}
 
 #[derive(Debug, Clone, PartialEq)]
 struct Entry {
@@ -45,21 +37,10 @@ pub(crate) struct Parameters {
 }
 
 impl Parameters {
-    /// Returns the name of the parameter that a hand-set variable is; another one when it was set anew between two
-    /// uses.
-    pub(crate) fn variable(&mut self, name: &str, value: Value) -> String {
-        self.add(name, value, "variable")
-    }
-
-    fn add(&mut self, name: &str, example: Value, source: &'static str) -> String {
-        let mut unique = name.to_owned();
-        let mut number = 2;
-        while self.entries.get(&unique).is_some_and(|entry| text_of(&entry.example) != text_of(&example)) {
-            unique = format!("{name}_{number}");
-            number += 1;
-        }
-        self.entries.entry(unique.clone()).or_insert(Entry { example, source, schema: Value::Null });
-        unique
+    /// Returns the parameters that the variables of the recorded calls are.
+    pub(crate) fn of(variables: Variables) -> Self {
+        let entry = |(name, example)| (name, Entry { example, source: "variable", schema: Value::Null });
+        Self { entries: variables.into_iter().map(entry).collect() }
     }
 
     /// Makes the parameters that were asked for.
@@ -194,9 +175,15 @@ impl Parameters {
 
     /// Returns the JSON Schema for the frontmatter.
     pub(crate) fn schema(&self) -> Value {
-        let properties = self.entries.iter().map(|(name, entry)| (name.clone(), entry.schema.clone())).collect();
+        let properties: Map<String, Value> =
+            self.entries.iter().map(|(name, entry)| (name.clone(), entry.schema.clone())).collect();
         let required: Vec<String> = self.entries.keys().cloned().collect();
-        object_schema(properties, &required)
+        json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        })
     }
 
     /// Returns the recorded values, with which the flow must reproduce the recorded result.

@@ -4,8 +4,7 @@
 use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
-use super::literals::{last_segment, walk_literals};
-use super::parameters::MIN_EMBEDDED_CHARS;
+use super::literals::{MIN_EMBEDDED_CHARS, last_segment, walk_literals};
 use super::report::{Place, Proposal};
 use super::steps::Draft;
 

@@ -4,36 +4,33 @@
 use rote_types::canonical_json;
 use serde_json::Value;
 
-use super::Crystallizer;
 use super::arguments::Sources;
 use super::parameters::Parameters;
 use super::select::Selection;
 use crate::recording::{ExpectedOutput, RunRecording, exchange};
-use crate::{FlowError, Package};
+use crate::{FlowError, Package, Replayer};
 
-impl Crystallizer {
-    /// Replays the package; returns the number of calls that it made and the recording that it was run against.
-    pub(crate) async fn replay_workspace(
-        &self,
-        package: &Package,
-        sources: &Sources<'_>,
-        selection: &Selection,
-        parameters: &Parameters,
-        recorded: &Value,
-    ) -> Result<(usize, RunRecording), FlowError> {
-        let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
-        let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
-        let replayed = self.replayer.replay(package, parameters.examples(), &calls, None).await?;
-        let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
-        let result = outcome.result;
-        if canonical_json(&result).ok() != canonical_json(recorded).ok() {
-            return Err(FlowError::ReplayDiffers { recorded: Box::new(recorded.clone()), replayed: Box::new(result) });
-        }
-        let recording = RunRecording {
-            expected: Some(ExpectedOutput { result, human: outcome.human, summary: outcome.summary }),
-            tape: replayed.tape,
-            ..RunRecording::new(package, parameters.examples(), calls)
-        };
-        Ok((replayed.answered, recording))
+/// Replays the package; returns the number of calls that it made and the recording that it was run against.
+pub(crate) async fn replay(
+    replayer: &Replayer,
+    package: &Package,
+    sources: &Sources<'_>,
+    selection: &Selection,
+    parameters: &Parameters,
+    recorded: &Value,
+) -> Result<(usize, RunRecording), FlowError> {
+    let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
+    let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
+    let replayed = replayer.replay(package, parameters.examples(), &calls, None).await?;
+    let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
+    let result = outcome.result;
+    if canonical_json(&result).ok() != canonical_json(recorded).ok() {
+        return Err(FlowError::ReplayDiffers { recorded: Box::new(recorded.clone()), replayed: Box::new(result) });
     }
+    let recording = RunRecording {
+        expected: Some(ExpectedOutput { result, human: outcome.human, summary: outcome.summary }),
+        tape: replayed.tape,
+        ..RunRecording::new(package, parameters.examples(), calls)
+    };
+    Ok((replayed.answered, recording))
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::arguments::Sources;
 use super::report::{Dropped, Report};
-use super::{Request, ResultSpec};
+use super::request::{Request, ResultSpec};
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 

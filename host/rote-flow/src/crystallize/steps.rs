@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, OnError, Plan, Step, VERSION};
+use rote_plan::{Expression, OnError, Parameter, Plan, Step, VERSION};
 use rote_types::ResponseId;
 
 use super::arguments::Sources;
-use super::parameters::Parameters;
 use super::report::{Report, StepOrigin};
 use super::select::Selection;
+use super::variables::Variables;
 use crate::FlowError;
 use crate::trace::{RecordedCall, Trace};
 
@@ -35,12 +35,9 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    /// Makes steps of the kept calls.
-    pub(crate) fn build(
-        sources: &Sources<'_>,
-        selection: &Selection,
-        parameters: &mut Parameters,
-    ) -> Result<Self, FlowError> {
+    /// Makes steps of the kept calls; returns the variables that they used too.
+    pub(crate) fn build(sources: &Sources<'_>, selection: &Selection) -> Result<(Self, Variables), FlowError> {
+        let mut variables = Variables::default();
         let calls = &sources.trace.calls;
         let ids: BTreeMap<ResponseId, String> = selection
             .kept
@@ -52,7 +49,7 @@ impl Draft {
         let mut steps = Vec::with_capacity(selection.kept.len());
         for position in &selection.kept {
             let call = &calls[*position];
-            let arguments = sources.arguments(call, &step_of, parameters)?;
+            let arguments = sources.arguments(call, &step_of, &mut variables)?;
             let id = ids[&call.response].clone();
             steps.push(DraftStep { id, call: *position, arguments, needs: Vec::new() });
         }
@@ -62,15 +59,15 @@ impl Draft {
         let result = Expression::From(sources.reference(step, response, selection.result_jq.clone())?);
         let adapters =
             steps.iter().map(|step| (calls[step.call].adapter.to_string(), calls[step.call].tool.clone())).collect();
-        Ok(Self { steps, result, adapters })
+        Ok((Self { steps, result, adapters }, variables))
     }
 
     /// Returns the finished plan.
-    pub(crate) fn plan(&self, parameters: &Parameters) -> Plan {
+    pub(crate) fn plan(&self, parameters: BTreeMap<String, Parameter>) -> Plan {
         let steps = self.steps.iter().zip(&self.adapters);
         Plan {
             version: VERSION,
-            parameters: parameters.declarations(),
+            parameters,
             steps: steps
                 .map(|(step, (adapter, tool))| Step {
                     id: step.id.clone(),

@@ -1,5 +1,6 @@
 //! Refusals that need a doctored recording: no honest workspace leads to them.
 
+use rote_types::ResponseId;
 use rote_workspace::ResponseState;
 use serde_json::{Value, json};
 
@@ -18,7 +19,9 @@ async fn replay(arguments: Value, result: Value) -> FlowError {
     let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
     let selection = select::Selection { kept: vec![0], result_call: 0, result_jq: ".".to_owned() };
     let parameters = Parameters::default();
-    fixture.flows.crystallizer.replay_workspace(&package, &sources, &selection, &parameters, &result).await.unwrap_err()
+    super::replay::replay(&fixture.flows.replayer, &package, &sources, &selection, &parameters, &result)
+        .await
+        .unwrap_err()
 }
 
 #[tokio::test]
