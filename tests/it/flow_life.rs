@@ -256,3 +256,32 @@ fn a_plan_is_built_from_its_file_as_from_its_folder() {
     assert_eq!(home.data(&["run", "seven"])["result"], 7);
     assert_eq!(home.data(&["flow", "build", "."])["sha256"], home.data(&["flow", "build", "plan.json"])["sha256"]);
 }
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test breaks files of the home, as a disk does")]
+fn flows_are_listed_and_found_whatever_became_of_the_journal_and_the_vault() {
+    let (home, _server) = crystallized();
+    for file in ["chronicle/journal.db", "chronicle/journal.db-wal", "chronicle/journal.db-shm", "secrets/tokens.json"]
+    {
+        std::fs::remove_file(home.home().join(file)).ok();
+    }
+    for file in ["chronicle/journal.db", "secrets/tokens.json"] {
+        std::fs::write(home.home().join(file), [b'x'; 4096]).unwrap();
+    }
+    for words in [&["flow", "list"][..], &["flow", "search", "--all", "greet"], &["flow", "stats", "greet"]] {
+        let run = home.rote(words);
+        assert!(run.code == 0 && run.stdout.contains("greet"), "{run}");
+    }
+    // What a blessing is worth stands in the journal.
+    assert_eq!(home.rote(&["flow", "info", "greet"]).code, 10);
+}
+
+#[test]
+fn listing_flows_makes_neither_journal_nor_key() {
+    let home = crate::home();
+    assert_eq!(home.rote(&["flow", "list"]).code, 0);
+    for folder in ["chronicle", "secrets"] {
+        let made = home.home().join(folder).read_dir().map_or(0, Iterator::count);
+        assert_eq!(made, 0, "{folder}");
+    }
+}

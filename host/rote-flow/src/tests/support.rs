@@ -20,7 +20,7 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
-    AdapterTools, Analytics, Author, BlessRequest, Blessed, Blessings, Crystallized, Crystallizer, Doctor, FlowError,
+    AdapterTools, Analytics, BlessRequest, Blessed, Blessings, Crystallized, Crystallizer, Doctor, FlowError,
     FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, Request, RunReport,
     RunRequest, Runner, RunnerParts, Search,
 };
@@ -67,7 +67,6 @@ pub(crate) struct Flows {
     pub(crate) analytics: Analytics,
     pub(crate) search: Search,
     pub(crate) blessings: Blessings,
-    pub(crate) author: Author,
     pub(crate) replayer: Replayer,
     pub(crate) linter: Linter,
     pub(crate) releases: Releases,
@@ -81,11 +80,10 @@ impl Flows {
         let RunnerParts { blessings, analytics, journal, runtime, tools, clock, .. } = parts.clone();
         let pins = blessings.pins.clone();
         let library = pins.library.clone();
-        let replayer = Replayer::new(library.clone(), Arc::clone(&runtime), Arc::clone(&clock));
+        let replayer = Replayer::new(library.clone(), runtime, Arc::clone(&clock));
         let linter = Linter::new(pins.clone(), replayer.clone());
         Self {
             search: Search::new(library.clone(), analytics.clone(), Arc::clone(&pins.surface)),
-            author: Author::new(pins.clone(), runtime),
             releases: Releases::new(linter.clone(), Arc::clone(&journal), clock),
             crystallizer: Crystallizer::new(pins.clone(), replayer.clone(), journal),
             doctor: Doctor::new(blessings.clone(), analytics.clone(), tools),
@@ -251,7 +249,7 @@ pub(crate) struct Fixture {
     pub(crate) workspace: Arc<Workspace>,
     vault: Arc<Vault>,
     clock: Arc<Ticking>,
-    runtime: Arc<Runtime>,
+    pub(crate) runtime: Arc<Runtime>,
 }
 
 impl Fixture {
