@@ -46,6 +46,8 @@ mod queued;
 mod reference;
 mod secrets;
 mod shown;
+#[cfg(unix)]
+mod tasks;
 mod terminal;
 mod tls;
 mod tree_of_runs;

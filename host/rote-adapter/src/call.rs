@@ -4,18 +4,17 @@
 //! never began is ended by its [`Reservation`].
 
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use jiff::Timestamp;
-use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Redaction, Unbound, UnboundError};
+use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, Unbound, UnboundError};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
     AdapterId, AuthSlot, CallLimits, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
 };
 use rote_vault::{TokenPlace, Vault, VaultError};
-use rote_workspace::{CommandId, Dependency, NewCall, SessionRecord, Workspace};
+use rote_workspace::{CommandId, Dependency, NewCall, Rendered, SessionRecord, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -63,9 +62,9 @@ pub struct CallOptions {
     /// What the caller expects the adapter to be.
     pub pin: Option<Pin>,
     /// The flow that calls.
-    pub flow: Option<FlowStamp>,
-    /// The confirm token that a person presented.
-    pub confirm: Option<String>,
+    pub flow: Option<Arc<FlowStamp>>,
+    /// The confirm tokens that a person presented with the call or the run; the gate finds the call's own.
+    pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it; no number is spent.
     pub dry_run: bool,
     /// What `$name` and `@2{.id}` in the arguments are.
@@ -109,8 +108,8 @@ pub struct BatchResult {
 pub struct Checked {
     adapter: Arc<Adapter>,
     tool: Arc<Tool>,
-    raw_arguments: Value,
-    arguments: Value,
+    raw_arguments: Arc<Value>,
+    arguments: Arc<Value>,
     uses: Vec<Dependency>,
 }
 
@@ -119,18 +118,6 @@ impl Checked {
     #[must_use]
     pub fn tool(&self) -> &Arc<Tool> {
         &self.tool
-    }
-
-    /// Returns the adapter.
-    #[must_use]
-    pub fn adapter(&self) -> &Arc<Adapter> {
-        &self.adapter
-    }
-
-    /// Returns the arguments as they will be sent.
-    #[must_use]
-    pub fn arguments(&self) -> &Value {
-        &self.arguments
     }
 }
 
@@ -165,8 +152,8 @@ impl Caller {
         Self { parts, prepared: Mutex::new(HashMap::new()), sessions: Mutex::new(HashSet::new()) }
     }
 
-    /// Makes one call. References in the arguments (`$name`, `@2{.id}`) are filled in from the workspace, unless
-    /// the arguments are literal.
+    /// Makes one call of an opened adapter. References in the arguments (`$name`, `@2{.id}`) are filled in from the
+    /// workspace, unless the arguments are literal.
     ///
     /// # Errors
     /// [`AdapterError::UnknownTool`], [`AdapterError::Arguments`] and other problems of the words: no number was
@@ -174,10 +161,11 @@ impl Caller {
     pub async fn call(
         &self,
         workspace: &Arc<Workspace>,
-        call: &ToolCall,
+        adapter: &Arc<Adapter>,
+        (tool, arguments): (&str, Value),
         options: &CallOptions,
     ) -> Result<CallOutcome, AdapterError> {
-        let checked = self.check_templates(workspace, call, options)?;
+        let checked = self.check_templates(workspace, adapter, (tool, arguments), options)?;
         let place = self.place(workspace, std::slice::from_ref(&checked), options)?;
         self.run(workspace, &checked, place.into_iter().next().flatten(), options).await
     }
@@ -199,22 +187,22 @@ impl Caller {
         if items.len() > MAX_BATCH {
             return Err(AdapterError::BatchTooLarge { count: items.len(), max: MAX_BATCH });
         }
+        if items.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wrong = |index| move |error| AdapterError::BatchItem { index, source: Box::new(error) };
+        let adapter = self.parts.adapters.open(adapter).map_err(wrong(0))?;
         let mut checked = Vec::with_capacity(items.len());
         for (index, item) in items.iter().enumerate() {
-            let call =
-                ToolCall { adapter: adapter.clone(), tool: item.tool_name.clone(), arguments: item.arguments.clone() };
-            checked.push(
-                self.check_templates(workspace, &call, options)
-                    .map_err(|error| AdapterError::BatchItem { index, source: Box::new(error) })?,
-            );
+            let asked = (item.tool_name.as_str(), item.arguments.clone());
+            checked.push(self.check_templates(workspace, &adapter, asked, options).map_err(wrong(index))?);
         }
-        if let Some(first) = checked.first() {
-            let tools = checked.iter().map(|call| &*call.tool);
-            UnboundError::refuse(self.unbound(&first.adapter, tools)?)?;
-        }
+        let tools = checked.iter().map(|call| &*call.tool);
+        UnboundError::refuse(self.unbound(&adapter, tools)?)?;
         let places = self.place(workspace, &checked, options)?;
         let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
-            let confirm = item.confirm.clone().or_else(|| options.confirm.clone());
+            let own = item.confirm.as_slice();
+            let confirm = if own.is_empty() { Arc::clone(&options.confirm) } else { Arc::from(own) };
             let options = CallOptions { confirm, ..options.clone() };
             BatchResult {
                 tool: item.tool_name.clone(),
@@ -231,7 +219,7 @@ impl Caller {
     /// # Errors
     /// As [`Adapters::open`], [`Adapter::tool`] and [`Adapter::check_arguments`].
     pub fn check(&self, call: &ToolCall) -> Result<Checked, AdapterError> {
-        self.check_rendered(call, call.arguments.clone(), Vec::new())
+        check_rendered(&self.parts.adapters.open(&call.adapter)?, &call.tool, call.arguments.clone(), None)
     }
 
     /// Allocates consecutive numbers for checked calls, in order; all of them or none.
@@ -276,28 +264,18 @@ impl Caller {
     fn check_templates(
         &self,
         workspace: &Workspace,
-        call: &ToolCall,
+        adapter: &Arc<Adapter>,
+        (tool, arguments): (&str, Value),
         options: &CallOptions,
     ) -> Result<Checked, AdapterError> {
-        match options.references {
-            References::Fill if rote_workspace::has_template(&call.arguments) => {}
-            References::Fill | References::Keep => return self.check(call),
-            References::Ask => return unasked(&call.arguments).map_or_else(|| self.check(call), Err),
-        }
-        let rendered = workspace.render(&*self.parts.queries, &call.arguments)?;
-        self.check_rendered(call, rendered.value, rendered.uses)
-    }
-
-    fn check_rendered(
-        &self,
-        call: &ToolCall,
-        arguments: Value,
-        uses: Vec<Dependency>,
-    ) -> Result<Checked, AdapterError> {
-        let adapter = self.parts.adapters.open(&call.adapter)?;
-        let tool = adapter.tool(&call.tool)?;
-        adapter.check_arguments(&call.tool, &arguments)?;
-        Ok(Checked { adapter, tool, raw_arguments: call.arguments.clone(), arguments, uses })
+        let rendered = match options.references {
+            References::Fill if rote_workspace::has_template(&arguments) => {
+                Some(workspace.render(&*self.parts.queries, &arguments)?)
+            }
+            References::Fill | References::Keep => None,
+            References::Ask => unasked(&arguments).map_or(Ok(None), Err)?,
+        };
+        check_rendered(adapter, tool, arguments, rendered)
     }
 
     /// Numbers for the calls; none for a dry run.
@@ -351,7 +329,7 @@ impl Caller {
             && let GateError::InDoubt { doubt, .. } | GateError::SameInDoubt { doubt, .. } = &mut **error
         {
             let (adapter, tool) = (call.adapter.id().clone(), call.tool.name.clone());
-            let write = ToolCall { adapter, tool, arguments: call.arguments.clone() };
+            let write = ToolCall { adapter, tool, arguments: Value::clone(&call.arguments) };
             doubt.look = self.parts.adapters.look(&write).unwrap_or_default();
         }
         AdapterError::Call(Box::new(CallFailure { response, cause }))
@@ -374,7 +352,7 @@ impl Caller {
             },
             source => AdapterError::Load { id: manifest.id.clone(), source },
         };
-        let prepared = self.parts.runtime.prepare_pinned(World::Adapter, &bytes, pin).map_err(refused)?;
+        let prepared = self.parts.runtime.sandbox().prepare_pinned(World::Adapter, &bytes, pin).map_err(refused)?;
         self.prepared().insert(pin, Arc::clone(&prepared));
         Ok(prepared)
     }
@@ -449,6 +427,22 @@ impl Caller {
     }
 }
 
+/// Checks a call of an opened adapter; the arguments as written and as sent are one value where nothing was filled in.
+fn check_rendered(
+    adapter: &Arc<Adapter>,
+    tool: &str,
+    written: Value,
+    rendered: Option<Rendered>,
+) -> Result<Checked, AdapterError> {
+    let raw_arguments = Arc::new(written);
+    let (arguments, uses) = match rendered {
+        Some(Rendered { value, uses }) => (Arc::new(value), uses),
+        None => (Arc::clone(&raw_arguments), Vec::new()),
+    };
+    let tool = adapter.check_arguments(tool, &arguments)?;
+    Ok(Checked { adapter: Arc::clone(adapter), tool, raw_arguments, arguments, uses })
+}
+
 /// The refusal of an argument that looks like a reference where nobody said what it is.
 fn unasked(arguments: &Value) -> Option<AdapterError> {
     arguments.as_object()?.iter().find_map(|(argument, value)| {
@@ -464,13 +458,15 @@ fn new_call(
     at: Timestamp,
     redaction: &Redaction,
 ) -> Result<NewCall, VaultError> {
+    let redactor = redaction.redactor()?;
+    let mask = |value: &Arc<Value>| redactor.value(value).map_or_else(|| Arc::clone(value), Arc::new);
     Ok(NewCall {
         adapter: call.adapter.id().clone(),
         tool: call.tool.name.clone(),
         method: call.tool.method,
         access: call.tool.access,
-        raw_arguments: redaction.mask(&call.raw_arguments)?,
-        arguments: redaction.mask(&call.arguments)?,
+        raw_arguments: mask(&call.raw_arguments),
+        arguments: mask(&call.arguments),
         uses: call.uses.clone(),
         flow: options.flow.as_ref().map(|flow| flow.name.clone()),
         at,
@@ -483,25 +479,21 @@ fn invocation(
     place: Option<&Reservation>,
     options: &CallOptions,
 ) -> Invocation {
-    // A dry run has no place in the log; numbers start at 1, so 0 names none.
-    let (command, response) = place.map_or((CommandId(0), ResponseId(0)), Reservation::place);
     Invocation {
         adapter: Arc::clone(call.adapter.manifest()),
         policy: Arc::clone(call.adapter.policy()),
         tool: Arc::clone(&call.tool),
-        arguments: call.arguments.clone(),
-        template: (!call.uses.is_empty()).then(|| call.raw_arguments.clone()),
+        arguments: Arc::clone(&call.arguments),
+        template: (!call.uses.is_empty()).then(|| Arc::clone(&call.raw_arguments)),
         pin: options.pin.clone(),
         workspace: Arc::clone(workspace),
-        command,
-        response,
+        // A dry run has no place in the log; numbers start at 1, so 0 names none.
+        response: place.map_or(ResponseId(0), Reservation::response),
         flow: options.flow.clone(),
-        confirm: options.confirm.clone(),
+        confirm: Arc::clone(&options.confirm),
         dry_run: options.dry_run,
         limits: options.limits,
-        preview: OnceLock::new(),
-        sends: AtomicU32::new(0),
-        begun: AtomicBool::new(false),
+        progress: Progress::default(),
     }
 }
 

@@ -121,15 +121,15 @@ impl Adapter {
         self.tool_names().map(|name| self.tool(name)).collect()
     }
 
-    /// Checks arguments against a tool's input schema.
+    /// Checks arguments against a tool's input schema and returns the tool.
     ///
     /// # Errors
     /// [`AdapterError::Arguments`] with everything that does not fit, and as [`Adapter::tool`].
-    pub fn check_arguments(&self, tool: &str, arguments: &Value) -> Result<(), AdapterError> {
+    pub fn check_arguments(&self, tool: &str, arguments: &Value) -> Result<Arc<Tool>, AdapterError> {
         let loaded = self.load(tool)?;
         let problems: Vec<ArgumentProblem> = loaded.validators.check(&loaded.tool, arguments);
         match problems.is_empty() {
-            true => Ok(()),
+            true => Ok(Arc::clone(&loaded.tool)),
             false => Err(AdapterError::Arguments { id: self.id().clone(), tool: tool.to_owned(), problems }),
         }
     }

@@ -4,7 +4,6 @@
 //! batch or the run is dropped before it was its turn. What the gate began it records itself.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -87,7 +86,7 @@ impl Reservation {
     }
 
     fn is_begun(&self) -> bool {
-        self.invocation.as_ref().is_some_and(|call| call.begun.load(Ordering::SeqCst))
+        self.invocation.as_ref().is_some_and(|call| call.progress.is_begun())
     }
 
     fn is_open(&self) -> bool {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_gate::{FetchRule, Gate};
+use rote_gate::Gate;
 use rote_home::read_capped;
 use rote_spec::{DocumentLoader, SpecLimits};
 use rote_types::{CallLimits, quoted};
@@ -103,7 +103,7 @@ impl Document {
     /// # Errors
     /// [`AdapterError::Fetch`].
     pub async fn fetch(gate: &Gate, url: &Url) -> Result<Self, AdapterError> {
-        let bytes = gate.fetch(url.as_str(), &FetchRule::Typed, &limits()).await;
+        let bytes = gate.fetch(url, url, &limits()).await;
         let source = without_credentials(url);
         let bytes = bytes.map_err(|error| AdapterError::Fetch { url: source.clone(), source: Box::new(error) })?;
         Ok(Self { name: url.to_string(), source, bytes, reach: Reach::Origin(url.clone()) })
@@ -173,8 +173,7 @@ impl Loader {
     #[must_use]
     pub fn with_gate(document: &Document, gate: Arc<Gate>, executor: tokio::runtime::Handle) -> Self {
         let fetch = move |url: &Url, origin: &Url| {
-            let rule = FetchRule::SameOrigin(origin.clone());
-            executor.block_on(gate.fetch(url.as_str(), &rule, &limits())).map_err(|error| error.to_string())
+            executor.block_on(gate.fetch(url, origin, &limits())).map_err(|error| error.to_string())
         };
         Self { fetch: Some(Box::new(fetch)), ..Self::new(document) }
     }

@@ -95,7 +95,7 @@ async fn app(folder: &Path, url: &str) -> App {
     let app = support::app(folder, Some(2 * u32::try_from(LIVE).expect("a small number") + 100));
     support::adapter(&app, folder, url).await;
     let path = support::write(folder, "main.ts", SCRIPT);
-    app.build_flow(&Build { path, output: None }).expect("the flow is built");
+    app.build_flow(&Build { path, output: None }).await.expect("the flow is built");
     app
 }
 

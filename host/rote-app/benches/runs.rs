@@ -26,13 +26,13 @@ fn repository() -> PathBuf {
 }
 
 /// An application with the three flows.
-fn app(folder: &Path) -> App {
+async fn app(folder: &Path) -> App {
     let app = support::app(folder, None);
     support::write(folder, "flow.yaml", HEADER);
     let plan = support::write(folder, "plan.json", PLAN);
     let script = support::write(folder, "main.ts", SCRIPT);
     for path in [plan, script, repository().join("tests/fixtures/wasi/wasi.wasm")] {
-        app.build_flow(&Build { path, output: None }).expect("the flow is built");
+        app.build_flow(&Build { path, output: None }).await.expect("the flow is built");
     }
     app
 }
@@ -77,7 +77,7 @@ fn main() {
     }
     let executor = tokio::runtime::Runtime::new().expect("an executor");
     let folder = tempfile::tempdir().expect("a folder");
-    let app = app(folder.path());
+    let app = executor.block_on(app(folder.path()));
     // The Rust flow sleeps, which is not what is measured.
     let flows = [
         ("plan", "flows/_plan/plan.wasm", Duration::ZERO),

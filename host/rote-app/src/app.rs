@@ -195,7 +195,7 @@ impl App {
                 env: self.environment(),
                 resolver: None,
             };
-            Ok(Gate::new(parts)?)
+            Ok(Gate::new(parts))
         })
     }
 

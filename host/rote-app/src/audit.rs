@@ -1,6 +1,7 @@
 //! The journal: read, checked, projected again.
 
 use jiff::Timestamp;
+use rote_gate::OpenTask;
 use rote_home::{Journal, Restarted};
 use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
@@ -21,6 +22,9 @@ pub struct AuditEvent {
     pub effect: Option<EffectId>,
     /// What happened.
     pub body: Value,
+    /// How a task of rote itself stands whose start this is and that has no outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<OpenTask>,
     /// Hash over this event and the hash before.
     pub hash: String,
 }
@@ -53,7 +57,10 @@ impl App {
     /// # Errors
     /// Conflict when an event cannot be read.
     pub fn audit_tail(&self, count: usize) -> Result<Vec<AuditEvent>, AppError> {
-        let events = self.journal()?.tail(count)?.into_iter().map(|event| AuditEvent {
+        let events = self.journal()?.tail(count)?;
+        let states: Vec<_> = (1..).zip(&events).map(|(next, event)| OpenTask::of(event, &events[next..])).collect();
+        let events = events.into_iter().zip(states).map(|(event, state)| AuditEvent {
+            state,
             seq: event.seq,
             at: event.at,
             kind: event.kind,

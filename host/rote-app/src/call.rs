@@ -6,7 +6,7 @@ use std::time::Duration;
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{CallLimits, ErrorKind, ResponseId, ToolCall, WorkspaceName, command};
+use rote_types::{CallLimits, ErrorKind, ResponseId, WorkspaceName, command};
 use rote_workspace::{ResponseState, Variable, has_template, meant_reference};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -140,8 +140,9 @@ impl App {
     /// Usage and `NotFound` before anything was recorded; `ConfirmationNeeded`, Denied, Auth, Upstream and Limit
     /// with the number of the recorded failure in the details.
     pub async fn call(&self, request: CallRequest) -> Result<Called, AppError> {
-        let adapter = self.adapter_id(&request.adapter)?;
-        let tool = self.adapters_of_home()?.open(&adapter)?.tool(&request.tool)?;
+        let id = self.adapter_id(&request.adapter)?;
+        let adapter = self.adapters_of_home()?.open(&id)?;
+        let tool = adapter.tool(&request.tool)?;
         let mut arguments = request.arguments;
         let is_reference = |value: &Value| match request.references {
             References::Fill => has_template(value),
@@ -150,19 +151,20 @@ impl App {
         };
         let words = self.words(request.parameters)?;
         parameters::add(&mut arguments, &tool, words, &is_reference).map_err(|error| {
-            error.with_hint(command("rote probe").argument(&adapter).argument(&request.tool).plain("--schema"))
+            error.with_hint(command("rote probe").argument(&id).argument(&request.tool).plain("--schema"))
         })?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
-        let call = ToolCall { adapter, tool: request.tool, arguments: Value::Object(arguments) };
+        let asked = (request.tool.as_str(), Value::Object(arguments));
         let options = CallOptions {
-            confirm: request.confirm,
+            confirm: request.confirm.into_iter().collect(),
             dry_run: request.dry_run,
             references: request.references,
             limits: limits(request.timeout),
             ..CallOptions::default()
         };
         let caller = self.caller().map_err(AppError::unsent)?;
-        let made = async { caller.call(&workspace, &call, &options).await.map_err(|error| self.with_answer(error)) };
+        let made =
+            async { caller.call(&workspace, &adapter, asked, &options).await.map_err(|error| self.with_answer(error)) };
         match self.stoppable(&workspace, made).await? {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {

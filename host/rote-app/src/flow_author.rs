@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use rote_bind::BindOptions;
 use rote_flow::{BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, ReplayReport, ReplayRequest};
-use rote_gate::{ToolError, run_build_tool};
+use rote_gate::{ClaimedProcess, GateError, ProcessFailure};
 use rote_types::ErrorKind;
 
 use crate::error::name;
@@ -56,7 +56,7 @@ impl App {
     /// # Errors
     /// Conflict with file, line and column when the sources do not build; `FingerprintMismatch` when they were
     /// written for another adapter than the installed one.
-    pub fn build_flow(&self, build: &Build) -> Result<Built, AppError> {
+    pub async fn build_flow(&self, build: &Build) -> Result<Built, AppError> {
         let path = self.absolute(&build.path);
         let source = match path.is_dir() {
             false if path.extension().is_some_and(|extension| extension == "wasm") => {
@@ -71,7 +71,7 @@ impl App {
             true if path.join(ENTRY).exists() => BuildSource::Script(path.join(ENTRY)),
             true if path.join(PLAN).exists() => BuildSource::Plan { plan: path.join(PLAN), header: path.join(HEADER) },
             true if path.join("Cargo.toml").exists() => {
-                BuildSource::Component { wasm: cargo_build(&path)?, header: path.join(HEADER) }
+                BuildSource::Component { wasm: self.cargo_build(&path).await?, header: path.join(HEADER) }
             }
             true => {
                 let message = format!("`{}` has none of `{ENTRY}`, `{PLAN}` and `Cargo.toml`", path.display());
@@ -82,6 +82,36 @@ impl App {
         };
         let output = build.output.as_deref().map(|output| self.absolute(output));
         Ok(self.author()?.build(&BuildRequest { source, output })?)
+    }
+
+    /// Builds the crate in `folder` with the person's own cargo and returns its core module.
+    async fn cargo_build(&self, folder: &Path) -> Result<PathBuf, AppError> {
+        let arguments = ["build", "--release", "--target", TARGET, "--target-dir", "target"];
+        let process = ClaimedProcess {
+            program: "cargo".to_owned(),
+            arguments: arguments.map(str::to_owned).to_vec(),
+            folder: folder.to_owned(),
+        };
+        let run = self.gate()?.build(process).await.map_err(|error| match error {
+            GateError::Process(ProcessFailure::Start { .. }) => {
+                AppError::from(error).with_hint("install Rust, which brings cargo")
+            }
+            error => AppError::from(error),
+        })?;
+        if run.is_success() {
+            return built_module(folder);
+        }
+        // E0463 is what rustc says of a standard library that is not there.
+        let lacks_target = run.output.contains("E0463") && run.output.contains(TARGET);
+        let failure = AppError::new(ErrorKind::Conflict, format!("cargo could not build `{}`", folder.display()));
+        Err(match lacks_target {
+            true => failure
+                .with_cause(format!("the standard library for {TARGET} is not installed"))
+                .with_hint(format!("rustup target add {TARGET}")),
+            false => {
+                failure.with_cause(run.output.trim().to_owned()).with_hint(format!("cargo build --target {TARGET}"))
+            }
+        })
     }
 
     /// Replays a recording of a flow with no network.
@@ -118,27 +148,8 @@ impl App {
     }
 }
 
-/// Builds the crate in `folder` and returns its core module.
-fn cargo_build(folder: &Path) -> Result<PathBuf, AppError> {
-    let arguments = ["build", "--release", "--target", TARGET, "--target-dir", "target"];
-    let run = run_build_tool("cargo", &arguments, folder).map_err(|error| {
-        let hint = matches!(error, ToolError::Start { .. }).then_some("install Rust, which brings cargo");
-        let failure = AppError::new(ErrorKind::General, error.to_string());
-        hint.map_or(failure.clone(), |hint| failure.with_hint(hint))
-    })?;
-    if !run.success {
-        // E0463 is what rustc says of a standard library that is not there.
-        let lacks_target = run.output.contains("E0463") && run.output.contains(TARGET);
-        let failure = AppError::new(ErrorKind::Conflict, format!("cargo could not build `{}`", folder.display()));
-        return Err(match lacks_target {
-            true => failure
-                .with_cause(format!("the standard library for {TARGET} is not installed"))
-                .with_hint(format!("rustup target add {TARGET}")),
-            false => {
-                failure.with_cause(run.output.trim().to_owned()).with_hint(format!("cargo build --target {TARGET}"))
-            }
-        });
-    }
+/// Finds the core module of a crate that was built.
+fn built_module(folder: &Path) -> Result<PathBuf, AppError> {
     let built = folder.join("target").join(TARGET).join("release");
     let modules: Vec<PathBuf> = built
         .read_dir()

@@ -61,7 +61,7 @@ pub use rote_flow::{
     CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,
 };
 pub use rote_flow::{Drift, Finding, FlowHealth, FlowScore, LintReport, Repin, Repinned, Severity, Validated};
-pub use rote_gate::{Doubt, Preview};
+pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::reach::{Destination, Standing};
 pub use rote_home::{Restarted, keep_private};
 pub use rote_runtime::{NoObserver, Observer, RunError, StepState};

@@ -223,7 +223,7 @@ fn flows(home: &Home) -> Flows {
         env: Arc::new(|_| None),
         resolver: None,
     };
-    let gate = Arc::new(Gate::new(parts).expect("a gate"));
+    let gate = Arc::new(Gate::new(parts));
     let parts = RuntimeParts { home: home.clone(), gate, entropy: Arc::clone(&entropy), clock: Arc::clone(&clock) };
     let runtime = Arc::new(Runtime::new(parts));
     let library = Library::new(home.clone());

@@ -163,16 +163,6 @@ pub enum FlowError {
         /// The schemas of all parameters.
         schema: Box<Value>,
     },
-    /// A flow tried a write that its frontmatter does not name.
-    #[error("flow `{flow}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it")]
-    NotPermitted {
-        /// The flow.
-        flow: FlowName,
-        /// The adapter.
-        adapter: AdapterId,
-        /// The tool.
-        tool: String,
-    },
     /// A flow tried to call something that it does not pin.
     #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
     NotPinned {

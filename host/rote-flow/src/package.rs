@@ -196,8 +196,8 @@ impl Package {
     /// See [`LoadError`]; most often a component of another world.
     pub(crate) fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
         match self.code {
-            Code::Template(template, digest) => runtime.prepare_known(World::Flow, template, digest),
-            Code::Older(_) | Code::Own => runtime.prepare(World::Flow, &self.bytes),
+            Code::Template(template, digest) => runtime.sandbox().prepare_known(World::Flow, template, digest),
+            Code::Older(_) | Code::Own => runtime.sandbox().prepare(World::Flow, &self.bytes),
         }
     }
 

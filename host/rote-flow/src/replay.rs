@@ -143,13 +143,14 @@ impl RecordedTools {
             locked(&self.stale).get_or_insert(Stale { question, arguments: call.arguments.clone() });
             return Err(RunError::Host { message });
         };
+        let sent = Arc::new(call.arguments.clone());
         let new = NewCall {
             adapter: call.adapter.clone(),
             tool: call.tool.clone(),
             method: recorded.method,
             access: Access::least(recorded.method, ToolHints::default(), &call.tool),
-            raw_arguments: call.arguments.clone(),
-            arguments: call.arguments.clone(),
+            raw_arguments: Arc::clone(&sent),
+            arguments: sent,
             uses: Vec::new(),
             flow: None,
             at: self.clock.now(),

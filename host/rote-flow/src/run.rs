@@ -23,9 +23,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
-use rote_gate::{Preview, Unbound};
+use rote_gate::{Outlook, Preview, Unbound};
+use rote_govern::Blessing;
 use rote_govern::audit::Word;
-use rote_govern::{Blessing, Verdict};
 use rote_home::{Durability, Journal, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, Runtime, ToolHost, Used};
 use rote_types::{
@@ -108,11 +108,11 @@ pub trait ToolSource: Send + Sync {
     /// Returns what makes the calls of one run.
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost>;
 
-    /// Returns what the write guard says of a tool, whatever its arguments, with the reason.
+    /// Returns what the gate will say of a call whose arguments may not all be known. A blessing that covers it is counted.
     ///
     /// # Errors
     /// The adapter cannot be read.
-    fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError>;
+    fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError>;
 
     /// Says which credentials of an adapter are there, as `{"slot", "token", "present", "source"}`; never a value.
     ///

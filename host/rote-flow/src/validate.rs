@@ -48,7 +48,7 @@ impl Linter {
     pub fn validate(&self, flow: &FlowReference) -> Result<Validated, FlowError> {
         let (path, package) = self.pins.library.load(flow)?;
         check_frontmatter(&package)?;
-        let prepared = self.replayer.runtime.prepare(World::Flow, package.bytes())?;
+        let prepared = self.replayer.runtime.sandbox().prepare(World::Flow, package.bytes())?;
         let payload = package.payload()?;
         let held = |check, found: String| FormatCheck { check, found };
         let frontmatter = &package.frontmatter;

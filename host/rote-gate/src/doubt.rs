@@ -13,6 +13,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -264,8 +265,8 @@ fn lost_call(started: Event) -> Option<LostCall> {
         tool: record.tool,
         method: record.method,
         access: if record.writes { Access::Write } else { Access::Read },
-        raw_arguments: Value::Null,
-        arguments: Value::Null,
+        raw_arguments: Arc::default(),
+        arguments: Arc::default(),
         uses: Vec::new(),
         flow: record.flow,
         at: started.at,
@@ -301,7 +302,7 @@ pub(crate) fn refuse_same(
     redactor: &Redactor,
 ) -> Result<(), GateError> {
     let Invocation { workspace, adapter, tool, .. } = invocation;
-    let logged = redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone());
+    let logged = redactor.value(&invocation.arguments).unwrap_or_else(|| Value::clone(&invocation.arguments));
     let call = Call { journal: &parts.journal, arguments, logged };
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {

@@ -30,6 +30,8 @@ const IDLE: Duration = Duration::from_secs(30);
 /// What came back.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// Host and port that it came from.
+    pub(crate) host: String,
     pub(crate) status: u16,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) content_type: String,
@@ -244,6 +246,7 @@ async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimit
     }
     let text = |name| head.headers().get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
     let mut answer = Answer {
+        host: host.to_owned(),
         status: head.status().as_u16(),
         content_type: text(http::header::CONTENT_TYPE).unwrap_or_default(),
         location: text(http::header::LOCATION),

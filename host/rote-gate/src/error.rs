@@ -15,7 +15,7 @@ use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
-use crate::Doubt;
+use crate::{Doubt, ProcessFailure};
 
 /// A call that the gate did not answer with a plain success.
 #[derive(Debug, thiserror::Error)]
@@ -196,6 +196,13 @@ pub enum GateError {
         #[source]
         source: RecordError,
     },
+    /// A task of rote itself was done, and its outcome could not be journaled.
+    #[error("the task was done, and the journal could not take its outcome")]
+    TaskUnrecorded {
+        /// Why.
+        #[source]
+        source: HomeError,
+    },
     /// Somebody said something else of a write in doubt, and was cut off before the workspace had it.
     #[error("of `{response}` of workspace `{workspace}` the journal says `{outcome}` already")]
     SettledOtherwise {
@@ -206,9 +213,9 @@ pub enum GateError {
         /// What the journal says.
         outcome: String,
     },
-    /// The dry run is done; its description is in the invocation.
-    #[error("dry run: nothing was sent")]
-    Previewed,
+    /// A program did not run to its end.
+    #[error(transparent)]
+    Process(#[from] ProcessFailure),
     /// The journal or another file of the home refused; nothing was sent.
     #[error(transparent)]
     Home(#[from] HomeError),
@@ -391,9 +398,10 @@ impl Classify for GateError {
             | Self::ExecutedUnrecorded { .. }
             | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
-            Self::Home(error) => error.kind(),
+            Self::Home(error) | Self::TaskUnrecorded { source: error } => error.kind(),
             Self::Workspace(error) => error.kind(),
-            Self::Previewed | Self::Setup { .. } => ErrorKind::General,
+            Self::Process(failure) => failure.kind(),
+            Self::Setup { .. } => ErrorKind::General,
         }
     }
 
@@ -427,6 +435,7 @@ impl Classify for GateError {
                 Some(again.note("the same word as before completes it").into())
             }
             Self::Vault(error) => error.hint(),
+            Self::TaskUnrecorded { source } => source.hint(),
             Self::Home(error) => unsent(error),
             Self::Workspace(error) => unsent(error),
             _ => None,
@@ -463,7 +472,7 @@ impl Classify for GateError {
                 Some(json!({ "response": response.to_string(), "status": status }))
             }
             Self::Vault(error) => error.details(),
-            Self::Home(error) => error.details(),
+            Self::Home(error) | Self::TaskUnrecorded { source: error } => error.details(),
             Self::Workspace(error) => error.details(),
             _ => None,
         }

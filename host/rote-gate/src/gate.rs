@@ -1,35 +1,32 @@
 //! The gate: admission, start, effect, record, in this order and nowhere else.
 //!
-//! Invariants: `effect.started` is in the journal before the first byte leaves, and nothing leaves for a number that was
-//! ended meanwhile; every call that has a number
+//! Invariants: `effect.started` is in the journal before the first byte leaves or a program starts, and nothing leaves for
+//! a number that was ended meanwhile; every call that has a number
 //! ends with something recorded under it; a confirm token is used up only by a call that then starts; a dry
-//! run ends before the start. What each stage decides is in `stage`, what leaves is in `egress`.
+//! run ends before the start. What each stage decides is in `stage`, what an effect does in `effect`.
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use rote_govern::audit::{DENIED, PREVIEWED};
-use rote_govern::egress::origin_of;
 use rote_govern::{Redactor, Verdict};
 use rote_home::{Home, Journal};
-use rote_types::{Classify, Clock, Entropy, ResponseId, ResponseRef, command};
+use rote_types::{Classify, Clock, Entropy, ResponseId, command};
 use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
+use serde_json::Value;
 
-use crate::credential::{self, Choice, Source, Way};
+use crate::authority::{Authority, Performed};
+use crate::effect::http::{self, Passage};
+use crate::effect::{Claim, Effect, Failure, Outcome};
 use crate::egress::Egress;
-use crate::flight::{Flight, Passage};
+use crate::flight::Flight;
 use crate::idempotency::{self, Key, Repeats};
-use crate::invocation::{ClaimedRequest, Invocation};
-use crate::journal::{Entry, Word};
+use crate::invocation::Invocation;
+use crate::journal::{Confirmed, Entry, Word};
 use crate::redaction::{self, Redaction};
-use crate::request::Outgoing;
-use crate::stage::{Admission, Grant, rule_of};
-use crate::{BodyPreview, Confirmation, Environment, GateError, Preview, Resolve, doubt};
-
-/// Most bytes of a body in a preview.
-const PREVIEW_BYTES: usize = 4 << 10;
+use crate::stage::{Admission, Case, rule_of};
+use crate::{Confirmation, Environment, GateError, Preview, Resolve, StageName, StageVerdict, doubt};
 
 /// What a gate is made of.
 #[derive(Clone)]
@@ -65,13 +62,11 @@ impl fmt::Debug for Gate {
 
 impl Gate {
     /// Makes a gate. Nothing is connected, resolved or loaded yet.
-    ///
-    /// # Errors
-    /// None today; the signature leaves room for parts that can fail.
-    pub fn new(parts: GateParts) -> Result<Self, GateError> {
+    #[must_use]
+    pub fn new(parts: GateParts) -> Self {
         let egress = Egress::new(parts.resolver.clone());
         let redaction = Arc::new(Redaction::new(Arc::clone(&parts.vault), Arc::clone(&parts.env)));
-        Ok(Self { parts, egress, redaction })
+        Self { parts, egress, redaction }
     }
 
     /// Returns what masks the values that nobody may see.
@@ -80,88 +75,83 @@ impl Gate {
         &self.redaction
     }
 
-    /// Passes one request of a call through all stages, sends it and records the answer.
+    /// Passes one claim through all stages, performs it and records the outcome. A dry run ends before the start.
     ///
-    /// Dropping the future cancels the request; what is then recorded says so. A dry run leaves its
-    /// description in the invocation and ends with [`GateError::Previewed`].
+    /// Dropping the future cancels the effect; what is then recorded says so.
     ///
     /// # Errors
-    /// See [`GateError`]: refusals before anything is sent, failures of the remote, and recorded answers
+    /// See [`GateError`]: refusals before anything is done, failures of the remote or the program, and recorded answers
     /// with an error status or a redirect.
-    pub async fn send(&self, invocation: &Invocation, claimed: ClaimedRequest) -> Result<ResponseRef, GateError> {
-        let redactor = self.redaction.of(&invocation.adapter)?;
-        let response = self.number(invocation, &redactor)?;
-        let mut admission = Admission::run(invocation, &claimed, redactor);
-        let mut entry = Entry::new(&self.parts, &admission, response)?;
-        let prepared = self.prepare(&mut admission, &claimed);
-        if invocation.dry_run {
-            return Err(self.preview(&admission, entry, prepared));
-        }
-        let prepared = prepared.and_then(|(choice, outgoing)| match self.refuse_same(&admission, &entry) {
-            Ok(()) => Ok((choice, outgoing)),
-            Err(error) => Err(Box::new(Refused { error, choice })),
-        });
-        let (choice, mut outgoing) = match prepared {
-            Ok(prepared) => prepared,
-            Err(refused) => {
-                let Refused { error, choice } = *refused;
-                if admission.stages.iter().all(|stage| stage.verdict != Verdict::Deny) {
-                    entry.refuse(rule_of(&error), &error.to_string(), &admission.redactor);
-                }
-                return Err(self.refuse(&admission, &entry, &choice, error));
+    pub async fn perform(&self, authority: &Authority<'_>, claim: Claim) -> Result<Performed, GateError> {
+        let (redactor, response) = match authority {
+            Authority::Call(invocation) => {
+                let redactor = self.redaction.of(&invocation.adapter)?;
+                let response = self.number(invocation, &redactor)?;
+                (redactor, Some(response))
             }
+            Authority::Task(_) => (self.redaction.redactor()?, None),
         };
-        entry.record.credentials = choice.credentials.iter().map(|one| one.token.clone()).collect();
-        let given = Key::give(&self.parts, &mut admission, &mut entry, &mut outgoing);
-        let key = match given.and_then(|key| self.start(&admission, &entry).map(|()| key)) {
+        let mut case = Case::run(authority, &claim, redactor);
+        let mut entry = Entry::new(&self.parts, &case, response)?;
+        let prepared = self.prepare(&mut case);
+        if authority.is_dry_run() {
+            return self.preview(&case, entry, prepared).map(|preview| Performed::Previewed(Box::new(preview)));
+        }
+        if let Err(error) = prepared.and_then(|()| self.refuse_same(&case, &entry)) {
+            return Err(self.refuse(&case, &mut entry, error));
+        }
+        if let Some((_, record)) = entry.call_mut() {
+            record.credentials = case.choice.credentials.iter().map(|one| one.token.clone()).collect();
+        }
+        let given = Key::give(&self.parts, case.effect.as_mut(), &mut entry);
+        let key = match given.and_then(|key| self.start(&case, &entry).map(|()| key)) {
             Ok(key) => key,
-            Err(error) => return Err(self.unsent(&admission, &entry, &choice, error)),
+            Err(error) => return Err(self.unsent(&case, &entry, error)),
         };
         let again = key.as_ref().is_some_and(|key| key.again);
-        let mut flight = Flight::take_off(&self.parts, &admission, entry, request_record(&admission, &choice), again);
+        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(&case), again);
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {
             key.replace(&self.parts, &mut flight)?;
         }
-        let repeats = key.map(|key| Repeats::new(&self.parts, &flight, &admission.redactor, &key));
-        let (departure, writes) = (flight.departure.clone(), flight.entry.writes);
-        let passage = Passage {
-            egress: &self.egress,
-            way: way(&admission),
-            plain: admission.outgoing.as_ref(),
-            credentials: &choice.credentials,
-            allowed: invocation.policy.as_ref().as_ref().map_or(&[], |policy| policy.allowed_ranges()),
-            limits: &invocation.limits,
-            departure: &departure,
-            writes,
-            repeats,
-        };
-        let result = passage.run(outgoing).await;
+        let result = self.effect(&case, &flight, key.as_ref()).await;
         flight.land(result)
     }
 
-    /// The number under which this request is recorded: the call's own for the first, a new one for others.
+    /// Performs an effect whose start is in the journal.
+    async fn effect(&self, case: &Case<'_>, flight: &Flight<'_>, key: Option<&Key>) -> Result<Outcome, Failure> {
+        match &case.effect {
+            Some(Effect::Http(request)) => {
+                let repeats = key.map(|key| Repeats::new(flight, &case.redactor, key));
+                let whose = (case.authority, &case.choice);
+                let known = (&flight.departure, flight.entry.writes);
+                Passage::new(&self.egress, request, whose, known, repeats).run().await.map(Outcome::Answered)
+            }
+            Some(Effect::Process(process)) => process.perform(&case.redactor).await.map(Outcome::Ran),
+            None => Err(Failure::Denied(Box::new(not_understood()))),
+        }
+    }
+
+    /// The number under which a request of a call is recorded: the call's own for the first, a new one for others. Here
+    /// and nowhere else the requests of a call are counted.
     fn number(&self, invocation: &Invocation, redactor: &Redactor) -> Result<ResponseId, GateError> {
-        if invocation.dry_run {
-            return Ok(invocation.response);
-        }
-        let sent = invocation.sends.fetch_add(1, Ordering::Relaxed);
-        if sent == 0 {
-            return Ok(invocation.response);
-        }
-        if sent >= invocation.limits.sends {
-            invocation.sends.store(invocation.limits.sends, Ordering::Relaxed);
+        let most = invocation.limits.sends;
+        let before = invocation.progress.count(most).ok_or_else(|| {
             let what = format!("the number of requests of one call of `{}`", invocation.tool.name);
-            return Err(GateError::Limit { what, limit: invocation.limits.sends.to_string() });
+            GateError::Limit { what, limit: most.to_string() }
+        })?;
+        if before == 0 || invocation.dry_run {
+            return Ok(invocation.response);
         }
-        let arguments = redactor.value(&invocation.arguments).unwrap_or_else(|| invocation.arguments.clone());
+        let masked = redactor.value(&invocation.arguments).map(Arc::new);
+        let arguments = masked.unwrap_or_else(|| Arc::clone(&invocation.arguments));
         let (_, response) = invocation.workspace.begin_call(&NewCall {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
             method: invocation.tool.method,
             access: invocation.tool.access,
-            raw_arguments: arguments.clone(),
+            raw_arguments: Arc::clone(&arguments),
             arguments,
             uses: Vec::new(),
             flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
@@ -170,68 +160,54 @@ impl Gate {
         Ok(response)
     }
 
-    /// Chooses the credentials of an admitted request and adds them to a copy of it.
-    fn prepare(
-        &self,
-        admission: &mut Admission<'_>,
-        claimed: &ClaimedRequest,
-    ) -> Result<(Choice, Outgoing), Box<Refused>> {
-        let refused = |error| Box::new(Refused { error, choice: Choice::default() });
-        let (adapter, tool) = (&admission.invocation.adapter, &admission.invocation.tool);
-        let source = Source { vault: &self.parts.vault, env: &self.parts.env };
-        let origin = match &admission.outgoing {
-            Some(outgoing) => Some(outgoing.target.origin()),
-            // It goes nowhere; the preview still says which credentials it would have carried.
-            None => adapter.base_url.as_deref().and_then(|base| origin_of(base).ok()),
-        };
-        let chosen = credential::choose(&source, adapter, tool, &claimed.credentials, origin.as_deref());
-        if let Some(error) = admission.failure.take() {
-            return Err(Box::new(Refused { error, choice: chosen.unwrap_or_default() }));
+    /// Chooses the credentials of an admitted claim and adds them to what is sent.
+    fn prepare(&self, case: &mut Case<'_>) -> Result<(), GateError> {
+        let chosen = http::choose(&self.parts, case.authority, case.claim, case.effect.as_ref());
+        if let Some(error) = case.failure.take() {
+            case.choice = chosen.unwrap_or_default();
+            return Err(error);
         }
-        let mut choice = chosen.map_err(refused)?;
-        if let Some(error) = choice.missing.take() {
-            return Err(Box::new(Refused { error, choice }));
+        case.choice = chosen?;
+        if let Some(error) = case.choice.missing.take() {
+            return Err(error);
         }
-        let (Some(plain), Some(way)) = (&admission.outgoing, way(admission)) else {
-            let error = crate::request::refused("normalise", "the request was not understood".to_owned());
-            return Err(refused(error));
-        };
-        let mut outgoing = plain.clone();
-        match credential::inject(&mut outgoing, &choice.credentials, &way) {
-            Ok(()) => Ok((choice, outgoing)),
-            Err(error) => Err(Box::new(Refused { error, choice })),
+        match (case.authority, &mut case.effect) {
+            (Authority::Call(invocation), Some(Effect::Http(request))) => {
+                http::inject(request, &case.choice, invocation)
+            }
+            (_, Some(_)) => Ok(()),
+            (_, None) => Err(not_understood()),
         }
     }
 
     /// Refuses a number that was begun before, and a write of which the same is in doubt.
-    fn refuse_same(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
-        doubt::refuse_begun(&self.parts.journal, &admission.invocation.workspace, entry.record.response)?;
-        let call = (entry.record.response, entry.record.args_digest);
+    fn refuse_same(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
+        let Some((invocation, record)) = entry.call() else { return Ok(()) };
+        doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
+        let call = (record.response, record.args_digest);
         match entry.writes {
-            true => doubt::refuse_same(&self.parts, admission.invocation, call, &admission.redactor),
+            true => doubt::refuse_same(&self.parts, invocation, call, &case.redactor),
             false => Ok(()),
         }
     }
 
-    /// Writes the start, using the confirm token up where one is needed.
-    fn start(&self, admission: &Admission<'_>, entry: &Entry) -> Result<(), GateError> {
-        if admission.guard.verdict != Verdict::Confirm || blessed(admission) {
-            return entry.start(&self.parts);
+    /// Writes the start, using a confirm token up where one is needed.
+    fn start(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
+        let Authority::Call(invocation) = case.authority else { return entry.start(&self.parts) };
+        match case.admission {
+            Admission::Free(_) => return entry.start(&self.parts),
+            // Another call of the run may have used the last one up meanwhile.
+            Admission::Blessed if take_blessing(invocation) => return entry.start(&self.parts),
+            Admission::Refused | Admission::Blessed | Admission::Presented | Admission::Waiting => {}
         }
-        let word = Word::new(admission.invocation);
-        let refused = match &admission.invocation.confirm {
-            None => void_blessing(admission.invocation),
-            Some(token) => match entry.start_confirmed(&self.parts, &word, token)? {
-                None => return Ok(()),
-                refused => refused,
-            },
+        let word = Word::new(invocation);
+        let refused = match entry.start_confirmed(&self.parts, &word, &invocation.confirm)? {
+            Confirmed::Started => return Ok(()),
+            Confirmed::Refused(why) => why.or_else(|| void_blessing(invocation)),
         };
-        let mut waiting = entry.clone();
-        waiting.record.decision = rote_govern::audit::Decision::Confirm;
-        let minted = waiting.mint(&self.parts, &word)?;
-        let invocation = admission.invocation;
-        let detail =
-            Confirmation { impact: admission.impact.clone(), refused, command: repeat(admission, &minted.token) };
+        let minted = entry.mint(&self.parts, &word)?;
+        let command = repeat(case, invocation, &minted.token);
+        let detail = Confirmation { impact: case.impact.clone(), refused, command };
         Err(GateError::ConfirmationNeeded {
             adapter: invocation.adapter.id.clone(),
             tool: invocation.tool.name.clone(),
@@ -242,130 +218,86 @@ impl Gate {
     }
 
     /// Journals and records a refusal; returns it.
-    fn refuse(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
+    fn refuse(&self, case: &Case<'_>, entry: &mut Entry<'_>, error: GateError) -> GateError {
+        if case.admission != Admission::Refused {
+            entry.refuse(rule_of(&error), &error.to_string(), &case.redactor);
+        }
         if let Err(problem) = entry.note(&self.parts, DENIED) {
             tracing::warn!(error = %problem, "a refusal could not be journaled");
         }
-        self.unsent(admission, entry, choice, error)
+        self.unsent(case, entry, error)
     }
 
     /// Records that nothing was sent, and why; returns the reason.
-    fn unsent(&self, admission: &Admission<'_>, entry: &Entry, choice: &Choice, error: GateError) -> GateError {
+    fn unsent(&self, case: &Case<'_>, entry: &Entry<'_>, error: GateError) -> GateError {
+        let Some((invocation, record)) = entry.call() else { return error };
         if matches!(error, GateError::BegunBefore { .. }) {
             // The number is that of another effect, which is in doubt.
             return error;
         }
         let recording = Recording {
-            request: request_record(admission, choice),
+            request: http::shown(case),
             outcome: RecordedOutcome::Failed {
                 kind: error.kind().as_str().to_owned(),
-                message: redaction::text(&admission.redactor, error.to_string()),
+                message: redaction::text(&case.redactor, error.to_string()),
             },
             started: self.parts.clock.now(),
             duration: std::time::Duration::ZERO,
         };
-        if let Err(problem) = admission.invocation.workspace.record(entry.record.response, recording) {
+        if let Err(problem) = invocation.workspace.record(record.response, recording) {
             tracing::warn!(error = %problem, "a refusal could not be recorded");
         }
         error
     }
 
-    /// Leaves the description of a dry run in the invocation.
+    /// Describes what was not done.
     fn preview(
         &self,
-        admission: &Admission<'_>,
-        mut entry: Entry,
-        prepared: Result<(Choice, Outgoing), Box<Refused>>,
-    ) -> GateError {
-        let (choice, late) = match prepared {
-            Ok((choice, _)) => (choice, None),
-            Err(refused) => (refused.choice, Some(refused.error)),
-        };
-        let mut stages = admission.stages.clone();
-        let mut verdict = admission.verdict();
-        if let Some(error) = late.filter(|_| verdict != Verdict::Deny) {
+        case: &Case<'_>,
+        mut entry: Entry<'_>,
+        prepared: Result<(), GateError>,
+    ) -> Result<Preview, GateError> {
+        let mut stages = case.stages.clone();
+        let mut verdict = case.admission.verdict();
+        if let Some(error) = prepared.err().filter(|_| case.admission != Admission::Refused) {
             verdict = Verdict::Deny;
-            entry.refuse(rule_of(&error), &error.to_string(), &admission.redactor);
-            stages.push(crate::StageVerdict {
-                stage: "credential",
-                verdict,
-                rule: rule_of(&error).into(),
-                message: error.to_string().into(),
-            });
+            let (rule, message) = (rule_of(&error), error.to_string());
+            entry.refuse(rule.clone(), &message, &case.redactor);
+            let (rule, message) = (rule.into(), message.into());
+            stages.push(StageVerdict { stage: StageName::Credential, verdict, rule, message });
         }
         for stage in &mut stages {
-            stage.message = redaction::text(&admission.redactor, stage.message.to_string()).into();
+            stage.message = redaction::text(&case.redactor, stage.message.to_string()).into();
         }
-        let mut record = request_record(admission, &choice);
-        if let Some((name, _)) = idempotency::wanted(admission, entry.record.args_digest) {
-            record.headers.push((name.to_string(), "<a key of rote's own>".to_owned()));
+        let mut shown: RequestRecord = http::shown(case);
+        if let (Some((invocation, record)), Some(Effect::Http(request))) = (entry.call(), &case.effect)
+            && let Some((name, _)) = idempotency::wanted(invocation, request, record.args_digest)
+        {
+            shown.headers.push((name.to_string(), "<a key of rote's own>".to_owned()));
         }
-        let preview = Preview {
-            method: record.method,
-            url: record.url,
-            headers: record.headers,
-            body: record.body.as_deref().map(body_preview),
-            credentials: choice.previews,
+        entry.note(&self.parts, PREVIEWED)?;
+        Ok(Preview {
+            method: shown.method,
+            url: shown.url,
+            headers: shown.headers,
+            body: shown.body.as_deref().map(http::body_preview),
+            credentials: case.choice.previews.clone(),
             stages,
             verdict,
-            impact: admission.impact.clone(),
-        };
-        if let Err(error) = entry.note(&self.parts, PREVIEWED) {
-            return error;
-        }
-        // A second request of the same call describes nothing new: the guest stops at the first.
-        drop(admission.invocation.preview.set(preview));
-        GateError::Previewed
+            impact: case.impact.clone(),
+        })
     }
 }
 
-/// A refusal, with the credentials that were found by then.
-struct Refused {
-    error: GateError,
-    choice: Choice,
+fn not_understood() -> GateError {
+    crate::request::refused("normalise", "the request was not understood".to_owned())
 }
 
-/// The request as it is recorded and shown: every credential by its name, and so is a value that was typed in.
-fn request_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
-    redaction::request(&admission.redactor, plain_record(admission, choice))
-}
-
-fn plain_record(admission: &Admission<'_>, choice: &Choice) -> RequestRecord {
-    let invocation = admission.invocation;
-    let endpoint = format!("adapter/{}", invocation.adapter.id);
-    let Some(outgoing) = &admission.outgoing else {
-        let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(2_000).collect::<String>();
-        return RequestRecord {
-            url: clean(&admission.claimed.url),
-            method: clean(&admission.claimed.method),
-            endpoint,
-            headers: Vec::new(),
-            body: None,
-        };
-    };
-    let kinds = credential::kinds(&invocation.adapter, &choice.previews);
-    let credential::Masked { url, mut headers, body } = credential::masked(outgoing, &kinds);
-    headers.insert(0, ("host".to_owned(), host_header(outgoing)));
-    if let Some(body) = &body {
-        headers.push(("content-length".to_owned(), body.len().to_string()));
-    }
-    RequestRecord { url, method: outgoing.method.to_string(), endpoint, headers, body }
-}
-
-/// Where the request of a call may go, and how; none when it was not understood.
-fn way<'a>(admission: &'a Admission<'_>) -> Option<Way<'a>> {
-    let invocation = admission.invocation;
-    let cleartext = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.cleartext());
-    Some(Way { route: admission.route.as_ref()?, cleartext, adapter: &invocation.adapter.id })
-}
-
-/// Counts the call against the flow's blessing; another call of the run may have used up the last one meanwhile.
-fn blessed(admission: &Admission<'_>) -> bool {
-    let invocation = admission.invocation;
+/// Counts the call against the flow's blessing.
+fn take_blessing(invocation: &Invocation) -> bool {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
     let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
-    admission.grant == Some(Grant::Blessing)
-        && blessing.is_some_and(|one| one.take(&adapter.id, tool, &invocation.trust(), &invocation.arguments))
+    blessing.is_some_and(|one| one.take(&adapter.id, tool, &invocation.trust(), &invocation.arguments))
 }
 
 /// Why the flow's blessing does not lift the confirmation, when it is the adapter that changed.
@@ -375,26 +307,10 @@ fn void_blessing(invocation: &Invocation) -> Option<String> {
     Some(format!("the flow's blessing no longer counts: {change}"))
 }
 
-fn host_header(outgoing: &Outgoing) -> String {
-    let url = outgoing.target.url();
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
-}
-
-fn body_preview(body: &[u8]) -> BodyPreview {
-    let shown = &body[..body.len().min(PREVIEW_BYTES)];
-    BodyPreview {
-        text: String::from_utf8_lossy(shown).into_owned(),
-        bytes: body.len(),
-        truncated: shown.len() < body.len(),
-    }
-}
-
 /// The command that repeats a call with its token; none for one of a flow, which is repeated by whoever knows the run:
 /// the flow run anew would make again what it had made. References stay references: the log of the workspace knows
 /// then what the confirmed call was made from, as a flow made of it has to.
-fn repeat(admission: &Admission<'_>, token: &str) -> Option<String> {
-    let invocation = admission.invocation;
+fn repeat(case: &Case<'_>, invocation: &Invocation, token: &str) -> Option<String> {
     if invocation.flow.is_some() {
         return None;
     }
@@ -402,8 +318,8 @@ fn repeat(admission: &Admission<'_>, token: &str) -> Option<String> {
         Some(written) => (written, Some("-t")),
         None => (&invocation.arguments, meant_reference(&invocation.arguments).map(|_| "--literal")),
     };
-    let masked = admission.redactor.value(arguments);
-    let arguments = masked.as_ref().unwrap_or(arguments);
+    let masked = case.redactor.value(arguments);
+    let arguments: &Value = masked.as_ref().unwrap_or(arguments);
     let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
     let call = match references {
         Some(word) => call.plain(word),

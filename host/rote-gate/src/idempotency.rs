@@ -17,14 +17,15 @@ use rote_home::{Durability, Journal, NewEvent};
 use rote_types::{Clock, ResponseId, Sha256Digest};
 use rote_workspace::{ClaimedKey, Settlement};
 
+use crate::effect::Effect;
+use crate::effect::http::{Passage, Request};
 use crate::egress::{Answer, SendFailure, authority};
-use crate::flight::{Flight, Passage};
+use crate::flight::Flight;
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::Entry;
 use crate::redaction::text;
 use crate::request::{Outgoing, is_host_only};
-use crate::stage::Admission;
 use crate::{GateError, UpstreamFailure, doubt};
 
 /// How long is waited before the second and the third request: for a connection that was just cut, then for a server
@@ -40,18 +41,16 @@ pub fn may_carry_key(name: &str) -> bool {
 
 /// The header and the purpose of the key that a call carries; `None` when it carries none of rote's own: it reads, its
 /// API takes none as far as anybody said, or the caller gave one.
-pub(crate) fn wanted(admission: &Admission<'_>, arguments: Sha256Digest) -> Option<(HeaderName, Sha256Digest)> {
-    let Invocation { adapter, tool, .. } = admission.invocation;
+pub(crate) fn wanted(
+    invocation: &Invocation,
+    request: &Request,
+    arguments: Sha256Digest,
+) -> Option<(HeaderName, Sha256Digest)> {
+    let Invocation { adapter, tool, .. } = invocation;
     let name = key_header(adapter, tool).filter(|name| may_carry_key(name))?;
     let name = HeaderName::from_bytes(name.as_bytes()).ok()?;
-    let given = admission.outgoing.as_ref()?.headers.iter().any(|(known, _)| *known == name);
+    let given = request.plain.headers.iter().any(|(known, _)| *known == name);
     (!given).then(|| key_purpose(adapter, tool, arguments)).flatten().map(|purpose| (name, purpose))
-}
-
-/// The purpose of the key that the caller gave, where it is one by which a write may be repeated.
-fn given(admission: &Admission<'_>, arguments: Sha256Digest) -> Option<Sha256Digest> {
-    let Invocation { adapter, tool, arguments: typed, .. } = admission.invocation;
-    given_key_purpose(adapter, tool, typed, arguments)
 }
 
 /// Returns what time it is; `None` where nobody knows, since the clock stands before the newest event of the journal: it
@@ -77,21 +76,24 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// Takes the key of a number and adds it to the request, to what is shown of it and to what the journal gets.
+    /// Takes the key of a call's number and adds it to the request, to what is shown of it and to what the journal gets.
     pub(crate) fn give(
         parts: &GateParts,
-        admission: &mut Admission<'_>,
-        entry: &mut Entry,
-        outgoing: &mut Outgoing,
+        effect: Option<&mut Effect>,
+        entry: &mut Entry<'_>,
     ) -> Result<Option<Self>, GateError> {
-        let arguments = entry.record.args_digest;
-        let (workspace, response) = (&admission.invocation.workspace, entry.record.response);
+        let (Some(Effect::Http(request)), Some((invocation, record))) = (effect, entry.call_mut()) else {
+            return Ok(None);
+        };
+        let (arguments, response) = (record.args_digest, record.response);
         let claim = |purpose: &Sha256Digest, fresh: Option<&str>| -> Result<ClaimedKey, GateError> {
             let now = known_time(&parts.journal, &*parts.clock)?;
-            Ok(workspace.claim_key(response, purpose, fresh, now)?)
+            Ok(invocation.workspace.claim_key(response, purpose, fresh, now)?)
         };
-        let Some((name, purpose)) = wanted(admission, arguments) else {
-            let Some(purpose) = given(admission, arguments) else { return Ok(None) };
+        let Some((name, purpose)) = wanted(invocation, request, arguments) else {
+            let Invocation { adapter, tool, arguments: typed, .. } = invocation;
+            // The purpose of a key that the caller gave, where it is one by which a write may be repeated.
+            let Some(purpose) = given_key_purpose(adapter, tool, typed, arguments) else { return Ok(None) };
             let ClaimedKey { again, replaces, .. } = claim(&purpose, None)?;
             return Ok(Some(Self { again, own: false, replaces }));
         };
@@ -100,18 +102,17 @@ impl Key {
         let (key, value) = fit.ok_or_else(|| {
             crate::request::refused("idempotency_key", format!("the key of `{response}` cannot stand in a header"))
         })?;
-        outgoing.headers.push((name.clone(), value.clone()));
-        if let Some(plain) = &mut admission.outgoing {
-            plain.headers.push((name, value));
-        }
-        entry.record.idempotency_key = Some(key);
+        request.full.headers.push((name.clone(), value.clone()));
+        request.plain.headers.push((name, value));
+        record.idempotency_key = Some(key);
         Ok(Some(Self { again, own: true, replaces }))
     }
 
     /// Ends the doubts in whose place this request is made; from here on it is this one that is in doubt. Where they cannot
     /// be ended, it takes the place of none.
     pub(crate) fn replace(&self, parts: &GateParts, flight: &mut Flight<'_>) -> Result<(), GateError> {
-        let workspace = &flight.invocation.workspace;
+        let Some((invocation, _)) = flight.entry.call() else { return Ok(()) };
+        let workspace = &invocation.workspace;
         let said: Vec<_> = self.replaces.iter().map(|response| (*response, Settlement::Repeat)).collect();
         if let Err(error) = doubt::settle(&parts.journal, workspace, &said, None, parts.clock.now()) {
             let is_ended = |id: &ResponseId| workspace.summary(*id).map_or(true, |row| row.settled.is_some());
@@ -129,18 +130,19 @@ impl Key {
 
 /// How a write with a key is repeated.
 pub(crate) struct Repeats<'r> {
-    pub(crate) parts: &'r GateParts,
-    pub(crate) entry: Entry,
-    pub(crate) redactor: &'r Redactor,
+    parts: &'r GateParts,
+    entry: Entry<'r>,
+    redactor: &'r Redactor,
     /// A request with the key may have left before this call.
-    pub(crate) again: bool,
+    again: bool,
     /// How long is waited before each further request.
     pauses: &'static [Duration],
 }
 
 impl<'r> Repeats<'r> {
-    pub(crate) fn new(parts: &'r GateParts, flight: &Flight<'_>, redactor: &'r Redactor, key: &Key) -> Self {
-        Self { parts, entry: flight.entry.clone(), redactor, again: key.again, pauses: key.pauses() }
+    pub(crate) fn new(flight: &Flight<'r>, redactor: &'r Redactor, key: &Key) -> Self {
+        let (parts, entry) = (flight.parts, flight.entry.clone());
+        Self { parts, entry, redactor, again: key.again, pauses: key.pauses() }
     }
 
     /// Sends a write until it is answered, has plainly failed, or was tried often enough.
@@ -170,14 +172,14 @@ impl<'r> Repeats<'r> {
             Ok(answer) if again && !(200..300).contains(&answer.status) => {
                 Attempt::Lost(UpstreamFailure::Unsettled { host, status: answer.status })
             }
-            Err(failure) if again || passage.departure.has_left() => Attempt::Lost(failure.into_upstream(host)),
+            Err(failure) if again || passage.has_left() => Attempt::Lost(failure.into_upstream(host)),
             ended => Attempt::Ended(ended),
         }
     }
 
     /// Writes that the effect is sent once more.
     fn note(&self, attempt: u32, lost: &UpstreamFailure) -> Result<(), GateError> {
-        let record = &self.entry.record;
+        let Some((_, record)) = self.entry.call() else { return Ok(()) };
         let body = EffectRepeated {
             adapter: record.adapter.clone(),
             tool: record.tool.clone(),

@@ -1,21 +1,20 @@
 //! What the gate is told of a call: the facts that the host knows and the request that the guest claims.
 //!
 //! Invariants: everything in [`Invocation`] comes from the host (disk, command line, journal) and is
-//! trusted; everything in [`ClaimedRequest`] comes from the guest and is not.
+//! trusted; everything in [`ClaimedRequest`] comes from the guest and is not. How far a call has come, only the gate
+//! writes ([`Progress`]).
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicBool, AtomicU32};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rote_govern::{Blessing, Policy, PolicyError, trust_root};
 use rote_types::{
     AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest, TrustRoot, WorkspaceIdentity,
 };
-use rote_workspace::{CommandId, Workspace};
+use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::Preview;
 
 /// The adapter's policy, or why it cannot be read, which denies.
 pub type PolicyState = Result<Policy, PolicyError>;
@@ -45,8 +44,6 @@ pub struct ToolPermission {
 pub struct FlowStamp {
     /// Its name.
     pub name: FlowName,
-    /// Its version.
-    pub version: String,
     /// Its scope: the only tools that it may write with.
     pub write_permissions: Vec<ToolPermission>,
     /// What a person blessed it for, verified, and counted over the run.
@@ -65,31 +62,52 @@ pub struct Invocation {
     /// The called tool.
     pub tool: Arc<Tool>,
     /// The arguments, checked against the tool's input schema.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// The arguments as they were written, when references in them (`@1{.id}`) were filled in; to repeat the call.
-    pub template: Option<Value>,
+    pub template: Option<Arc<Value>>,
     /// What the caller pinned; `None` for a person at the command line.
     pub pin: Option<Pin>,
     /// Where the answer is recorded.
     pub workspace: Arc<Workspace>,
-    /// The command in the workspace's log.
-    pub command: CommandId,
     /// The number of the answer to the first request.
     pub response: ResponseId,
     /// The flow that calls.
-    pub flow: Option<FlowStamp>,
-    /// The confirm token that was presented.
-    pub confirm: Option<String>,
+    pub flow: Option<Arc<FlowStamp>>,
+    /// The confirm tokens that were presented with the call or the run; the gate finds the one that is for this call.
+    pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it.
     pub dry_run: bool,
     /// The bounds.
     pub limits: CallLimits,
-    /// Where a dry run leaves its description.
-    pub preview: OnceLock<Preview>,
-    /// How many requests this call has sent; starts at 0.
-    pub sends: AtomicU32,
-    /// The journal has the start of its first request, so that the gate records what comes of it; starts as false.
-    pub begun: AtomicBool,
+    /// How far it has come.
+    pub progress: Progress,
+}
+
+/// How far a call has come. It begins at nothing, and only the gate moves it on.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// How many requests the call has asked for.
+    sends: AtomicU32,
+    /// The journal has the start of its first request.
+    begun: AtomicBool,
+}
+
+impl Progress {
+    /// Whether the journal has the start of the call's first request, so that the gate records what comes of it.
+    #[must_use]
+    pub fn is_begun(&self) -> bool {
+        self.begun.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn begin(&self) {
+        self.begun.store(true, Ordering::SeqCst);
+    }
+
+    /// Counts one more request and returns how many there were before; none when there may be no more than `most`.
+    pub(crate) fn count(&self, most: u32) -> Option<u32> {
+        let next = |sent| (sent < most).then_some(sent + 1);
+        self.sends.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
 }
 
 impl Invocation {

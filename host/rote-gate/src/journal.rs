@@ -7,24 +7,35 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{
-    CONFIRMATION_CONSUMED, CONFIRMATION_REQUESTED, Decision, EffectOutcome, EffectRecord, STARTED, is_guarded,
+    CONFIRMATION_CONSUMED, CONFIRMATION_REQUESTED, Decision, EffectOutcome, EffectRecord, STARTED, TaskOutcome,
+    TaskRecord, is_guarded,
 };
-use rote_govern::{CONFIRM_LIFETIME, Redactor, Verdict, args_digest, confirm_token, token_hash};
-use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim};
-use rote_types::{ConfirmScope, EffectId, ResponseId, TrustRoot};
+use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
+use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
+use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, TrustRoot};
 use serde_json::{Value, json};
 
+use crate::authority::{Authority, HostTask};
+use crate::effect::{Effect, target_of_task};
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
-use crate::stage::{Admission, Grant, writes};
+use crate::stage::Case;
 use crate::{GateError, projection};
 
 /// What the journal says of one effect.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct Entry<'g> {
     pub(crate) effect: EffectId,
-    pub(crate) record: EffectRecord,
+    pub(crate) book: Book<'g>,
     pub(crate) writes: bool,
+}
+
+/// Where it is written down what becomes of an effect: a call has a number in a workspace, a task of rote itself is in the
+/// journal only.
+#[derive(Debug, Clone)]
+pub(crate) enum Book<'g> {
+    Call { invocation: &'g Invocation, record: Box<EffectRecord> },
+    Task(Box<TaskRecord>),
 }
 
 /// A minted token.
@@ -33,119 +44,218 @@ pub(crate) struct Minted {
     pub(crate) expires: Timestamp,
 }
 
-impl Entry {
-    /// Describes the effect of an admitted (or refused) request.
-    pub(crate) fn new(parts: &GateParts, admission: &Admission<'_>, response: ResponseId) -> Result<Self, GateError> {
-        let invocation = admission.invocation;
-        let tool = &invocation.tool;
-        let arguments = args_digest(&invocation.arguments)
-            .map_err(|error| crate::request::refused("arguments", error.to_string()))?;
-        let decision = match admission.verdict() {
-            Verdict::Deny => Decision::Deny,
-            Verdict::Confirm => Decision::Confirm,
-            _ if admission.grant == Some(Grant::Token) => Decision::Confirmed,
-            Verdict::Audit => Decision::Audit,
-            Verdict::Allow => Decision::Allow,
-        };
-        let (rule, reason) = admission
-            .decisive()
-            .map_or_else(Default::default, |stage| (stage.rule.to_string(), stage.message.to_string()));
-        let mask = |text: String| crate::redaction::text(&admission.redactor, text);
-        let url = admission.outgoing.as_ref().map_or_else(String::new, |outgoing| {
-            let mut url = outgoing.target.url().clone();
-            url.set_query(None);
-            url.into()
-        });
-        let digest = invocation.adapter.tool_digests.get(&tool.name).cloned();
-        let record = EffectRecord {
-            adapter: invocation.adapter.id.clone(),
-            tool: tool.name.clone(),
-            method: tool.method,
-            url: mask(url),
-            writes: writes(invocation),
-            decision,
-            rule,
-            reason: mask(reason),
-            risk_level: admission.guard.risk,
-            impact: admission.impact.clone(),
-            dry_run: invocation.dry_run,
-            flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
-            workspace: invocation.workspace.identity().clone(),
-            run: invocation.flow.as_ref().and_then(|flow| flow.root.id.clone()),
-            response,
-            fingerprint: invocation.adapter.fingerprint.clone(),
-            tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),
-            args_digest: arguments,
-            credentials: Vec::new(),
-            idempotency_key: None,
-        };
-        Ok(Self { effect: EffectId(parts.entropy.uuid()), record, writes: writes(invocation) })
+/// What came of presenting tokens.
+pub(crate) enum Confirmed {
+    /// One was for this call; it is used up, and the start is written.
+    Started,
+    /// None counts; why, where that is worth a word.
+    Refused(Option<String>),
+}
+
+impl<'g> Entry<'g> {
+    /// Describes the effect of an admitted (or refused) claim; `response` is the number of a call's answer.
+    pub(crate) fn new(parts: &GateParts, case: &Case<'g>, response: Option<ResponseId>) -> Result<Self, GateError> {
+        let effect = EffectId(parts.entropy.uuid());
+        Ok(match case.authority {
+            Authority::Call(invocation) => {
+                let record = Box::new(record_of_call(case, invocation, response.unwrap_or(invocation.response))?);
+                Self { effect, writes: record.writes, book: Book::Call { invocation, record } }
+            }
+            Authority::Task(task) => {
+                let writes = matches!(task, HostTask::Build);
+                Self { effect, writes, book: Book::Task(Box::new(record_of_task(case, task))) }
+            }
+        })
+    }
+
+    /// The call and what the journal gets of it; none for a task of rote itself.
+    pub(crate) fn call(&self) -> Option<(&'g Invocation, &EffectRecord)> {
+        match &self.book {
+            Book::Call { invocation, record } => Some((invocation, record)),
+            Book::Task(_) => None,
+        }
+    }
+
+    /// As [`Entry::call`], to add what is known before the start.
+    pub(crate) fn call_mut(&mut self) -> Option<(&'g Invocation, &mut EffectRecord)> {
+        match &mut self.book {
+            Book::Call { invocation, record } => Some((invocation, record)),
+            Book::Task(_) => None,
+        }
     }
 
     /// Changes what was decided, for a refusal that comes after the stages.
     pub(crate) fn refuse(&mut self, rule: String, reason: &str, redactor: &Redactor) {
-        self.record.decision = Decision::Deny;
-        self.record.rule = rule;
-        self.record.reason = redactor.text(reason).into_owned();
+        let reason = redactor.text(reason).into_owned();
+        let (decided, named, why) = match &mut self.book {
+            Book::Call { record, .. } => (&mut record.decision, &mut record.rule, &mut record.reason),
+            Book::Task(record) => (&mut record.decision, &mut record.rule, &mut record.reason),
+        };
+        (*decided, *named, *why) = (Decision::Deny, rule, reason);
+    }
+
+    /// The adapter in whose log an event of that kind is projected, if it is.
+    fn projected(&self, kind: &str) -> Option<&AdapterId> {
+        match &self.book {
+            Book::Call { record, .. } => is_guarded(kind, record.decision).then_some(&record.adapter),
+            Book::Task(_) => None,
+        }
     }
 
     fn event(&self, kind: &'static str) -> NewEvent {
-        NewEvent { kind, effect: Some(self.effect.clone()), body: body(&self.record) }
+        let body = match &self.book {
+            Book::Call { record, .. } => body(record),
+            Book::Task(record) => body(record),
+        };
+        NewEvent { kind, effect: Some(self.effect.clone()), body }
     }
 
     /// Writes that something did not happen, or only in words.
     pub(crate) fn note(&self, parts: &GateParts, kind: &'static str) -> Result<(), GateError> {
-        let append = || -> Result<((), Vec<Event>), GateError> {
-            let events = parts.journal.append(parts.clock.now(), Durability::Process, &[self.event(kind)])?;
-            Ok(((), events))
-        };
-        match is_guarded(kind, self.record.decision) {
-            true => projection::with_guard_log(&parts.home, &parts.journal, &self.record.adapter, append),
-            false => append().map(drop),
-        }
+        self.append(parts, kind, Durability::Process)
     }
 
     /// Writes that the effect is about to happen.
     pub(crate) fn start(&self, parts: &GateParts) -> Result<(), GateError> {
-        let durability = if self.writes { Durability::Disk } else { Durability::Process };
+        self.append(parts, STARTED, if self.writes { Durability::Disk } else { Durability::Process })
+    }
+
+    fn append(&self, parts: &GateParts, kind: &'static str, durability: Durability) -> Result<(), GateError> {
         let append = || -> Result<((), Vec<Event>), GateError> {
-            Ok(((), parts.journal.append(parts.clock.now(), durability, &[self.event(STARTED)])?))
+            Ok(((), parts.journal.append(parts.clock.now(), durability, &[self.event(kind)])?))
         };
-        match is_guarded(STARTED, self.record.decision) {
-            true => projection::with_guard_log(&parts.home, &parts.journal, &self.record.adapter, append),
-            false => append().map(drop),
+        match self.projected(kind) {
+            Some(adapter) => projection::with_guard_log(&parts.home, &parts.journal, adapter, append),
+            None => append().map(drop),
         }
     }
 
-    /// Uses a token up and writes that the effect is about to happen; returns why not when it is no good.
+    /// Writes how the effect ended.
+    pub(crate) fn close(&self, parts: &GateParts, kind: &'static str, ending: &Ending) -> Result<(), GateError> {
+        let duration_ms = u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX);
+        let Ending { status, bytes, exit_code, error, .. } = ending.clone();
+        let body = match &self.book {
+            Book::Call { record, .. } => body(&EffectOutcome {
+                adapter: record.adapter.clone(),
+                tool: record.tool.clone(),
+                workspace: record.workspace.clone(),
+                response: record.response,
+                status,
+                bytes,
+                error,
+                duration_ms,
+            }),
+            Book::Task(record) => {
+                body(&TaskOutcome { task: record.task.clone(), status, exit_code, bytes, error, duration_ms })
+            }
+        };
+        let event = NewEvent { kind, effect: Some(self.effect.clone()), body };
+        parts.journal.append(parts.clock.now(), Durability::Process, &[event])?;
+        Ok(())
+    }
+}
+
+fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId) -> Result<EffectRecord, GateError> {
+    let tool = &invocation.tool;
+    let arguments =
+        args_digest(&invocation.arguments).map_err(|error| crate::request::refused("arguments", error.to_string()))?;
+    let (rule, reason) = decided_by(case);
+    let url = match &case.effect {
+        Some(Effect::Http(request)) => request.bare_url(),
+        _ => String::new(),
+    };
+    let digest = invocation.adapter.tool_digests.get(&tool.name).cloned();
+    Ok(EffectRecord {
+        adapter: invocation.adapter.id.clone(),
+        tool: tool.name.clone(),
+        method: tool.method,
+        url: crate::redaction::text(&case.redactor, url),
+        writes: tool.access.changes(),
+        decision: case.admission.decision(),
+        rule,
+        reason,
+        risk_level: case.guard.risk,
+        impact: case.impact.clone(),
+        dry_run: invocation.dry_run,
+        flow: invocation.flow.as_ref().map(|flow| flow.name.clone()),
+        workspace: invocation.workspace.identity().clone(),
+        run: invocation.flow.as_ref().and_then(|flow| flow.root.id.clone()),
+        response,
+        fingerprint: invocation.adapter.fingerprint.clone(),
+        tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),
+        args_digest: arguments,
+        credentials: Vec::new(),
+        idempotency_key: None,
+    })
+}
+
+fn record_of_task(case: &Case<'_>, task: &HostTask) -> TaskRecord {
+    let mask = |text: String| crate::redaction::text(&case.redactor, text);
+    let (rule, reason) = decided_by(case);
+    TaskRecord {
+        task: task.name().to_owned(),
+        target: target_of_task(case.claim, case.effect.as_ref()).masked(&mask),
+        decision: case.admission.decision(),
+        rule,
+        reason,
+        risk_level: case.guard.risk,
+        impact: mask(case.impact.clone()),
+        process: rote_workspace::this_process().to_owned(),
+    }
+}
+
+/// The rule that decided, and the rule in words.
+fn decided_by(case: &Case<'_>) -> (String, String) {
+    let Some(stage) = case.decisive() else { return <(String, String)>::default() };
+    (stage.rule.to_string(), crate::redaction::text(&case.redactor, stage.message.to_string()))
+}
+
+/// Confirm tokens, which only calls have.
+impl Entry<'_> {
+    /// Looks among tokens for the one that is for this call; uses it up and writes that the effect is about to happen.
     pub(crate) fn start_confirmed(
         &self,
         parts: &GateParts,
         word: &Word,
-        token: &str,
-    ) -> Result<Option<String>, GateError> {
-        let Some(hash) = token_hash(token) else {
-            return Ok(Some("the confirm token is not 16 lower-case hex digits".to_owned()));
-        };
-        let claim = TokenClaim { hash, binding: self.binding(word) };
-        let used = json!({
-            "adapter": self.record.adapter, "tool": self.record.tool, "token_hash": hash, "scope": word.scope,
-        });
-        let used = NewEvent { kind: CONFIRMATION_CONSUMED, effect: Some(self.effect.clone()), body: used };
-        let append = || -> Result<(Option<String>, Vec<Event>), GateError> {
-            let now = parts.clock.now();
-            match parts.journal.append_consuming(now, &claim, &[used, self.event(STARTED)])? {
-                Ok(events) => Ok((None, events)),
-                Err(refusal) => Ok((Some(refusal.to_string()), Vec::new())),
+        tokens: &[String],
+    ) -> Result<Confirmed, GateError> {
+        let Some((_, record)) = self.call() else { return Ok(Confirmed::Refused(None)) };
+        let mut refusals = Vec::new();
+        for token in tokens {
+            let Some(hash) = token_hash(token) else {
+                refusals.push(Refusal::Malformed);
+                continue;
+            };
+            let claim = TokenClaim { hash, binding: binding(record, word) };
+            let used = json!({
+                "adapter": record.adapter, "tool": record.tool, "token_hash": hash, "scope": word.scope,
+            });
+            let used = NewEvent { kind: CONFIRMATION_CONSUMED, effect: Some(self.effect.clone()), body: used };
+            let append = || -> Result<(Option<TokenRefusal>, Vec<Event>), GateError> {
+                let now = parts.clock.now();
+                match parts.journal.append_consuming(now, &claim, &[used, self.event(STARTED)])? {
+                    Ok(events) => Ok((None, events)),
+                    Err(refusal) => Ok((Some(refusal), Vec::new())),
+                }
+            };
+            let refused = projection::with_guard_log(&parts.home, &parts.journal, &record.adapter, append)?;
+            project_tokens(parts, &record.adapter);
+            match refused {
+                None => return Ok(Confirmed::Started),
+                Some(refusal) => refusals.push(Refusal::Token(refusal)),
             }
-        };
-        let refused = projection::with_guard_log(&parts.home, &parts.journal, &self.record.adapter, append)?;
-        self.project_tokens(parts);
-        Ok(refused)
+        }
+        Ok(Confirmed::Refused(telling(&refusals, matches!(word.scope, ConfirmScope::Flow(_)))))
     }
 
     /// Mints a token for exactly this call and writes that it is wanted. Only its hash is kept.
     pub(crate) fn mint(&self, parts: &GateParts, word: &Word) -> Result<Minted, GateError> {
+        let mut waiting = self.clone();
+        let Some((_, record)) = waiting.call_mut() else {
+            return Err(crate::request::refused("claim.kind", "only a call can be confirmed".to_owned()));
+        };
+        record.decision = Decision::Confirm;
+        let (adapter, binding) = (record.adapter.clone(), binding(record, word));
         let mut random = [0; 8];
         parts.entropy.fill(&mut random);
         let token = confirm_token(random);
@@ -154,45 +264,52 @@ impl Entry {
         let expires_at = created_at
             .checked_add(CONFIRM_LIFETIME)
             .map_err(|error| GateError::Setup { what: "the clock", message: error.to_string() })?;
-        parts.journal.put_token(&NewToken { hash, binding: self.binding(word), created_at, expires_at })?;
-        self.note(parts, CONFIRMATION_REQUESTED)?;
-        self.project_tokens(parts);
+        parts.journal.put_token(&NewToken { hash, binding, created_at, expires_at })?;
+        waiting.note(parts, CONFIRMATION_REQUESTED)?;
+        project_tokens(parts, &adapter);
         Ok(Minted { token, expires: expires_at })
     }
+}
 
-    fn project_tokens(&self, parts: &GateParts) {
-        let adapter = &self.record.adapter;
-        if let Err(error) = projection::write_nonces(&parts.home, &parts.journal, adapter, parts.clock.now()) {
-            tracing::warn!(%adapter, %error, "the list of confirm tokens is behind the journal");
+fn project_tokens(parts: &GateParts, adapter: &AdapterId) {
+    if let Err(error) = projection::write_nonces(&parts.home, &parts.journal, adapter, parts.clock.now()) {
+        tracing::warn!(%adapter, %error, "the list of confirm tokens is behind the journal");
+    }
+}
+
+fn binding(record: &EffectRecord, word: &Word) -> TokenBinding {
+    TokenBinding {
+        adapter: record.adapter.clone(),
+        trust: word.trust.clone(),
+        tool: record.tool.clone(),
+        arguments: record.args_digest,
+        scope: word.scope.clone(),
+    }
+}
+
+/// Why one presented token does not count.
+enum Refusal {
+    Malformed,
+    Token(TokenRefusal),
+}
+
+/// Chooses what is told of tokens that do not count. One that is for this call and does not count any more is told of
+/// first. Within a run the tokens are those of all its calls, so that one that has confirmed its own call says nothing.
+fn telling(refusals: &[Refusal], run: bool) -> Option<String> {
+    let token = |refusal: &'_ Refusal| match refusal {
+        Refusal::Token(TokenRefusal::Mismatch { .. } | TokenRefusal::Unknown) | Refusal::Malformed => None,
+        Refusal::Token(own) => Some(own.to_string()),
+    };
+    let spent = |refusal: &&Refusal| matches!(refusal, Refusal::Token(TokenRefusal::Mismatch { spent: true, .. }));
+    refusals.iter().find_map(token).or_else(|| {
+        let left: Vec<&Refusal> = refusals.iter().filter(|refusal| !run || !spent(refusal)).collect();
+        match left.as_slice() {
+            [] => None,
+            [Refusal::Malformed] => Some("the confirm token is not 16 lower-case hex digits".to_owned()),
+            [Refusal::Token(only)] => Some(only.to_string()),
+            several => Some(format!("none of the {} confirm tokens is for this call", several.len())),
         }
-    }
-
-    fn binding(&self, word: &Word) -> TokenBinding {
-        TokenBinding {
-            adapter: self.record.adapter.clone(),
-            trust: word.trust.clone(),
-            tool: self.record.tool.clone(),
-            arguments: self.record.args_digest,
-            scope: word.scope.clone(),
-        }
-    }
-
-    /// Writes how the effect ended.
-    pub(crate) fn close(&self, parts: &GateParts, kind: &'static str, ending: &Ending) -> Result<(), GateError> {
-        let outcome = EffectOutcome {
-            adapter: self.record.adapter.clone(),
-            tool: self.record.tool.clone(),
-            workspace: self.record.workspace.clone(),
-            response: self.record.response,
-            status: ending.status,
-            bytes: ending.bytes,
-            error: ending.error.clone(),
-            duration_ms: u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX),
-        };
-        let event = NewEvent { kind, effect: Some(self.effect.clone()), body: body(&outcome) };
-        parts.journal.append(parts.clock.now(), Durability::Process, &[event])?;
-        Ok(())
-    }
+    })
 }
 
 /// How an effect ended.
@@ -200,6 +317,7 @@ impl Entry {
 pub(crate) struct Ending {
     pub(crate) status: Option<u16>,
     pub(crate) bytes: Option<u64>,
+    pub(crate) exit_code: Option<i32>,
     pub(crate) error: Option<String>,
     pub(crate) duration: Duration,
 }

@@ -1,16 +1,18 @@
-//! The effect pipeline: every request that leaves rote is admitted, journaled, sent and recorded here.
+//! The effect pipeline: every request that leaves rote and every program that it runs is admitted, journaled, performed
+//! and recorded here, by [`Gate::perform`].
 //!
-//! Invariants: this is the only crate that sends HTTP; a request passes every stage in order and a stage can
-//! only tighten; nothing is sent before the journal says so; a credential is added after admission and taken
+//! Invariants: this is the only crate that sends HTTP or starts processes; an effect passes every stage in order and a
+//! stage can only tighten; nothing is done before the journal says so; a credential is added after admission and taken
 //! out of everything that comes back. The rules themselves are in `rote-govern`, the bytes in `rote-workspace`.
 
 mod audit;
+mod authority;
 mod credential;
 mod departure;
 mod doubt;
+mod effect;
 mod egress;
 mod error;
-mod fetch;
 mod flight;
 mod gate;
 mod idempotency;
@@ -23,20 +25,20 @@ mod redaction;
 mod request;
 mod resolver;
 mod stage;
-mod tool;
 
 pub use audit::RebuildReport;
+pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use credential::{Unbound, UnboundError};
 pub use doubt::{Doubt, is_half_said, recover, settle, sift};
+pub use effect::{Claim, ClaimedProcess, ProcessFailure, ProcessRun};
 pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
-pub use fetch::FetchRule;
 pub use gate::{Gate, GateParts};
 pub use idempotency::{known_time, may_carry_key};
-pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, ToolPermission};
-pub use preview::{BodyPreview, CredentialPreview, Preview, StageVerdict};
+pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, Progress, ToolPermission};
+pub use preview::{BodyPreview, CredentialPreview, Preview, StageName, StageVerdict};
 pub use redaction::{Redaction, SecretError};
 pub use resolver::{Environment, Resolve, ResolveError};
-pub use tool::{ToolError, ToolRun, run_build_tool};
+pub use stage::Outlook;
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests look at files, and damage them, from outside")]

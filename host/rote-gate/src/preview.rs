@@ -6,11 +6,53 @@ use rote_govern::Verdict;
 use rote_vault::TokenPlace;
 use serde::Serialize;
 
+/// A stage of the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StageName {
+    /// The claim is read and matched against what whoever acts may do.
+    Normalise,
+    /// What is installed is compared with what was pinned.
+    Fingerprint,
+    /// What no grant can lift.
+    HardFloor,
+    /// What the work is for.
+    Intent,
+    /// What a flow or a task may do at all.
+    Scope,
+    /// Whether what is changed was read before.
+    OptimisticLock,
+    /// What the tool does, and what the policy says of it.
+    WriteGuard,
+    /// What a person gave beforehand.
+    Grant,
+    /// Whether the credentials are there and may go there.
+    Credential,
+}
+
+impl StageName {
+    /// Returns the word in machine output, and the rule of a stage that passes.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normalise => "normalise",
+            Self::Fingerprint => "fingerprint",
+            Self::HardFloor => "hard_floor",
+            Self::Intent => "intent",
+            Self::Scope => "scope",
+            Self::OptimisticLock => "optimistic_lock",
+            Self::WriteGuard => "write_guard",
+            Self::Grant => "grant",
+            Self::Credential => "credential",
+        }
+    }
+}
+
 /// What one stage of the gate says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StageVerdict {
     /// The stage.
-    pub stage: &'static str,
+    pub stage: StageName,
     /// Its verdict.
     pub verdict: Verdict,
     /// The rule that decided.

@@ -1,168 +1,217 @@
 //! The stages of admission, in order, each a small function over what is known so far.
 //!
 //! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`;
-//! the one exception is the grant, which lowers a `Confirm` of the write guard and nothing else. Stages that
-//! this version has no rules for are here by name and always pass.
+//! the one exception is the grant, which lowers a `Confirm` of the write guard and nothing else. What the stages came to is
+//! one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use rote_govern::egress::{Route, address_verdict};
-use rote_govern::reach::{bases, mapped, origin};
-use rote_govern::{GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest};
-use rote_types::command;
+use rote_govern::audit::Decision;
+use rote_govern::reach::origin;
+use rote_govern::{
+    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
+};
+use rote_types::{Manifest, Tool, command};
+use serde_json::Value;
 
-use crate::invocation::{ClaimedRequest, Invocation};
-use crate::request::{Outgoing, normalise};
-use crate::{GateError, StageVerdict};
+use crate::authority::{Authority, HostTask};
+use crate::credential::Choice;
+use crate::effect::{Claim, Effect, http, risk_of_task};
+use crate::invocation::{Invocation, PolicyState};
+use crate::{GateError, StageName, StageVerdict};
 
 /// What the stages have found out.
-pub(crate) struct Admission<'i> {
-    pub(crate) invocation: &'i Invocation,
-    pub(crate) claimed: &'i ClaimedRequest,
-    pub(crate) route: Option<Route>,
-    pub(crate) outgoing: Option<Outgoing>,
+pub(crate) struct Case<'a> {
+    pub(crate) authority: &'a Authority<'a>,
+    pub(crate) claim: &'a Claim,
+    /// The claim as it was understood; none when it was not.
+    pub(crate) effect: Option<Effect>,
+    /// The credentials that it carries, chosen after admission.
+    pub(crate) choice: Choice,
     pub(crate) guard: GuardDecision,
     pub(crate) impact: String,
     pub(crate) stages: Vec<StageVerdict>,
     /// The error of the first stage that denied.
     pub(crate) failure: Option<GateError>,
-    /// What lowers the guard's `Confirm`.
-    pub(crate) grant: Option<Grant>,
-    /// Masks what is written or shown of the call.
+    pub(crate) admission: Admission,
+    /// Masks what is written or shown of it.
     pub(crate) redactor: Arc<Redactor>,
 }
 
-/// What a person gave beforehand; it is used up with the start of the effect.
+/// What was decided: the one place that says what a grant means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Grant {
-    /// The flow's blessing covers the call.
-    Blessing,
-    /// A confirm token was presented.
-    Token,
+pub(crate) enum Admission {
+    /// A stage denied.
+    Refused,
+    /// It needs nobody's word; the audit says so or not.
+    Free(Verdict),
+    /// It needs a person's word, and the flow's blessing is one. It is counted with the start.
+    Blessed,
+    /// It needs a person's word, and tokens were presented. The one that is for this call is used up with the start.
+    Presented,
+    /// It needs a person's word, and there is none.
+    Waiting,
 }
 
-type Stage = fn(&mut Admission<'_>) -> StageVerdict;
+impl Admission {
+    /// The strictest verdict of all stages, with the write guard's `Confirm` lowered by a grant.
+    pub(crate) fn verdict(self) -> Verdict {
+        match self {
+            Self::Refused => Verdict::Deny,
+            Self::Free(verdict) => verdict,
+            Self::Blessed | Self::Presented => Verdict::Audit,
+            Self::Waiting => Verdict::Confirm,
+        }
+    }
 
-/// In this order. What follows the grant (journal, effect, record) is in `gate`.
+    /// The word of the audit for it.
+    pub(crate) fn decision(self) -> Decision {
+        match self {
+            Self::Presented => Decision::Confirmed,
+            other => match other.verdict() {
+                Verdict::Deny => Decision::Deny,
+                Verdict::Confirm => Decision::Confirm,
+                Verdict::Audit => Decision::Audit,
+                Verdict::Allow => Decision::Allow,
+            },
+        }
+    }
+
+    /// The stage that decided, where none denied.
+    fn decisive(self) -> StageName {
+        if self == Self::Blessed { StageName::Grant } else { StageName::WriteGuard }
+    }
+}
+
+/// What is said of a call that a blessing covers.
+const BLESSED: &str = "a person blessed the flow for this call";
+
+type Stage = fn(&mut Case<'_>) -> StageVerdict;
+
+/// The order. What follows the grant (journal, effect, record) is in `gate`.
 const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, optimistic_lock, write_guard, grant];
 
-impl<'i> Admission<'i> {
+impl<'a> Case<'a> {
     /// Runs every stage; a denial does not hide what the later ones say.
-    pub(crate) fn run(invocation: &'i Invocation, claimed: &'i ClaimedRequest, redactor: Arc<Redactor>) -> Self {
-        let tool = &invocation.tool;
-        let facts = ToolFacts {
-            name: &tool.name,
-            toolset: &tool.toolset,
-            method: tool.method,
-            access: tool.access,
-            raised_by: tool.raised_by(&invocation.arguments),
-            tier: invocation.adapter.sensitivity_tier,
+    pub(crate) fn run(authority: &'a Authority<'a>, claim: &'a Claim, redactor: Arc<Redactor>) -> Self {
+        let (guard, impact) = match authority {
+            Authority::Call(invocation) => risk_of_call(invocation, &redactor),
+            Authority::Task(_) => risk_of_task(claim),
         };
-        let decision = match invocation.policy.as_ref() {
-            Ok(policy) => guard(policy, &facts),
-            // The hard floor denies; this is for the risk and the method's own verdict only.
-            Err(_) => guard(&Policy::default(), &facts),
-        };
-        let masked = redactor.value(&invocation.arguments);
-        let arguments = masked.as_ref().unwrap_or(&invocation.arguments);
-        let mut admission = Self {
-            invocation,
-            claimed,
-            route: None,
-            outgoing: None,
-            guard: decision,
-            impact: impact(&facts, &tool.path, arguments),
+        let mut case = Self {
+            authority,
+            claim,
+            effect: None,
+            choice: Choice::default(),
+            guard,
+            impact,
             stages: Vec::with_capacity(STAGES.len()),
             failure: None,
-            grant: None,
+            admission: Admission::Refused,
             redactor,
         };
         for stage in STAGES {
-            let verdict = stage(&mut admission);
-            admission.stages.push(verdict);
+            let verdict = stage(&mut case);
+            case.stages.push(verdict);
         }
-        admission
+        if case.failure.is_some() {
+            case.admission = Admission::Refused;
+        }
+        case
     }
 
-    /// The strictest verdict of all stages, with a guard's `Confirm` lowered by a grant.
-    pub(crate) fn verdict(&self) -> Verdict {
-        let lowered = |stage: &StageVerdict| match stage.verdict {
-            Verdict::Confirm if self.grant.is_some() && stage.stage == "write_guard" => Verdict::Audit,
-            verdict => verdict,
-        };
-        self.stages.iter().map(lowered).max().unwrap_or(Verdict::Deny)
-    }
-
-    /// The stage that decided: the first of the strictest.
+    /// The stage that decided: the first that denied, or the one that the admission rests on.
     pub(crate) fn decisive(&self) -> Option<&StageVerdict> {
-        let strictest = self.stages.iter().map(|stage| stage.verdict).max()?;
-        match strictest {
-            Verdict::Deny => self.stages.iter().find(|stage| stage.verdict == strictest),
-            Verdict::Confirm if self.grant == Some(Grant::Blessing) => {
-                self.stages.iter().find(|stage| stage.stage == "grant")
-            }
-            _ => self.stages.iter().find(|stage| stage.stage == "write_guard"),
-        }
+        let denied = self.stages.iter().find(|stage| stage.verdict == Verdict::Deny);
+        denied.or_else(|| self.stages.iter().find(|stage| stage.stage == self.admission.decisive()))
     }
 
-    fn deny(&mut self, stage: &'static str, rule: String, error: GateError) -> StageVerdict {
+    fn deny(&mut self, stage: StageName, rule: String, error: GateError) -> StageVerdict {
         let message = Cow::Owned(error.to_string());
         self.failure.get_or_insert(error);
         StageVerdict { stage, verdict: Verdict::Deny, rule: Cow::Owned(rule), message }
     }
 }
 
-/// Whether the tool changes something.
-pub(crate) fn writes(invocation: &Invocation) -> bool {
-    invocation.tool.access.changes()
+/// What the write guard says of a call, and the call in one sentence.
+fn risk_of_call(invocation: &Invocation, redactor: &Redactor) -> (GuardDecision, String) {
+    let tool = &invocation.tool;
+    let facts = facts(&invocation.adapter, tool, tool.raised_by(&invocation.arguments));
+    let decision = match invocation.policy.as_ref() {
+        Ok(policy) => guard(policy, &facts),
+        // The hard floor denies; this is for the risk and the method's own verdict only.
+        Err(_) => guard(&Policy::default(), &facts),
+    };
+    let masked = redactor.value(&invocation.arguments);
+    let arguments = masked.as_ref().unwrap_or(&invocation.arguments);
+    (decision, impact(&facts, &tool.path, arguments))
 }
 
-fn pass(stage: &'static str, message: impl Into<Cow<'static, str>>) -> StageVerdict {
-    StageVerdict { stage, verdict: Verdict::Allow, rule: Cow::Borrowed(stage), message: message.into() }
+fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {
+    ToolFacts {
+        name: &tool.name,
+        toolset: &tool.toolset,
+        method: tool.method,
+        access: tool.access,
+        raised_by,
+        tier: adapter.sensitivity_tier,
+    }
 }
 
-/// Reads the claim, matches it against the tool's own route and, where the host is an address, the table.
-fn normalised(admission: &mut Admission<'_>) -> StageVerdict {
-    const STAGE: &str = "normalise";
-    let invocation = admission.invocation;
-    let (adapter, tool) = (&invocation.adapter, &invocation.tool);
-    let egress = |refusal| GateError::Egress { refusal, adapter: Some(adapter.id.clone()) };
-    let route = match bases(adapter, tool).and_then(|bases| Route::new(tool.method, &bases, &tool.path)) {
-        Ok(route) => route,
-        Err(refusal) => return admission.deny(STAGE, refusal.rule().to_owned(), egress(refusal)),
-    };
-    let claimed = match mapped(adapter, tool, &admission.claimed.url) {
-        Cow::Borrowed(_) => Cow::Borrowed(admission.claimed),
-        Cow::Owned(url) => Cow::Owned(ClaimedRequest { url, ..admission.claimed.clone() }),
-    };
-    let result = normalise(&claimed, tool, &route, &invocation.limits).map_err(|error| match error {
-        GateError::Egress { refusal, .. } => egress(refusal),
-        other => other,
-    });
-    admission.route = Some(route);
-    let outgoing = match result {
-        Ok(outgoing) => outgoing,
-        Err(error) => return admission.deny(STAGE, rule_of(&error), error),
-    };
-    if let (Some(address), Ok(policy)) = (outgoing.target.literal(), invocation.policy.as_ref()) {
-        let port = outgoing.target.port();
-        if let Err(refusal) = address_verdict(address, policy.allowed_ranges(), port) {
-            return admission.deny(STAGE, refusal.rule().to_owned(), egress(refusal));
+/// What the gate will say of a call whose arguments are not all known yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outlook {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: String,
+    /// Whether a flow's blessing lowers it.
+    pub blessed: bool,
+}
+
+impl Outlook {
+    /// Says what a policy makes of a tool, and whether the blessing of the flow that calls it covers these arguments; if it
+    /// does, the call is counted against it, as a run counts.
+    #[must_use]
+    pub fn of(adapter: &Manifest, policy: &PolicyState, tool: &Tool, blessing: Option<(&Blessing, &Value)>) -> Self {
+        let decision = match policy {
+            Ok(policy) => guard(policy, &facts(adapter, tool, None)),
+            Err(error) => return Self { verdict: Verdict::Deny, reason: error.to_string(), blessed: false },
+        };
+        let covers = |(blessing, arguments): (&Blessing, &Value)| {
+            blessing.take(&adapter.id, &tool.name, &trust_root(adapter, policy.as_ref().ok()), arguments)
+        };
+        match decision.verdict {
+            Verdict::Confirm if blessing.is_some_and(covers) => {
+                Self { verdict: Admission::Blessed.verdict(), reason: BLESSED.to_owned(), blessed: true }
+            }
+            verdict => Self { verdict, reason: decision.reason.to_owned(), blessed: false },
         }
     }
-    let message = match outgoing.dropped.as_slice() {
-        [] => Cow::Borrowed("the request fits the tool's method and path"),
-        dropped => Cow::Owned(format!("the request fits the tool; left out: {}", dropped.join(", "))),
-    };
-    admission.outgoing = Some(outgoing);
-    pass(STAGE, message)
+}
+
+fn pass(stage: StageName, message: impl Into<Cow<'static, str>>) -> StageVerdict {
+    StageVerdict { stage, verdict: Verdict::Allow, rule: Cow::Borrowed(stage.as_str()), message: message.into() }
+}
+
+/// Reads the claim as one of whoever acts.
+fn normalised(case: &mut Case<'_>) -> StageVerdict {
+    match Effect::normalise(case.authority, case.claim) {
+        Ok((effect, found)) => {
+            case.effect = Some(effect);
+            pass(StageName::Normalise, found)
+        }
+        Err(error) => case.deny(StageName::Normalise, rule_of(&error), error),
+    }
 }
 
 /// Compares what is installed with what was pinned, and the tool with the manifest.
-fn fingerprint(admission: &mut Admission<'_>) -> StageVerdict {
-    const STAGE: &str = "fingerprint";
-    let invocation = admission.invocation;
+fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
+    const STAGE: StageName = StageName::Fingerprint;
+    let Authority::Call(invocation) = case.authority else {
+        return pass(STAGE, "a task of rote itself calls no adapter");
+    };
     let (adapter, tool) = (&invocation.adapter, &invocation.tool);
     let mismatch = |subject: &str, expected: &str, installed: &str| GateError::FingerprintMismatch {
         adapter: adapter.id.clone(),
@@ -174,49 +223,54 @@ fn fingerprint(admission: &mut Admission<'_>) -> StageVerdict {
         Ok(digest) => digest,
         Err(error) => {
             let error = crate::request::refused("fingerprint", error.to_string());
-            return admission.deny(STAGE, STAGE.to_owned(), error);
+            return case.deny(STAGE, STAGE.as_str().to_owned(), error);
         }
     };
     let subject = format!("the digest of tool `{}`", tool.name);
     let listed = adapter.tool_digests.get(&tool.name);
     if listed != Some(&digest) {
         let error = mismatch(&subject, listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
-        return admission.deny(STAGE, "fingerprint.tool".into(), error);
+        return case.deny(STAGE, "fingerprint.tool".into(), error);
     }
     let Some(pin) = &invocation.pin else {
         return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
     };
     if pin.fingerprint != adapter.fingerprint {
         let error = mismatch("fingerprint", pin.fingerprint.as_str(), adapter.fingerprint.as_str());
-        return admission.deny(STAGE, "fingerprint.adapter".into(), error);
+        return case.deny(STAGE, "fingerprint.adapter".into(), error);
     }
     if pin.tool_digest != digest {
         let error = mismatch(&subject, &pin.tool_digest.0, &digest.0);
-        return admission.deny(STAGE, "fingerprint.tool".into(), error);
+        return case.deny(STAGE, "fingerprint.tool".into(), error);
     }
-    let target = admission.outgoing.as_ref().map(|outgoing| origin(outgoing.target.url().as_str()));
+    let target = match &case.effect {
+        Some(Effect::Http(request)) => Some(origin(request.plain.target.url().as_str())),
+        _ => None,
+    };
     if let (Some(now), Some(pinned)) = (target, &pin.goes_to)
         && !pinned.contains(&now)
     {
         let names: Vec<&str> = pinned.iter().map(String::as_str).collect();
         let pinned = if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") };
         let error = mismatch("where its requests go", &pinned, &now);
-        return admission.deny(STAGE, "fingerprint.origin".into(), error);
+        return case.deny(STAGE, "fingerprint.origin".into(), error);
     }
     pass(STAGE, "adapter and tool are the pinned ones")
 }
 
 /// What no grant can lift: an unreadable policy, the deny list.
-fn hard_floor(admission: &mut Admission<'_>) -> StageVerdict {
-    const STAGE: &str = "hard_floor";
-    let invocation = admission.invocation;
+fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
+    const STAGE: StageName = StageName::HardFloor;
+    let Authority::Call(invocation) = case.authority else {
+        return pass(STAGE, "no policy is about a task of rote itself");
+    };
     let policy = match invocation.policy.as_ref() {
         Ok(policy) => policy,
         Err(error) => {
-            return admission.deny(STAGE, "policy.unreadable".into(), GateError::Policy(error.clone()));
+            return case.deny(STAGE, "policy.unreadable".into(), GateError::Policy(error.clone()));
         }
     };
-    let Rule::Listed(list @ rote_govern::List::Deny) = admission.guard.rule else {
+    let Rule::Listed(list @ rote_govern::List::Deny) = case.guard.rule else {
         return pass(STAGE, "the policy denies nothing here");
     };
     let tool = &invocation.tool;
@@ -226,22 +280,29 @@ fn hard_floor(admission: &mut Admission<'_>) -> StageVerdict {
         message: format!("`{}` of adapter `{}` is denied by `{entry}` in {list}", tool.name, invocation.adapter.id),
         hint: Some(format!("remove `{entry}` from {list} in adapters/{}/config/policies.json", invocation.adapter.id)),
     };
-    admission.deny(STAGE, list.key().to_owned(), error)
+    case.deny(STAGE, list.key().to_owned(), error)
 }
 
 /// Work items and intents come with the orchestration issue; until then every call has the intent `CLI`.
-fn intent(_: &mut Admission<'_>) -> StageVerdict {
-    pass("intent", "no intent is required here")
+fn intent(_: &mut Case<'_>) -> StageVerdict {
+    pass(StageName::Intent, "no intent is required here")
 }
 
-/// A flow may write with the tools in its write permissions and with no other.
-fn scope(admission: &mut Admission<'_>) -> StageVerdict {
-    const STAGE: &str = "scope";
-    let invocation = admission.invocation;
+/// A flow may write with the tools in its write permissions and with no other; a fetch stays at the origin that a person
+/// typed.
+fn scope(case: &mut Case<'_>) -> StageVerdict {
+    match case.authority {
+        Authority::Call(invocation) => scope_of_call(case, invocation),
+        Authority::Task(task) => scope_of_task(case, task),
+    }
+}
+
+fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
+    const STAGE: StageName = StageName::Scope;
     let Some(flow) = &invocation.flow else {
         return pass(STAGE, "a person calls; the scope is the adapter");
     };
-    if !writes(invocation) {
+    if !invocation.tool.access.changes() {
         return pass(STAGE, "reads are within every flow's scope");
     }
     let (adapter, tool) = (&invocation.adapter.id, &invocation.tool.name);
@@ -251,22 +312,35 @@ fn scope(admission: &mut Admission<'_>) -> StageVerdict {
     }
     let error = GateError::Denied {
         rule: "flow.write_permissions".into(),
-        message: format!("flow `{}` may not write with `{tool}` of adapter `{adapter}`", flow.name),
+        message: format!(
+            "flow `{}` may not write with `{adapter}/{tool}`: its frontmatter does not permit it",
+            flow.name
+        ),
         hint: Some(command("rote flow info").argument(&flow.name).into()),
     };
-    admission.deny(STAGE, "flow.write_permissions".into(), error)
+    case.deny(STAGE, "flow.write_permissions".into(), error)
+}
+
+fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {
+    const STAGE: StageName = StageName::Scope;
+    if let (HostTask::Install { typed, .. }, Some(Effect::Http(request))) = (task, &case.effect)
+        && let Err(error) = http::same_origin(request.plain.target.url(), typed)
+    {
+        return case.deny(STAGE, rule_of(&error), error);
+    }
+    pass(STAGE, "a person asked for it")
 }
 
 /// Files and entity tags come with the file effects; until then there is nothing to be stale.
-fn optimistic_lock(_: &mut Admission<'_>) -> StageVerdict {
-    pass("optimistic_lock", "nothing here can be stale")
+fn optimistic_lock(_: &mut Case<'_>) -> StageVerdict {
+    pass(StageName::OptimisticLock, "nothing here can be stale")
 }
 
 /// The write guard's own verdict.
-fn write_guard(admission: &mut Admission<'_>) -> StageVerdict {
-    let decision = &admission.guard;
+fn write_guard(case: &mut Case<'_>) -> StageVerdict {
+    let decision = &case.guard;
     StageVerdict {
-        stage: "write_guard",
+        stage: StageName::WriteGuard,
         verdict: decision.verdict,
         rule: Cow::Borrowed(decision.rule.as_str()),
         message: Cow::Borrowed(decision.reason),
@@ -274,35 +348,23 @@ fn write_guard(admission: &mut Admission<'_>) -> StageVerdict {
 }
 
 /// A blessing or a presented token may lower a `Confirm`; a token is judged when it is consumed.
-fn grant(admission: &mut Admission<'_>) -> StageVerdict {
-    const STAGE: &str = "grant";
-    if admission.guard.verdict != Verdict::Confirm {
+fn grant(case: &mut Case<'_>) -> StageVerdict {
+    const STAGE: StageName = StageName::Grant;
+    if case.guard.verdict != Verdict::Confirm {
+        case.admission = Admission::Free(case.guard.verdict);
         return pass(STAGE, "no grant is needed");
     }
-    if is_blessed(admission.invocation) {
-        admission.grant = Some(Grant::Blessing);
-        return StageVerdict {
-            stage: STAGE,
-            verdict: Verdict::Audit,
-            rule: Cow::Borrowed("blessing"),
-            message: Cow::Borrowed("a person blessed the flow for this call"),
-        };
-    }
-    if admission.invocation.confirm.is_none() {
-        return StageVerdict {
-            stage: STAGE,
-            verdict: Verdict::Confirm,
-            rule: Cow::Borrowed("confirm_token"),
-            message: Cow::Borrowed("a person has to confirm with a token"),
-        };
-    }
-    admission.grant = Some(Grant::Token);
-    StageVerdict {
-        stage: STAGE,
-        verdict: Verdict::Audit,
-        rule: Cow::Borrowed("confirm_token"),
-        message: Cow::Borrowed("a confirm token was presented; it is checked and used up with the start"),
-    }
+    let (admission, rule, message) = match case.authority {
+        Authority::Call(invocation) if is_blessed(invocation) => (Admission::Blessed, "blessing", BLESSED),
+        Authority::Call(invocation) if !invocation.confirm.is_empty() => {
+            let message = "a confirm token was presented; it is checked and used up with the start";
+            (Admission::Presented, "confirm_token", message)
+        }
+        _ => (Admission::Waiting, "confirm_token", "a person has to confirm with a token"),
+    };
+    case.admission = admission;
+    let verdict = admission.verdict();
+    StageVerdict { stage: STAGE, verdict, rule: Cow::Borrowed(rule), message: Cow::Borrowed(message) }
 }
 
 fn is_blessed(invocation: &Invocation) -> bool {

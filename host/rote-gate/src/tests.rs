@@ -11,4 +11,5 @@ mod policy;
 mod redaction;
 mod same;
 mod support;
+mod tasks;
 mod upstream;

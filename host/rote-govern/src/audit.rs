@@ -37,8 +37,6 @@ pub const SETTLED: &str = "effect.settled";
 pub const FLOW_BLESSED: &str = "flow.blessed";
 /// A person took the blessing of a flow back.
 pub const FLOW_UNBLESSED: &str = "flow.unblessed";
-/// A description is about to be fetched.
-pub const DOCUMENT_REQUESTED: &str = "document.requested";
 
 /// What was decided about a call, as the audit says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,6 +146,78 @@ pub struct EffectOutcome {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
     /// What went wrong, for a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Duration in milliseconds.
+    pub duration_ms: u64,
+}
+
+/// The body of the events that say what was decided of a task of rote itself: started and denied.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRecord {
+    /// What a person asked for: `install` or `build`.
+    pub task: String,
+    /// What is done for it.
+    #[serde(flatten)]
+    pub target: TaskTarget,
+    /// What was decided.
+    pub decision: Decision,
+    /// The rule that decided.
+    pub rule: String,
+    /// The rule in words.
+    pub reason: String,
+    /// How much it can break.
+    pub risk_level: Risk,
+    /// What it does, in one sentence.
+    pub impact: String,
+    /// The process that does it: once it is gone, a task without an outcome is lost.
+    pub process: String,
+}
+
+/// What a task does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum TaskTarget {
+    /// It fetches a document.
+    Document {
+        /// The URL without its query; empty when none was understood.
+        url: String,
+    },
+    /// It runs a program.
+    Program {
+        /// The program with its arguments.
+        program: String,
+        /// The folder that it runs in.
+        folder: String,
+    },
+}
+
+impl TaskTarget {
+    /// Returns the same with every text passed through `mask`.
+    #[must_use]
+    pub fn masked(self, mask: &impl Fn(String) -> String) -> Self {
+        match self {
+            Self::Document { url } => Self::Document { url: mask(url) },
+            Self::Program { program, folder } => Self::Program { program: mask(program), folder: mask(folder) },
+        }
+    }
+}
+
+/// The body of the events that close a task: finished and failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskOutcome {
+    /// What a person asked for: `install` or `build`.
+    pub task: String,
+    /// HTTP status, if there was an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// The exit code of a program that ended by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// Size of the document in bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// What went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Duration in milliseconds.

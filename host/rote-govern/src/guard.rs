@@ -110,6 +110,8 @@ pub enum Rule {
     Argument,
     /// What a tool without a method says of itself.
     Hints,
+    /// What rote does itself because a person asked for it.
+    Task,
 }
 
 impl Rule {
@@ -122,6 +124,7 @@ impl Rule {
             Self::Evidence => "write_guard.evidence",
             Self::Argument => "write_guard.argument",
             Self::Hints => "write_guard.hints",
+            Self::Task => "write_guard.task",
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use rote_gate::{ClaimedRequest, Gate, Invocation, Preview};
+use rote_gate::{Authority, Claim, ClaimedRequest, Gate, Invocation, Performed, Preview};
 use rote_types::{CallLimits, QueryEngine, QueryLimits, ResponseId, ResponseRef};
 use rote_workspace::{Body, Workspace};
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::adapter::rote::host::{http, log, query};
 use crate::bindings::adapter::{Adapter, AdapterPre};
 use crate::engine::EngineHandle;
-use crate::error::{LimitKind, RunError};
+use crate::error::RunError;
 use crate::host_error::{Remembered, explain_trap, response_to_wit};
 use crate::limiter::{LimitHit, Limiter};
 use crate::log::{LogBuffer, LogLevel};
@@ -49,8 +49,9 @@ struct Call {
     gate: Arc<Gate>,
     invocation: Arc<Invocation>,
     queries: Arc<dyn QueryEngine>,
-    sends: u32,
     received: Vec<ResponseRef>,
+    /// What a dry run would have sent first.
+    preview: Option<Box<Preview>>,
 }
 
 impl AdapterState {
@@ -90,7 +91,7 @@ pub(crate) async fn call(
     let subject = format!("tool `{}/{}`", invocation.adapter.id, invocation.tool.name);
     let arguments = invocation.arguments.to_string();
     let limits = invocation.limits;
-    let call = Call { gate, invocation: Arc::clone(&invocation), queries, sends: 0, received: Vec::new() };
+    let call = Call { gate, invocation: Arc::clone(&invocation), queries, received: Vec::new(), preview: None };
     let handle = EngineHandle::get()?;
     let _running = handle.running();
     let mut store = new_store(handle, &limits, Some(call));
@@ -104,11 +105,11 @@ pub(crate) async fn call(
         tracing::debug!(target: "rote::guest", level = ?line.level, text = line.text);
     }
     let answer = result.map_err(|error| explain_trap(&subject, &error, state.limiter.hit()))?;
-    if let Some(preview) = invocation.preview.get() {
-        return Ok(CallOutcome::Preview(preview.clone()));
+    let (received, preview) = state.call.map(|call| (call.received, call.preview)).unwrap_or_default();
+    if let Some(preview) = preview {
+        return Ok(CallOutcome::Preview(*preview));
     }
     let claimed = answer.map_err(|error| state.remembered.explain(&subject, error).error)?;
-    let received = state.call.map(|call| call.received).unwrap_or_default();
     received
         .into_iter()
         .find(|response| response_to_wit(response) == claimed)
@@ -162,18 +163,21 @@ impl http::Host for AdapterState {
         let Some(call) = &mut self.call else {
             return Ok(Err(no_call()));
         };
-        let max = call.invocation.limits.sends;
-        if call.sends >= max {
-            let limit = LimitKind::Count { what: "requests", max: u64::from(max) };
-            let subject = format!("tool `{}`", call.invocation.tool.name);
-            return Ok(Err(self.remembered.tell(RunError::Limit { subject, limit })));
-        }
-        call.sends += 1;
-        match call.gate.send(&call.invocation, claimed(request)).await {
-            Ok(response) => {
+        let authority = Authority::Call(&call.invocation);
+        match call.gate.perform(&authority, Claim::Http(claimed(request))).await {
+            Ok(Performed::Sent(response)) => {
                 let told = response_to_wit(&response);
                 call.received.push(response);
                 Ok(Ok(told))
+            }
+            Ok(Performed::Previewed(preview)) => {
+                // A second request of the same call describes nothing new: the guest stops at the first.
+                call.preview.get_or_insert(preview);
+                Ok(Err(wit::Error::Internal("dry run: nothing was sent".to_owned())))
+            }
+            Ok(Performed::Fetched(_) | Performed::Ran(_)) => {
+                let message = "a request of a tool ended as a task of rote itself".to_owned();
+                Ok(Err(self.remembered.tell(RunError::Host { message })))
             }
             Err(error) => Ok(Err(self.remembered.tell(RunError::from(error)))),
         }

@@ -4,14 +4,12 @@ use std::sync::Arc;
 
 use rote_gate::{Gate, Invocation, Redaction};
 use rote_home::Home;
-use rote_types::{Clock, Entropy, QueryEngine, Sha256Digest};
+use rote_types::{Clock, Entropy, QueryEngine};
 use serde_json::Value;
 
 use crate::flow::Services;
 use crate::sandbox::Linked;
-use crate::{
-    CallOutcome, FlowFailure, FlowOutcome, FlowRun, LoadError, Prepared, RunError, Sandbox, SandboxedJq, World,
-};
+use crate::{CallOutcome, FlowFailure, FlowOutcome, FlowRun, Prepared, RunError, Sandbox, SandboxedJq, World};
 
 /// What a runtime is made of.
 pub struct RuntimeParts {
@@ -55,34 +53,10 @@ impl Runtime {
         Arc::clone(&self.queries)
     }
 
-    /// Checks that `bytes` are a component of exactly `world` and makes it ready to run. See
-    /// [`Sandbox::prepare`].
-    ///
-    /// # Errors
-    /// [`LoadError`]; see its variants for who is to blame.
-    pub fn prepare(&self, world: World, bytes: &[u8]) -> Result<Arc<Prepared>, LoadError> {
-        self.sandbox.prepare(world, bytes)
-    }
-
-    /// Like [`Runtime::prepare`], and refuses bytes whose SHA-256 is not `pin`.
-    ///
-    /// # Errors
-    /// [`LoadError::Digest`] for other bytes, and as [`Runtime::prepare`].
-    pub fn prepare_pinned(&self, world: World, bytes: &[u8], pin: Sha256Digest) -> Result<Arc<Prepared>, LoadError> {
-        self.sandbox.prepare_pinned(world, bytes, pin)
-    }
-
-    /// As [`Sandbox::prepare_known`].
-    ///
-    /// # Errors
-    /// As [`Runtime::prepare`].
-    pub fn prepare_known(
-        &self,
-        world: World,
-        bytes: &'static [u8],
-        digest: Sha256Digest,
-    ) -> Result<Arc<Prepared>, LoadError> {
-        self.sandbox.prepare_known(world, bytes, digest)
+    /// Returns what makes components ready to run.
+    #[must_use]
+    pub fn sandbox(&self) -> &Sandbox {
+        &self.sandbox
     }
 
     /// Returns what masks the values that nobody may see.

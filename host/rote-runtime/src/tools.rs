@@ -24,8 +24,8 @@ pub trait ToolHost: Send + Sync {
     /// Checks calls and allocates their response numbers, consecutive and in order; all of them or none.
     ///
     /// # Errors
-    /// [`RunError`] of the first call that cannot be made: unknown adapter or tool, wrong arguments, a
-    /// permission that the flow does not have. Nothing is allocated then.
+    /// [`RunError`] of the first call that cannot be made: unknown adapter or tool, or wrong arguments. Nothing is
+    /// allocated then.
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError>;
 
     /// Makes a reserved call. Dropping the future cancels it.

@@ -49,6 +49,7 @@ pub use model::{
     CommandId, CommandKind, CommandRecord, CommandStatus, Dependency, DependencyRecord, DependencyType, NewCall,
     RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, SessionRecord, Settled, StoredResponse,
 };
+pub use owner::{is_alive, this_process};
 pub use query::{QueryRequest, QueryResult, QuerySource};
 pub use query_log::{QueryRecord, WorkspaceStats};
 pub use render::Rendered;

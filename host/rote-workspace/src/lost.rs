@@ -3,6 +3,8 @@
 //! The journal is on disk before a write leaves, a row need not be: a power cut takes the newest ones, and so does whoever
 //! puts an older copy of the database back. The numbers are taken up again, without an outcome, so that none is given twice.
 
+use std::sync::Arc;
+
 use rote_types::ResponseId;
 use serde_json::Value;
 
@@ -41,7 +43,8 @@ impl Workspace {
                     continue;
                 }
                 let command = CommandId(allocate(transaction, "command", 1)?);
-                let call = NewCall { raw_arguments: Value::Null, arguments: Value::Null, ..call.clone() };
+                let unknown = Arc::new(Value::Null);
+                let call = NewCall { raw_arguments: Arc::clone(&unknown), arguments: unknown, ..call.clone() };
                 insert_call(transaction, (command, *id), &call)?;
                 let sql = "UPDATE responses SET owner = '', url = ?2, error = ?3 WHERE id = ?1";
                 transaction.prepare_cached(sql)?.execute((to_i64(id.0), url, LOST))?;

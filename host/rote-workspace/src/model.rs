@@ -3,6 +3,7 @@
 //! Nothing here touches disk. The columns of `workspace.db` follow these types one to one.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -109,9 +110,9 @@ pub struct NewCall {
     /// What the call does; decides whether an unfinished one is `lost` (read) or `in_doubt` (the others).
     pub access: Access,
     /// The arguments as typed, templates unresolved.
-    pub raw_arguments: Value,
+    pub raw_arguments: Arc<Value>,
     /// The arguments as sent.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// Where substituted arguments came from.
     pub uses: Vec<Dependency>,
     /// The flow that makes the call, if any.

@@ -7,7 +7,8 @@
 use std::sync::OnceLock;
 
 /// Returns the name of this process, `<pid>:<start time>`.
-pub(crate) fn this_process() -> &'static str {
+#[must_use]
+pub fn this_process() -> &'static str {
     static NAME: OnceLock<String> = OnceLock::new();
     NAME.get_or_init(|| {
         let pid = std::process::id();
@@ -19,7 +20,8 @@ pub(crate) fn this_process() -> &'static str {
 }
 
 /// Whether the process of that name still runs. A name that does not parse belongs to nobody.
-pub(crate) fn is_alive(name: &str) -> bool {
+#[must_use]
+pub fn is_alive(name: &str) -> bool {
     if name == this_process() {
         return true;
     }

@@ -125,8 +125,8 @@ impl Fixture {
     }
 
     async fn call(&self, tool: &str, arguments: Value, options: &CallOptions) -> Result<CallOutcome, AdapterError> {
-        let call = ToolCall { adapter: "shop".parse().unwrap(), tool: tool.to_owned(), arguments };
-        self.caller.call(&self.workspace, &call, options).await
+        let adapter = self.caller.parts.adapters.open(&"shop".parse().unwrap())?;
+        self.caller.call(&self.workspace, &adapter, (tool, arguments), options).await
     }
 
     fn seen(&self) -> Vec<String> {
@@ -139,18 +139,15 @@ fn caller(home: &Home) -> Caller {
     let clock: Arc<dyn Clock> = Arc::new(Fixed);
     let vault = Arc::new(Vault::open(home, Arc::clone(&entropy), KeySource::File).unwrap());
     let env: Environment = Arc::new(|_| None);
-    let gate = Arc::new(
-        Gate::new(GateParts {
-            home: home.clone(),
-            journal: Arc::new(Journal::open(home, &*entropy).unwrap()),
-            vault: Arc::clone(&vault),
-            clock: Arc::clone(&clock),
-            entropy: Arc::clone(&entropy),
-            env: Arc::clone(&env),
-            resolver: None,
-        })
-        .unwrap(),
-    );
+    let gate = Arc::new(Gate::new(GateParts {
+        home: home.clone(),
+        journal: Arc::new(Journal::open(home, &*entropy).unwrap()),
+        vault: Arc::clone(&vault),
+        clock: Arc::clone(&clock),
+        entropy: Arc::clone(&entropy),
+        env: Arc::clone(&env),
+        resolver: None,
+    }));
     let runtime = Arc::new(Runtime::new(RuntimeParts {
         home: home.clone(),
         gate,
@@ -197,7 +194,7 @@ async fn a_template_takes_its_value_from_an_earlier_answer() {
     assert_eq!(fixture.workspace.dependencies().unwrap().len(), 1);
     // Final arguments are sent as they are.
     let call = ToolCall { adapter: "shop".parse().unwrap(), tool: "orders/get".to_owned(), arguments: from_answer };
-    assert_eq!(fixture.caller.check(&call).unwrap().arguments()["id"], "@1{.items[0].id}");
+    assert_eq!(fixture.caller.check(&call).unwrap().arguments["id"], "@1{.items[0].id}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

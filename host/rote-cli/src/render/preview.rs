@@ -30,7 +30,7 @@ pub fn preview(preview: &Preview) -> String {
         .iter()
         .map(|stage| {
             let verdict = format!("{:?}", stage.verdict).to_lowercase();
-            vec![stage.stage.to_owned(), verdict, stage.message.to_string()]
+            vec![stage.stage.as_str().to_owned(), verdict, stage.message.to_string()]
         })
         .collect();
     lines.push(table(&["stage", "verdict", "why"], &rows));

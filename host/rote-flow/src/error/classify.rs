@@ -23,11 +23,9 @@ impl Classify for FlowError {
             Self::Parameters { .. } | Self::ParamSpec { .. } | Self::FrozenKey { .. } | Self::Usage { .. } => {
                 ErrorKind::Usage
             }
-            Self::NotPermitted { .. }
-            | Self::NotPinned { .. }
-            | Self::Secret { .. }
-            | Self::NestedFlow { .. }
-            | Self::Blessing { .. } => ErrorKind::Denied,
+            Self::NotPinned { .. } | Self::Secret { .. } | Self::NestedFlow { .. } | Self::Blessing { .. } => {
+                ErrorKind::Denied
+            }
             Self::Analytics { .. } | Self::Index { .. } => ErrorKind::General,
             Self::TooLarge { .. } => ErrorKind::Limit,
             Self::Exists { .. }
@@ -176,7 +174,6 @@ impl Classify for FlowError {
             Self::LatestRun { latest, next, .. } => Some(json!({ "latest": latest, "next": next })),
             Self::Unsettled { doubt, others } => Some(json!({ "doubt": doubt, "others": others })),
             Self::NotPinned { .. } => Some(json!({ "rule": "frontmatter.adapters" })),
-            Self::NotPermitted { .. } => Some(json!({ "rule": "frontmatter.write_permissions" })),
             Self::NestedFlow { .. } => Some(json!({ "rule": "frontmatter.flows" })),
             Self::NotReleasable { flow, problems } => Some(json!({ "flow": flow, "problems": problems })),
             Self::OtherTemplate { form, code } => Some(json!({ "form": form, "code": code })),

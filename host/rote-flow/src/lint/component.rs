@@ -28,7 +28,7 @@ pub(super) fn lint(runtime: &Runtime, package: &Package, findings: &mut Findings
         findings.push(finding.edit("build the flow again with the SDK of this rote"));
         return Ok(());
     }
-    match runtime.prepare(World::Flow, package.bytes()) {
+    match runtime.sandbox().prepare(World::Flow, package.bytes()) {
         Ok(_) => {}
         // The engine itself: nothing that the flow could mend.
         Err(error @ LoadError::Engine { .. }) => return Err(error.into()),

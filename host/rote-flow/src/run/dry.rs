@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use rote_gate::Preview;
+use rote_gate::{Outlook, Preview};
 use rote_govern::{Blessing, Verdict};
 use rote_home::Home;
 use rote_plan::{Plan, Reference, Step, Values, evaluate};
@@ -166,7 +166,7 @@ impl Runner {
             for tool in pin.tools.keys() {
                 let arguments = Value::Object(Map::new());
                 let call = ToolCall { adapter: adapter.clone(), tool: tool.clone(), arguments: arguments.clone() };
-                let (verdict, reason) = self.parts.tools.verdict(&call)?;
+                let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
                 let (step, needs) = ("declared".to_owned(), Vec::new());
                 let ToolCall { adapter, tool, .. } = call;
                 let call = DryRunCall {
@@ -225,12 +225,10 @@ impl Runner {
     /// Lowers the verdict on a call that the blessing covers, and counts it.
     fn with_blessing(&self, call: DryRunCall, blessing: Option<&Blessing>) -> Result<DryRunCall, FlowError> {
         let Some(blessing) = blessing.filter(|_| call.verdict == Verdict::Confirm) else { return Ok(call) };
-        let Some(trust) = self.pins().surface.trust(&call.adapter)? else { return Ok(call) };
-        if !blessing.take(&call.adapter, &call.tool, &trust, &call.arguments) {
-            return Ok(call);
-        }
-        let reason = "a person blessed the flow for this call".to_owned();
-        Ok(DryRunCall { verdict: Verdict::Audit, reason, blessed: true, ..call })
+        let (adapter, tool, arguments) = (call.adapter.clone(), call.tool.clone(), call.arguments.clone());
+        let seen = self.parts.tools.outlook(&ToolCall { adapter, tool, arguments }, Some(blessing))?;
+        let Outlook { verdict, reason, blessed } = seen;
+        Ok(if blessed { DryRunCall { verdict, reason, blessed, ..call } } else { call })
     }
 
     /// A step as a call with placeholders, and what the write guard says of its tool.
@@ -248,7 +246,7 @@ impl Runner {
             .parse()
             .map_err(|error: rote_types::IdError| FlowError::Malformed { what: "plan", message: error.to_string() })?;
         let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
-        let (verdict, reason) = self.parts.tools.verdict(&call)?;
+        let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
         let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();
         let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
         Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, blessed: false, preview })

@@ -1,17 +1,17 @@
 //! The calls of a run, made by `rote-adapter` and so through the gate.
 //!
-//! Before a number is spent a call must be pinned by the flow, and a write must be among its permissions. The gate
-//! checks both again from the stamp and the pin that go with each call.
+//! Decides nothing about a call but that the flow pins it: without a pin there is nothing that the gate could hold it
+//! against. Whether it may write, and whether a person has to be asked, the gate says from the stamp that goes with it.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
-use rote_gate::{FlowStamp, Pin, Preview, ToolPermission, Unbound};
-use rote_govern::{ToolFacts, Verdict, guard};
+use rote_gate::{FlowStamp, Outlook, Pin, Preview, ToolPermission, Unbound};
+use rote_govern::{Blessing, Verdict};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
-use rote_types::{AdapterId, Manifest, ResponseId, ResponseRef, Tool, ToolCall};
+use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
@@ -36,8 +36,9 @@ impl AdapterTools {
 #[async_trait]
 impl ToolSource for AdapterTools {
     fn open(&self, context: RunContext) -> Arc<dyn ToolHost> {
-        let tokens = Mutex::new(context.confirm.iter().cloned().collect());
-        Arc::new(LiveTools { tools: self.clone(), context, tokens, reserved: Mutex::default() })
+        let stamp = stamp(&context);
+        let confirm = context.confirm.as_slice().into();
+        Arc::new(LiveTools { tools: self.clone(), context, stamp, confirm, reserved: Mutex::default() })
     }
 
     fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
@@ -55,19 +56,14 @@ impl ToolSource for AdapterTools {
         self.caller.unbound(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
-    fn verdict(&self, call: &ToolCall) -> Result<(Verdict, String), FlowError> {
-        let denied = |reason: String| Ok((Verdict::Deny, reason));
+    fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError> {
         let Some(adapter) = opened(&self.adapters, &call.adapter)? else {
-            return denied("the adapter is not installed".to_owned());
+            let reason = "the adapter is not installed".to_owned();
+            return Ok(Outlook { verdict: Verdict::Deny, reason, blessed: false });
         };
         let tool = adapter.tool(&call.tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?;
-        match adapter.policy().as_ref() {
-            Ok(policy) => {
-                let decision = guard(policy, &facts(adapter.manifest(), &tool));
-                Ok((decision.verdict, decision.reason.to_owned()))
-            }
-            Err(error) => denied(error.to_string()),
-        }
+        let blessing = blessing.map(|blessing| (blessing, &call.arguments));
+        Ok(Outlook::of(adapter.manifest(), adapter.policy(), &tool, blessing))
     }
 
     fn look(&self, write: &ToolCall) -> Option<String> {
@@ -80,22 +76,13 @@ impl ToolSource for AdapterTools {
             let message = "its arguments look like a template, so it is only checked when it is made".to_owned();
             return Err(RunError::Host { message });
         }
-        let options = options(context, call, None, true)?;
-        match self.caller.call(&context.workspace, call, &options).await.map_err(run_error)? {
+        let options = CallOptions { dry_run: true, ..options(context, &stamp(context), call)? };
+        let adapter = self.adapters.open(&call.adapter).map_err(run_error)?;
+        let asked = (call.tool.as_str(), call.arguments.clone());
+        match self.caller.call(&context.workspace, &adapter, asked, &options).await.map_err(run_error)? {
             CallOutcome::Preview(preview) => Ok(preview),
             CallOutcome::Response(_) => Err(RunError::Host { message: "a dry run was sent".to_owned() }),
         }
-    }
-}
-
-fn facts<'t>(manifest: &Manifest, tool: &'t Tool) -> ToolFacts<'t> {
-    ToolFacts {
-        name: &tool.name,
-        toolset: &tool.toolset,
-        method: tool.method,
-        access: tool.access,
-        raised_by: None,
-        tier: manifest.sensitivity_tier,
     }
 }
 
@@ -104,86 +91,57 @@ fn run_error(error: AdapterError) -> RunError {
     RunError::from(error)
 }
 
+/// What the gate is told of the flow that calls.
+fn stamp(context: &RunContext) -> Arc<FlowStamp> {
+    let permission =
+        |one: &crate::WritePermission| ToolPermission { adapter: one.adapter.clone(), tool: one.tool.clone() };
+    Arc::new(FlowStamp {
+        name: context.frontmatter.name.clone(),
+        write_permissions: context.frontmatter.write_permissions.iter().map(permission).collect(),
+        blessing: context.blessing.clone(),
+        root: context.root.clone(),
+    })
+}
+
 /// The pin and the stamp that go with a call.
-fn options(
-    context: &RunContext,
-    call: &ToolCall,
-    confirm: Option<String>,
-    dry_run: bool,
-) -> Result<CallOptions, RunError> {
+fn options(context: &RunContext, stamp: &Arc<FlowStamp>, call: &ToolCall) -> Result<CallOptions, RunError> {
     let frontmatter: &Frontmatter = &context.frontmatter;
-    let flow = &frontmatter.name;
     let pinned = frontmatter.adapters.get(&call.adapter);
     let pin = pinned.and_then(|adapter| adapter.tools.get(&call.tool).map(|tool| (adapter, tool)));
     let Some((adapter, tool)) = pin else {
-        let (flow, adapter, tool) = (flow.clone(), call.adapter.clone(), call.tool.clone());
+        let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
         return Err(RunError::nested(&FlowError::NotPinned { flow, adapter, tool }));
     };
-    let permission =
-        |one: &crate::WritePermission| ToolPermission { adapter: one.adapter.clone(), tool: one.tool.clone() };
-    Ok(CallOptions {
-        pin: Some(Pin {
-            fingerprint: adapter.fingerprint.clone(),
-            tool_digest: tool.digest.clone(),
-            goes_to: adapter.goes_to.clone(),
-        }),
-        flow: Some(FlowStamp {
-            name: flow.clone(),
-            version: frontmatter.version.clone(),
-            write_permissions: frontmatter.write_permissions.iter().map(permission).collect(),
-            blessing: context.blessing.clone(),
-            root: context.root.clone(),
-        }),
-        confirm,
-        dry_run,
-        ..CallOptions::default()
-    })
+    let pin = Pin {
+        fingerprint: adapter.fingerprint.clone(),
+        tool_digest: tool.digest.clone(),
+        goes_to: adapter.goes_to.clone(),
+    };
+    Ok(CallOptions { pin: Some(pin), flow: Some(Arc::clone(stamp)), ..CallOptions::default() })
 }
 
 /// The calls of one run.
 struct LiveTools {
     tools: AdapterTools,
     context: RunContext,
-    tokens: Mutex<VecDeque<String>>,
+    stamp: Arc<FlowStamp>,
+    /// The tokens of the whole run; the gate finds each call's own.
+    confirm: Arc<[String]>,
     reserved: Mutex<BTreeMap<ResponseId, (ReadyCall, Reservation)>>,
 }
 
 impl LiveTools {
-    /// Says whether a call may be made; spends nothing.
-    fn check(&self, call: &ToolCall) -> Result<(Checked, CallOptions), RunError> {
-        let frontmatter = &self.context.frontmatter;
-        let options = options(&self.context, call, None, false)?;
-        let checked = self.tools.caller.check(call).map_err(run_error)?;
-        let tool = checked.tool();
-        if tool.access.changes() && !frontmatter.permits_write(&call.adapter, &call.tool) {
-            let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
-            return Err(RunError::nested(&FlowError::NotPermitted { flow, adapter, tool }));
-        }
-        Ok((checked, options))
+    /// Says whether a call can be made; spends nothing.
+    fn check(&self, call: &ToolCall) -> Result<ReadyCall, RunError> {
+        let options = options(&self.context, &self.stamp, call)?;
+        let options = CallOptions { confirm: Arc::clone(&self.confirm), ..options };
+        Ok((self.tools.caller.check(call).map_err(run_error)?, options))
     }
 
-    /// Counts the writes among calls that may be made, and gives them their tokens; all of them or none.
-    fn spend(&self, calls: &mut [(Checked, CallOptions)]) -> Result<(), RunError> {
-        let count = calls.iter().filter(|(call, _)| is_write(call)).count();
-        self.context.budget.spend_writes(u32::try_from(count).unwrap_or(u32::MAX))?;
-        for (call, options) in calls {
-            if self.needs_token(call) {
-                options.confirm = self.tokens.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the guard will ask for a token, so that one is kept for this call: a blessed one needs none.
-    fn needs_token(&self, checked: &Checked) -> bool {
-        let manifest = checked.adapter().manifest();
-        let tool = checked.tool();
-        let blessed = self.context.blessing.as_ref().is_some_and(|blessing| {
-            blessing.permits(&manifest.id, &tool.name, &checked.adapter().trust(), checked.arguments())
-        });
-        let policy = checked.adapter().policy();
-        let verdict = policy.as_ref().as_ref().map(|policy| guard(policy, &facts(manifest, tool)).verdict);
-        !blessed && verdict == Ok(Verdict::Confirm)
+    /// Counts the writes among calls that can be made; all of them or none.
+    fn spend(&self, calls: &[ReadyCall]) -> Result<(), RunError> {
+        let count = calls.iter().filter(|(call, _)| call.tool().access.changes()).count();
+        self.context.budget.spend_writes(u32::try_from(count).unwrap_or(u32::MAX))
     }
 
     /// Refuses what the flow does not pin.
@@ -199,16 +157,11 @@ impl LiveTools {
 /// A checked call and how it is to be made.
 type ReadyCall = (Checked, CallOptions);
 
-fn is_write(call: &Checked) -> bool {
-    call.tool().access.changes()
-}
-
 #[async_trait]
 impl ToolHost for LiveTools {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
-        let mut checked: Vec<(Checked, CallOptions)> =
-            calls.iter().map(|call| self.check(call)).collect::<Result<_, _>>()?;
-        self.spend(&mut checked)?;
+        let checked: Vec<ReadyCall> = calls.iter().map(|call| self.check(call)).collect::<Result<_, _>>()?;
+        self.spend(&checked)?;
         // The log has what was asked and what was sent.
         let arguments = calls.iter().map(|call| call.arguments.to_string().len() as u64);
         self.context.budget.spend_kept(arguments.sum::<u64>().saturating_mul(2))?;

@@ -11,9 +11,7 @@ use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, Install
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
 use rote_runtime::{NoObserver, Runtime, RuntimeParts, World};
-use rote_types::{
-    AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, ToolCall, WorkspaceName,
-};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, WorkspaceName};
 use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{QueryRequest, QuerySource, Workspace};
 use secrecy::SecretString;
@@ -257,7 +255,7 @@ impl Fixture {
     pub(crate) fn new() -> Self {
         WARM.get_or_init(|| {
             let fixture = Self::cold();
-            let prepare = |world, bytes: &[u8]| drop(fixture.runtime.prepare(world, bytes).unwrap());
+            let prepare = |world, bytes: &[u8]| drop(fixture.runtime.sandbox().prepare(world, bytes).unwrap());
             prepare(
                 World::Adapter,
                 &rote_home::read_capped(&fixture.home.adapter_dir(&id()).join("adapter.wasm"), 1 << 26).unwrap(),
@@ -297,7 +295,7 @@ impl Fixture {
         });
         let runtime = Arc::new(Runtime::new(RuntimeParts {
             home: home.clone(),
-            gate: Arc::new(gate.unwrap()),
+            gate: Arc::new(gate),
             entropy: Arc::clone(&entropy),
             clock: Arc::clone(&clock),
         }));
@@ -396,8 +394,8 @@ impl Fixture {
     }
 
     pub(crate) async fn call_to(&self, adapter: &AdapterId, tool: &str, arguments: Value) -> bool {
-        let call = ToolCall { adapter: adapter.clone(), tool: tool.to_owned(), arguments };
-        self.caller.call(&self.workspace, &call, &CallOptions::default()).await.is_ok()
+        let adapter = self.adapters.open(adapter).unwrap();
+        self.caller.call(&self.workspace, &adapter, (tool, arguments), &CallOptions::default()).await.is_ok()
     }
 
     pub(crate) fn query(&self, response: u64, program: &str, save_as: Option<&str>) {

@@ -24,13 +24,13 @@ async fn history() -> (World, Surface, Server) {
     let surface = Surface::at(&server.url());
     for _ in 0..2 {
         let calls: Vec<_> = (0..8).map(|_| world.call(&surface, "post", json!({"id": 1}))).collect();
-        let sends = calls.iter().map(|call| world.gate.send(call, claim("POST", "/things/1")));
+        let sends = calls.iter().map(|call| world.send(call, claim("POST", "/things/1")));
         for result in futures::future::join_all(sends).await {
             result.unwrap();
         }
         for (tool, method) in [("get", "GET"), ("delete", "DELETE"), ("patch", "POST")] {
             let call = world.call(&surface, tool, json!({"id": 1}));
-            drop(world.gate.send(&call, claim(method, "/things/1")).await);
+            drop(world.send(&call, claim(method, "/things/1")).await);
         }
         world.clock.advance(24 * 3600);
     }
@@ -85,7 +85,7 @@ async fn a_kill_between_journal_and_log_is_repaired_by_the_next_call() {
     let (path, text) = &before[1];
     std::fs::write(path, &text[..text.len() - 30]).unwrap();
     let call = world.call(&surface, "post", json!({"id": 1}));
-    world.gate.send(&call, claim("POST", "/things/1")).await.unwrap();
+    world.send(&call, claim("POST", "/things/1")).await.unwrap();
     let after = logs(&world, &surface);
     assert_eq!(after[..2], before[..]);
     assert_eq!(after.len(), 3);
@@ -100,7 +100,7 @@ async fn an_adapter_that_was_installed_again_gets_its_whole_log_back_with_the_ne
     std::fs::remove_dir_all(&dir).unwrap();
     std::fs::create_dir(&dir).unwrap();
     let call = world.call(&surface, "post", json!({"id": 1}));
-    world.gate.send(&call, claim("POST", "/things/1")).await.unwrap();
+    world.send(&call, claim("POST", "/things/1")).await.unwrap();
     assert_eq!(logs(&world, &surface)[..before.len()], before[..]);
     assert_eq!(world.gate.rebuild().unwrap().changed.len(), 0);
 }
@@ -117,7 +117,7 @@ async fn the_start_is_in_the_journal_before_the_first_byte_leaves() {
     })
     .await;
     let call = world.call(&Surface::at(&server.url()), "post", json!({"id": 1}));
-    world.gate.send(&call, claim("POST", "/things/1")).await.unwrap();
+    world.send(&call, claim("POST", "/things/1")).await.unwrap();
     assert_eq!(*seen.lock().unwrap(), ["effect.started"]);
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);
     let events = world.events();
@@ -133,7 +133,7 @@ async fn an_outcome_that_cannot_be_recorded_is_said_so() {
     // The disk is gone between the start and the answer: what stands for it is a folder that is a file.
     std::fs::remove_dir_all(folder.join("responses")).ok();
     std::fs::write(folder.join("responses"), "").unwrap();
-    let error = world.gate.send(&call, claim("POST", "/things/1")).await.unwrap_err();
+    let error = world.send(&call, claim("POST", "/things/1")).await.unwrap_err();
     assert!(matches!(&error, crate::GateError::ExecutedUnrecorded { status: Some(200), .. }), "{error:?}");
     assert_eq!(rote_types::Classify::kind(&error).exit_code(), 10);
     assert_eq!(world.kinds(), ["effect.started", "effect.finished"]);

@@ -25,7 +25,7 @@ fn renamed(surface: &Surface, id: &str) -> Surface {
 /// Makes the call and returns its failure.
 async fn refused(world: &World, surface: &Surface, request: ClaimedRequest) -> GateError {
     let call = world.call(surface, "get", json!({}));
-    world.gate.send(&call, request).await.unwrap_err()
+    world.send(&call, request).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -37,7 +37,7 @@ async fn another_adapter_and_another_origin_get_nothing_until_a_person_binds_the
     let request = || claim_with_key("GET", "/things/7");
     assert!(matches!(refused(&world, &mine, request()).await, GateError::Unbound { stored: true, .. }));
     world.bind(&things, &own.url());
-    world.gate.send(&world.call(&mine, "get", json!({})), request()).await.unwrap();
+    world.send(&world.call(&mine, "get", json!({})), request()).await.unwrap();
     assert!(own.request(0).contains(SECRET));
     for (surface, id) in [(&moved, "things"), (&foreign, "foreign")] {
         let error = refused(&world, surface, request()).await;
@@ -47,7 +47,7 @@ async fn another_adapter_and_another_origin_get_nothing_until_a_person_binds_the
     }
     assert_eq!((own.seen(), other.seen()), (1, 0));
     world.bind(&things, &other.url());
-    world.gate.send(&world.call(&moved, "get", json!({})), request()).await.unwrap();
+    world.send(&world.call(&moved, "get", json!({})), request()).await.unwrap();
     assert!(other.request(0).contains(SECRET));
     world.assert_no_secret_on_disk();
 }
@@ -61,7 +61,7 @@ async fn the_environment_is_read_for_a_name_that_a_person_bound() {
     assert_eq!(server.seen(), 0);
     world.bind(&surface.manifest.id, &server.url());
     let call = world.call(&surface, "get", json!({}));
-    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
     assert!(server.request(0).contains(&format!("authorization: Bearer {SECRET}")));
     assert!(matches!(
         refused(&world, &renamed(&surface, "foreign"), claim_with_key("GET", "/things/7")).await,
@@ -110,18 +110,18 @@ async fn a_credential_travels_encrypted_or_to_this_machine_or_with_a_grant() {
     // The journal says of a dry run what the dry run says.
     let mut call = world.call(&surface("things.test", ""), "get", json!({}));
     call.dry_run = true;
-    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+    world.preview(&call, claim_with_key("GET", "/things/7")).await;
     let previewed = world.events().pop().unwrap();
     assert_eq!((previewed.kind.as_str(), &previewed.body["decision"]), ("effect.previewed", &json!("deny")));
     assert_eq!(previewed.body["rule"], "credential.cleartext");
     // What carries no credential is as free as before.
     let call = world.call(&Surface::at(&format!("http://things.test:{port}")), "get", json!({}));
-    world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim("GET", "/things/7")).await.unwrap();
     assert_eq!(server.seen(), 1);
     let granted = format!(r#"{{"origin":"http://things.test:{port}"}}"#);
     for surface in [surface("localhost", ""), surface("things.test", &granted)] {
         let call = world.call(&surface, "get", json!({}));
-        world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
+        world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
     }
     assert!(server.request(1).contains(SECRET) && server.request(2).contains(SECRET));
     // A name server cannot lead the name of this machine elsewhere.
@@ -155,15 +155,14 @@ async fn a_field_of_a_form_is_filled_and_shown_by_its_name() {
     ];
     for (index, (body, sent)) in cases.iter().enumerate() {
         let call = world.call(&surface, "post", json!({}));
-        world.gate.send(&call, form(*body)).await.unwrap();
+        world.send(&call, form(*body)).await.unwrap();
         let request = server.request(index);
         assert!(request.ends_with(sent), "{request}");
         assert!(request.contains("content-type: application/x-www-form-urlencoded"), "{request}");
     }
     let mut call = world.call(&surface, "post", json!({}));
     call.dry_run = true;
-    assert!(matches!(world.gate.send(&call, form(Some("channel=C1"))).await, Err(GateError::Previewed)));
-    let shown = call.preview.get().unwrap().body.as_ref().unwrap();
+    let shown = world.preview(&call, form(Some("channel=C1"))).await.body.unwrap();
     assert_eq!(shown.text, "channel=C1&token=<API_TOKEN>");
     let text = ClaimedRequest {
         headers: vec![("content-type".into(), "text/plain".into())],
@@ -171,7 +170,7 @@ async fn a_field_of_a_form_is_filled_and_shown_by_its_name() {
         ..claim_with_key("POST", "/things/7")
     };
     let call = world.call(&surface, "post", json!({}));
-    assert_eq!(world.gate.send(&call, text).await.unwrap_err().kind(), ErrorKind::Denied);
+    assert_eq!(world.send(&call, text).await.unwrap_err().kind(), ErrorKind::Denied);
     assert_eq!(server.requests.lock().unwrap().len(), cases.len());
     world.assert_no_secret_on_disk();
 }
@@ -196,13 +195,12 @@ async fn a_part_and_a_member_are_filled_and_no_second_one_stands_beside_them() {
     ];
     for (index, (media, body, sent)) in cases.iter().enumerate() {
         let call = world.call(&surface, "post", json!({}));
-        world.gate.send(&call, with(media, body)).await.unwrap();
+        world.send(&call, with(media, body)).await.unwrap();
         let request = server.request(index);
         assert!(request.ends_with(&format!("\r\n\r\n{sent}")), "{request}");
         let mut call = world.call(&surface, "post", json!({}));
         call.dry_run = true;
-        assert!(matches!(world.gate.send(&call, with(media, body)).await, Err(GateError::Previewed)));
-        let shown = call.preview.get().unwrap().body.as_ref().unwrap();
+        let shown = world.preview(&call, with(media, body)).await.body.unwrap();
         assert_eq!(shown.text, sent.replace(SECRET, "<API_TOKEN>"));
     }
     let own = format!("{}mine\r\n--b--\r\n", part("token"));
@@ -210,7 +208,7 @@ async fn a_part_and_a_member_are_filled_and_no_second_one_stands_beside_them() {
     let members = [r#"{"token":"mine"}"#, r#"{"text":"hi","Token":"mine"}"#, r#"{"TO\u212aEN":"mine"}"#, "[]", ""];
     for (media, body) in [(parts, own.as_str())].into_iter().chain(members.map(|body| (json, body))) {
         let call = world.call(&surface, "post", json!({}));
-        let error = world.gate.send(&call, with(media, body)).await.unwrap_err();
+        let error = world.send(&call, with(media, body)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{body}");
         assert!(error.to_string().contains("`API_TOKEN` cannot be sent"), "{error}");
     }
@@ -238,6 +236,6 @@ async fn of_several_ways_the_recommended_one_is_named_and_one_that_is_there_is_e
     assert_eq!(error.hint().unwrap(), "rote token set API_TOKEN");
     assert!(error.to_string().ends_with("there is no value for `API_TOKEN`; `API_BASIC` would do as well"), "{error}");
     world.set_token("API_TOKEN", SECRET);
-    world.gate.send(&world.call(&surface, "get", json!({})), request()).await.unwrap();
+    world.send(&world.call(&surface, "get", json!({})), request()).await.unwrap();
     assert_eq!(server.seen(), 1);
 }

@@ -16,8 +16,8 @@ async fn refusal(
     token: Option<String>,
 ) -> (String, Option<String>) {
     let mut call = world.call(surface, "delete", arguments);
-    call.confirm = token;
-    match world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap_err() {
+    call.confirm = token.into_iter().collect();
+    match world.send(&call, claim("DELETE", "/things/7")).await.unwrap_err() {
         GateError::ConfirmationNeeded { token, detail, .. } => (token, detail.refused),
         other => panic!("{other:?}"),
     }
@@ -28,7 +28,7 @@ async fn a_delete_waits_for_a_token_that_works_once() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url());
     let call = world.call(&surface, "delete", json!({"id": 7}));
-    let error = world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("DELETE", "/things/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded);
     let GateError::ConfirmationNeeded { token, detail, .. } = &error else { panic!("{error:?}") };
     assert_eq!(token.len(), 16);
@@ -37,8 +37,8 @@ async fn a_delete_waits_for_a_token_that_works_once() {
     assert_eq!(server.seen(), 0);
 
     let mut call = world.call(&surface, "delete", json!({"id": 7}));
-    call.confirm = Some(token.clone());
-    world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap();
+    call.confirm = [token.clone()].into();
+    world.send(&call, claim("DELETE", "/things/7")).await.unwrap();
     let (_, refused) = refusal(&world, &surface, json!({"id": 7}), Some(token.clone())).await;
     assert!(refused.unwrap().contains("used"));
     assert_eq!(server.requests.lock().unwrap().len(), 1);
@@ -57,7 +57,7 @@ async fn a_get_that_destroys_waits_too() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url());
     let call = world.call(&surface, "forget", json!({"id": 7}));
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     let GateError::ConfirmationNeeded { detail, .. } = &error else { panic!("{error:?}") };
     assert_eq!(detail.impact, "acts, perhaps for good, on `/things/{id}` with `id` = 7");
     assert_eq!(server.seen(), 0);
@@ -71,17 +71,17 @@ async fn a_value_that_raises_a_call_waits_too_and_its_token_is_for_that_value() 
     patch.raising.insert("private".to_owned(), vec!["false".to_owned()]);
     let surface = surface.redigested();
     let call = world.call(&surface, "patch", json!({"id": 7, "private": true}));
-    world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap();
+    world.send(&call, claim("PATCH", "/things/7")).await.unwrap();
     let call = world.call(&surface, "patch", json!({"id": 7, "private": false}));
-    let error = world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("PATCH", "/things/7")).await.unwrap_err();
     let GateError::ConfirmationNeeded { token, detail, .. } = error else { panic!("{error:?}") };
     assert_eq!(detail.impact, "acts, perhaps for good, on `/things/{id}` with `private` = false, `id` = 7");
     let mut other = world.call(&surface, "patch", json!({"id": 8, "private": false}));
-    other.confirm = Some(token.clone());
-    assert!(world.gate.send(&other, claim("PATCH", "/things/8")).await.is_err());
+    other.confirm = [token.clone()].into();
+    assert!(world.send(&other, claim("PATCH", "/things/8")).await.is_err());
     let mut call = world.call(&surface, "patch", json!({"id": 7, "private": false}));
-    call.confirm = Some(token);
-    world.gate.send(&call, claim("PATCH", "/things/7")).await.unwrap();
+    call.confirm = [token].into();
+    world.send(&call, claim("PATCH", "/things/7")).await.unwrap();
     assert_eq!(server.requests.lock().unwrap().len(), 2);
 }
 
@@ -94,14 +94,14 @@ async fn a_token_is_for_one_tool_one_set_of_arguments_and_one_workspace() {
     assert!(refused.unwrap().contains("arguments"));
 
     let mut call = world.call(&surface, "put", json!({"id": 7}));
-    call.confirm = Some(token.clone());
-    assert!(world.gate.send(&call, claim("PUT", "/things/7")).await.is_err());
+    call.confirm = [token.clone()].into();
+    assert!(world.send(&call, claim("PUT", "/things/7")).await.is_err());
 
     let name = "other".parse().unwrap();
     let other = Arc::new(Workspace::create(&world.home, &name, "2026-03-01T12:00:00Z".parse().unwrap()).unwrap());
     let mut call = world.call_in(&other, &surface, "delete", json!({"id": 7}));
-    call.confirm = Some(token.clone());
-    assert!(world.gate.send(&call, claim("DELETE", "/things/7")).await.is_err());
+    call.confirm = [token.clone()].into();
+    assert!(world.send(&call, claim("DELETE", "/things/7")).await.is_err());
 
     for made_up in ["0000000000000000", "not a token", ""] {
         assert!(refusal(&world, &surface, json!({"id": 7}), Some(made_up.into())).await.1.is_some());
@@ -109,8 +109,8 @@ async fn a_token_is_for_one_tool_one_set_of_arguments_and_one_workspace() {
     assert_eq!(server.seen(), 0);
     // Written in another order, the arguments are the same ones; and none of the above has used the token up.
     let mut call = world.call(&surface, "delete", json!({"id": 7}));
-    call.confirm = Some(token);
-    world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap();
+    call.confirm = [token].into();
+    world.send(&call, claim("DELETE", "/things/7")).await.unwrap();
 }
 
 #[tokio::test]
@@ -130,11 +130,11 @@ async fn a_call_that_would_be_denied_does_not_use_its_token_up() {
     let surface = Surface::at(&server.url());
     let (token, _) = refusal(&world, &surface, json!({}), None).await;
     let mut call = world.call(&surface, "delete", json!({}));
-    call.confirm = Some(token.clone());
-    assert_eq!(world.gate.send(&call, claim("DELETE", "/admin")).await.unwrap_err().kind(), ErrorKind::Denied);
+    call.confirm = [token.clone()].into();
+    assert_eq!(world.send(&call, claim("DELETE", "/admin")).await.unwrap_err().kind(), ErrorKind::Denied);
     let mut call = world.call(&surface, "delete", json!({}));
-    call.confirm = Some(token);
-    world.gate.send(&call, claim("DELETE", "/things/7")).await.unwrap();
+    call.confirm = [token].into();
+    world.send(&call, claim("DELETE", "/things/7")).await.unwrap();
 }
 
 #[tokio::test]
@@ -145,11 +145,11 @@ async fn of_many_that_present_a_token_at_once_exactly_one_goes() {
     let calls: Vec<_> = (0..20)
         .map(|_| {
             let mut call = world.call(&surface, "delete", json!({}));
-            call.confirm = Some(token.clone());
+            call.confirm = [token.clone()].into();
             call
         })
         .collect();
-    let sends = calls.iter().map(|call| world.gate.send(call, claim("DELETE", "/things/7")));
+    let sends = calls.iter().map(|call| world.send(call, claim("DELETE", "/things/7")));
     let results = futures::future::join_all(sends).await;
     assert_eq!(results.iter().filter(|result| result.is_ok()).count(), 1);
     assert_eq!(server.requests.lock().unwrap().len(), 1);
@@ -193,14 +193,13 @@ async fn a_workspace_cannot_borrow_the_scope_of_a_flow_and_long_flows_can_be_con
     let surface = Surface::at(&server.url());
     let stamp = |name: &str| FlowStamp {
         name: name.parse().unwrap(),
-        version: "0.1.0".to_owned(),
         write_permissions: vec![ToolPermission { adapter: "things".parse().unwrap(), tool: "delete".to_owned() }],
         blessing: None,
         root: world.workspace.identity().clone(),
     };
     let send = async |mut call: Invocation, flow: Option<FlowStamp>, token: Option<String>| {
-        (call.flow, call.confirm) = (flow, token);
-        match world.gate.send(&call, claim("DELETE", "/things/7")).await {
+        (call.flow, call.confirm) = (flow.map(Arc::new), token.into_iter().collect());
+        match world.send(&call, claim("DELETE", "/things/7")).await {
             Err(GateError::ConfirmationNeeded { token, .. }) => Err(token),
             other => {
                 other.unwrap();
@@ -219,4 +218,66 @@ async fn a_workspace_cannot_borrow_the_scope_of_a_flow_and_long_flows_can_be_con
         send(as_person(), Some(stamp(&name)), Some(token)).await.unwrap();
     }
     assert_eq!(server.requests.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn of_several_tokens_each_call_finds_its_own_in_whatever_order_they_come() {
+    for reversed in [false, true] {
+        let (world, server) = (World::new(), Server::json("{}").await);
+        let surface = Surface::at(&server.url());
+        let mut tokens = Vec::new();
+        for id in [1, 2, 3] {
+            tokens.push(refusal(&world, &surface, json!({ "id": id }), None).await.0);
+        }
+        if reversed {
+            tokens.reverse();
+        }
+        let all: Arc<[String]> = tokens.into();
+        for id in [2, 1, 3] {
+            let mut call = world.call(&surface, "delete", json!({ "id": id }));
+            call.confirm = Arc::clone(&all);
+            world.send(&call, claim("DELETE", &format!("/things/{id}"))).await.unwrap();
+        }
+        assert_eq!(server.requests.lock().unwrap().len(), 3);
+        let consumed = world.kinds().iter().filter(|kind| *kind == "approval.consumed").count();
+        assert_eq!(consumed, 3);
+        // A fourth call has none among them, whether they are used up or not.
+        let mut call = world.call(&surface, "delete", json!({"id": 4}));
+        call.confirm = all;
+        let error = world.send(&call, claim("DELETE", "/things/4")).await.unwrap_err();
+        let GateError::ConfirmationNeeded { detail, .. } = error else { panic!("{error:?}") };
+        assert_eq!(detail.refused.unwrap(), "none of the 3 confirm tokens is for this call");
+    }
+}
+
+#[tokio::test]
+async fn within_a_run_a_token_that_has_confirmed_its_own_call_says_nothing_of_another() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url());
+    let stamp = Arc::new(FlowStamp {
+        name: "f".parse().unwrap(),
+        write_permissions: vec![ToolPermission { adapter: "things".parse().unwrap(), tool: "delete".to_owned() }],
+        blessing: None,
+        root: world.workspace.identity().clone(),
+    });
+    let send = async |id: u32, tokens: &[String]| {
+        let mut call = world.call(&surface, "delete", json!({ "id": id }));
+        (call.flow, call.confirm) = (Some(Arc::clone(&stamp)), tokens.into());
+        match world.send(&call, claim("DELETE", "/things/7")).await {
+            Err(GateError::ConfirmationNeeded { token, detail, .. }) => Some((token, detail.refused)),
+            other => {
+                other.unwrap();
+                None
+            }
+        }
+    };
+    let (token, refused) = send(1, &[]).await.unwrap();
+    assert_eq!(refused, None);
+    assert_eq!(
+        send(2, std::slice::from_ref(&token)).await.unwrap().1.unwrap(),
+        "the confirm token was made for another arguments"
+    );
+    assert_eq!(send(1, std::slice::from_ref(&token)).await, None);
+    assert_eq!(send(2, std::slice::from_ref(&token)).await.unwrap().1, None);
+    assert!(send(1, &[token]).await.unwrap().1.unwrap().starts_with("the confirm token was used at"));
 }

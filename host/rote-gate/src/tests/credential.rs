@@ -55,7 +55,7 @@ async fn each_kind_of_credential_travels_its_own_way_and_never_comes_back() {
                 request.headers.push(("rote-cookie-parameter".into(), pair.into()));
             }
         }
-        world.gate.send(&call, request).await.unwrap();
+        world.send(&call, request).await.unwrap();
         assert!(server.request(0).contains(&sent), "{kind:?}: {}", server.request(0));
         assert!(!server.request(0).contains("Bearer guest"), "{kind:?}");
         let own = |name: &str| !matches!(&kind, AuthKind::ApiKeyHeader { name: slot } if slot == name);
@@ -79,7 +79,7 @@ async fn a_compressed_echo_and_an_error_page_are_redacted_too() {
     world.set_token("API_TOKEN", SECRET);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
     assert!(matches!(&error, GateError::Http { response, .. } if response.status == 500));
     let recorded = format!("{:?}", world.recorded(&call));
     assert!(recorded.contains("bad token <API_TOKEN> here"), "{recorded}");
@@ -91,7 +91,7 @@ async fn a_missing_credential_is_an_error_before_anything_is_sent() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Auth);
     assert_eq!(error.hint().unwrap(), "rote token set API_TOKEN");
     assert_eq!(server.seen(), 0);
@@ -108,7 +108,7 @@ async fn slots_that_are_not_the_tools_own_are_refused_alike() {
         let call = world.call(&surface, "get", json!({}));
         let credentials = vec![slots.into_iter().map(str::to_owned).collect()];
         let request = ClaimedRequest { credentials, ..claim("GET", "/things/7") };
-        let error = world.gate.send(&call, request).await.unwrap_err();
+        let error = world.send(&call, request).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied);
         texts.push(error.to_string());
     }
@@ -123,6 +123,6 @@ async fn a_tool_that_needs_none_gets_none() {
     let surface = Surface::at(&server.url());
     world.set_token("API_TOKEN", SECRET);
     let call = world.call(&surface, "get", json!({}));
-    world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim("GET", "/things/7")).await.unwrap();
     assert!(!server.request(0).contains(SECRET));
 }

@@ -104,7 +104,7 @@ async fn a_write_whose_answer_is_lost_is_in_doubt_everywhere() {
             );
             let mut call = world.call(&surface, tool, json!({}));
             impatient(&mut call.limits);
-            let error = world.gate.send(&call, claim(method, "/things/7")).await.unwrap_err();
+            let error = world.send(&call, claim(method, "/things/7")).await.unwrap_err();
             let GateError::InDoubt { doubt, .. } = &error else { panic!("{name}, {method}: {error:?}") };
             assert_eq!((error.kind(), doubt.status), (kind, status), "{name}, {method}: {error}");
             assert!(error.to_string().contains("may have happened"), "{error}");
@@ -124,7 +124,7 @@ async fn a_read_whose_answer_is_lost_has_failed() {
         let world = World::new();
         let mut call = world.call(&Surface::at(&base), "get", json!({}));
         impatient(&mut call.limits);
-        let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+        let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
         assert!(matches!(error, GateError::Upstream { .. }) && error.kind() == kind, "{name}: {error:?}");
         assert_eq!(world.workspace.summary(call.response).unwrap().state, ResponseState::Error, "{name}");
         assert_eq!(world.kinds(), ["effect.started", "effect.failed"], "{name}");
@@ -151,7 +151,7 @@ async fn a_write_that_never_left_has_failed_and_may_be_repeated() {
         let world = World::with_resolver(Some(FakeResolver::new(&[])));
         let mut call = world.call(&Surface::at(&base), "post", json!({"a": 1}));
         impatient(&mut call.limits);
-        let error = world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+        let error = world.send(&call, claim("POST", "/things/7")).await.unwrap_err();
         assert!(matches!(error, GateError::Upstream { .. }), "{name}: {error:?}");
         assert_eq!(world.workspace.summary(call.response).unwrap().state, ResponseState::Error, "{name}");
         assert_eq!(world.kinds(), ["effect.started", "effect.failed"], "{name}");
@@ -171,7 +171,7 @@ async fn a_call_that_is_given_up_is_in_doubt_only_when_it_left() {
         let world = World::new();
         let call = world.call(&Surface::at(base), tool, json!({}));
         let before = seen.load(Ordering::SeqCst);
-        let sending = world.gate.send(&call, claim(method, "/things/7"));
+        let sending = world.send(&call, claim(method, "/things/7"));
         let arrived = async {
             if base.starts_with("https:") {
                 // A handshake that never ends shows nothing that could be waited for.
@@ -213,9 +213,9 @@ async fn a_pooled_connection_that_closes_sends_a_write_once_at_most() {
     let world = World::new();
     let surface = Surface::at(&base);
     let first = world.call(&surface, "get", json!({}));
-    world.gate.send(&first, claim("GET", "/things/1")).await.unwrap();
+    world.send(&first, claim("GET", "/things/1")).await.unwrap();
     let second = world.call(&surface, "post", json!({}));
-    let error = world.gate.send(&second, claim("POST", "/things/2")).await.unwrap_err();
+    let error = world.send(&second, claim("POST", "/things/2")).await.unwrap_err();
     assert!(matches!(error, GateError::InDoubt { .. }), "{error:?}");
     assert_eq!(seen.load(Ordering::SeqCst), 1);
 }
@@ -225,7 +225,7 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
     let (base, _) = losing(Loss::Then(Vec::new())).await;
     let world = World::new();
     let call = world.call(&Surface::at(&base), "post", json!({}));
-    world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+    world.send(&call, claim("POST", "/things/7")).await.unwrap_err();
     let done = Settlement::Done { answer: Some("{\"id\":7}".to_owned()) };
     let now = "2026-03-01T13:00:00Z".parse().unwrap();
     let word = Word { by: "ann".to_owned(), attended: true };
@@ -255,7 +255,7 @@ async fn what_was_never_begun_has_failed_and_what_was_begun_stays_in_doubt() {
     let world = World::new();
     let surface = Surface::at(&base);
     let begun = world.call(&surface, "post", json!({}));
-    world.gate.send(&begun, claim("POST", "/things/7")).await.unwrap_err();
+    world.send(&begun, claim("POST", "/things/7")).await.unwrap_err();
     let queued = world.call(&surface, "post", json!({"a": 1}));
     let waiting = world.call(&surface, "post", json!({"a": 2}));
     // As if its process were gone.
@@ -297,17 +297,17 @@ async fn a_number_that_was_ended_meanwhile_is_not_sent() {
     let world = World::new();
     let call = world.call(&Surface::at(&base), "post", json!({}));
     world.workspace.disown(call.response).unwrap();
-    let error = world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("POST", "/things/7")).await.unwrap_err();
     assert!(matches!(error, GateError::Workspace(_)), "{error:?}");
     assert_eq!((seen.load(Ordering::SeqCst), world.kinds().join(" ")), (0, "effect.started effect.failed".to_owned()));
-    assert!(!call.begun.load(Ordering::SeqCst));
+    assert!(!call.progress.is_begun());
 }
 
 /// A write in doubt.
 async fn lost(world: &World) -> ResponseId {
     let (base, _) = losing(Loss::Then(Vec::new())).await;
     let call = world.call(&Surface::at(&base), "post", json!({}));
-    world.gate.send(&call, claim("POST", "/things/7")).await.unwrap_err();
+    world.send(&call, claim("POST", "/things/7")).await.unwrap_err();
     call.response
 }
 

@@ -18,7 +18,7 @@ async fn a_loopback_address_needs_a_grant_however_it_is_spelt() {
         let world = World::new();
         let surface = Surface::at(&format!("http://{host}:{port}")).policy(none);
         let call = world.call(&surface, "get", json!({}));
-        let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+        let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
         assert!(matches!(&error, GateError::Egress { refusal: EgressRefusal::Address { .. }, .. }), "{host}: {error}");
         assert!(error.hint().unwrap().starts_with("rote adapter allow things --cidr "), "{host}");
         assert_eq!(world.kinds(), ["effect.denied"], "{host}");
@@ -35,7 +35,7 @@ async fn a_server_that_only_the_description_names_gets_nothing_until_a_person_sa
     let send = async |surface: &Surface| {
         let call = world.call(surface, "get", json!({}));
         // The component knows the description only.
-        world.gate.send(&call, claim_with_key("GET", &format!("{}/things/7", other.url()))).await
+        world.send(&call, claim_with_key("GET", &format!("{}/things/7", other.url()))).await
     };
     let error = send(&surface).await.unwrap_err();
     assert!(matches!(&error, GateError::Egress { refusal: EgressRefusal::Server { .. }, .. }), "{error}");
@@ -61,7 +61,7 @@ async fn a_name_that_leads_to_a_private_address_is_not_dialled() {
         let base = format!("http://api.example.com:{}", server.address.port());
         let surface = Surface::at(&base).policy(r#"{"version":1}"#);
         let call = world.call(&surface, "get", json!({}));
-        let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+        let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         assert_eq!(world.kinds(), ["effect.started", "effect.denied", "effect.failed"]);
     }
@@ -76,12 +76,12 @@ async fn a_rebinding_resolver_is_asked_once_and_only_its_vetted_answer_is_dialle
     let world = World::with_resolver(Some(resolver.clone()));
     let surface = Surface::at(&format!("http://api.example.com:{}", server.address.port()));
     let call = world.call(&surface, "get", json!({}));
-    world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim("GET", "/things/7")).await.unwrap();
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 1);
     assert!(server.request(0).contains(&format!("host: api.example.com:{}\r\n", server.address.port())));
     // The pooled connection to the granted address is no way around the check of the second answer.
     let call = world.call(&surface, "get", json!({}));
-    assert!(world.gate.send(&call, claim("GET", "/things/7")).await.is_err());
+    assert!(world.send(&call, claim("GET", "/things/7")).await.is_err());
     assert_eq!(server.requests.lock().unwrap().len(), 1);
 }
 
@@ -95,7 +95,7 @@ async fn a_grant_is_for_its_port_only() {
     let world = World::new();
     let surface = Surface::at(&server.url()).policy(&policy);
     let call = world.call(&surface, "get", json!({}));
-    assert!(world.gate.send(&call, claim("GET", "/things/7")).await.is_err());
+    assert!(world.send(&call, claim("GET", "/things/7")).await.is_err());
     assert_eq!(server.seen(), 0);
 }
 
@@ -124,7 +124,7 @@ async fn a_request_that_is_not_the_tools_own_never_leaves() {
     let surface = Surface::at(&server.url());
     for (method, url) in cases {
         let call = world.call(&surface, "get", json!({}));
-        let error = world.gate.send(&call, claim(method, url)).await.unwrap_err();
+        let error = world.send(&call, claim(method, url)).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{method} {url}: {error}");
     }
     assert_eq!(server.seen(), 0);
@@ -148,7 +148,7 @@ async fn a_redirect_elsewhere_is_recorded_and_not_followed() {
             world.set_token("API_TOKEN", SECRET);
             let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
             let call = world.call(&surface, "get", json!({}));
-            let error = world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
+            let error = world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
             assert!(matches!(&error, GateError::Redirected { location, .. } if *location == to), "{error}");
             assert!(error.to_string().ends_with("it does not lead to the same tool at the same origin"), "{error}");
             assert_eq!(error.kind(), ErrorKind::Upstream);
@@ -170,9 +170,9 @@ async fn a_read_follows_redirects_within_its_own_route_and_a_loop_ends() {
     let world = World::new();
     let surface = Surface::at(&server.url());
     let call = world.call(&surface, "get", json!({}));
-    assert_eq!(world.gate.send(&call, claim("GET", "/things/1")).await.unwrap().status, 200);
+    assert_eq!(world.send(&call, claim("GET", "/things/1")).await.unwrap().status, 200);
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim("GET", "/things/loop")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/loop")).await.unwrap_err();
     let told =
         "`things/get` answered 302 to `/things/loop`, which is not followed: the call was redirected 5 times before";
     assert_eq!(error.to_string(), told);
@@ -185,7 +185,7 @@ async fn a_write_is_never_sent_twice() {
     let world = World::new();
     let surface = Surface::at(&server.url());
     let call = world.call(&surface, "post", json!({}));
-    let error = world.gate.send(&call, claim("POST", "/things/1")).await.unwrap_err();
+    let error = world.send(&call, claim("POST", "/things/1")).await.unwrap_err();
     assert!(matches!(error, GateError::Redirected { .. }));
     assert_eq!(server.requests.lock().unwrap().len(), 1);
 }
@@ -197,7 +197,7 @@ async fn connections_are_used_again() {
     let surface = Surface::at(&server.url());
     for _ in 0..5 {
         let call = world.call(&surface, "get", json!({}));
-        world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
+        world.send(&call, claim("GET", "/things/7")).await.unwrap();
     }
     assert_eq!(server.seen(), 1);
 }
@@ -215,17 +215,18 @@ async fn a_document_is_fetched_from_typed_loopback_only_and_from_its_own_origin(
     .await;
     let world = World::new();
     let limits = rote_types::CallLimits::default();
-    let typed = crate::FetchRule::Typed;
-    let fetch = async |url: String, rule: &crate::FetchRule| world.gate.fetch(&url, rule, &limits).await;
+    let fetch = async |url: String, typed: Option<&str>| {
+        let typed = typed.unwrap_or(&url).parse().unwrap();
+        world.gate.fetch(&url.parse().unwrap(), &typed, &limits).await
+    };
     let base = server.url();
-    assert_eq!(fetch(format!("{base}/spec.json"), &typed).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
-    assert_eq!(fetch(format!("{base}/moved"), &typed).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
-    assert!(matches!(fetch(format!("{base}/away"), &typed).await, Err(GateError::Denied { .. })));
-    assert!(matches!(fetch(format!("{base}/none"), &typed).await, Err(GateError::Upstream { .. })));
-    let own = crate::FetchRule::SameOrigin(base.parse().unwrap());
-    assert!(fetch(format!("{base}/spec.json"), &own).await.is_ok());
-    assert!(matches!(fetch(other.url(), &own).await, Err(GateError::Denied { .. })));
-    assert!(matches!(fetch("http://10.0.0.1/x".into(), &typed).await, Err(GateError::Egress { .. })));
-    assert!(matches!(fetch("http://169.254.169.254/latest".into(), &typed).await, Err(GateError::Egress { .. })));
+    assert_eq!(fetch(format!("{base}/spec.json"), None).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
+    assert_eq!(fetch(format!("{base}/moved"), None).await.unwrap(), b"{\"openapi\":\"3.1.0\"}");
+    assert!(matches!(fetch(format!("{base}/away"), None).await, Err(GateError::Denied { .. })));
+    assert!(matches!(fetch(format!("{base}/none"), None).await, Err(GateError::Upstream { .. })));
+    assert!(fetch(format!("{base}/spec.json"), Some(&base)).await.is_ok());
+    assert!(matches!(fetch(other.url(), Some(&base)).await, Err(GateError::Denied { .. })));
+    assert!(matches!(fetch("http://10.0.0.1/x".into(), None).await, Err(GateError::Egress { .. })));
+    assert!(matches!(fetch("http://169.254.169.254/latest".into(), None).await, Err(GateError::Egress { .. })));
     assert_eq!(other.seen(), 0);
 }

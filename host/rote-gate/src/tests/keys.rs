@@ -85,7 +85,7 @@ fn post(world: &World, surface: &Surface) -> Invocation {
 }
 
 async fn send(world: &World, call: &Invocation) -> Result<rote_types::ResponseRef, GateError> {
-    world.gate.send(call, claim("POST", "/things/7")).await
+    world.send(call, claim("POST", "/things/7")).await
 }
 
 fn state(world: &World, call: &Invocation) -> ResponseState {
@@ -189,7 +189,7 @@ async fn a_key_of_the_callers_is_the_callers() {
     let call = post(&world, &declared(&server.base));
     let mut claimed = claim("POST", "/things/7");
     claimed.headers.push(("IDEMPOTENCY-Key".to_owned(), "mine".to_owned()));
-    let error = world.gate.send(&call, claimed).await.unwrap_err();
+    let error = world.send(&call, claimed).await.unwrap_err();
     let GateError::InDoubt { doubt, .. } = &error else { panic!("{error:?}") };
     assert_eq!((server.keys(), &doubt.key), (vec![Some("mine".to_owned())], &None));
     assert_eq!(world.kinds(), ["effect.started", "effect.in_doubt"]);
@@ -213,7 +213,7 @@ async fn a_person_says_which_header_or_none() {
         let mut surface = Surface::at(&server.base).policy(allowed);
         surface.manifest_mut(|manifest| manifest.idempotency_header = header.clone());
         let call = world.call(&surface, tool, json!({}));
-        world.gate.send(&call, claim(method.as_str(), "/things/7")).await.unwrap_err();
+        world.send(&call, claim(method.as_str(), "/things/7")).await.unwrap_err();
         let keys = server.keys();
         assert_eq!((keys.len(), keys[0].is_some()), (sent, keyed), "{tool} {header:?}");
     }
@@ -235,7 +235,7 @@ async fn a_header_that_carries_a_credential_carries_no_key() {
         let mut surface = Surface::with_auth(&server.base, Some(AuthKind::ApiKeyHeader { name: slot.to_owned() }));
         surface.tools.iter_mut().for_each(|tool| tool.idempotency_header = Some(declared.to_owned()));
         let surface = surface.redigested();
-        world.gate.send(&post(&world, &surface), claim_with_key("POST", "/things/7")).await.unwrap_err();
+        world.send(&post(&world, &surface), claim_with_key("POST", "/things/7")).await.unwrap_err();
         let requests = server.requests.lock().unwrap().clone();
         assert_eq!(requests.len(), 1, "nothing says that the server looks at a key: {requests:?}");
         let is_either = |line: &&str| line.to_ascii_lowercase().replace('_', "-").starts_with(&format!("{HEADER}:"));
@@ -260,8 +260,7 @@ async fn a_preview_shows_that_there_will_be_a_key_and_takes_none() {
     let world = World::new();
     let mut call = post(&world, &declared("http://127.0.0.1:9"));
     call.dry_run = true;
-    send(&world, &call).await.unwrap_err();
-    let headers = &call.preview.get().unwrap().headers;
+    let headers = world.preview(&call, claim("POST", "/things/7")).await.headers;
     assert!(headers.contains(&(HEADER.to_owned(), "<a key of rote's own>".to_owned())), "{headers:?}");
     assert_eq!(world.workspace.key_purpose(call.response).unwrap(), None);
 }
@@ -405,7 +404,7 @@ async fn a_call_that_waits_for_a_person_does_not_use_the_key_up() {
     let error = send(&world, &post(&world, &asks)).await.unwrap_err();
     let GateError::ConfirmationNeeded { token, .. } = error else { panic!("{error:?}") };
     let mut confirmed = post(&world, &asks);
-    confirmed.confirm = Some(token);
+    confirmed.confirm = [token].into();
     send(&world, &confirmed).await.unwrap();
     let keys = server.keys();
     assert_eq!((keys.len(), server.writes()), (4, 1), "{keys:?}");

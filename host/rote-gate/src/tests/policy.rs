@@ -15,7 +15,7 @@ async fn a_policy_with_a_typo_denies_everything_and_names_the_line() {
     let (world, server) = (World::new(), Server::json("{}").await);
     let surface = Surface::at(&server.url()).policy("{\"version\":1,\n\"denylist\":[]}");
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("line 2"), "{error}");
     assert_eq!(server.seen(), 0);
@@ -29,7 +29,7 @@ async fn a_denied_tool_is_refused_and_the_refusal_is_audited() {
     let policy = surface.policy.replacen('{', r#"{"deny_list":["g*"],"safe_list":["get"],"#, 1);
     let surface = surface.policy(&policy);
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert!(matches!(&error, GateError::Denied { rule, .. } if rule == "deny_list"), "{error:?}");
     assert!(error.to_string().contains("`g*`"), "{error}");
     assert_eq!(server.seen(), 0);
@@ -58,7 +58,7 @@ async fn what_is_installed_must_be_what_was_pinned() {
     for (pin, good) in pins {
         let mut call = world.call(&surface, "get", json!({}));
         call.pin = Some(pin);
-        let result = world.gate.send(&call, claim("GET", "/things/7")).await;
+        let result = world.send(&call, claim("GET", "/things/7")).await;
         match good {
             true => drop(result.unwrap()),
             false => assert_eq!(result.unwrap_err().kind(), ErrorKind::FingerprintMismatch),
@@ -75,7 +75,7 @@ async fn a_tool_that_was_changed_behind_the_manifest_is_not_called() {
     let mut tool = (*call.tool).clone();
     tool.path = "/admin/{id}".into();
     call.tool = Arc::new(tool);
-    let error = world.gate.send(&call, claim("GET", "/admin/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/admin/7")).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::FingerprintMismatch);
     assert_eq!(server.seen(), 0);
 }
@@ -86,7 +86,6 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
     let surface = Surface::at(&server.url());
     let stamp = |tools: &[&str]| FlowStamp {
         name: "f".parse().unwrap(),
-        version: "0.1.0".into(),
         write_permissions: tools
             .iter()
             .map(|tool| ToolPermission { adapter: "things".parse().unwrap(), tool: (*tool).to_owned() })
@@ -98,8 +97,8 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
         [("post", "POST", &["patch"][..], false), ("post", "POST", &["post"], true), ("get", "GET", &[], true)]
     {
         let mut call = world.call(&surface, tool, json!({}));
-        call.flow = Some(stamp(permitted));
-        let result = world.gate.send(&call, claim(method, "/things/7")).await;
+        call.flow = Some(Arc::new(stamp(permitted)));
+        let result = world.send(&call, claim(method, "/things/7")).await;
         match fine {
             true => drop(result.unwrap()),
             false => assert!(matches!(result, Err(GateError::Denied { rule, .. }) if rule == "flow.write_permissions")),
@@ -118,9 +117,7 @@ async fn a_dry_run_sends_nothing_and_shows_the_request_with_secrets_masked() {
     let mut request = claim_with_key("PUT", "/things/7?x=1");
     request.headers = vec![("content-type".into(), "application/json".into()), ("Cookie".into(), "a=b".into())];
     request.body = Some(b"{\"name\":\"n\"}".to_vec());
-    let error = world.gate.send(&call, request).await.unwrap_err();
-    assert!(matches!(error, GateError::Previewed));
-    let preview = call.preview.get().unwrap();
+    let preview = world.preview(&call, request).await;
     assert_eq!((preview.method.as_str(), preview.url.as_str()), ("PUT", &*format!("{}/things/7?x=1", server.url())));
     let header = |name: &str| preview.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
     assert_eq!(header("authorization"), Some("Bearer <API_TOKEN>"));
@@ -130,7 +127,7 @@ async fn a_dry_run_sends_nothing_and_shows_the_request_with_secrets_masked() {
     assert_eq!(preview.body.as_ref().unwrap().text, "{\"name\":\"n\"}");
     assert!(preview.credentials[0].present);
     assert_eq!(preview.verdict, Verdict::Confirm);
-    let stages: Vec<_> = preview.stages.iter().map(|stage| stage.stage).collect();
+    let stages: Vec<_> = preview.stages.iter().map(|stage| stage.stage.as_str()).collect();
     let expected =
         ["normalise", "fingerprint", "hard_floor", "intent", "scope", "optimistic_lock", "write_guard", "grant"];
     assert_eq!(stages, expected);
@@ -145,8 +142,7 @@ async fn a_dry_run_of_a_refused_call_says_which_stage_refuses() {
     let surface = Surface::with_auth("http://127.0.0.1:1", Some(AuthKind::Bearer)).policy(r#"{"version":1}"#);
     let mut call = world.call(&surface, "get", json!({}));
     call.dry_run = true;
-    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap_err();
-    let preview = call.preview.get().unwrap();
+    let preview = world.preview(&call, claim_with_key("GET", "/things/7")).await;
     assert_eq!(preview.verdict, Verdict::Deny);
     assert_eq!(preview.stages[0].rule, "egress.address");
     assert!(!preview.credentials[0].present);
@@ -160,6 +156,6 @@ async fn an_adapter_without_a_base_url_says_how_to_set_one() {
     manifest.base_url = None;
     surface.manifest = Arc::new(manifest);
     let call = world.call(&surface, "get", json!({}));
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert_eq!(error.hint().unwrap(), "rote adapter set things base_url URL");
 }

@@ -14,7 +14,7 @@ async fn recorded(content_type: &'static str, body: Vec<u8>) -> (World, Body) {
     world.set_token("API_TOKEN", SECRET);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
     let call = world.call(&surface, "get", json!({}));
-    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
     let body = world.recorded(&call).body;
     (world, body)
 }
@@ -75,7 +75,7 @@ async fn a_request_url_that_is_sent_back_is_masked_in_the_form_in_which_it_was_s
     world.set_token("API_TOKEN", value);
     let surface = Surface::with_auth(&server.url(), Some(AuthKind::ApiKeyQuery { name: "key".into() }));
     let call = world.call(&surface, "get", json!({}));
-    world.gate.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
+    world.send(&call, claim_with_key("GET", "/things/7")).await.unwrap();
     let stored = world.recorded(&call);
     assert_eq!(plain(&stored.body), json!("/things/7?key=<API_TOKEN>"));
     assert!(stored.headers.contains(&("x-seen".to_owned(), "/things/7?key=<API_TOKEN>".to_owned())));
@@ -92,7 +92,7 @@ async fn a_credential_that_this_call_does_not_use_is_masked_in_every_part_of_the
     })
     .await;
     let call = world.call(&Surface::at(&server.url()), "get", json!({}));
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert!(
         matches!(&error, GateError::Redirected { location, .. } if location == "/elsewhere?t=<OTHER_TOKEN>"),
         "{error}"
@@ -110,7 +110,7 @@ async fn a_value_that_was_stored_a_moment_ago_is_known() {
     let surface = Surface::at(&server.url());
     for expected in [SECRET, "<LATE_TOKEN>"] {
         let call = world.call(&surface, "get", json!({}));
-        world.gate.send(&call, claim("GET", "/things/7")).await.unwrap();
+        world.send(&call, claim("GET", "/things/7")).await.unwrap();
         assert_eq!(plain(&world.recorded(&call).body), json!(expected));
         world.set_token("LATE_TOKEN", SECRET);
     }
@@ -128,15 +128,15 @@ async fn a_value_that_is_typed_as_an_argument_is_sent_and_seen_nowhere() {
     let body = json!({"name": SECRET, "list": [{"key": format!("Bearer {SECRET}")}]});
     for (tool, dry_run) in [("post", true), ("post", false), ("delete", true), ("delete", false)] {
         let mut call = world.call(&surface, tool, masked.clone());
-        call.arguments = json!({"id": SECRET});
+        call.arguments = json!({"id": SECRET}).into();
         call.dry_run = dry_run;
         let method = if tool == "post" { Method::Post } else { Method::Delete };
         let mut request =
             claim(method.as_str(), &format!("/things/7?x={}", SECRET.replace('/', "%2F").replace('+', "%2B")));
         request.headers = vec![("content-type".into(), "application/json".into()), ("x-key".into(), SECRET.into())];
         request.body = Some(body.to_string().into_bytes());
-        let result = world.gate.send(&call, request).await;
-        let said = format!("{result:?} {:?} {:?}", call.preview.get(), result.as_ref().err().and_then(Classify::hint));
+        let result = world.gate.perform(&crate::Authority::Call(&call), crate::Claim::Http(request)).await;
+        let said = format!("{result:?} {:?}", result.as_ref().err().and_then(Classify::hint));
         assert!(!said.contains("s3cr3t"), "{tool}: {said}");
         if tool == "delete" && !dry_run {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::ConfirmationNeeded, "{said}");
@@ -157,7 +157,7 @@ async fn nothing_is_sent_while_it_is_not_known_what_to_mask() {
     let tokens = world.home.tokens_file();
     let text = std::fs::read_to_string(&tokens).unwrap();
     std::fs::write(&tokens, text.replace("API_TOKEN", "API_OTHER")).unwrap();
-    let error = world.gate.send(&call, claim("GET", "/things/7")).await.unwrap_err();
+    let error = world.send(&call, claim("GET", "/things/7")).await.unwrap_err();
     assert_eq!((error.kind(), server.seen()), (ErrorKind::Auth, 0), "{error}");
 }
 

@@ -32,7 +32,7 @@ fn identity(workspace: &Workspace) -> Value {
 
 async fn send(world: &World, call: &Invocation) -> GateError {
     let method = if call.tool.name == "get" { "GET" } else { "POST" };
-    world.gate.send(call, claim(method, "/things/7")).await.unwrap_err()
+    world.send(call, claim(method, "/things/7")).await.unwrap_err()
 }
 
 #[tokio::test]

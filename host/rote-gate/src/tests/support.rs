@@ -2,10 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use crate::{ClaimedRequest, Environment, Gate, GateParts, Invocation, Resolve, ResolveError};
+use crate::{
+    Authority, Claim, ClaimedRequest, Environment, Gate, GateError, GateParts, Invocation, Performed, Preview,
+    Progress, Resolve, ResolveError,
+};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rote_govern::egress::origin_of;
@@ -13,7 +16,7 @@ use rote_govern::{Policy, fingerprint, tool_digest};
 use rote_home::{Event, Home, Journal};
 use rote_types::{
     Access, AdapterId, AuthKind, AuthSlot, Authentication, CallLimits, Clock, ComponentInfo, Entropy, Manifest, Method,
-    SensitivityTier, ServerIdentity, SpecType, Tool, ToolHints, sha256,
+    ResponseRef, SensitivityTier, ServerIdentity, SpecType, Tool, ToolHints, sha256,
 };
 use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{NewCall, StoredResponse, Workspace};
@@ -212,8 +215,7 @@ impl World {
             entropy,
             env,
             resolver,
-        })
-        .unwrap();
+        });
         let workspace = Arc::new(Workspace::create(&home, &"w".parse().unwrap(), clock.now()).unwrap());
         Self { home, journal, vault, clock, gate, workspace, binds: true, _dir: dir }
     }
@@ -247,7 +249,8 @@ impl World {
         if let (true, Some(base), [_, ..]) = (self.binds, base, self.vault.list().unwrap().as_slice()) {
             self.bind(&surface.manifest.id, base);
         }
-        let (command, response) = workspace
+        let arguments = Arc::new(arguments);
+        let (_, response) = workspace
             .begin_call(&NewCall {
                 adapter: surface.manifest.id.clone(),
                 tool: tool.name.clone(),
@@ -268,15 +271,28 @@ impl World {
             template: None,
             pin: None,
             workspace: workspace.clone(),
-            command,
             response,
             flow: None,
-            confirm: None,
+            confirm: Arc::from([]),
             dry_run: false,
             limits: CallLimits::default(),
-            preview: OnceLock::new(),
-            sends: AtomicU32::new(0),
-            begun: AtomicBool::new(false),
+            progress: Progress::default(),
+        }
+    }
+
+    /// Performs a request of a call that is not a dry run.
+    pub(crate) async fn send(&self, call: &Invocation, claimed: ClaimedRequest) -> Result<ResponseRef, GateError> {
+        match self.gate.perform(&Authority::Call(call), Claim::Http(claimed)).await? {
+            Performed::Sent(response) => Ok(response),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Performs a request of a dry run.
+    pub(crate) async fn preview(&self, call: &Invocation, claimed: ClaimedRequest) -> Preview {
+        match self.gate.perform(&Authority::Call(call), Claim::Http(claimed)).await.unwrap() {
+            Performed::Previewed(preview) => *preview,
+            other => panic!("{other:?}"),
         }
     }
 

@@ -90,6 +90,8 @@ pub enum TokenRefusal {
     Mismatch {
         /// What differs: `adapter`, `tool`, `arguments` or `workspace or flow`.
         field: &'static str,
+        /// It has confirmed that call already.
+        spent: bool,
     },
     /// The adapter is not what it was when the token was made.
     #[error("the confirm token no longer counts: {change}")]
@@ -183,26 +185,25 @@ fn consumed_at(
 
 fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
     let stored = stored.ok_or(TokenRefusal::Unknown)?;
+    let made_for = &stored.binding;
+    let differing = [
+        ("adapter", made_for.adapter != wanted.adapter),
+        ("tool", made_for.tool != wanted.tool),
+        ("arguments", made_for.arguments != wanted.arguments),
+        ("workspace or flow", made_for.scope != wanted.scope),
+    ];
+    // First: of several tokens the one for this call is looked for, and what is said of it is said of no other.
+    if let Some((field, _)) = differing.into_iter().find(|(_, differs)| *differs) {
+        return Err(TokenRefusal::Mismatch { field, spent: stored.consumed_at.is_some() });
+    }
     if let Some(at) = stored.consumed_at {
         return Err(TokenRefusal::Used { at });
     }
     if now >= stored.expires_at {
         return Err(TokenRefusal::Expired { at: stored.expires_at });
     }
-    let made_for = &stored.binding;
-    let field = if made_for.adapter != wanted.adapter {
-        "adapter"
-    } else if made_for.tool != wanted.tool {
-        "tool"
-    } else if made_for.arguments != wanted.arguments {
-        "arguments"
-    } else if made_for.scope != wanted.scope {
-        "workspace or flow"
-    } else {
-        let change = made_for.trust.change(&wanted.trust);
-        return change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }));
-    };
-    Err(TokenRefusal::Mismatch { field })
+    let change = made_for.trust.change(&wanted.trust);
+    change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }))
 }
 
 fn trust_json(trust: &TrustRoot) -> String {

@@ -97,7 +97,7 @@ async fn run_with(
 ) -> Result<FlowOutcome, RunError> {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Flow, &flow(imports, body)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &flow(imports, body)).unwrap();
     error_of(runtime.run_flow(&prepared, flow_run(&fixture, tools, limits)).await)
 }
 
@@ -142,7 +142,7 @@ async fn a_loop_inside_the_allocator_ends_at_its_deadline() {
       (func (export "cabi_realloc") (param i32 i32 i32 i32) (result i32) (loop $forever (br $forever)) unreachable)
       (func (export "describe") (result i32) unreachable)
       (func (export "run") (param i32 i32) (result i32) unreachable))"#;
-    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", core)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &crate::support::component("rote:flow/flow", core)).unwrap();
     let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(limit_of(result), LimitKind::Cpu(_)));
 }
@@ -152,8 +152,8 @@ async fn other_work_goes_on_while_a_guest_computes() {
     // One thread: without giving way at each tick the second guest would wait for the first one's end.
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let busy = runtime.prepare(World::Flow, &flow("", "(loop $forever (br $forever))")).unwrap();
-    let quick = runtime.prepare(World::Flow, &flow("", "")).unwrap();
+    let busy = runtime.sandbox().prepare(World::Flow, &flow("", "(loop $forever (br $forever))")).unwrap();
+    let quick = runtime.sandbox().prepare(World::Flow, &flow("", "")).unwrap();
     let long = RunLimits { cpu: Duration::from_secs(600), ..limits() };
     let forever = runtime.run_flow(&busy, flow_run(&fixture, Tools::new(0), long));
     tokio::select! {
@@ -182,7 +182,7 @@ async fn endless_recursion_is_a_typed_limit() {
           (func (export "run") (param i32 i32) (result i32) (call $deep)))"#,
         crate::support::PRELUDE
     );
-    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
     let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert_eq!(limit_of(result), LimitKind::Stack);
 }
@@ -199,7 +199,7 @@ async fn tables_do_not_grow_beyond_the_bound() {
     );
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &crate::support::component("rote:flow/flow", &core)).unwrap();
     let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(limit_of(result), LimitKind::Table(_)));
 }
@@ -326,7 +326,7 @@ async fn waiting_for_a_tool_does_not_use_up_the_guests_time() {
 async fn runs_nested_too_deeply_are_refused() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Flow, &flow("", "")).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &flow("", "")).unwrap();
     let run = FlowRun { depth: 9, ..flow_run(&fixture, Tools::new(0), limits()) };
     let limit = limit_of(error_of(runtime.run_flow(&prepared, run).await));
     assert!(matches!(limit, LimitKind::Count { what: "nested runs", .. }));
@@ -339,7 +339,7 @@ async fn many_guests_run_at_once_and_do_not_see_each_other() {
     // Each instance counts in its own memory; a shared one would let a later run see more than one.
     let count = "(i32.store (i32.const 3000) (i32.add (i32.load (i32.const 3000)) (i32.const 1)))
         (if (i32.ne (i32.load (i32.const 3000)) (i32.const 1)) (then unreachable))";
-    let prepared = runtime.prepare(World::Adapter, &adapter("", count)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Adapter, &adapter("", count)).unwrap();
     let mut runs = tokio::task::JoinSet::new();
     for _ in 0..100 {
         let (runtime, prepared) = (Arc::clone(&runtime), Arc::clone(&prepared));
@@ -354,7 +354,7 @@ async fn many_guests_run_at_once_and_do_not_see_each_other() {
 async fn a_component_is_not_run_as_one_of_another_world() {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Adapter, &adapter("", "")).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Adapter, &adapter("", "")).unwrap();
     let result = error_of(runtime.run_flow(&prepared, flow_run(&fixture, Tools::new(0), limits())).await);
     assert!(matches!(result, Err(RunError::WrongWorld { .. })));
 }
@@ -366,6 +366,6 @@ async fn a_guest_that_only_describes_itself_can_call_nothing() {
         (if (i32.eqz (i32.load8_u (i32.const 904))) (then unreachable))";
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Adapter, &adapter(imports, body)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Adapter, &adapter(imports, body)).unwrap();
     assert_eq!(runtime.describe(&prepared).await.unwrap(), json!({"tools": 1}));
 }

@@ -156,7 +156,7 @@ impl Fixture {
             env: Arc::new(|_| None),
             resolver: None,
         });
-        let gate = Arc::new(gate.unwrap());
+        let gate = Arc::new(gate);
         Runtime::new(RuntimeParts { home: self.home.clone(), gate, entropy, clock })
     }
 }

@@ -100,7 +100,7 @@ impl Tape for Script {
 async fn run_taped(tape: Arc<dyn Tape>, imports: &str, body: &str) -> Result<FlowOutcome, FlowFailure> {
     let fixture = Fixture::new();
     let runtime = fixture.runtime();
-    let prepared = runtime.prepare(World::Flow, &guest(imports, body)).unwrap();
+    let prepared = runtime.sandbox().prepare(World::Flow, &guest(imports, body)).unwrap();
     let workspace = Workspace::create(&fixture.home, &"test".parse().unwrap(), jiff::Timestamp::UNIX_EPOCH).unwrap();
     let limits = RunLimits { cpu: Duration::from_millis(200), total: Duration::from_secs(20), ..RunLimits::default() };
     let run = FlowRun {

@@ -1,7 +1,7 @@
 //! `rote audit tail`.
 
 use clap::Args;
-use rote_app::AuditEvent;
+use rote_app::{AuditEvent, OpenTask};
 use serde_json::Value;
 
 use crate::context::Context;
@@ -39,6 +39,9 @@ fn row(event: &AuditEvent) -> Vec<String> {
 /// What an event tells beside its adapter and its tool.
 fn what(event: &AuditEvent) -> String {
     let names: &[&str] = match event.kind.as_str() {
+        kind if kind.starts_with("effect.") && event.body["task"].is_string() => {
+            &["task", "decision", "url", "program", "folder", "status", "exit_code", "error", "reason"]
+        }
         "effect.in_doubt" => &["workspace", "response", "error"],
         "effect.repeated" => &["workspace", "response", "attempt", "error"],
         kind if kind.starts_with("effect.") => &["decision", "method", "status", "outcome", "error", "reason"],
@@ -50,7 +53,12 @@ fn what(event: &AuditEvent) -> String {
             "status", "error", "reason",
         ],
     };
-    let mut words: Vec<String> = names.iter().filter_map(|name| field(event, name)).collect();
+    let state = event.state.map(|state| match state {
+        OpenTask::Running => "it runs".to_owned(),
+        OpenTask::Lost => "lost: the process ended before the outcome was known".to_owned(),
+    });
+    let mut words: Vec<String> = state.into_iter().collect();
+    words.extend(names.iter().filter_map(|name| field(event, name)));
     match event.body["attended"].as_bool() {
         Some(true) => words.push("somebody was asked".to_owned()),
         Some(false) => words.push("nobody was asked".to_owned()),
@@ -66,6 +74,7 @@ fn field(event: &AuditEvent, name: &str) -> Option<String> {
         Value::String(text) => Some(text.clone()),
         // The number of an answer, as everywhere else.
         Value::Number(number) if name == "response" => Some(format!("@{number}")),
+        Value::Number(number) if name == "exit_code" => Some(format!("exit code {number}")),
         other => Some(other.to_string()),
     }
 }

@@ -75,7 +75,8 @@ pub struct Build {
 impl Build {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let out = self.out.clone();
-        let built = context.app()?.build_flow(&Wish { path: self.path, output: self.out })?;
+        let wish = Wish { path: self.path, output: self.out };
+        let built = context.block_on(context.app()?.build_flow(&wish))??;
         let front = &built.frontmatter;
         let from = match built.modules.len() {
             0 => String::new(),
@@ -125,7 +126,7 @@ impl Dev {
 
     fn build_and_run(&self, context: &Context, ui: &mut Ui<'_>) -> Result<String> {
         let app = context.app()?;
-        let built = app.build_flow(&Wish { path: self.path.clone(), output: None })?;
+        let built = context.block_on(app.build_flow(&Wish { path: self.path.clone(), output: None }))??;
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
             Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
             None => {

@@ -1,0 +1,87 @@
+//! Who acts, and what came of it: a call of a tool, or a task of rote itself that a person asked for.
+
+use rote_govern::audit::STARTED;
+use rote_home::Event;
+use rote_types::{CallLimits, ResponseRef};
+use rote_workspace::is_alive;
+use serde::Serialize;
+use url::Url;
+
+use crate::effect::ProcessRun;
+use crate::{Invocation, Preview};
+
+/// On whose behalf an effect happens. The host makes it; nothing in it comes from a guest.
+#[derive(Debug, Clone, Copy)]
+pub enum Authority<'a> {
+    /// A tool is called: by a person, a batch or a flow.
+    Call(&'a Invocation),
+    /// Rote does something itself.
+    Task(&'a HostTask),
+}
+
+/// What rote does itself because a person asked for it.
+#[derive(Debug, Clone)]
+pub enum HostTask {
+    /// Fetches the description of an adapter, or a document that it refers to.
+    Install {
+        /// The URL that the person typed: nothing of another origin is fetched.
+        typed: Url,
+        /// The bounds of one fetch.
+        limits: CallLimits,
+    },
+    /// Runs a build tool of the person's own, such as cargo.
+    Build,
+}
+
+impl HostTask {
+    /// Returns the word for it in the journal.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Install { .. } => "install",
+            Self::Build => "build",
+        }
+    }
+}
+
+impl Authority<'_> {
+    /// Whether the effect is described instead of performed.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        matches!(self, Self::Call(invocation) if invocation.dry_run)
+    }
+}
+
+/// What came of an effect that was not refused.
+#[derive(Debug)]
+pub enum Performed {
+    /// The request of a call was sent, and its answer is recorded.
+    Sent(ResponseRef),
+    /// A dry run: what would have been done.
+    Previewed(Box<Preview>),
+    /// A document was fetched.
+    Fetched(Vec<u8>),
+    /// A program ran to its end.
+    Ran(ProcessRun),
+}
+
+/// How a task stands of which the journal has the start and no outcome. It blocks nothing: whoever wants it done asks again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OpenTask {
+    /// Its process still runs.
+    Running,
+    /// Its process ended before the outcome was known.
+    Lost,
+}
+
+impl OpenTask {
+    /// Says how the task stands whose start `event` is, `later` being what the journal has behind it; none when it has an
+    /// outcome, or is not a task.
+    #[must_use]
+    pub fn of(event: &Event, later: &[Event]) -> Option<Self> {
+        let process =
+            event.body["process"].as_str().filter(|_| event.kind == STARTED && event.body["task"].is_string());
+        let ended = later.iter().any(|other| other.effect == event.effect);
+        let process = process.filter(|_| !ended)?;
+        Some(if is_alive(process) { Self::Running } else { Self::Lost })
+    }
+}

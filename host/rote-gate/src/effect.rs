@@ -1,0 +1,96 @@
+//! The kinds of effects. A claim says what somebody wants done; an effect is the claim understood and checked.
+//!
+//! Each kind is one module that normalises a claim, names its target, says what it risks, performs it, and says how it is
+//! recorded and shown. Everything else (stages, grant, journal, flight, dry run) is the same for all of them and is in
+//! `gate`, `stage`, `journal` and `flight`.
+
+pub(crate) mod http;
+pub(crate) mod process;
+
+use rote_govern::GuardDecision;
+use rote_govern::audit::TaskTarget;
+
+use crate::authority::{Authority, HostTask};
+use crate::egress::{Answer, SendFailure};
+use crate::{ClaimedRequest, GateError};
+pub use process::{ClaimedProcess, ProcessFailure, ProcessRun};
+
+/// What somebody wants done. Nothing in it has been checked.
+#[derive(Debug, Clone)]
+pub enum Claim {
+    /// An HTTP request.
+    Http(ClaimedRequest),
+    /// A program.
+    Process(ClaimedProcess),
+}
+
+/// A claim that was understood, and that fits whoever makes it.
+#[derive(Debug)]
+pub(crate) enum Effect {
+    Http(Box<http::Request>),
+    Process(process::Process),
+}
+
+/// What was done.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    Answered(Answer),
+    Ran(ProcessRun),
+}
+
+/// Why it was not done, or not to its end.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Send(SendFailure),
+    Process(ProcessFailure),
+    /// It would have gone on where it may not.
+    Denied(Box<GateError>),
+}
+
+impl From<SendFailure> for Failure {
+    fn from(failure: SendFailure) -> Self {
+        Self::Send(failure)
+    }
+}
+
+impl Effect {
+    /// Reads a claim as one of whoever makes it; the second part says in words what was found.
+    pub(crate) fn normalise(authority: &Authority<'_>, claim: &Claim) -> Result<(Self, String), GateError> {
+        match (authority, claim) {
+            (Authority::Call(invocation), Claim::Http(claimed)) => {
+                http::of_call(invocation, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
+            }
+            (Authority::Task(HostTask::Install { typed, .. }), Claim::Http(claimed)) => {
+                http::of_install(typed, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
+            }
+            (Authority::Task(HostTask::Build), Claim::Process(claimed)) => {
+                process::normalise(claimed).map(|(process, found)| (Self::Process(process), found))
+            }
+            (Authority::Call(invocation), Claim::Process(claimed)) => {
+                let message = format!("tool `{}` may not run `{}`", invocation.tool.name, claimed.program);
+                Err(crate::request::refused("claim.kind", message))
+            }
+            (Authority::Task(task), Claim::Http(_) | Claim::Process(_)) => {
+                let message = format!("the task `{}` does not do this", task.name());
+                Err(crate::request::refused("claim.kind", message))
+            }
+        }
+    }
+}
+
+/// What a task of rote itself can break, and what it does in one sentence.
+pub(crate) fn risk_of_task(claim: &Claim) -> (GuardDecision, String) {
+    match claim {
+        Claim::Http(claimed) => (http::RISK_OF_FETCH, http::impact_of_fetch(claimed)),
+        Claim::Process(claimed) => (process::RISK, process::impact(claimed)),
+    }
+}
+
+/// What the journal says that a task is about.
+pub(crate) fn target_of_task(claim: &Claim, effect: Option<&Effect>) -> TaskTarget {
+    match (claim, effect) {
+        (_, Some(Effect::Http(request))) => TaskTarget::Document { url: request.bare_url() },
+        (Claim::Http(_), _) => TaskTarget::Document { url: String::new() },
+        (Claim::Process(claimed), _) => process::target(claimed),
+    }
+}

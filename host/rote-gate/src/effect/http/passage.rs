@@ -1,0 +1,171 @@
+//! A request on its way: sent, redirected within its course, and repeated where it carries a key.
+
+use std::borrow::Cow;
+
+use http::{HeaderMap, HeaderValue, Method, header};
+use rote_govern::egress::{AllowedRange, Target, match_url};
+use rote_types::CallLimits;
+
+use super::document::{loopback_grant, same_origin};
+use super::{Course, Request};
+use crate::authority::{Authority, HostTask};
+use crate::credential::{Choice, Credential, Way, inject};
+use crate::departure::Departure;
+use crate::effect::Failure;
+use crate::egress::{Answer, Egress, Wire, authority};
+use crate::idempotency::Repeats;
+use crate::request::Outgoing;
+use crate::{GateError, UpstreamFailure};
+
+/// Most redirects that one read follows, within its own course.
+pub(crate) const MAX_HOPS: usize = 5;
+
+/// What sending needs besides the request.
+pub(crate) struct Passage<'p> {
+    egress: &'p Egress,
+    request: &'p Request,
+    /// The route of a call; none for a document.
+    way: Option<Way<'p>>,
+    credentials: &'p [Credential],
+    allowed: Cow<'p, [AllowedRange]>,
+    limits: CallLimits,
+    departure: &'p Departure,
+    /// It changes something, so it follows no redirect.
+    writes: bool,
+    /// How it is sent more than once; a write that carries no key of rote's own is sent once, whatever comes back.
+    repeats: Option<Repeats<'p>>,
+}
+
+impl<'p> Passage<'p> {
+    /// Prepares the way of an admitted request.
+    pub(crate) fn new(
+        egress: &'p Egress,
+        request: &'p Request,
+        (authority, choice): (&'p Authority<'p>, &'p Choice),
+        (departure, writes): (&'p Departure, bool),
+        repeats: Option<Repeats<'p>>,
+    ) -> Self {
+        let (way, allowed, limits) = match authority {
+            Authority::Call(invocation) => {
+                let allowed = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.allowed_ranges());
+                (request.way(invocation), Cow::Borrowed(allowed), invocation.limits)
+            }
+            Authority::Task(HostTask::Install { typed, limits }) => (None, Cow::Owned(loopback_grant(typed)), *limits),
+            Authority::Task(HostTask::Build) => (None, Cow::Borrowed(&[][..]), CallLimits::default()),
+        };
+        Self { egress, request, way, credentials: &choice.credentials, allowed, limits, departure, writes, repeats }
+    }
+
+    /// Sends the request; a read follows redirects that stay within its course, each as a new request through the same
+    /// checks.
+    pub(crate) async fn run(&self) -> Result<Answer, Failure> {
+        let outgoing = &self.request.full;
+        let host = authority(&outgoing.target);
+        let work = async {
+            match &self.repeats {
+                Some(repeats) => repeats.run(self, outgoing).await.map_err(Failure::Send),
+                None => self.hops(outgoing.clone()).await,
+            }
+        };
+        match tokio::time::timeout(self.limits.total, work).await {
+            Ok(result) => result,
+            Err(_) => {
+                let failure = UpstreamFailure::Timeout { host, stage: "total", limit: self.limits.total };
+                Err(Failure::Send(failure.into()))
+            }
+        }
+    }
+
+    /// Whether an answer to a request of this passage may have been made by an earlier one with the same key.
+    pub(crate) fn has_left(&self) -> bool {
+        self.departure.has_left()
+    }
+
+    async fn hops(&self, mut outgoing: Outgoing) -> Result<Answer, Failure> {
+        for _ in 0..MAX_HOPS {
+            let answer = self.once(&outgoing).await?;
+            let Some(next) = self.next_hop(&answer, &outgoing)? else {
+                return Ok(answer);
+            };
+            outgoing = next;
+        }
+        let answer = self.once(&outgoing).await?;
+        let one_too_many = self.next_hop(&answer, &outgoing)?.is_some();
+        Ok(Answer { one_too_many, ..answer })
+    }
+
+    /// Sends one request.
+    pub(crate) async fn once(&self, outgoing: &Outgoing) -> Result<Answer, crate::egress::SendFailure> {
+        let wire = Wire {
+            method: outgoing.method.clone(),
+            target: &outgoing.target,
+            headers: header_map(outgoing),
+            body: outgoing.body.clone(),
+            departure: self.departure,
+        };
+        self.egress.exchange(wire, &self.allowed, &self.limits).await
+    }
+
+    /// The request that a redirect leads to; none when the answer is the one to be told of.
+    fn next_hop(&self, answer: &Answer, outgoing: &Outgoing) -> Result<Option<Outgoing>, Failure> {
+        let reads = matches!(outgoing.method, Method::GET | Method::HEAD);
+        if self.writes || !reads || !is_redirect(answer.status) {
+            return Ok(None);
+        }
+        match &self.request.course {
+            Course::Route(_) => Ok(self.hop_of_call(answer, &outgoing.target)),
+            Course::Origin(typed) => {
+                let denied = |error| Failure::Denied(Box::new(error));
+                let target = redirect(answer, &outgoing.target).map_err(denied)?;
+                same_origin(target.url(), typed).map_err(denied)?;
+                Ok(Some(Outgoing { target, ..self.request.plain.clone() }))
+            }
+        }
+    }
+
+    fn hop_of_call(&self, answer: &Answer, from: &Target) -> Option<Outgoing> {
+        let way = self.way.as_ref()?;
+        let location = answer.location.as_deref()?;
+        // Resolved as text, so that a dot segment in it is still seen and refused.
+        let absolute = match location.starts_with('/') && !location.starts_with("//") {
+            true => format!("{}{location}", from.url().origin().ascii_serialization()),
+            false => location.to_owned(),
+        };
+        if absolute.starts_with('/') {
+            return None;
+        }
+        let target = match_url(&absolute, way.route).ok()?;
+        let mut next = Outgoing { target, ..self.request.plain.clone() };
+        inject(&mut next, self.credentials, way).ok()?;
+        Some(next)
+    }
+}
+
+/// Where a document's redirect leads.
+fn redirect(answer: &Answer, from: &Target) -> Result<Target, GateError> {
+    let location = answer.location.as_deref().unwrap_or_default();
+    let joined = from.url().join(location).map_err(|error| {
+        let message = format!("its redirect is not a URL: {error}");
+        let failure = UpstreamFailure::Protocol { host: authority(from), message };
+        GateError::Upstream { response: None, adapter: None, failure }
+    })?;
+    Target::parse(joined.as_str()).map_err(|refusal| GateError::Egress { refusal, adapter: None })
+}
+
+pub(crate) fn is_redirect(status: u16) -> bool {
+    matches!(status, 301 | 302 | 303 | 307 | 308)
+}
+
+fn header_map(outgoing: &Outgoing) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(outgoing.headers.len() + 1);
+    for (name, value) in &outgoing.headers {
+        headers.append(name.clone(), value.clone());
+    }
+    if !outgoing.cookies.is_empty()
+        && let Ok(mut cookies) = HeaderValue::from_str(&outgoing.cookies.join("; "))
+    {
+        cookies.set_sensitive(true);
+        headers.insert(header::COOKIE, cookies);
+    }
+    headers
+}

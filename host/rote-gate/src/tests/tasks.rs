@@ -1,0 +1,149 @@
+//! Tasks of rote itself: fetches of descriptions and build tools have a start and an outcome in the journal.
+
+use std::path::Path;
+
+use rote_types::{CallLimits, Classify, ErrorKind};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::tests::support::{SECRET, Server, Surface, World, answer, claim, ok, read_request};
+use crate::{Authority, Claim, ClaimedProcess, ClaimedRequest, GateError, HostTask, ProcessFailure, UpstreamFailure};
+
+fn shell(script: &str, folder: &Path) -> ClaimedProcess {
+    let arguments = vec!["-c".to_owned(), script.to_owned()];
+    ClaimedProcess { program: "sh".to_owned(), arguments, folder: folder.to_owned() }
+}
+
+/// The kinds and bodies of the events, of which each has the effect of the first.
+fn events(world: &World) -> Vec<(String, Value)> {
+    let events = world.events();
+    assert!(events.iter().all(|event| event.effect.is_some() && event.effect == events[0].effect), "{events:?}");
+    events.into_iter().map(|event| (event.kind, event.body)).collect()
+}
+
+#[tokio::test]
+async fn a_build_tool_is_in_the_journal_with_its_start_and_how_it_ended() {
+    for (script, code, error) in [
+        ("exit 0", json!(0), Value::Null),
+        ("echo no good >&2; exit 3", json!(3), json!("it ended with exit code 3")),
+        ("kill -9 $$", Value::Null, json!("a signal ended it")),
+    ] {
+        let world = World::new();
+        let run = world.gate.build(shell(script, world.home.root())).await.unwrap();
+        assert_eq!((run.is_success(), json!(run.code)), (code == json!(0), code.clone()));
+        assert_eq!(run.output, if code == json!(3) { "no good\n" } else { "" });
+        let events = events(&world);
+        let [(started, what), (finished, outcome)] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((started.as_str(), finished.as_str()), ("effect.started", "effect.finished"));
+        assert_eq!((&what["task"], &what["program"]), (&json!("build"), &json!(format!("sh -c {script}"))));
+        assert_eq!((&what["decision"], &what["folder"]), (&json!("audit"), &json!(world.home.root())));
+        assert_eq!((&outcome["task"], &outcome["exit_code"], &outcome["error"]), (&json!("build"), &code, &error));
+    }
+}
+
+#[tokio::test]
+async fn a_build_tool_that_cannot_be_started_has_failed_and_one_that_is_given_up_is_ended() {
+    let world = World::new();
+    let nothing = ClaimedProcess { program: "no-such-program-here".to_owned(), ..shell("", world.home.root()) };
+    let error = world.gate.build(nothing).await.unwrap_err();
+    assert!(matches!(&error, GateError::Process(ProcessFailure::Start { .. })), "{error:?}");
+    assert_eq!(error.to_string(), "cannot run `no-such-program-here`");
+    assert_eq!(world.kinds(), ["effect.started", "effect.failed"]);
+    assert!(world.events()[1].body["error"].as_str().unwrap().starts_with("cannot run `no-such-program-here`"));
+
+    let world = World::new();
+    let pid = world.home.root().join("pid");
+    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", pid.display());
+    let started = async {
+        while !pid.exists() {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        run = world.gate.build(shell(&script, world.home.root())) => panic!("{run:?}"),
+        () = started => {}
+    }
+    assert_eq!(world.kinds(), ["effect.started", "effect.failed"]);
+    assert_eq!(world.events()[1].body["error"], "the task was given up while it ran");
+    let pid = std::fs::read_to_string(pid).unwrap();
+    assert!(!Path::new("/proc").join(pid.trim()).join("exe").exists(), "the program was ended");
+}
+
+#[tokio::test]
+async fn what_a_build_tool_prints_is_masked() {
+    let world = World::new();
+    world.set_token("API_TOKEN", SECRET);
+    let run = world.gate.build(shell(&format!("echo {SECRET} >&2"), world.home.root())).await.unwrap();
+    assert_eq!(run.output, "<API_TOKEN>\n");
+    world.assert_no_secret_on_disk();
+}
+
+#[tokio::test]
+async fn a_fetch_is_in_the_journal_with_its_start_and_what_came_of_it() {
+    let server = Server::start(|request| match request.starts_with("GET /none") {
+        true => answer("404 N", &[], b"no"),
+        false => ok("application/json", b"{}"),
+    })
+    .await;
+    for (path, status, bytes, error) in [("spec.json", 200, 2, Value::Null), ("none", 404, 2, json!("it answered 404"))]
+    {
+        let world = World::new();
+        let url = format!("{}/{path}?token=t0ken", server.url()).parse().unwrap();
+        let result = world.gate.fetch(&url, &url, &CallLimits::default()).await;
+        assert_eq!(result.is_ok(), error.is_null());
+        let events = events(&world);
+        let [(started, what), (finished, outcome)] = events.as_slice() else { panic!("{events:?}") };
+        assert_eq!((started.as_str(), finished.as_str()), ("effect.started", "effect.finished"));
+        assert_eq!((&what["task"], &what["decision"]), (&json!("install"), &json!("allow")));
+        assert_eq!(what["url"], json!(format!("{}/{path}", server.url())));
+        assert!(!format!("{events:?}").contains("t0ken"), "{events:?}");
+        assert_eq!((&outcome["status"], &outcome["bytes"]), (&json!(status), &json!(bytes)));
+        assert_eq!(outcome["error"], error);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_up_leaves_a_fetch_failed_and_one_that_is_refused_did_not_begin() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url: url::Url = format!("http://{}/spec.json", listener.local_addr().unwrap()).parse().unwrap();
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.unwrap();
+        read_request(&mut stream, &mut Vec::new()).await;
+    });
+    let world = World::new();
+    let error = world.gate.fetch(&url, &url, &CallLimits::default()).await.unwrap_err();
+    let GateError::Upstream { failure: UpstreamFailure::Protocol { .. }, response: None, .. } = &error else {
+        panic!("{error:?}")
+    };
+    assert_eq!(world.kinds(), ["effect.started", "effect.failed"]);
+    assert_eq!(world.events()[1].body["error"], json!(error.to_string()));
+
+    let world = World::new();
+    let other = "http://10.0.0.1/x".parse().unwrap();
+    assert_eq!(world.gate.fetch(&other, &url, &CallLimits::default()).await.unwrap_err().kind(), ErrorKind::Denied);
+    let events = events(&world);
+    let [(denied, body)] = events.as_slice() else { panic!("{events:?}") };
+    assert_eq!(
+        (denied.as_str(), &body["decision"], &body["task"]),
+        ("effect.denied", &json!("deny"), &json!("install"))
+    );
+}
+
+#[tokio::test]
+async fn who_acts_decides_what_may_be_claimed() {
+    let world = World::new();
+    let call = world.call(&Surface::at("http://127.0.0.1:9"), "get", json!({}));
+    let program = Claim::Process(shell("exit 0", world.home.root()));
+    let error = world.gate.perform(&Authority::Call(&call), program.clone()).await.unwrap_err();
+    assert_eq!(error.to_string(), "tool `get` may not run `sh`");
+    let task = HostTask::Install { typed: "http://127.0.0.1:9".parse().unwrap(), limits: CallLimits::default() };
+    let error = world.gate.perform(&Authority::Task(&task), program).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    let request = Claim::Http(claim("GET", "http://127.0.0.1:9/x"));
+    let error = world.gate.perform(&Authority::Task(&HostTask::Build), request).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied);
+    let request = ClaimedRequest { body: Some(Vec::new()), ..claim("POST", "http://127.0.0.1:9/x") };
+    let error = world.gate.perform(&Authority::Task(&task), Claim::Http(request)).await.unwrap_err();
+    assert_eq!(error.to_string(), "a document is fetched with a plain `GET`");
+    assert_eq!(world.kinds(), ["effect.denied"; 4]);
+}
