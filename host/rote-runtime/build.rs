@@ -14,8 +14,9 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 
-/// Relative to this crate. Adapters are not here: the code of each differs by its table of operations.
-const GUESTS: [&str; 3] = ["flows/_query/query.wasm", "flows/_plan/plan.wasm", "flows/_js/js.wasm"];
+/// Relative to this crate. The shell is the code of every generated adapter, which differ by their tables only.
+const GUESTS: [&str; 4] =
+    ["adapters/_shell/shell.wasm", "flows/_query/query.wasm", "flows/_plan/plan.wasm", "flows/_js/js.wasm"];
 /// Features of x86-64-v2, which the code may use. A CPU without one of them compiles for itself.
 const X86_64: [&str; 5] = ["has_sse3", "has_ssse3", "has_sse41", "has_sse42", "has_popcnt"];
 /// Compression level of zstd: the code is compressed once, and decompressed at the same speed for each level.

@@ -35,8 +35,6 @@ pub(crate) struct Guest {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// The core module as cargo builds it; a table is spliced into it later.
-    Module,
     /// The module wrapped as a component.
     Component,
     /// The module after its initialization, with the SDK compiled in, wrapped as a component.
@@ -49,7 +47,7 @@ enum Form {
 const CONFORMANCE: &str = "tests/fixtures/conformance/rust";
 
 const GUESTS: [Guest; 6] = [
-    Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Module },
+    Guest { folder: "adapters/_shell", built: "rote_shell.wasm", committed: "shell.wasm", form: Form::Component },
     Guest { folder: "flows/_plan", built: "rote_plan_guest.wasm", committed: "plan.wasm", form: Form::Component },
     Guest { folder: "flows/_js", built: "rote_js_guest.wasm", committed: "js.wasm", form: Form::Script },
     Guest { folder: "flows/_query", built: "rote_query_guest.wasm", committed: "query.wasm", form: Form::Component },

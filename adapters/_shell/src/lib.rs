@@ -1,16 +1,16 @@
 //! The shell: the guest that every generated adapter is made of.
 //!
-//! `adapter new` splices a table of operations into this module's memory and writes its address and length into
-//! [`ROTE_TABLE`]. A call looks its operation up, builds the request and hands it to the host, which checks and
-//! sends it. Invariants: imports nothing but `rote:*`, keeps no state, never sees a secret or a response body.
-#![expect(missing_docs, unsafe_code, reason = "what wit-bindgen generates, and the table with its name")]
-use std::sync::atomic::AtomicU32;
+//! `adapter new` adds a table of operations to this component, as a custom section. A call looks its operation up,
+//! builds the request and hands it to the host, which checks and sends it. So all adapters run the same code. Invariants:
+//! imports nothing but `rote:*`, keeps no state, never sees a secret or a response body.
+#![expect(missing_docs, unsafe_code, reason = "what wit-bindgen generates")]
+use std::borrow::Cow;
 
 use rote_request::{BuiltRequest, Problem, table};
 use serde_json::{Map, Value};
 
 use self::rote::base::types;
-use self::rote::host::http;
+use self::rote::host::{http, operations};
 
 wit_bindgen::generate!({
     world: "rote:adapter/adapter",
@@ -22,23 +22,18 @@ wit_bindgen::generate!({
     generate_all,
 });
 
-/// Where the table lies in memory: address, then length in bytes. Zeros in this module; the generator adds a
-/// data segment that overwrites them. Atomic, since a plain static that nobody writes could be folded to zero.
-#[unsafe(no_mangle)]
-pub static ROTE_TABLE: [AtomicU32; 2] = [AtomicU32::new(0), AtomicU32::new(0)];
-
 struct Shell;
 
 export!(Shell);
 
 impl Guest for Shell {
     fn describe() -> types::Json {
-        let tools = table::len(operations()).unwrap_or_default();
+        let tools = table::len(&Table).unwrap_or_default();
         format!("{{\"tools\":{tools},\"table\":{}}}", table::VERSION)
     }
 
     fn call(tool: String, arguments: types::Json) -> Result<types::ResponseRef, types::Error> {
-        let operation = match table::find(operations(), &tool) {
+        let operation = match table::find(&Table, &tool) {
             Ok(Some(operation)) => operation,
             Ok(None) => return Err(types::Error::NotFound(format!("no tool `{tool}`"))),
             Err(error) => return Err(types::Error::Internal(error.to_string())),
@@ -72,19 +67,17 @@ fn to_wire(request: BuiltRequest) -> http::Request {
     }
 }
 
-/// Returns the spliced table; empty in the bare shell.
-fn operations() -> &'static [u8] {
-    let [address, length] = &ROTE_TABLE;
-    // SAFETY: both words are private to the generator, which is the only writer and writes them before the
-    // module starts. Reading them volatile keeps the optimizer from assuming their initial zeros.
-    let [address, length] = unsafe { [address.as_ptr().read_volatile(), length.as_ptr().read_volatile()] };
-    let (Ok(address), Ok(length)) = (usize::try_from(address), usize::try_from(length)) else {
-        return &[];
-    };
-    if address == 0 {
-        return &[];
+/// The table, which the host keeps; empty in the bare shell.
+struct Table;
+
+impl table::Source for Table {
+    fn length(&self) -> usize {
+        usize::try_from(operations::length()).unwrap_or_default()
     }
-    // SAFETY: the generator placed `length` initialized bytes at `address`, above all that the module itself
-    // uses; the allocator only ever grows memory beyond them, and nothing writes them.
-    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) }
+
+    fn read(&self, start: usize, end: usize) -> Option<Cow<'_, [u8]>> {
+        let length = end.checked_sub(start)?;
+        let bytes = operations::read(u32::try_from(start).ok()?, u32::try_from(length).ok()?);
+        (bytes.len() == length).then_some(Cow::Owned(bytes))
+    }
 }

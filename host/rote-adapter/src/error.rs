@@ -207,17 +207,6 @@ pub enum AdapterError {
         #[source]
         source: Box<GateError>,
     },
-    /// The search index failed.
-    #[error("cannot {action} the search index of adapter `{id}`")]
-    Index {
-        /// What was tried, as a verb.
-        action: &'static str,
-        /// The adapter.
-        id: AdapterId,
-        /// What the index said.
-        #[source]
-        source: tantivy::TantivyError,
-    },
     /// A batch that is larger than one may be.
     #[error("a batch has at most {max} calls, this one has {count}")]
     BatchTooLarge {
@@ -316,7 +305,7 @@ impl Classify for AdapterError {
             | Self::Range { .. }
             | Self::NoTools { .. }
             | Self::BatchTooLarge { .. } => ErrorKind::Usage,
-            Self::Index { .. } | Self::Host { .. } => ErrorKind::General,
+            Self::Host { .. } => ErrorKind::General,
         }
     }
 
@@ -337,7 +326,7 @@ impl Classify for AdapterError {
             Self::BatchItem { source, .. } => source.hint(),
             Self::NotInstalled { .. } => Some("rote adapter list".to_owned()),
             Self::Meanwhile { id } => Some(command("rote adapter info").argument(id).into()),
-            Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } | Self::Index { id, .. } => {
+            Self::Damaged { id, .. } | Self::Changed { id, .. } | Self::Edited { id } => {
                 Some(install_again(id, "installs it again"))
             }
             Self::Unsettled { .. } => {

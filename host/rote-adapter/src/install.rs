@@ -1,29 +1,27 @@
 //! From a description to a package on disk, in two steps: it is made in memory, so that a person can see it, and then
 //! installed as it was seen, which either happens or leaves nothing.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
 use std::path::Path;
 
 use jiff::Timestamp;
 use rote_govern::egress::AllowedRange;
 use rote_govern::idempotency::{key_header, known_api};
 use rote_govern::reach::{self, Destination, Standing};
-use rote_govern::{Policy, fingerprint, seal, tool_digest};
+use rote_govern::{Policy, fingerprint, seal};
 use rote_home::{FileMode, Home, Staged, create_private_dir, read_capped, write_atomic};
-use rote_request::Operation;
 use rote_spec::{Api, SpecLimits};
 use rote_types::{AdapterId, CommandLine, ComponentInfo, Manifest, Sha256Digest, Tool, command, sha256};
 
 use crate::credential::{name_slots, origins};
 use crate::inherit::Inherited;
-use crate::package::{self, ToolsFile, pretty};
+use crate::make::{Made, make};
+use crate::package::{self, pretty};
 use crate::registry::base::{BaseUrl, grant};
 use crate::registry::servers::{self, ServerWord};
-use crate::sensitivity::{self, Sensitivity};
+use crate::sensitivity::Sensitivity;
 use crate::source::{Document, Loader};
-use crate::{
-    AdapterError, AdapterLine, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair, generate, index,
-};
+use crate::{AdapterError, AdapterLine, Capabilities, GivenCredential, InstallReport, OperationCounts, Repair};
 
 /// Version of the manifest's shape.
 pub(crate) const MANIFEST_SCHEMA: u32 = 1;
@@ -70,7 +68,7 @@ struct Package {
     manifest: Manifest,
     tools: Vec<u8>,
     offsets: Vec<u8>,
-    listed: Vec<Tool>,
+    search: Vec<u8>,
     component: Vec<u8>,
     sensitivity: Sensitivity,
     capabilities: Capabilities,
@@ -138,16 +136,10 @@ impl Package {
             return Err(AdapterError::NoTools { name: document.source.clone(), skipped: api.skipped.len() });
         }
         let base = base_url(&api, options)?;
-        let sensitivity = sensitivity::classify(&api.tools);
         let operations = OperationCounts::of(&api);
         let repaired = api.tools.iter().filter_map(Repair::of).collect();
         let calm = api.tools.iter().filter(|tool| tool.calm).map(|tool| tool.tool.name.clone()).collect();
-        let (listed, requests): (Vec<Tool>, Vec<Operation>) =
-            api.tools.into_iter().map(|tool| (tool.tool, tool.operation)).unzip();
-        let component = generate(&requests).map_err(|source| AdapterError::Generate { id: id.clone(), source })?;
-        drop(requests);
-        let (file, digests) = describe(id, &listed)?;
-        let (tools, offsets) = file.finish();
+        let Made { listed, digests, sensitivity, tools, offsets, search, component } = make(id, api.tools)?;
         let decisions = servers::decide(id, &listed, &options.servers)?;
         let manifest = Manifest {
             schema: MANIFEST_SCHEMA,
@@ -201,7 +193,7 @@ impl Package {
         };
         granted.into_iter().for_each(|range| policy.allow(range));
         let capabilities = Capabilities::of(listed.iter());
-        Ok(Self { manifest, tools, offsets, listed, component, sensitivity, capabilities, policy, report })
+        Ok(Self { manifest, tools, offsets, search, component, sensitivity, capabilities, policy, report })
     }
 
     /// Writes the package in place of whatever stands there. The caller holds the package's lock.
@@ -217,7 +209,7 @@ impl Package {
         for dir in [package::SESSIONS, package::LOGS, package::INDEX] {
             create_private_dir(&root.join(dir))?;
         }
-        index::write(id, &root.join(package::INDEX), self.listed.iter())?;
+        put(package::SEARCH, &self.search)?;
         put(package::OFFSETS, &self.offsets)?;
         put(package::TOOLS, &self.tools)?;
         put(package::COMPONENT, &self.component)?;
@@ -255,26 +247,8 @@ fn base_url(api: &Api, options: &InstallOptions) -> Result<Option<BaseUrl>, Adap
     }
 }
 
-/// Writes `tools.json` and computes each tool's digest from what is written.
-fn describe(
-    id: &AdapterId,
-    tools: &[Tool],
-) -> Result<(ToolsFile, BTreeMap<String, rote_types::ToolDigest>), AdapterError> {
-    let mut file = ToolsFile::new();
-    let mut digests = BTreeMap::new();
-    for tool in tools {
-        let written = file.push(tool).map_err(|error| AdapterError::Damaged {
-            id: id.clone(),
-            file: package::TOOLS.into(),
-            problem: format!("cannot hold tool `{}`: {error}", tool.name),
-        })?;
-        digests.insert(tool.name.clone(), tool_digest(&written)?);
-    }
-    Ok((file, digests))
-}
-
 /// `spec.json`: the description as JSON; other documents that it pulled in stand in `x-rote-documents`.
-fn bundle(document: &Document, loader: Loader) -> Result<Vec<u8>, AdapterError> {
+fn bundle(document: &Document, loader: Loader) -> Result<Cow<'_, [u8]>, AdapterError> {
     let root = as_json(&document.name, &document.bytes)?;
     let loaded = loader.into_loaded();
     if loaded.is_empty() {
@@ -289,7 +263,7 @@ fn bundle(document: &Document, loader: Loader) -> Result<Vec<u8>, AdapterError> 
         documents.push(b':');
         // What was loaded and is no JSON or YAML is kept as text: it is evidence, not input.
         match as_json(name, bytes) {
-            Ok(json) => documents.extend(json),
+            Ok(json) => documents.extend_from_slice(&json),
             Err(_) => documents.extend(serde_json::to_vec(&String::from_utf8_lossy(bytes)).expect("a text is JSON")),
         }
     }
@@ -299,16 +273,16 @@ fn bundle(document: &Document, loader: Loader) -> Result<Vec<u8>, AdapterError> 
         documents.push(b',');
     }
     documents.extend_from_slice(rest);
-    Ok(documents)
+    Ok(Cow::Owned(documents))
 }
 
 /// JSON stays as it is written; YAML is turned into JSON.
-fn as_json(name: &str, bytes: &[u8]) -> Result<Vec<u8>, AdapterError> {
+fn as_json<'b>(name: &str, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>, AdapterError> {
     let trimmed = bytes.trim_ascii_start();
     if trimmed.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(trimmed).is_ok() {
-        return Ok(bytes.to_owned());
+        return Ok(Cow::Borrowed(bytes));
     }
-    Ok(rote_spec::document_json(rote_spec::Source { name, bytes }, &SpecLimits::default())?)
+    Ok(Cow::Owned(rote_spec::document_json(rote_spec::Source { name, bytes }, &SpecLimits::default())?))
 }
 
 /// Takes the logs of a replaced package over. Links, so that a line appended meanwhile is in both.

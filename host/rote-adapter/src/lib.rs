@@ -14,6 +14,7 @@ mod index;
 mod inherit;
 mod install;
 mod look;
+mod make;
 mod opened;
 mod package;
 mod registry;

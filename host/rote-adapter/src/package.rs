@@ -26,12 +26,14 @@ pub(crate) const SESSIONS: &str = "runtime/sessions";
 pub(crate) const LOGS: &str = "logs";
 pub(crate) const INDEX: &str = "index";
 pub(crate) const OFFSETS: &str = "index/offsets.json";
+pub(crate) const SEARCH: &str = "index/search.bin";
 pub(crate) const COMPONENT: &str = "adapter.wasm";
 
 /// Bounds on what is read back; each is far above what an installation writes.
 pub(crate) const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 pub(crate) const MAX_POLICY_BYTES: u64 = 8 << 20;
 pub(crate) const MAX_OFFSETS_BYTES: u64 = 16 << 20;
+pub(crate) const MAX_SEARCH_BYTES: u64 = 64 << 20;
 pub(crate) const MAX_SMALL_BYTES: u64 = 64 << 20;
 pub(crate) const MAX_COMPONENT_BYTES: u64 = 256 << 20;
 const MAX_TOOL_BYTES: u32 = 8 << 20;
@@ -57,32 +59,44 @@ impl Offsets {
     }
 }
 
-/// `tools.json` in the making.
+/// `tools.json` in the making, or a part of it.
+#[derive(Default)]
 pub(crate) struct ToolsFile {
-    pub(crate) bytes: Vec<u8>,
+    /// Each tool behind a comma and a line's end.
+    bytes: Vec<u8>,
     offsets: BTreeMap<String, (u64, u32)>,
 }
 
 impl ToolsFile {
-    pub(crate) fn new() -> Self {
-        Self { bytes: b"[".to_vec(), offsets: BTreeMap::new() }
-    }
-
-    /// Adds a tool and returns it as a reader will see it: numbers lose digits on the way through text, and the
-    /// digest must be that of what is read.
-    pub(crate) fn push(&mut self, tool: &Tool) -> Result<Tool, serde_json::Error> {
-        self.bytes.extend_from_slice(if self.offsets.is_empty() { b"\n" } else { b",\n" });
+    /// Adds a tool.
+    pub(crate) fn push<S: Serialize>(&mut self, tool: &Tool<S>) -> Result<(), serde_json::Error> {
+        self.bytes.extend_from_slice(b",\n");
         let start = self.bytes.len();
         serde_json::to_writer(&mut self.bytes, tool)?;
-        let slice = &self.bytes[start..];
         // A tool is bounded by the reader's schema limit, far below 4 GiB.
-        let length = u32::try_from(slice.len()).unwrap_or(u32::MAX);
+        let length = u32::try_from(self.bytes.len() - start).unwrap_or(u32::MAX);
         self.offsets.insert(tool.name.clone(), (start as u64, length));
-        serde_json::from_slice(slice)
+        Ok(())
+    }
+
+    /// Adds the tools of another part behind its own.
+    pub(crate) fn append(&mut self, other: Self) {
+        if self.bytes.is_empty() {
+            *self = other;
+            return;
+        }
+        let before = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(&other.bytes);
+        let moved = other.offsets.into_iter().map(|(name, (start, length))| (name, (before + start, length)));
+        self.offsets.extend(moved);
     }
 
     /// Returns the finished file and its offsets file.
     pub(crate) fn finish(mut self) -> (Vec<u8>, Vec<u8>) {
+        match self.bytes.first_mut() {
+            Some(comma) => *comma = b'[',
+            None => self.bytes.push(b'['),
+        }
         self.bytes.extend_from_slice(b"\n]\n");
         (self.bytes, compact(&self.offsets))
     }
@@ -168,11 +182,16 @@ mod tests {
     #[test]
     fn each_tool_is_read_from_its_own_slice() {
         let dir = tempfile::tempdir().unwrap();
-        let mut file = ToolsFile::new();
-        let written: Vec<_> = ["a", "b/c", "d"].iter().map(|name| file.push(&tool(name)).unwrap()).collect();
+        let (mut file, mut rest, mut whole) = (ToolsFile::default(), ToolsFile::default(), ToolsFile::default());
+        file.push(&tool("a")).unwrap();
+        ["b/c", "d"].iter().for_each(|name| rest.push(&tool(name)).unwrap());
+        ["a", "b/c", "d"].iter().for_each(|name| whole.push(&tool(name)).unwrap());
+        file.append(rest);
         let (tools, offsets) = file.finish();
-        let all: Vec<Tool> = serde_json::from_slice(&tools).unwrap();
-        assert_eq!(all, written);
+        assert_eq!((&tools, &offsets), (&whole.finish().0, &offsets));
+        let written: Vec<Tool> = serde_json::from_slice(&tools).unwrap();
+        assert_eq!(written.len(), 3);
+        assert_eq!(ToolsFile::default().finish().0, b"[\n]\n");
         let path = dir.path().join("tools.json");
         rote_home::write_atomic(&path, &tools, rote_home::FileMode::Private).unwrap();
         let (offsets, file) = (Offsets::parse(&offsets).unwrap(), File::open(path).unwrap());

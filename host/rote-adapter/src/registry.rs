@@ -6,6 +6,7 @@
 pub(crate) mod base;
 pub(crate) mod entries;
 mod sealed;
+mod search;
 pub(crate) mod servers;
 
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ use crate::install::{Prepared, Site};
 use crate::opened::Adapter;
 use crate::package::{self, nearest};
 use crate::source::{Document, Loader, SpecLocation, read_source};
-use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, index, install};
+use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, install};
 use base::{BaseUrl, grant, parse_range};
 use sealed::Origin;
 use servers::ServerWord;
@@ -36,9 +37,6 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Most edits of a policy that one opening tells of.
 const MAX_EDITS: usize = 8;
-
-/// Most hits of one search.
-const MAX_HITS: usize = 50;
 
 /// One installed adapter in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -333,47 +331,6 @@ impl Adapters {
         Ok(discard_dir(&dir)?)
     }
 
-    /// Returns the tools of an adapter that fit `intent`, best first.
-    ///
-    /// # Errors
-    /// As [`Adapters::open`], [`Adapter::tool`], and [`AdapterError::Index`].
-    pub fn probe(&self, id: &AdapterId, intent: &str, limit: usize) -> Result<Vec<Hit>, AdapterError> {
-        let adapter = self.open(id)?;
-        let dir = self.home.adapter_dir(id).join(package::INDEX);
-        let found = index::search(id, &dir, intent, limit.clamp(1, MAX_HITS))?;
-        found
-            .into_iter()
-            .map(|found| {
-                let tool = Tool::clone(&*adapter.tool(&found.tool)?);
-                Ok(Hit { adapter: id.clone(), tool, score: found.score })
-            })
-            .collect()
-    }
-
-    /// Returns the tools of all adapters that fit `intent`: the best first, whichever adapter
-    /// they are of. Packages that cannot be read are left out and named.
-    ///
-    /// # Errors
-    /// [`AdapterError::Home`] when the adapters cannot be listed.
-    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AdapterError> {
-        let limit = limit.clamp(1, MAX_HITS);
-        let (mut hits, mut problems) = (Vec::new(), Vec::new());
-        for id in self.ids()? {
-            match self.probe(&id, intent, limit) {
-                Ok(found) => hits.extend(found),
-                Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
-            }
-        }
-        hits.sort_by(|hit, other| {
-            other
-                .score
-                .total_cmp(&hit.score)
-                .then_with(|| (&hit.adapter, &hit.tool.name).cmp(&(&other.adapter, &other.tool.name)))
-        });
-        hits.truncate(limit);
-        Ok((hits, problems))
-    }
-
     /// Returns the file of an adapter's policy.
     #[must_use]
     pub fn policy_file(&self, id: &AdapterId) -> PathBuf {
@@ -427,5 +384,7 @@ pub(crate) fn lock_package(home: &Home, id: &AdapterId) -> Result<LockGuard, Ada
     Ok(rote_home::lock(&home.adapters_dir().join(format!(".lock-{id}")), LOCK_TIMEOUT)?)
 }
 
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod tests;

@@ -5,7 +5,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use rote_spec::GeneratedTool;
 use rote_types::SensitivityTier;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -17,7 +16,7 @@ const MAX_EVIDENCE: usize = 16;
 const MAX_DEPTH: usize = 24;
 
 /// One category of sensitive data.
-struct Category {
+pub(crate) struct Category {
     name: &'static str,
     tier: SensitivityTier,
     /// Word sequences: `card number` matches `cardNumber`, `card_number` and `billing-card-number`.
@@ -205,19 +204,19 @@ pub struct Sensitivity {
     pub tools: BTreeMap<String, ToolSensitivity>,
 }
 
-/// Classifies all tools of an adapter.
-pub(crate) fn classify(tools: &[GeneratedTool]) -> Sensitivity {
-    let mut known = Known::default();
-    let tools: BTreeMap<_, _> =
-        tools.iter().map(|tool| (tool.tool.name.clone(), classify_tool(tool, &mut known))).collect();
-    let tier = tools.values().map(|tool| tool.tier).max().unwrap_or(SensitivityTier::Low);
-    Sensitivity { version: 1, tier, tools }
+impl Sensitivity {
+    /// What the tools of an adapter are makes what the adapter is.
+    pub(crate) fn of(tools: BTreeMap<String, ToolSensitivity>) -> Self {
+        let tier = tools.values().map(|tool| tool.tier).max().unwrap_or(SensitivityTier::Low);
+        Self { version: 1, tier, tools }
+    }
 }
 
 /// The categories of names that were looked at: an API has few names, and each many times.
-type Known = HashMap<String, Vec<&'static Category>>;
+pub(crate) type Known = HashMap<String, Vec<&'static Category>>;
 
-fn classify_tool(tool: &GeneratedTool, known: &mut Known) -> ToolSensitivity {
+/// Classifies one tool by its input schema, the fields that it returns and the OAuth scopes that it asks for.
+pub(crate) fn classify(schema: &Value, returns: &[String], scopes: &[String], known: &mut Known) -> ToolSensitivity {
     let mut found = BTreeMap::new();
     let mut note = |source: &'static str, name: &str| {
         if !known.contains_key(name) {
@@ -228,9 +227,9 @@ fn classify_tool(tool: &GeneratedTool, known: &mut Known) -> ToolSensitivity {
             found.entry(key).or_insert_with(|| name.to_owned());
         }
     };
-    input_fields(&tool.tool.input_schema, 0, &mut |name| note("input", name));
-    tool.response_fields.iter().for_each(|name| note("output", name));
-    tool.scopes.iter().for_each(|name| note("scope", name));
+    input_fields(schema, 0, &mut |name| note("input", name));
+    returns.iter().for_each(|name| note("output", name));
+    scopes.iter().for_each(|name| note("scope", name));
     let tier = found.keys().next().map_or(SensitivityTier::Low, |(tier, ..)| tier.0);
     let evidence = found.into_iter().take(MAX_EVIDENCE).map(|((_, category, source), name)| Evidence {
         category: category.to_owned(),

@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 
 use rote_types::{
-    Access, Authentication, CanonicalError, Classify, ErrorKind, Fingerprint, ServerIdentity, SpecType, Tool,
-    ToolDigest, canonical_json, sha256,
+    Access, Authentication, Canonical, CanonicalError, Classify, ErrorKind, Fingerprint, ServerIdentity, SpecType,
+    Tool, ToolDigest, canonical_json, sha256,
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// A manifest or tool that has no identity. The caller's data is to blame.
 #[derive(Debug, thiserror::Error)]
@@ -61,33 +61,42 @@ const DATA: [&str; 4] = ["const", "enum", "default", "required"];
 /// # Errors
 /// [`IdentityError`] when the schema has no canonical form or is nested too deeply.
 pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
-    let Some(schema) = without_prose(&tool.input_schema, 0) else {
-        return Err(IdentityError::TooDeep { tool: tool.name.clone(), limit: MAX_DEPTH });
-    };
-    let mut identity = json!({
-        "name": tool.name,
-        "method": tool.method,
-        "path": tool.path,
-        "inputSchema": schema,
-        "hints": tool.hints,
-    });
+    let mut identity: Vec<(&str, Option<Value>)> = vec![
+        ("name", Some(json!(tool.name))),
+        ("method", Some(json!(tool.method))),
+        ("path", Some(json!(tool.path))),
+        // Most of all there is: it is written from where it lies.
+        ("inputSchema", None),
+        ("hints", Some(json!(tool.hints))),
+    ];
     if tool.access != Access::least(tool.method, tool.hints, &tool.name) {
         // Absent where the method says it already: packages from before it was decided keep their identity.
-        identity["access"] = json!(tool.access);
+        identity.push(("access", Some(json!(tool.access))));
     }
     if !tool.servers.is_empty() {
         // A tool that goes elsewhere is another tool; absent for almost all, so that it costs them nothing.
-        identity["servers"] = json!(tool.servers);
+        identity.push(("servers", Some(json!(tool.servers))));
     }
     if let Some(header) = &tool.idempotency_header {
         // It decides what is sent and what is repeated; absent for those without, as in packages from before it.
-        identity["idempotencyHeader"] = json!(header);
+        identity.push(("idempotencyHeader", Some(json!(header))));
     }
     if !tool.raising.is_empty() {
         // It decides who is asked; absent for those without, as in packages from before it.
-        identity["raising"] = json!(tool.raising);
+        identity.push(("raising", Some(json!(tool.raising))));
     }
-    digest(&tool.name, &identity).map(ToolDigest::of)
+    let mut canonical = Canonical::default();
+    let written = canonical.members(identity.into_iter(), |canonical, _, value| match value {
+        Some(value) => {
+            canonical.value(&value);
+            Some(())
+        }
+        None => without_prose(canonical, &tool.input_schema, 0),
+    });
+    match written {
+        Some(()) => Ok(ToolDigest::of(sha256(&canonical.finish()))),
+        None => Err(IdentityError::TooDeep { tool: tool.name.clone(), limit: MAX_DEPTH }),
+    }
 }
 
 /// Returns the identity of a whole surface from what a manifest holds.
@@ -124,45 +133,40 @@ fn digest(of: &str, identity: &Value) -> Result<rote_types::Sha256Digest, Identi
     Ok(sha256(&bytes))
 }
 
-/// Copies a schema without its prose keywords; `None` when it is too deep.
-fn without_prose(schema: &Value, depth: usize) -> Option<Value> {
+/// Writes a schema without its prose keywords; `None` when it is too deep.
+fn without_prose(canonical: &mut Canonical, schema: &Value, depth: usize) -> Option<()> {
     if depth > MAX_DEPTH {
         return None;
     }
     match schema {
         Value::Object(keywords) => {
-            let mut kept = Map::with_capacity(keywords.len());
-            for (keyword, value) in keywords {
-                if PROSE.contains(&keyword.as_str()) {
-                    continue;
-                }
-                let value = if DATA.contains(&keyword.as_str()) {
-                    value.clone()
-                } else if NAME_MAPS.contains(&keyword.as_str()) {
-                    named_schemas(value, depth + 1)?
+            let kept = keywords.iter().map(|(keyword, value)| (keyword.as_str(), value));
+            let kept = kept.filter(|(keyword, _)| !PROSE.contains(keyword));
+            canonical.members(kept, |canonical, keyword, value| {
+                if DATA.contains(&keyword) {
+                    canonical.value(value);
+                    Some(())
+                } else if NAME_MAPS.contains(&keyword) {
+                    named_schemas(canonical, value, depth + 1)
                 } else {
-                    without_prose(value, depth + 1)?
-                };
-                kept.insert(keyword.clone(), value);
-            }
-            Some(Value::Object(kept))
+                    without_prose(canonical, value, depth + 1)
+                }
+            })
         }
-        Value::Array(items) => {
-            items.iter().map(|item| without_prose(item, depth + 1)).collect::<Option<Vec<_>>>().map(Value::Array)
+        Value::Array(items) => canonical.elements(items, |canonical, item| without_prose(canonical, item, depth + 1)),
+        other => {
+            canonical.value(other);
+            Some(())
         }
-        other => Some(other.clone()),
     }
 }
 
-fn named_schemas(map: &Value, depth: usize) -> Option<Value> {
+fn named_schemas(canonical: &mut Canonical, map: &Value, depth: usize) -> Option<()> {
     let Value::Object(schemas) = map else {
-        return without_prose(map, depth);
+        return without_prose(canonical, map, depth);
     };
-    let mut kept = Map::with_capacity(schemas.len());
-    for (name, schema) in schemas {
-        kept.insert(name.clone(), without_prose(schema, depth)?);
-    }
-    Some(Value::Object(kept))
+    let schemas = schemas.iter().map(|(name, schema)| (name.as_str(), schema));
+    canonical.members(schemas, |canonical, _, schema| without_prose(canonical, schema, depth))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The operation table that is spliced into a generated adapter component.
+//! The operation table that a generated adapter component carries beside the shell.
 //!
 //! Layout, all integers little endian: 8 bytes magic, `u32` version, `u32` count, then `count` index entries of
 //! four `u32` (name offset, name length, record offset, record length; offsets from the start of the table),
@@ -6,6 +6,7 @@
 //! is a binary search that decodes one record and nothing else. Invariants: `encode` is a function of the set of
 //! operations, not of their order; every read is bounds-checked, so foreign bytes give an error, never a panic.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -19,6 +20,25 @@ pub const VERSION: u32 = 1;
 
 const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 16;
+
+/// Where a table lies: in memory, or with the host of a guest, which reads only what it needs.
+pub trait Source {
+    /// Its length in bytes.
+    fn length(&self) -> usize;
+
+    /// The bytes from `start` to `end`; none when it ends before.
+    fn read(&self, start: usize, end: usize) -> Option<Cow<'_, [u8]>>;
+}
+
+impl Source for [u8] {
+    fn length(&self) -> usize {
+        self.len()
+    }
+
+    fn read(&self, start: usize, end: usize) -> Option<Cow<'_, [u8]>> {
+        self.get(start..end).map(Cow::Borrowed)
+    }
+}
 
 /// Why a table could not be written or read.
 #[derive(Debug)]
@@ -118,35 +138,37 @@ fn push_size(bytes: &mut Vec<u8>, size: usize) -> Result<(), TableError> {
 ///
 /// # Errors
 /// Any reading error of [`TableError`]; names and records are not looked at.
-pub fn len(table: &[u8]) -> Result<usize, TableError> {
-    if table.get(..MAGIC.len()) != Some(MAGIC.as_slice()) {
+pub fn len<S: Source + ?Sized>(table: &S) -> Result<usize, TableError> {
+    let header = table.read(0, HEADER_BYTES).ok_or(TableError::NotATable)?;
+    if header.get(..MAGIC.len()) != Some(MAGIC.as_slice()) {
         return Err(TableError::NotATable);
     }
-    let found = read_u32(table, 8)?;
+    let found = read_u32(&header, 8)?;
     if found != VERSION {
         return Err(TableError::Version { found });
     }
-    let count = read_size(table, 12)?;
+    let count = read_size(&header, 12)?;
     let index = count.checked_mul(ENTRY_BYTES).and_then(|bytes| bytes.checked_add(HEADER_BYTES));
     match index {
-        Some(end) if end <= table.len() => Ok(count),
+        Some(end) if end <= table.length() => Ok(count),
         _ => Err(TableError::OutOfBounds),
     }
 }
 
-/// Returns the operation called `name`, decoding no other; `None` when there is none.
+/// Returns the operation called `name`, reading and decoding no other; `None` when there is none.
 ///
 /// # Errors
 /// Any reading error of [`TableError`]. The caller cannot help: the table is corrupt.
-pub fn find(table: &[u8], name: &str) -> Result<Option<Operation>, TableError> {
+pub fn find<S: Source + ?Sized>(table: &S, name: &str) -> Result<Option<Operation>, TableError> {
     let (mut low, mut high) = (0, len(table)?);
     while low < high {
         let middle = low + (high - low) / 2;
-        let entry = HEADER_BYTES + middle * ENTRY_BYTES;
-        match slice(table, entry)?.cmp(name.as_bytes()) {
+        let start = HEADER_BYTES + middle * ENTRY_BYTES;
+        let entry = table.read(start, start + ENTRY_BYTES).ok_or(TableError::OutOfBounds)?;
+        match (*slice(table, &entry, 0)?).cmp(name.as_bytes()) {
             Ordering::Less => low = middle + 1,
             Ordering::Greater => high = middle,
-            Ordering::Equal => return decode(slice(table, entry + 8)?, name).map(Some),
+            Ordering::Equal => return decode(&slice(table, &entry, 8)?, name).map(Some),
         }
     }
     Ok(None)
@@ -158,19 +180,19 @@ fn decode(record: &[u8], name: &str) -> Result<Operation, TableError> {
     if operation.name == name { Ok(operation) } else { Err(TableError::Record { name: name.to_owned(), source: None }) }
 }
 
-/// Reads an (offset, length) pair at `at` and returns the bytes that it points to.
-fn slice(table: &[u8], at: usize) -> Result<&[u8], TableError> {
-    let start = read_size(table, at)?;
-    let end = start.checked_add(read_size(table, at + 4)?).ok_or(TableError::OutOfBounds)?;
-    table.get(start..end).ok_or(TableError::OutOfBounds)
+/// Reads an (offset, length) pair at `at` of an entry and returns the bytes that it points to.
+fn slice<'t, S: Source + ?Sized>(table: &'t S, entry: &[u8], at: usize) -> Result<Cow<'t, [u8]>, TableError> {
+    let start = read_size(entry, at)?;
+    let end = start.checked_add(read_size(entry, at + 4)?).ok_or(TableError::OutOfBounds)?;
+    table.read(start, end).ok_or(TableError::OutOfBounds)
 }
 
-fn read_size(table: &[u8], at: usize) -> Result<usize, TableError> {
-    usize::try_from(read_u32(table, at)?).map_err(|_| TableError::OutOfBounds)
+fn read_size(bytes: &[u8], at: usize) -> Result<usize, TableError> {
+    usize::try_from(read_u32(bytes, at)?).map_err(|_| TableError::OutOfBounds)
 }
 
-fn read_u32(table: &[u8], at: usize) -> Result<u32, TableError> {
-    let bytes = at.checked_add(4).and_then(|end| table.get(at..end)).ok_or(TableError::OutOfBounds)?;
+fn read_u32(bytes: &[u8], at: usize) -> Result<u32, TableError> {
+    let bytes = at.checked_add(4).and_then(|end| bytes.get(at..end)).ok_or(TableError::OutOfBounds)?;
     bytes.try_into().map(u32::from_le_bytes).map_err(|_| TableError::OutOfBounds)
 }
 
@@ -198,12 +220,12 @@ mod tests {
     fn every_encoded_operation_is_found_and_no_other() {
         let operations: Vec<_> = (0..257).map(|number| operation(&format!("tool_{number}"))).collect();
         let table = encode(&operations).unwrap();
-        assert_eq!(len(&table).unwrap(), 257);
+        assert_eq!(len(&table[..]).unwrap(), 257);
         for wanted in &operations {
-            assert_eq!(find(&table, &wanted.name).unwrap().as_ref(), Some(wanted));
+            assert_eq!(find(&table[..], &wanted.name).unwrap().as_ref(), Some(wanted));
         }
         for absent in ["", "tool_", "tool_257", "tool_00", "zzz"] {
-            assert_eq!(find(&table, absent).unwrap(), None, "{absent}");
+            assert_eq!(find(&table[..], absent).unwrap(), None, "{absent}");
         }
     }
 
@@ -216,8 +238,8 @@ mod tests {
     #[test]
     fn an_empty_table_has_no_operation() {
         let table = encode(&[]).unwrap();
-        assert_eq!(len(&table).unwrap(), 0);
-        assert_eq!(find(&table, "x").unwrap(), None);
+        assert_eq!(len(&table[..]).unwrap(), 0);
+        assert_eq!(find(&table[..], "x").unwrap(), None);
     }
 
     #[test]
@@ -232,9 +254,9 @@ mod tests {
         assert!(matches!(len(&table[..7]), Err(TableError::NotATable)));
         assert!(matches!(find(&table[..40], "a"), Err(TableError::OutOfBounds)));
         table[8] = 9;
-        assert!(matches!(len(&table), Err(TableError::Version { found: 9 })));
+        assert!(matches!(len(&table[..]), Err(TableError::Version { found: 9 })));
         table[0] = b'X';
-        assert!(matches!(len(&table), Err(TableError::NotATable)));
+        assert!(matches!(len(&table[..]), Err(TableError::NotATable)));
     }
 
     #[test]
@@ -242,7 +264,7 @@ mod tests {
         let mut table = encode(&[operation("a")]).unwrap();
         let at = HEADER_BYTES + ENTRY_BYTES;
         table[at] = b'b';
-        assert!(matches!(find(&table, "b"), Err(TableError::Record { source: None, .. })));
+        assert!(matches!(find(&table[..], "b"), Err(TableError::Record { source: None, .. })));
     }
 
     proptest! {
@@ -252,8 +274,8 @@ mod tests {
             let at = at % table.len();
             table[at] = byte;
             table.truncate(table.len().saturating_sub(cut));
-            let _ = len(&table);
-            if let Ok(Some(found)) = find(&table, &name) {
+            let _ = len(&table[..]);
+            if let Ok(Some(found)) = find(&table[..], &name) {
                 prop_assert_eq!(found.name, name);
             }
         }
@@ -266,8 +288,8 @@ mod tests {
                 table.append(&mut bytes);
                 bytes = table;
             }
-            let _ = len(&bytes);
-            let _ = find(&bytes, &name);
+            let _ = len(&bytes[..]);
+            let _ = find(&bytes[..], &name);
         }
     }
 }

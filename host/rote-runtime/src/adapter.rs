@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use rote_gate::{Authority, Claim, ClaimedRequest, Gate, Invocation, Performed, Preview};
 use rote_types::{CallLimits, QueryEngine, QueryLimits, ResponseId, ResponseRef};
 use rote_workspace::{Body, Workspace};
@@ -13,7 +14,7 @@ use wasmtime::Store;
 use wasmtime::component::{HasSelf, Linker};
 
 use crate::bindings::adapter::rote::base::types as wit;
-use crate::bindings::adapter::rote::host::{http, log, query};
+use crate::bindings::adapter::rote::host::{http, log, operations, query};
 use crate::bindings::adapter::{Adapter, AdapterPre};
 use crate::engine::EngineHandle;
 use crate::error::RunError;
@@ -40,6 +41,8 @@ pub(crate) struct AdapterState {
     meter: CpuMeter,
     log: LogBuffer,
     host_calls: u64,
+    /// The file's table of operations.
+    operations: Bytes,
     call: Option<Call>,
     remembered: Remembered,
 }
@@ -55,12 +58,13 @@ struct Call {
 }
 
 impl AdapterState {
-    fn new(limits: &CallLimits, call: Option<Call>) -> Self {
+    fn new(limits: &CallLimits, operations: Bytes, call: Option<Call>) -> Self {
         Self {
             limiter: Limiter::new(limits.memory_bytes),
             meter: CpuMeter::new(limits.cpu),
             log: LogBuffer::new(limits.log_bytes),
             host_calls: 0,
+            operations,
             call,
             remembered: Remembered::default(),
         }
@@ -84,6 +88,7 @@ pub(crate) fn linker() -> wasmtime::Result<Linker<AdapterState>> {
 /// Instantiates the adapter and calls the tool of `invocation`.
 pub(crate) async fn call(
     pre: &AdapterPre<AdapterState>,
+    operations: Bytes,
     gate: Arc<Gate>,
     queries: Arc<dyn QueryEngine>,
     invocation: Arc<Invocation>,
@@ -94,7 +99,7 @@ pub(crate) async fn call(
     let call = Call { gate, invocation: Arc::clone(&invocation), queries, received: Vec::new(), preview: None };
     let handle = EngineHandle::get()?;
     let _running = handle.running();
-    let mut store = new_store(handle, &limits, Some(call));
+    let mut store = new_store(handle, &limits, operations, Some(call));
     let result = async {
         let adapter = pre.instantiate_async(&mut store).await?;
         adapter.call_call(&mut store, &invocation.tool.name, &arguments).await
@@ -118,11 +123,11 @@ pub(crate) async fn call(
 }
 
 /// Instantiates the adapter and returns what it says of itself.
-pub(crate) async fn describe(pre: &AdapterPre<AdapterState>) -> Result<String, RunError> {
+pub(crate) async fn describe(pre: &AdapterPre<AdapterState>, operations: Bytes) -> Result<String, RunError> {
     let limits = CallLimits::default();
     let handle = EngineHandle::get()?;
     let _running = handle.running();
-    let mut store = new_store(handle, &limits, None);
+    let mut store = new_store(handle, &limits, operations, None);
     let result = async {
         let adapter = pre.instantiate_async(&mut store).await?;
         adapter.call_describe(&mut store).await
@@ -135,15 +140,15 @@ pub(crate) async fn describe(pre: &AdapterPre<AdapterState>) -> Result<String, R
 pub(crate) fn instantiate_and_drop(pre: &AdapterPre<AdapterState>) -> Result<(), RunError> {
     let handle = EngineHandle::get()?;
     let _running = handle.running();
-    let mut store = new_store(handle, &CallLimits::default(), None);
+    let mut store = new_store(handle, &CallLimits::default(), Bytes::new(), None);
     match run_here(pre.instantiate_async(&mut store)) {
         Ok(_) => Ok(()),
         Err(error) => Err(explain_trap("adapter", &error, None)),
     }
 }
 
-fn new_store(handle: &EngineHandle, limits: &CallLimits, call: Option<Call>) -> Store<AdapterState> {
-    let mut store = Store::new(&handle.engine, AdapterState::new(limits, call));
+fn new_store(handle: &EngineHandle, limits: &CallLimits, operations: Bytes, call: Option<Call>) -> Store<AdapterState> {
+    let mut store = Store::new(&handle.engine, AdapterState::new(limits, operations, call));
     store.limiter(|state| &mut state.limiter);
     // A request has a body and headers; what goes beyond is refused before the host allocates it.
     store.set_hostcall_fuel(limits.request_bytes.saturating_add(1 << 20));
@@ -232,6 +237,20 @@ impl AdapterState {
     fn query_limits(&self) -> QueryLimits {
         let defaults = QueryLimits::default();
         QueryLimits { time: defaults.time.min(self.meter.left()), ..defaults }
+    }
+}
+
+impl operations::Host for AdapterState {
+    async fn length(&mut self) -> wasmtime::Result<u32> {
+        self.enter()?;
+        // A component is far smaller than 4 GiB.
+        Ok(u32::try_from(self.operations.len()).unwrap_or(u32::MAX))
+    }
+
+    async fn read(&mut self, offset: u32, length: u32) -> wasmtime::Result<Vec<u8>> {
+        self.enter()?;
+        let rest = self.operations.get(offset as usize..).unwrap_or_default();
+        Ok(rest[..rest.len().min(length as usize)].to_vec())
     }
 }
 

@@ -23,7 +23,8 @@ mod tests {
     #[test]
     fn the_committed_guests_are_here_and_nothing_else_is() {
         for guest in [
-            &include_bytes!("../../../flows/_query/query.wasm")[..],
+            &include_bytes!("../../../adapters/_shell/shell.wasm")[..],
+            include_bytes!("../../../flows/_query/query.wasm"),
             include_bytes!("../../../flows/_plan/plan.wasm"),
             include_bytes!("../../../flows/_js/js.wasm"),
         ] {

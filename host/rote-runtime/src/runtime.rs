@@ -86,7 +86,7 @@ impl Runtime {
             return Err(RunError::WrongWorld { expected: World::Adapter, actual: prepared.world() });
         };
         let queries: Arc<dyn QueryEngine> = Arc::clone(&self.queries) as _;
-        crate::adapter::call(pre, Arc::clone(&self.gate), queries, invocation).await
+        crate::adapter::call(pre, prepared.operations.clone(), Arc::clone(&self.gate), queries, invocation).await
     }
 
     /// Runs a flow in a fresh instance. Dropping the future cancels the run and its calls.
@@ -112,7 +112,7 @@ impl Runtime {
     /// [`RunError::Contract`] when it is not JSON; a query guest says nothing ([`RunError::WrongWorld`]).
     pub async fn describe(&self, prepared: &Prepared) -> Result<Value, RunError> {
         let text = match &prepared.linked {
-            Linked::Adapter(pre) => crate::adapter::describe(pre).await?,
+            Linked::Adapter(pre) => crate::adapter::describe(pre, prepared.operations.clone()).await?,
             Linked::Flow(pre) => crate::flow::describe(pre).await?,
             Linked::Query(_) => {
                 return Err(RunError::WrongWorld { expected: World::Adapter, actual: prepared.world() });

@@ -8,6 +8,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use rote_home::Home;
 use rote_types::{Entropy, Sha256Digest, sha256};
 use wasmtime::component::{Component, Linker};
@@ -22,7 +23,7 @@ use crate::flow::FlowState;
 use crate::inspect::{COMPONENT_BYTES, check_complexity};
 use crate::jq::QueryState;
 use crate::native::native;
-use crate::sections::{check_header, has_rote_sections, strip_rote_sections};
+use crate::sections::{PAYLOAD_SECTION, check_header, custom_section, has_rote_sections, strip_rote_sections};
 use crate::{LoadError, World};
 
 /// Longest wait for a compilation.
@@ -36,10 +37,13 @@ const KEPT: usize = 64;
 pub struct Prepared {
     world: World,
     code_digest: Sha256Digest,
+    /// Of an adapter the contents of the file's `rote:payload` section; many adapters share their code.
+    pub(crate) operations: Bytes,
     pub(crate) linked: Linked,
 }
 
 /// A component with its imports bound, by world.
+#[derive(Clone)]
 pub(crate) enum Linked {
     Adapter(AdapterPre<AdapterState>),
     Flow(FlowPre<FlowState>),
@@ -140,6 +144,10 @@ impl Sandbox {
     ) -> Result<Arc<Prepared>, LoadError> {
         check_size(bytes)?;
         check_header(bytes)?;
+        let operations = match world {
+            World::Adapter => custom_section(bytes, PAYLOAD_SECTION)?.map(Bytes::copy_from_slice).unwrap_or_default(),
+            World::Flow | World::Query => Bytes::new(),
+        };
         let stripped;
         let (code, code_digest) = if has_rote_sections(bytes)? {
             stripped = strip_rote_sections(bytes)?;
@@ -147,12 +155,15 @@ impl Sandbox {
         } else {
             (bytes, digest.unwrap_or_else(|| sha256(bytes)))
         };
-        if let Some(prepared) = self.kept(world, code_digest) {
-            return Ok(prepared);
-        }
-        world.check(code)?;
-        let component = self.compiled(code, code_digest)?;
-        let prepared = Arc::new(Prepared { world, code_digest, linked: link(world, &component)? });
+        let linked = match self.kept(world, code_digest) {
+            Some(prepared) if prepared.operations == operations => return Ok(prepared),
+            Some(prepared) => prepared.linked.clone(),
+            None => {
+                world.check(code)?;
+                link(world, &self.compiled(code, code_digest)?)?
+            }
+        };
+        let prepared = Arc::new(Prepared { world, code_digest, operations, linked });
         self.keep(Arc::clone(&prepared));
         Ok(prepared)
     }
@@ -188,6 +199,8 @@ impl Sandbox {
 
     fn keep(&self, prepared: Arc<Prepared>) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        // One for each code: whoever calls many adapters keeps what it prepared.
+        kept.retain(|one| (one.world, one.code_digest) != (prepared.world, prepared.code_digest));
         if kept.len() >= KEPT {
             kept.pop_front();
         }

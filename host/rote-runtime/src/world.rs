@@ -41,9 +41,13 @@ impl World {
     #[must_use]
     pub fn imports(self) -> &'static [&'static str] {
         match self {
-            Self::Adapter => {
-                &["rote:base/types@0.1.0", "rote:host/http@0.1.0", "rote:host/query@0.1.0", "rote:host/log@0.1.0"]
-            }
+            Self::Adapter => &[
+                "rote:base/types@0.1.0",
+                "rote:host/http@0.1.0",
+                "rote:host/query@0.1.0",
+                "rote:host/log@0.1.0",
+                "rote:host/operations@0.1.0",
+            ],
             Self::Flow => &[
                 "rote:base/types@0.1.0",
                 "rote:host/tools@0.1.0",

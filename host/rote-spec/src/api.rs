@@ -1,7 +1,9 @@
 //! What goes into the reader and what comes out: plain data, no behaviour beyond counting.
 
+use std::sync::Arc;
+
 use rote_request::Operation;
-use rote_types::{Authentication, Method, ServerIdentity, SpecType, Tool};
+use rote_types::{Authentication, Method, SchemaText, ServerIdentity, SpecType, Tool};
 use serde::{Deserialize, Serialize};
 
 /// A document to read.
@@ -139,7 +141,7 @@ pub struct ServerChoice {
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratedTool {
     /// The tool.
-    pub tool: Tool,
+    pub tool: Tool<SchemaText>,
     /// How its request is built.
     pub operation: Operation,
     /// How well the source could be followed.
@@ -150,8 +152,9 @@ pub struct GeneratedTool {
     pub calm: bool,
     /// OAuth scopes that the source asks for, sorted: evidence of what the tool touches.
     pub scopes: Vec<String>,
-    /// Property names in the success response, sorted, at most 128: evidence of what the tool returns.
-    pub response_fields: Vec<String>,
+    /// Property names in the success response, sorted, at most 128: evidence of what the tool returns. Shared by those
+    /// that return the same.
+    pub response_fields: Arc<[String]>,
 }
 
 /// How a tool came about.

@@ -33,6 +33,9 @@ struct Budget {
     nodes: usize,
     seen: Cell<usize>,
     breach: RefCell<Option<String>>,
+    /// Members of the objects that are being read, the innermost last: an object is made when all of its own are here,
+    /// and takes no more than they need. Most have one or two, for which a growing one reserves four.
+    members: RefCell<Vec<(String, Value)>>,
     duplicates: RefCell<Vec<String>>,
     /// YAML keeps plain scalars as text on request; JSON has no such request.
     text_on_request: bool,
@@ -45,6 +48,7 @@ impl Budget {
             nodes: limits.nodes,
             seen: Cell::new(0),
             breach: RefCell::new(None),
+            members: RefCell::default(),
             duplicates: RefCell::new(Vec::new()),
             text_on_request,
         }
@@ -62,6 +66,24 @@ impl Budget {
     fn breached(&self, limit: String) -> String {
         *self.breach.borrow_mut() = Some(limit.clone());
         limit
+    }
+
+    /// Makes an object of the members that were read since there were `first`.
+    fn object(&self, first: usize) -> Map<String, Value> {
+        let mut members = self.members.borrow_mut();
+        let mut object = Map::with_capacity(members.len() - first);
+        for (key, value) in members.drain(first..) {
+            match object.entry(key) {
+                serde_json::map::Entry::Vacant(vacant) => {
+                    vacant.insert(value);
+                }
+                serde_json::map::Entry::Occupied(mut occupied) => {
+                    self.duplicate(occupied.key());
+                    occupied.insert(value);
+                }
+            }
+        }
+        object
     }
 
     fn duplicate(&self, key: &str) {
@@ -178,22 +200,14 @@ impl<'de> Visitor<'de> for Node<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
         let depth = self.enter()?;
-        let mut object = Map::new();
+        let first = self.budget.members.borrow().len();
         while let Some(key) = entries.next_key::<Option<String>>()? {
             // YAML's `null:` is a key like any other.
             let key = key.unwrap_or_else(|| "null".to_owned());
             let value = entries.next_value_seed(self.child(depth, &key))?;
-            match object.entry(key) {
-                serde_json::map::Entry::Vacant(vacant) => {
-                    vacant.insert(value);
-                }
-                serde_json::map::Entry::Occupied(mut occupied) => {
-                    self.budget.duplicate(occupied.key());
-                    occupied.insert(value);
-                }
-            }
+            self.budget.members.borrow_mut().push((key, value));
         }
-        Ok(Value::Object(object))
+        Ok(Value::Object(self.budget.object(first)))
     }
 }
 

@@ -18,7 +18,7 @@ mod text;
 mod tool;
 mod trust;
 
-pub use canonical::{CanonicalError, canonical_json};
+pub use canonical::{Canonical, CanonicalError, canonical_json};
 pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind, with_causes};
@@ -33,5 +33,5 @@ pub use pointer::{escape_token, unescape_token};
 pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
-pub use tool::{Access, Method, SecurityAlternative, Tool, ToolHints};
+pub use tool::{Access, Method, SchemaText, SecurityAlternative, Tool, ToolHints};
 pub use trust::{ConfirmScope, TrustChange, TrustRoot};

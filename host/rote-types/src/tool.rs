@@ -1,12 +1,15 @@
 //! One tool: the uniform shape that every source format is turned into, and one entry of `tools.json`.
 
 mod record;
+mod schema;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use schema::SchemaText;
 
 /// How a tool acts on the remote. For HTTP this is the request method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -136,10 +139,15 @@ impl fmt::Display for Access {
 /// Slots that are needed together (AND); an empty one means that no credential is needed.
 pub type SecurityAlternative = Vec<String>;
 
-/// One callable operation of an adapter. Read back, its access is never less than its method and hints say.
+/// One callable operation of an adapter. Read back, its access is never less than its method and hints say. Of the many of
+/// a description the schemas are kept as [`SchemaText`], a tenth of what they take as values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", from = "record::Record")]
-pub struct Tool {
+#[serde(
+    rename_all = "camelCase",
+    from = "record::Record<S>",
+    bound(serialize = "S: Serialize", deserialize = "S: Deserialize<'de>")
+)]
+pub struct Tool<S = Value> {
     /// The stable name: at most 64 of `A-Z a-z 0-9 . _ / -`.
     pub name: String,
     /// The source's own operation id, when it had one and the name differs.
@@ -169,7 +177,7 @@ pub struct Tool {
     #[serde(default)]
     pub security: Vec<SecurityAlternative>,
     /// JSON Schema (2020-12) of the arguments, an object.
-    pub input_schema: Value,
+    pub input_schema: S,
     /// Arguments that are numbers and go out as text (path, query, header, cookie, form): one that is given as a text
     /// keeps its spelling, `1503435956.000200` its zeros.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -182,6 +190,30 @@ pub struct Tool {
     /// as text in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raising: BTreeMap<String, Vec<String>>,
+}
+
+impl<S> Tool<S> {
+    /// Returns the tool with another form of its schema, and the one that it had.
+    pub fn with_schema<T>(self, input_schema: T) -> (Tool<T>, S) {
+        let tool = Tool {
+            name: self.name,
+            original_operation_id: self.original_operation_id,
+            description: self.description,
+            method: self.method,
+            path: self.path,
+            servers: self.servers,
+            toolset: self.toolset,
+            access: self.access,
+            hints: self.hints,
+            deprecated: self.deprecated,
+            security: self.security,
+            input_schema,
+            spelled: self.spelled,
+            idempotency_header: self.idempotency_header,
+            raising: self.raising,
+        };
+        (tool, self.input_schema)
+    }
 }
 
 impl Tool {

@@ -24,11 +24,11 @@ pub(super) fn build(guest: &Guest, root: &Path, toolchain: &Toolchain, locked: b
     let folder = root.join(guest.folder);
     let script = match guest.form {
         Form::Script => Some(ScriptTools::find(&folder, &toolchain.target_dir)?),
-        Form::Module | Form::Component | Form::Wasi => None,
+        Form::Component | Form::Wasi => None,
     };
     let module = module(guest, root, toolchain, locked, script.as_ref())?;
     let bytes = match (guest.form, &script) {
-        (Form::Module | Form::Wasi, _) => read(&module)?,
+        (Form::Wasi, _) => read(&module)?,
         (_, None) => component(&read(&module)?, guest)?,
         (_, Some(script)) => component(&script.snapshot(&module)?, guest)?,
     };

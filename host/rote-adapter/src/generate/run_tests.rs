@@ -1,4 +1,4 @@
-//! A generated component, run: what it hands to the host, and that its table survives the guest's own allocations.
+//! A generated component, run: what it reads of its table and hands to the host.
 
 use rote_request::Operation;
 use serde_json::json;
@@ -31,6 +31,16 @@ impl Running {
             ]);
             results[0] = Val::Result(Ok(Some(Box::new(response))));
             Ok(())
+        })
+        .unwrap();
+        let bytes = generate(operations).unwrap();
+        let table = rote_runtime::custom_section(&bytes, rote_runtime::PAYLOAD_SECTION).unwrap().unwrap().to_vec();
+        let length = u32::try_from(table.len()).unwrap();
+        let mut host = linker.instance("rote:host/operations@0.1.0").unwrap();
+        host.func_wrap("length", move |_, (): ()| Ok((length,))).unwrap();
+        host.func_wrap("read", move |_, (offset, length): (u32, u32)| {
+            let rest = table.get(offset as usize..).unwrap_or_default();
+            Ok((rest[..rest.len().min(length as usize)].to_vec(),))
         })
         .unwrap();
         let mut store = Store::new(&engine, Vec::new());
@@ -115,7 +125,29 @@ fn what_cannot_be_built_is_an_error_and_not_a_request() {
 }
 
 #[test]
-fn a_large_table_survives_the_allocations_of_the_guest() {
+fn adapters_share_one_code_and_none_of_them_is_compiled() {
+    #[derive(Debug)]
+    struct Seven;
+    impl rote_types::Entropy for Seven {
+        fn fill(&self, buffer: &mut [u8]) {
+            buffer.fill(7);
+        }
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let home = rote_home::Home::open(dir.path().join("home")).unwrap();
+    let sandbox = rote_runtime::Sandbox::new(&home, &Seven);
+    let prepare = |number| {
+        let component = generate(&[operation(number, 2)]).unwrap();
+        sandbox.prepare(rote_runtime::World::Adapter, &component).unwrap().code_digest()
+    };
+    let shell = rote_types::sha256(super::SHELL);
+    assert_eq!((prepare(1), prepare(2)), (shell, shell));
+    // One entry for both, unpacked from this program: the test of the native code says that it has the shell's.
+    assert_eq!(home.cache_dir().join("components").read_dir().unwrap().count(), 1);
+}
+
+#[test]
+fn a_large_table_is_read_piece_by_piece() {
     let operations: Vec<_> = (0..50).map(|number| operation(number, 100_000)).collect();
     let mut running = Running::start(&operations);
     let text = "x".repeat(1_000_000);

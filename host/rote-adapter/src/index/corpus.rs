@@ -2,20 +2,15 @@
 
 use std::path::Path;
 
+use super::{Builder, Found, Search, required};
 use rote_spec::{NoReferences, Source, SpecLimits, read};
-use rote_types::AdapterId;
 
-use super::{Found, search, write};
-
-struct Indexed {
-    dir: tempfile::TempDir,
-    id: AdapterId,
-}
+struct Indexed(Vec<u8>);
 
 impl Indexed {
     /// Indexes a description below the repository; none when it is not there.
     #[expect(clippy::disallowed_methods, reason = "a test reads a description beside the repository")]
-    fn of(id: &str, file: &str) -> Option<Self> {
+    fn of(file: &str) -> Option<Self> {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(file);
         let Ok(bytes) = std::fs::read(&path) else {
             println!("skipped: no {file}");
@@ -23,18 +18,18 @@ impl Indexed {
         };
         let source = Source { name: file, bytes: &bytes };
         let api = read(source, &mut NoReferences, &SpecLimits::default()).unwrap();
-        let indexed = Self { dir: tempfile::tempdir().unwrap(), id: id.parse().unwrap() };
-        write(&indexed.id, indexed.dir.path(), api.tools.iter().map(|one| &one.tool)).unwrap();
-        Some(indexed)
+        let mut builder = Builder::new();
+        api.tools.iter().for_each(|one| builder.push(&one.tool, required(&one.tool.input_schema.value().unwrap())));
+        Some(Self(builder.finish()))
     }
 
     fn search(&self, intent: &str) -> Vec<Found> {
-        search(&self.id, self.dir.path(), intent, 8).unwrap()
+        Search::new(intent).best(&self.0, 8).unwrap()
     }
 }
 
 fn check(id: &str, file: &str, cases: &[(&str, &str)]) {
-    let Some(indexed) = Indexed::of(id, file) else { return };
+    let Some(indexed) = Indexed::of(file) else { return };
     let mut wrong = Vec::new();
     for (intent, expected) in cases {
         let found = indexed.search(intent);
@@ -69,7 +64,7 @@ fn the_demo_is_searched_by_what_people_say() {
 
 #[test]
 fn what_destroys_never_outranks_a_reading_that_nobody_asked_to_destroy() {
-    let tracker = Indexed::of("tracker", TRACKER).unwrap();
+    let tracker = Indexed::of(TRACKER).unwrap();
     for intent in ["issue", "project", "an issue for good", "a project and its issues", "get an issue"] {
         let found = tracker.search(intent);
         let first = found.iter().position(|one| one.tool.starts_with("delete")).unwrap_or(found.len());
@@ -97,11 +92,10 @@ fn real_descriptions_are_searched_by_what_people_say() {
 
 #[test]
 fn scores_of_different_adapters_can_be_compared() {
-    let files =
-        [("stripe", "stripe.openapi.json"), ("github", "github-rest.openapi.json"), ("box", "box.openapi.json")];
+    let files = ["stripe.openapi.json", "github-rest.openapi.json", "box.openapi.json"];
     let mut best: Vec<(f32, String)> = Vec::new();
-    for (id, file) in files {
-        let Some(indexed) = Indexed::of(id, &format!("../shared/specs/{file}")) else { return };
+    for file in files {
+        let Some(indexed) = Indexed::of(&format!("../shared/specs/{file}")) else { return };
         best.extend(indexed.search("create a customer").into_iter().map(|one| (one.score, one.tool)));
     }
     best.sort_by(|one, other| other.0.total_cmp(&one.0));

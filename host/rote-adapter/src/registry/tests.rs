@@ -10,7 +10,7 @@ use super::*;
 use crate::source::Reach;
 
 /// A shop with reads, writes, a secret field and a server of its own.
-const SHOP: &str = r##"{
+pub(super) const SHOP: &str = r##"{
   "openapi": "3.1.0",
   "info": {"title": "Shop", "version": "2.0"},
   "servers": [{"url": "https://shop.example/v2/"}],
@@ -51,20 +51,20 @@ impl Entropy for Seven {
     }
 }
 
-struct Fixture {
+pub(super) struct Fixture {
     _dir: tempfile::TempDir,
-    adapters: Adapters,
+    pub(super) adapters: Adapters,
 }
 
 impl Fixture {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::open(dir.path().join("home")).unwrap();
         Self { _dir: dir, adapters: Adapters::new(&home, Arc::new(Fixed), Arc::new(Seven)) }
     }
 
     /// What another process sees.
-    fn again(&self) -> Adapters {
+    pub(super) fn again(&self) -> Adapters {
         Adapters::new(self.adapters.home(), Arc::new(Fixed), Arc::new(Seven))
     }
 
@@ -78,7 +78,12 @@ impl Fixture {
         fixture
     }
 
-    fn install(&self, name: &str, text: &str, options: &InstallOptions) -> Result<InstallReport, AdapterError> {
+    pub(super) fn install(
+        &self,
+        name: &str,
+        text: &str,
+        options: &InstallOptions,
+    ) -> Result<InstallReport, AdapterError> {
         self.adapters.install(self.prepare(name, text, options)?)
     }
 
@@ -88,7 +93,7 @@ impl Fixture {
         self.adapters.prepare(&id(name), document, loader, options)
     }
 
-    fn file(&self, name: &str) -> PathBuf {
+    pub(super) fn file(&self, name: &str) -> PathBuf {
         self.adapters.home().adapter_dir(&id("shop")).join(name)
     }
 
@@ -96,14 +101,14 @@ impl Fixture {
         String::from_utf8(rote_home::read_capped(&self.file(name), 1 << 24).unwrap()).unwrap()
     }
 
-    fn rewrite(&self, name: &str, from: &str, to: &str) {
+    pub(super) fn rewrite(&self, name: &str, from: &str, to: &str) {
         let text = self.text(name);
         assert!(text.contains(from), "{name} holds no {from}");
         write_durable(&self.file(name), text.replace(from, to).as_bytes(), FileMode::Private).unwrap();
     }
 }
 
-fn id(name: &str) -> AdapterId {
+pub(super) fn id(name: &str) -> AdapterId {
     name.parse().unwrap()
 }
 

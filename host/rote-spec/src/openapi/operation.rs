@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rote_request::Operation;
-use rote_types::{Access, Method, Tool, ToolHints};
+use rote_types::{Access, Method, SchemaText, Tool, ToolHints};
 use serde_json::{Map, Value, json};
 
 use crate::access::{self, Evidence};
@@ -98,7 +98,7 @@ pub(crate) fn generate<'a>(
         security: needs.alternatives,
         spelled: spelled::arguments(&operation, &assembled.schema),
         raising: if access == Access::Write { access::raising(&assembled.schema) } else { BTreeMap::new() },
-        input_schema: assembled.schema,
+        input_schema: SchemaText::of(&assembled.schema),
         idempotency_header,
     };
     let notes = notes.finish();

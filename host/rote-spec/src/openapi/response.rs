@@ -5,6 +5,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -29,12 +30,12 @@ pub(crate) struct Answers {
     /// The `Accept` header; empty when nothing is said.
     pub(crate) accept: String,
     /// Property names of the success response, sorted.
-    pub(crate) fields: Vec<String>,
+    pub(crate) fields: Arc<[String]>,
 }
 
 /// Names that were collected before, by the address of the schema.
 #[derive(Debug, Default)]
-pub(crate) struct FieldCache(RefCell<HashMap<usize, Vec<String>>>);
+pub(crate) struct FieldCache(RefCell<HashMap<usize, Arc<[String]>>>);
 
 /// Reads the responses of an operation.
 pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &FieldCache) -> Answers {
@@ -62,7 +63,7 @@ pub(crate) fn answers<'a>(reader: &Reader<'a>, operation: &Node<'a>, cache: &Fie
     }
     media.sort_by_key(|media| rank(media));
     media.truncate(MOST_ACCEPTED);
-    let fields = schema.map_or_else(Vec::new, |schema| names(reader.documents, &schema, cache));
+    let fields = schema.map(|schema| names(reader.documents, &schema, cache)).unwrap_or_default();
     Answers { accept: media.join(", "), fields }
 }
 
@@ -114,18 +115,18 @@ fn rank(media: &str) -> u8 {
 }
 
 /// Collects the property names of a schema.
-fn names<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &FieldCache) -> Vec<String> {
+fn names<'a>(documents: &'a Documents, schema: &Node<'a>, cache: &FieldCache) -> Arc<[String]> {
     let Ok(target) = documents.resolve(schema.clone()) else {
-        return Vec::new();
+        return Arc::default();
     };
     let address = std::ptr::from_ref(target.value).addr();
     if let Some(known) = cache.0.borrow().get(&address) {
-        return known.clone();
+        return Arc::clone(known);
     }
     let mut collector = Collector { documents, visits: MOST_VISITS, found: BTreeSet::new() };
     collector.collect(&target, MOST_DEPTH, MOST_NESTING);
-    let names: Vec<String> = collector.found.into_iter().take(MOST_FIELDS).collect();
-    cache.0.borrow_mut().insert(address, names.clone());
+    let names: Arc<[String]> = collector.found.into_iter().take(MOST_FIELDS).collect();
+    cache.0.borrow_mut().insert(address, Arc::clone(&names));
     names
 }
 

@@ -68,7 +68,7 @@ fn check_names(file: &str, api: &Api) {
 /// Every input schema is one that a strict validator accepts, and small.
 fn check_schemas(file: &str, api: &Api) {
     for tool in &api.tools {
-        let schema = &tool.tool.input_schema;
+        let schema = &tool.tool.input_schema.value().unwrap();
         let name = &tool.tool.name;
         assert!(schema.to_string().len() <= 80 << 10, "{file}: `{name}`");
         assert_eq!(schema["type"], "object");
@@ -105,8 +105,8 @@ fn check_arguments(file: &str, api: &Api) {
             }
             None => {}
         }
-        let declared: Vec<&str> =
-            tool.tool.input_schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        let schema = tool.tool.input_schema.value().unwrap();
+        let declared: Vec<&str> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
         assert_eq!(used, declared, "{file}: {}", tool.tool.name);
         for part in tool.operation.path.split('{').skip(1) {
             let placeholder = part.split('}').next().unwrap();
@@ -157,7 +157,8 @@ fn only_what_authenticates_is_taken_for_a_credential() {
         found.sort_unstable();
         assert_eq!(found, own, "{file}");
         let asked = |tool: &&crate::GeneratedTool| {
-            let required = tool.tool.input_schema["required"].as_array();
+            let schema = tool.tool.input_schema.value().unwrap();
+            let required = schema["required"].as_array();
             required.into_iter().flatten().any(|name| name == "token")
         };
         // Stripe has a `token` in a path, which is an object of its own and no credential.

@@ -6,8 +6,12 @@ use serde_json::{Value, json};
 use super::{fixture, inline, tool};
 use crate::{Api, Outcome, Severity};
 
-fn properties<'a>(api: &'a Api, name: &str) -> &'a Value {
-    &tool(api, name).tool.input_schema["properties"]
+fn schema(api: &Api, name: &str) -> Value {
+    tool(api, name).tool.input_schema.value().unwrap()
+}
+
+fn properties(api: &Api, name: &str) -> Value {
+    schema(api, name)["properties"].take()
 }
 
 fn notes(api: &Api, name: &str) -> Vec<String> {
@@ -33,11 +37,11 @@ fn a_name_in_several_locations_keeps_an_argument_in_each() {
             ("id_cookie", "id", Location::Cookie),
         ]
     );
-    assert_eq!(get.tool.input_schema["required"], json!(["id"]));
+    assert_eq!(get.tool.input_schema.value().unwrap()["required"], json!(["id"]));
     let verbose = json!({"type": "string", "enum": ["low", "high"], "default": "low"});
     assert_eq!(properties(&api, "getThing")["verbose"], verbose, "the operation overrides the path item");
     assert_eq!(get.operation.accept, "application/json, text/csv");
-    assert_eq!(get.response_fields, ["email"]);
+    assert_eq!(get.response_fields[..], ["email"]);
     assert!(api.diagnostics.iter().any(|one| { one.message.contains("Accept, Content-Type or Authorization") }));
     assert!(api.auth.reason.contains("1 take an Authorization header"), "{}", api.auth.reason);
 }
@@ -83,7 +87,7 @@ fn what_cannot_be_read_of_parameters_is_mended_and_said() {
             "path parameter `missing` is not declared; taken as a string (at /paths/~1broken~1{missing}/get)",
         ]
     );
-    assert_eq!(*properties(&api, "broken"), json!({"odd": {"type": "string"}, "missing": {"type": "string"}}));
+    assert_eq!(properties(&api, "broken"), json!({"odd": {"type": "string"}, "missing": {"type": "string"}}));
 }
 
 #[test]
@@ -99,7 +103,7 @@ fn fragments_and_queries_of_paths_are_taken_apart() {
 #[test]
 fn a_body_is_flattened_where_that_is_unambiguous() {
     let api = fixture("bodies.openapi.yaml");
-    let flat = &tool(&api, "flat").tool.input_schema;
+    let flat = schema(&api, "flat");
     assert_eq!(flat["required"], json!(["id", "name", "kind"]), "`id` of the body is read-only");
     assert_eq!(
         flat["properties"],
@@ -120,7 +124,7 @@ fn a_body_is_flattened_where_that_is_unambiguous() {
     }
     assert_eq!(properties(&api, "clash")["__requestBody__"]["required"], json!(["name", "kind"]));
     assert_eq!(tool(&api, "variants").operation.body.as_ref().unwrap().content_type, "application/vnd.example+json");
-    let optional = &tool(&api, "optional").tool.input_schema;
+    let optional = schema(&api, "optional");
     assert_eq!((&optional["required"], &optional["dependentRequired"]), (&Value::Null, &json!({"b": ["a"]})));
 }
 
@@ -221,9 +225,9 @@ fn swagger_2_is_upgraded_on_the_way() {
         (list.operation.accept.as_str(), list.tool.security.as_slice()),
         ("application/json, application/xml", &[vec!["key".to_owned()]][..])
     );
-    assert_eq!(*properties(&api, "create"), json!({"name": {"type": ["string", "null"]}}));
+    assert_eq!(properties(&api, "create"), json!({"name": {"type": ["string", "null"]}}));
     let form = tool(&api, "form");
-    assert_eq!(form.tool.input_schema["required"], json!(["a"]));
+    assert_eq!(form.tool.input_schema.value().unwrap()["required"], json!(["a"]));
     assert!(form.tool.security.is_empty());
     let Some(MediaKind::Form { encodings, .. }) = form.operation.body.as_ref().map(|body| &body.kind) else {
         panic!("form")
@@ -274,7 +278,7 @@ fn documents_of_several_files_are_one() {
     let api = fixture("multifile/openapi.yaml");
     assert_eq!((api.total, api.tools.len(), api.skipped.len()), (5, 4, 1));
     assert_eq!(api.base_urls[0].url, "/api");
-    let create = &tool(&api, "createThing").tool.input_schema;
+    let create = schema(&api, "createThing");
     assert_eq!(
         create["properties"],
         json!({"shared": {"$ref": "#/$defs/Shared"}, "anchored": {"type": "string", "maxLength": 3}})
@@ -376,7 +380,7 @@ fn a_body_that_can_only_be_empty_takes_no_argument() {
     let api = inline(
         "openapi: 3.0.0\ninfo: {title: t, version: '1'}\npaths: {/a: {get: {operationId: a, requestBody: {content: {application/x-www-form-urlencoded: {schema: {type: object, properties: {}, additionalProperties: false}}}}}}}\n",
     );
-    assert_eq!(*properties(&api, "a"), json!({}));
+    assert_eq!(properties(&api, "a"), json!({}));
     let body = tool(&api, "a").operation.body.as_ref().unwrap();
     assert_eq!(body.arguments, BodyArguments::Fields(Vec::new()));
 }
@@ -550,9 +554,12 @@ fn a_declared_header_for_idempotency_keys_is_rotes_to_fill() {
         let api = keyed(name, rest);
         let make = tool(&api, "make");
         assert_eq!(make.tool.idempotency_header.as_deref(), Some(name), "{rest}");
-        assert_eq!(make.tool.input_schema.get("required"), None, "rote has one: {rest}");
+        assert_eq!(make.tool.input_schema.value().unwrap().get("required"), None, "rote has one: {rest}");
         assert!(!make.operation.parameters[0].required, "{rest}");
-        assert!(make.tool.input_schema["properties"].as_object().unwrap().len() == 1, "a caller may give one: {rest}");
+        assert!(
+            make.tool.input_schema.value().unwrap()["properties"].as_object().unwrap().len() == 1,
+            "a caller may give one: {rest}"
+        );
         let show = tool(&api, "show");
         assert_eq!(show.tool.idempotency_header, None, "a read needs none");
         assert_eq!(show.operation.parameters[0].required, rest.contains("required"), "{rest}");

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::{Access, Method, SecurityAlternative, Tool, ToolHints};
 
 /// The fields of [`Tool`], each as it is written there.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Record {
+pub(super) struct Record<S> {
     name: String,
     #[serde(default)]
     original_operation_id: Option<String>,
@@ -29,7 +28,7 @@ pub(super) struct Record {
     deprecated: bool,
     #[serde(default)]
     security: Vec<SecurityAlternative>,
-    input_schema: Value,
+    input_schema: S,
     #[serde(default)]
     spelled: Vec<String>,
     #[serde(default)]
@@ -38,8 +37,8 @@ pub(super) struct Record {
     raising: BTreeMap<String, Vec<String>>,
 }
 
-impl From<Record> for Tool {
-    fn from(record: Record) -> Self {
+impl<S> From<Record<S>> for Tool<S> {
+    fn from(record: Record<S>) -> Self {
         let least = Access::least(record.method, record.hints, &record.name);
         Self {
             name: record.name,
