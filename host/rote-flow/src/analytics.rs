@@ -11,6 +11,7 @@ use rote_workspace::Workspace;
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 
+use crate::error::LibraryError;
 use crate::report::RunReport;
 use crate::{FlowError, Frontmatter, Library};
 
@@ -145,7 +146,7 @@ impl Analytics {
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
-        let failed = |source| FlowError::Analytics { action: "write a run down", source };
+        let failed = |source| FlowError::Library(LibraryError::Analytics { action: "write a run down", source });
         self.open()?
             .execute(
                 "INSERT INTO runs (flow, version, sha256, workspace, status, error, duration_ms, calls, resumed, tokens, \
@@ -188,7 +189,7 @@ impl Analytics {
             RunEnd::Completed => None,
             RunEnd::Stopped(why) => Some(why),
         };
-        let failed = |source| FlowError::Analytics { action: "write a run down", source };
+        let failed = |source| FlowError::Library(LibraryError::Analytics { action: "write a run down", source });
         self.open()?
             .execute(
                 "INSERT INTO runs (flow, version, sha256, workspace, status, error, duration_ms, calls, resumed, \
@@ -215,7 +216,7 @@ impl Analytics {
     /// # Errors
     /// The database refused.
     pub fn stats(&self, flow: &FlowName) -> Result<FlowStats, FlowError> {
-        let failed = |source| FlowError::Analytics { action: "read the runs", source };
+        let failed = |source| FlowError::Library(LibraryError::Analytics { action: "read the runs", source });
         stats_of(&self.open()?, flow.as_str()).map_err(failed)
     }
 
@@ -224,7 +225,7 @@ impl Analytics {
     /// # Errors
     /// The database refused.
     pub fn all_stats(&self) -> Result<Vec<FlowStats>, FlowError> {
-        let failed = |source| FlowError::Analytics { action: "read the runs", source };
+        let failed = |source| FlowError::Library(LibraryError::Analytics { action: "read the runs", source });
         let connection = self.open()?;
         let read = || -> rusqlite::Result<Vec<FlowStats>> {
             let mut names = connection.prepare("SELECT flow FROM runs GROUP BY flow ORDER BY count(*) DESC, flow")?;
@@ -240,7 +241,7 @@ impl Analytics {
         if !self.library.home.storage_dir().join(FILE).exists() {
             return Ok(records);
         }
-        let failed = |source| FlowError::Analytics { action: "read the runs", source };
+        let failed = |source| FlowError::Library(LibraryError::Analytics { action: "read the runs", source });
         let connection = self.open()?;
         let sql = "SELECT avg(status NOT IN ('stopped', 'in_doubt')), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
         let mut statement = connection.prepare(sql).map_err(failed)?;

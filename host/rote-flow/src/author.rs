@@ -23,6 +23,7 @@ pub use header::{SourceAdapter, SourceHeader};
 pub(crate) use sources::rust_manifest;
 pub use sources::{NewProject, ProjectLanguage};
 
+use crate::error::AuthorError;
 use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
 use sources::Folder;
 
@@ -101,9 +102,9 @@ impl Author {
     /// Builds a flow and writes it as a draft.
     ///
     /// # Errors
-    /// [`FlowError::Script`] with file, line and column; [`FlowError::Source`] for a frontmatter that does not fit;
-    /// [`FlowError::MissingAdapters`] and `FingerprintMismatch` for adapters; [`FlowError::Load`] for a component
-    /// that is not of the flow world; [`FlowError::Exists`] for a released flow of that name.
+    /// [`AuthorError::Script`] with file, line and column; [`AuthorError::Source`] for a frontmatter that does not fit;
+    /// [`PinError::MissingAdapters`](crate::PinError::MissingAdapters) and `FingerprintMismatch` for adapters; [`FlowError::Load`] for a component
+    /// that is not of the flow world; [`LibraryError::Exists`](crate::LibraryError::Exists) for a released flow of that name.
     pub fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
         let (package, modules) = match &request.source {
             BuildSource::Script(path) => self.build_script(path)?,
@@ -134,7 +135,7 @@ impl Author {
         let source = folder.text(&entry)?;
         let block = rote_script::frontmatter::extract(&source)
             .map_err(|error| script(path, error))?
-            .ok_or_else(|| FlowError::NoHeader { path: path.to_owned() })?;
+            .ok_or_else(|| FlowError::Author(AuthorError::NoHeader { path: path.to_owned() }))?;
         let header = SourceHeader::parse(&block.yaml, &path.display().to_string(), block.line)?;
         let frontmatter = self.frontmatter(&header, Form::Script)?;
         let sources = Arc::<Folder>::clone(&folder);
@@ -152,13 +153,13 @@ impl Author {
         };
         let installed = self.pins.surface.manifest(&bound.adapter)?.map(|manifest| manifest.fingerprint);
         match installed {
-            Some(installed) if installed != bound.fingerprint => Err(FlowError::BindingDrift {
+            Some(installed) if installed != bound.fingerprint => Err(FlowError::Author(AuthorError::BindingDrift {
                 flow: header.name.clone(),
                 file: module.to_owned(),
                 adapter: bound.adapter,
                 expected: bound.fingerprint,
                 installed,
-            }),
+            })),
             _ => Ok(()),
         }
     }
@@ -166,7 +167,7 @@ impl Author {
     fn build_plan(&self, plan: &Path, header: &Path) -> Result<Package, FlowError> {
         let place = plan.display().to_string();
         let parsed = Plan::parse(text_of(plan)?.as_bytes())
-            .map_err(|error| FlowError::Source { place, message: error.to_string() })?;
+            .map_err(|error| FlowError::Author(AuthorError::Source { place, message: error.to_string() }))?;
         let header = SourceHeader::parse(&text_of(header)?, &header.display().to_string(), 1)?;
         Package::of_plan(self.frontmatter(&header, Form::Plan)?, parsed)
     }
@@ -192,21 +193,25 @@ fn componentized(bytes: &[u8], path: &Path) -> Result<Vec<u8>, FlowError> {
         .validate(true)
         .module(bytes)
         .and_then(wit_component::ComponentEncoder::encode)
-        .map_err(|error| FlowError::Wrap { path: path.to_owned(), message: format!("{error:#}") })
+        .map_err(|error| FlowError::Author(AuthorError::Wrap { path: path.to_owned(), message: format!("{error:#}") }))
 }
 
 fn script(path: &Path, error: rote_script::ScriptError) -> FlowError {
-    FlowError::Script { path: path.to_owned(), source: Box::new(error) }
+    FlowError::Author(AuthorError::Script { path: path.to_owned(), source: Box::new(error) })
 }
 
 /// Reads a text file of the author's, at most as large as a plan may be.
 fn text_of(path: &Path) -> Result<String, FlowError> {
     let bytes = match read_capped(path, MAX_PLAN_BYTES as u64) {
-        Err(HomeError::NotFound { .. }) => return Err(FlowError::NoHeader { path: path.to_owned() }),
+        Err(HomeError::NotFound { .. }) => {
+            return Err(FlowError::Author(AuthorError::NoHeader { path: path.to_owned() }));
+        }
         read => read?,
     };
-    String::from_utf8(bytes).map_err(|_| FlowError::Source {
-        place: path.display().to_string(),
-        message: "it is not UTF-8 text".to_owned(),
+    String::from_utf8(bytes).map_err(|_| {
+        FlowError::Author(AuthorError::Source {
+            place: path.display().to_string(),
+            message: "it is not UTF-8 text".to_owned(),
+        })
     })
 }

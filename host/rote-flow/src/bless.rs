@@ -18,6 +18,7 @@ use rote_home::{FileMode, Journal, host_key, read_capped, remove_file, write_dur
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Sha256Digest, TrustRoot};
 use serde::Serialize;
 
+use crate::error::{BlessError, LibraryError, PackageError, PinError, RunnerError};
 use crate::pinned::Inner;
 use crate::{FlowError, FlowReference, FlowWrite, Frontmatter, Package, Pins};
 
@@ -108,7 +109,7 @@ impl Blessings {
     /// runs. Nothing is signed.
     ///
     /// # Errors
-    /// [`FlowError::NothingToBless`], [`FlowError::NestedFlow`] when what a pinned flow writes is not known, a constraint
+    /// [`BlessError::NothingToBless`], [`RunnerError::NestedFlow`] when what a pinned flow writes is not known, a constraint
     /// for a tool that the flow does not write with, or the files.
     pub fn offer_blessing(&self, request: BlessRequest) -> Result<BlessingOffer, FlowError> {
         let now = self.clock.now();
@@ -130,12 +131,12 @@ impl Blessings {
     /// Signs permissions for what was offered.
     ///
     /// # Errors
-    /// As [`Blessings::offer_blessing`]; [`FlowError::ChangedMeanwhile`] when the flow, a flow that it runs or an adapter is
+    /// As [`Blessings::offer_blessing`]; [`LibraryError::ChangedMeanwhile`] when the flow, a flow that it runs or an adapter is
     /// not what it was then.
     pub fn sign_blessing(&self, offer: &BlessingOffer) -> Result<Blessed, FlowError> {
         let BlessingOffer { request, sha256, tools, trust, .. } = offer;
         if self.offer(request.clone(), offer.expires_at)? != *offer {
-            return Err(FlowError::ChangedMeanwhile { flow: request.flow.clone() });
+            return Err(FlowError::Library(LibraryError::ChangedMeanwhile { flow: request.flow.clone() }));
         }
         let key = host_key(&self.pins.library.home, KEY, &*self.entropy)?;
         let permissions = Permissions {
@@ -159,15 +160,16 @@ impl Blessings {
     /// # Errors
     /// The file refused.
     pub fn keep_blessing(&self, blessed: &Blessed) -> Result<(), FlowError> {
-        let text = serde_json::to_string_pretty(&blessed.permissions)
-            .map_err(|error| FlowError::Malformed { what: "permissions", message: error.to_string() })?;
+        let text = serde_json::to_string_pretty(&blessed.permissions).map_err(|error| {
+            FlowError::Package(PackageError::Malformed { what: "permissions", message: error.to_string() })
+        })?;
         Ok(write_durable(&blessed.path, (text + "\n").as_bytes(), FileMode::Private)?)
     }
 
     /// Whether there is something to take back: a file of whatever worth, or a blessing whose file is elsewhere.
     ///
     /// # Errors
-    /// [`FlowError::NoFlow`] when there is no such flow either, or the journal cannot be read.
+    /// [`LibraryError::NoFlow`] when there is no such flow either, or the journal cannot be read.
     pub fn has_blessing(&self, flow: &FlowName) -> Result<bool, FlowError> {
         if self.is_blessed(flow)? {
             return Ok(true);
@@ -203,8 +205,13 @@ impl Blessings {
     fn trust_of(&self, flow: &FlowName, tools: &[BlessedTool]) -> Result<BTreeMap<AdapterId, TrustRoot>, FlowError> {
         let mut trust = BTreeMap::new();
         for tool in tools {
-            let missing =
-                || FlowError::MissingAdapters { flow: flow.clone(), missing: vec![tool.adapter.clone()], origin: None };
+            let missing = || {
+                FlowError::Pins(PinError::MissingAdapters {
+                    flow: flow.clone(),
+                    missing: vec![tool.adapter.clone()],
+                    origin: None,
+                })
+            };
             let root = self.pins.surface.trust(&tool.adapter)?.ok_or_else(missing)?;
             trust.insert(tool.adapter.clone(), root);
         }
@@ -221,7 +228,7 @@ impl Blessings {
                 Ok((Some(Arc::new(blessing)), change.iter().map(ToString::to_string).collect()))
             }
             // A blessing that does not count is no reason not to run: its writes ask for tokens again.
-            Err(error @ FlowError::Blessing { .. }) => Ok((None, vec![error.to_string()])),
+            Err(error @ FlowError::Bless(BlessError::Void { .. })) => Ok((None, vec![error.to_string()])),
             Err(error) => Err(error),
         }
     }
@@ -254,7 +261,7 @@ impl Blessings {
         let blessing = match self.blessing(package) {
             Ok(Some(blessing)) => blessing,
             Ok(None) => return Ok(None),
-            Err(error @ FlowError::Blessing { .. }) => return Ok(Some(BlessingInfo::void(&error))),
+            Err(error @ FlowError::Bless(BlessError::Void { .. })) => return Ok(Some(BlessingInfo::void(&error))),
             Err(error) => return Err(error),
         };
         let change = self.blessed_change(&package.frontmatter.name, &blessing)?;
@@ -284,7 +291,7 @@ impl Blessings {
     }
 
     fn void(&self, flow: &FlowName, source: rote_govern::BlessingError) -> FlowError {
-        FlowError::Blessing { flow: flow.clone(), source }
+        FlowError::Bless(BlessError::Void { flow: flow.clone(), source })
     }
 }
 
@@ -296,7 +303,7 @@ fn blessed_tools(package: &Package, below: &[Inner], request: &BlessRequest) -> 
         let Some((frontmatter, _)) = &inner.known else {
             let reason = flow.problem.clone().unwrap_or_default();
             let (flow, name) = (flow.pinned_by.clone(), flow.name.to_string());
-            return Err(FlowError::NestedFlow { flow, name, reason });
+            return Err(FlowError::Run(RunnerError::NestedFlow { flow, name, reason }));
         };
         let by = BlessedFlow { name: flow.name.clone(), sha256: flow.sha256 };
         tools.extend(blessed(frontmatter, Some(&by), request));
@@ -307,7 +314,7 @@ fn blessed_tools(package: &Package, below: &[Inner], request: &BlessRequest) -> 
         return Err(FlowError::Usage { message });
     }
     match tools.is_empty() {
-        true => Err(FlowError::NothingToBless { flow: request.flow.clone() }),
+        true => Err(FlowError::Bless(BlessError::NothingToBless { flow: request.flow.clone() })),
         false => Ok(tools),
     }
 }

@@ -80,9 +80,9 @@ impl Crystallizer {
     /// Makes a flow from a workspace, replays it, and writes it as a draft.
     ///
     /// # Errors
-    /// A refusal that names what stands in the way ([`FlowError::NothingToCrystallize`], `InDoubt`,
+    /// A refusal that names what stands in the way ([`CrystallizeError::NothingToCrystallize`](crate::CrystallizeError::NothingToCrystallize), `InDoubt`,
     /// `UnusableResponse`, `Secret`, `ParamSpec`, `AdapterChanged`), a replay that does not reproduce the recorded
-    /// result (`ReplayStale`, `ReplayDiffers`, `ReplayFailed`), or [`FlowError::Exists`]. Nothing is written then.
+    /// result (`ReplayStale`, `ReplayDiffers`, `ReplayFailed`), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
     pub async fn crystallize(&self, request: &Request) -> Result<Crystallized, FlowError> {
         self.pins.library.check_free(&request.name, request.force)?;
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;

@@ -13,6 +13,7 @@ use rote_plan::{Expression, Plan, Step};
 use serde::Serialize;
 
 use crate::author::SourceHeader;
+use crate::error::AuthorError;
 use crate::package::Content;
 use crate::{FlowError, FlowReference, Frontmatter, Library, Package, ProjectLanguage};
 
@@ -27,7 +28,7 @@ impl Library {
     /// Writes a plan flow as editable sources: one file for TypeScript, a crate's files for Rust.
     ///
     /// # Errors
-    /// [`FlowError::CannotExport`] for a flow that is no plain plan; the disk refused.
+    /// [`AuthorError::CannotExport`] for a flow that is no plain plan; the disk refused.
     pub fn export(&self, flow: &FlowReference, language: ProjectLanguage, path: &Path) -> Result<Exported, FlowError> {
         let (_, package) = self.load(flow)?;
         let files = self.sources(&package, language)?;
@@ -71,7 +72,9 @@ pub(crate) fn typescript_source(frontmatter: &Frontmatter, plan: &Plan) -> Resul
 
 /// The plan of a flow, when it can be written as a program.
 fn plain_plan(package: &Package) -> Result<&Plan, FlowError> {
-    let refused = |reason: String| FlowError::CannotExport { flow: package.frontmatter.name.clone(), reason };
+    let refused = |reason: String| {
+        FlowError::Author(AuthorError::CannotExport { flow: package.frontmatter.name.clone(), reason })
+    };
     let Content::Plan(plan) = &package.content else {
         return Err(refused("it is not a plan but a program already".to_owned()));
     };

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::FlowError;
+use crate::error::PackageError;
 
 /// The version of the frontmatter that this crate reads and writes.
 pub(crate) const SCHEMA: u32 = 1;
@@ -289,13 +290,13 @@ impl Frontmatter {
     /// Reads a frontmatter.
     ///
     /// # Errors
-    /// [`FlowError::Malformed`] when it is not JSON of this shape and version; the maker of the file is to blame.
+    /// [`PackageError::Malformed`] when it is not JSON of this shape and version; the maker of the file is to blame.
     pub fn parse(bytes: &[u8]) -> Result<Self, FlowError> {
         #[derive(Deserialize)]
         struct Versioned {
             schema: u32,
         }
-        let malformed = |message: String| FlowError::Malformed { what: "frontmatter", message };
+        let malformed = |message: String| FlowError::Package(PackageError::Malformed { what: "frontmatter", message });
         if bytes.len() > MAX_FRONTMATTER_BYTES {
             return Err(malformed(format!("it is larger than {MAX_FRONTMATTER_BYTES} bytes")));
         }

@@ -10,7 +10,7 @@ use rote_types::{AdapterId, Classify, FlowName, command};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::error::install;
+use crate::error::{BlessError, LibraryError, PackageError, install};
 use crate::{Analytics, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource};
 
 /// Runs from which on a flow that never ended well counts as broken.
@@ -85,8 +85,13 @@ impl Doctor {
     pub fn health(&self, flow: &FlowReference) -> Result<FlowHealth, FlowError> {
         match self.pins().library.load(flow) {
             Ok((path, package)) => self.health_of(path, &package),
-            Err(error @ (FlowError::NoFlow { .. } | FlowError::NoFile { .. } | FlowError::Home(_))) => Err(error),
-            Err(FlowError::File { source, .. }) if matches!(*source, FlowError::Home(_)) => Err(*source),
+            Err(
+                error @ (FlowError::Library(LibraryError::NoFlow { .. } | LibraryError::NoFile { .. })
+                | FlowError::Home(_)),
+            ) => Err(error),
+            Err(FlowError::Library(LibraryError::File { source, .. })) if matches!(*source, FlowError::Home(_)) => {
+                Err(*source)
+            }
             Err(error) => Ok(self.broken(flow, &error)),
         }
     }
@@ -111,7 +116,7 @@ impl Doctor {
         };
         let fix = error.hint().unwrap_or_else(|| command("rote flow validate").argument(&name).into());
         let cause = match error {
-            FlowError::File { source, .. } => &**source,
+            FlowError::Library(LibraryError::File { source, .. }) => &**source,
             other => other,
         };
         let problem = HealthProblem { what: cause.to_string(), fix };
@@ -120,7 +125,7 @@ impl Doctor {
             version: None,
             path,
             healthy: false,
-            intact: !matches!(cause, FlowError::Tampered),
+            intact: !matches!(cause, FlowError::Package(PackageError::Tampered)),
             adapters: Vec::new(),
             blessing: "none".to_owned(),
             runs: None,
@@ -226,7 +231,7 @@ impl Doctor {
             None => Ok("valid".to_owned()),
             Some(error) => {
                 let fix = error.hint().unwrap_or_default();
-                let FlowError::Blessing { source, .. } = &error else { return Err(error) };
+                let FlowError::Bless(BlessError::Void { source, .. }) = &error else { return Err(error) };
                 let state = source.to_string();
                 problems.push(HealthProblem { what: error.to_string(), fix });
                 Ok(state)

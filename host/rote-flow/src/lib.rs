@@ -56,7 +56,10 @@ pub use crystallize::{
 pub use derive::{Derived, VersionPart};
 pub use drift::{Drift, Elsewhere, ToolChange};
 pub use emit::Exported;
-pub use error::{FlowError, ParameterProblem, Stale};
+pub use error::{
+    AuthorError, BlessError, CrystallizeError, FlowError, LibraryError, PackageError, ParameterProblem, PinError,
+    ReplayError, RunnerError, Stale,
+};
 pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,
     ToolPin, WriteMode, WritePermission,

@@ -21,6 +21,7 @@ pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
 pub(crate) use maintain::reason;
 pub use maintain::{IndexReport, Unreadable};
 
+use crate::error::LibraryError;
 use crate::{FlowError, FlowStatus, Form, MAX_FLOW_BYTES, Package};
 
 /// The file of a flow in its folder.
@@ -117,7 +118,8 @@ impl Library {
     /// Reads and verifies a flow file, for a listing or the index. The stamp is taken first: a file that is replaced
     /// meanwhile is noticed later.
     pub(crate) fn read_document(&self, name: &FlowName, path: &Path) -> Result<FlowDocument, FlowError> {
-        let stamp = Stamp::of(path).ok_or_else(|| FlowError::NoFile { path: path.to_owned() })?;
+        let stamp =
+            Stamp::of(path).ok_or_else(|| FlowError::Library(LibraryError::NoFile { path: path.to_owned() }))?;
         Ok(FlowDocument::new(name.clone(), &self.read_named(name, path)?, stamp))
     }
 
@@ -139,7 +141,7 @@ impl Library {
         match (read, reference) {
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Name(name)) => Err(self.no_flow(name)),
             (Err(FlowError::Home(HomeError::NotFound { .. })), FlowReference::Path(_)) => {
-                Err(FlowError::NoFile { path })
+                Err(FlowError::Library(LibraryError::NoFile { path }))
             }
             (package, _) => package.map(|package| (path, package)),
         }
@@ -159,7 +161,7 @@ impl Library {
         let name = &package.frontmatter.name;
         match name == kept {
             true => Ok(package),
-            false => Err(FlowError::OtherName { kept: kept.clone(), name: name.clone() }),
+            false => Err(FlowError::Library(LibraryError::OtherName { kept: kept.clone(), name: name.clone() })),
         }
     }
 
@@ -176,7 +178,7 @@ impl Library {
         let names = self.names().unwrap_or_default();
         let nearest = names.iter().filter(|known| nearness(known) >= NEAR);
         let nearest = nearest.max_by(|one, other| nearness(one).total_cmp(&nearness(other)));
-        FlowError::NoFlow { name: name.to_string(), nearest: nearest.map(ToString::to_string) }
+        FlowError::Library(LibraryError::NoFlow { name: name.to_string(), nearest: nearest.map(ToString::to_string) })
     }
 
     pub(crate) fn file(&self, name: &FlowName) -> PathBuf {
@@ -207,7 +209,11 @@ impl Library {
             return Ok(());
         }
         let released = self.read_path(&path).is_ok_and(|package| package.frontmatter.status != FlowStatus::Draft);
-        if force && !released { Ok(()) } else { Err(FlowError::Exists { name: name.clone(), released }) }
+        if force && !released {
+            Ok(())
+        } else {
+            Err(FlowError::Library(LibraryError::Exists { name: name.clone(), released }))
+        }
     }
 
     /// Writes a draft in which no value of the vault stands.
@@ -234,7 +240,7 @@ impl Library {
         let _guard = self.lock_flows()?;
         let path = self.file(name);
         if self.read_path(&path)?.digest() != *old {
-            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+            return Err(FlowError::Library(LibraryError::ChangedMeanwhile { flow: name.clone() }));
         }
         write_durable(&path, package.bytes(), FileMode::Private)?;
         self.index_draft(name)?;
@@ -267,7 +273,7 @@ fn entry(document: FlowDocument, path: PathBuf) -> FlowEntry {
 
 /// What is wrong with a file that is named already.
 fn named(error: &FlowError) -> &FlowError {
-    if let FlowError::File { source, .. } = error { source } else { error }
+    if let FlowError::Library(LibraryError::File { source, .. }) = error { source } else { error }
 }
 
 fn broken(name: &FlowName, path: PathBuf, error: &FlowError) -> FlowEntry {

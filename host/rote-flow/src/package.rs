@@ -27,6 +27,7 @@ use rote_runtime::{
 use rote_types::{Sha256Digest, canonical_json, sha256, sha256_split};
 use serde_json::Value;
 
+use crate::error::PackageError;
 use crate::template::Code;
 use crate::{FlowError, Form, Frontmatter};
 
@@ -111,7 +112,9 @@ impl Package {
     pub(crate) fn refuse_known(&self, redaction: &Redaction) -> Result<(), FlowError> {
         let flow = &self.frontmatter.name;
         let json = |value: serde_json::Result<Value>| {
-            value.map_err(|error| FlowError::Malformed { what: "flow", message: error.to_string() })
+            value.map_err(|error| {
+                FlowError::Package(PackageError::Malformed { what: "flow", message: error.to_string() })
+            })
         };
         redaction
             .refuse(&format!("the frontmatter of flow `{flow}`"), &json(serde_json::to_value(&self.frontmatter))?)?;
@@ -151,7 +154,7 @@ impl Package {
         let tail = digest_section(sha256(&bytes))?;
         bytes.extend_from_slice(&tail);
         if bytes.len() > MAX_FLOW_BYTES {
-            return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
+            return Err(FlowError::Package(PackageError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES }));
         }
         let digest = sha256(&bytes);
         Ok(Self { frontmatter, content, code, bytes, digest })
@@ -160,17 +163,18 @@ impl Package {
     /// Reads a file and verifies it.
     ///
     /// # Errors
-    /// [`FlowError::NotAFlow`] when it is something else, [`FlowError::Tampered`] when its digest does not match,
-    /// [`FlowError::Malformed`] when a section is, [`FlowError::OtherTemplate`] when it claims to be a plan or a
+    /// [`PackageError::NotAFlow`] when it is something else, [`PackageError::Tampered`] when its digest does not match,
+    /// [`PackageError::Malformed`] when a section is, [`PackageError::OtherTemplate`] when it claims to be a plan or a
     /// script and brings other code.
     pub fn read(bytes: Vec<u8>) -> Result<Self, FlowError> {
         if bytes.len() > MAX_FLOW_BYTES {
-            return Err(FlowError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES });
+            return Err(FlowError::Package(PackageError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES }));
         }
         let digest = verify(&bytes)?;
         let section = |name: &'static str| {
-            custom_section(&bytes, name)?
-                .ok_or_else(|| FlowError::NotAFlow { message: format!("it has no section `{name}`") })
+            custom_section(&bytes, name)?.ok_or_else(|| {
+                FlowError::Package(PackageError::NotAFlow { message: format!("it has no section `{name}`") })
+            })
         };
         let text = |name: &'static str| {
             std::str::from_utf8(section(name)?).map(str::to_owned).map_err(|error| malformed(name, &error))
@@ -267,7 +271,7 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
         return Ok(());
     }
     let message = format!("a {} has {}; it has {}", form.as_str(), expected.join(", "), found.join(", "));
-    Err(FlowError::Malformed { what: "sections", message })
+    Err(FlowError::Package(PackageError::Malformed { what: "sections", message }))
 }
 
 /// Refuses JSON that is not written as RFC 8785 says.
@@ -280,7 +284,7 @@ fn canonical<'a>(what: &'static str, text: &'a [u8]) -> Result<&'a [u8], FlowErr
 }
 
 fn malformed(what: &'static str, error: &dyn std::fmt::Display) -> FlowError {
-    FlowError::Malformed { what, message: error.to_string() }
+    FlowError::Package(PackageError::Malformed { what, message: error.to_string() })
 }
 
 /// The digest section over everything before it.
@@ -299,9 +303,9 @@ fn verify(bytes: &[u8]) -> Result<Sha256Digest, FlowError> {
     match digest_section(before)? == bytes[split..] {
         true => Ok(all),
         // What was never a flow is named as that, and not as a damaged one.
-        _ if custom_section(bytes, FRONTMATTER_SECTION)?.is_none() => {
-            Err(FlowError::NotAFlow { message: format!("it has no section `{FRONTMATTER_SECTION}`") })
-        }
-        _ => Err(FlowError::Tampered),
+        _ if custom_section(bytes, FRONTMATTER_SECTION)?.is_none() => Err(FlowError::Package(PackageError::NotAFlow {
+            message: format!("it has no section `{FRONTMATTER_SECTION}`"),
+        })),
+        _ => Err(FlowError::Package(PackageError::Tampered)),
     }
 }

@@ -7,6 +7,7 @@ use rote_types::FlowName;
 use serde_json::{Map, Value};
 
 use crate::error::ParameterProblem;
+use crate::error::RunnerError;
 use crate::{FlowError, Frontmatter};
 
 /// Nearness of two names, from 0 to 1, from which one is suggested for the other.
@@ -24,7 +25,7 @@ pub enum ParameterInput {
 /// Returns the parameters, typed and complete with defaults.
 ///
 /// # Errors
-/// [`FlowError::Parameters`] with everything that is wrong.
+/// [`RunnerError::Parameters`] with everything that is wrong.
 pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Result<Map<String, Value>, FlowError> {
     let mut problems = Vec::new();
     let mut values = Map::new();
@@ -64,12 +65,12 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
 
 fn refusal(frontmatter: &Frontmatter, problems: Vec<ParameterProblem>) -> FlowError {
     let flow: FlowName = frontmatter.name.clone();
-    FlowError::Parameters {
+    FlowError::Run(RunnerError::Parameters {
         flow,
         problems,
         expected: expected(frontmatter),
         schema: Box::new(frontmatter.parameters.clone()),
-    }
+    })
 }
 
 /// Describes each parameter in one line: `owner (string, such as "octocat")`.

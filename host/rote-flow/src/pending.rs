@@ -11,6 +11,7 @@ use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceName, command};
 use rote_workspace::{Workspace, workspace_names};
 use serde::{Deserialize, Serialize};
 
+use crate::error::{LibraryError, PackageError};
 use crate::{FlowError, Library};
 
 /// The file in the workspace's folder.
@@ -68,8 +69,9 @@ impl Library {
     /// There is no such workspace, or the disk refused.
     pub fn write_pending(&self, stub: &PendingFlow) -> Result<PathBuf, FlowError> {
         let path = self.pending_file(&stub.workspace)?;
-        let text = serde_json::to_string_pretty(stub)
-            .map_err(|error| FlowError::Malformed { what: "pending stub", message: error.to_string() })?;
+        let text = serde_json::to_string_pretty(stub).map_err(|error| {
+            FlowError::Package(PackageError::Malformed { what: "pending stub", message: error.to_string() })
+        })?;
         write_atomic(&path, (text + "\n").as_bytes(), FileMode::Private)?;
         Ok(path)
     }
@@ -77,16 +79,20 @@ impl Library {
     /// Reads the stub of a workspace.
     ///
     /// # Errors
-    /// [`FlowError::NotPending`] when it has none.
+    /// [`LibraryError::NotPending`] when it has none.
     pub fn pending(&self, workspace: &WorkspaceName) -> Result<PendingFlow, FlowError> {
         let path = self.pending_file(workspace)?;
         let bytes = match read_capped(&path, MAX_BYTES) {
-            Err(HomeError::NotFound { .. }) => return Err(FlowError::NotPending { workspace: workspace.clone() }),
+            Err(HomeError::NotFound { .. }) => {
+                return Err(FlowError::Library(LibraryError::NotPending { workspace: workspace.clone() }));
+            }
             read => read?,
         };
-        serde_json::from_slice(&bytes).map_err(|error| FlowError::Malformed {
-            what: "pending stub",
-            message: format!("`{}`: {error}", path.display()),
+        serde_json::from_slice(&bytes).map_err(|error| {
+            FlowError::Package(PackageError::Malformed {
+                what: "pending stub",
+                message: format!("`{}`: {error}", path.display()),
+            })
         })
     }
 
@@ -104,12 +110,12 @@ impl Library {
     /// Removes the stub of a workspace.
     ///
     /// # Errors
-    /// [`FlowError::NotPending`] when it has none.
+    /// [`LibraryError::NotPending`] when it has none.
     pub fn discard_pending(&self, workspace: &WorkspaceName) -> Result<(), FlowError> {
         let path = self.pending_file(workspace)?;
         match path.exists() {
             true => Ok(remove_file(&path)?),
-            false => Err(FlowError::NotPending { workspace: workspace.clone() }),
+            false => Err(FlowError::Library(LibraryError::NotPending { workspace: workspace.clone() })),
         }
     }
 

@@ -9,6 +9,7 @@ use rote_plan::Plan;
 use rote_types::{AdapterId, FlowName, Sha256Digest};
 use serde::Serialize;
 
+use crate::error::RunnerError;
 use crate::surface::goes_to;
 use crate::{FlowError, FlowPin, FlowReference, FlowStatus, Form, Frontmatter, Library, Package, Pins, WriteMode};
 
@@ -119,7 +120,7 @@ impl Library {
     /// Finds every flow below one, each once, whoever pins it first.
     ///
     /// # Errors
-    /// [`FlowError::NestedFlow`] for more than a person could look through.
+    /// [`RunnerError::NestedFlow`] for more than a person could look through.
     pub(crate) fn pinned_flows(&self, package: &Package) -> Result<Vec<Inner>, FlowError> {
         let pins = |frontmatter: &Frontmatter| -> Vec<(FlowName, FlowName, FlowPin)> {
             let by = &frontmatter.name;
@@ -133,11 +134,11 @@ impl Library {
             }
             if seen.len() > MAX_PINNED {
                 let reason = format!("more than {MAX_PINNED} flows would run below it");
-                return Err(FlowError::NestedFlow {
+                return Err(FlowError::Run(RunnerError::NestedFlow {
                     flow: package.frontmatter.name.clone(),
                     name: name.to_string(),
                     reason,
-                });
+                }));
             }
             let inner = self.inner(by, name, &pin);
             open.extend(inner.known.iter().flat_map(|(frontmatter, _)| pins(frontmatter)));

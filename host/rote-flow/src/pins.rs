@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::drift::Drift;
+use crate::error::PinError;
 use crate::surface::drift;
 use crate::usage::Usage;
 use crate::{FlowError, Library, Package, Surface};
@@ -57,9 +58,9 @@ impl Pins {
         }
         let flow = frontmatter.name.clone();
         if !missing.is_empty() {
-            return Err(FlowError::MissingAdapters { flow, missing, origin });
+            return Err(FlowError::Pins(PinError::MissingAdapters { flow, missing, origin }));
         }
         let drifts = self.drifts(package, Some(path))?;
-        if drifts.is_empty() { Ok(()) } else { Err(FlowError::FingerprintMismatch { flow, drifts }) }
+        if drifts.is_empty() { Ok(()) } else { Err(FlowError::Pins(PinError::FingerprintMismatch { flow, drifts })) }
     }
 }

@@ -15,6 +15,7 @@ use rote_workspace::{Body, StoredResponse, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use crate::error::PackageError;
 use crate::tape::{Frame, Recorded};
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Package};
@@ -162,16 +163,18 @@ impl RunRecording {
     /// Reads a recording.
     ///
     /// # Errors
-    /// [`FlowError::Malformed`] for another version or shape, naming the file.
+    /// [`PackageError::Malformed`] for another version or shape, naming the file.
     pub fn read(path: &Path) -> Result<Self, FlowError> {
         #[derive(Deserialize)]
         struct Versioned {
             recording: u32,
         }
         let bytes = read_capped(path, MAX_RECORDING_BYTES)?;
-        let malformed = |message: String| FlowError::Malformed {
-            what: "recording",
-            message: format!("`{}`: {message}", path.display()),
+        let malformed = |message: String| {
+            FlowError::Package(PackageError::Malformed {
+                what: "recording",
+                message: format!("`{}`: {message}", path.display()),
+            })
         };
         let Versioned { recording } = serde_json::from_slice(&bytes).map_err(|error| malformed(error.to_string()))?;
         if recording != VERSION {
@@ -186,8 +189,9 @@ impl RunRecording {
     /// # Errors
     /// [`FlowError::Known`], or the file cannot be written.
     pub fn write(&self, path: &Path, redaction: &Redaction) -> Result<(), FlowError> {
-        let malformed =
-            |error: serde_json::Error| FlowError::Malformed { what: "recording", message: error.to_string() };
+        let malformed = |error: serde_json::Error| {
+            FlowError::Package(PackageError::Malformed { what: "recording", message: error.to_string() })
+        };
         redaction
             .refuse(&format!("recording `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
         let text = serde_json::to_string_pretty(self).map_err(malformed)?;
@@ -234,9 +238,11 @@ impl ExchangeOutcome {
             // The stored text is UTF-8, whatever it was on the wire.
             RecordedBody::Text(text) => (text.clone().into_bytes(), format!("{content_type}; charset=utf-8")),
             RecordedBody::Base64(text) => {
-                let bytes = STANDARD.decode(text).map_err(|error| FlowError::Malformed {
-                    what: "recording",
-                    message: format!("a body is not base64: {error}"),
+                let bytes = STANDARD.decode(text).map_err(|error| {
+                    FlowError::Package(PackageError::Malformed {
+                        what: "recording",
+                        message: format!("a body is not base64: {error}"),
+                    })
                 })?;
                 (bytes, content_type.clone())
             }

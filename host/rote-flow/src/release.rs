@@ -11,6 +11,7 @@ use rote_types::{Clock, FlowName, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::error::{AuthorError, LibraryError};
 use crate::{FlowError, FlowReference, FlowStatus, Frontmatter, Library, LintOptions, Linter, Package, Severity};
 
 /// A flow that is released.
@@ -56,8 +57,8 @@ impl Releases {
     /// down with the release and stops nothing.
     ///
     /// # Errors
-    /// [`FlowError::MissingAdapters`] or `FingerprintMismatch` when it could not be run here;
-    /// [`FlowError::NotReleasable`] without `force`, with everything that its frontmatter lacks and every error that lint
+    /// [`PinError::MissingAdapters`](crate::PinError::MissingAdapters) or `FingerprintMismatch` when it could not be run here;
+    /// [`AuthorError::NotReleasable`] without `force`, with everything that its frontmatter lacks and every error that lint
     /// finds; or a file, the index or the journal refused. The draft is then as it was.
     pub async fn release(&self, name: &FlowName, force: bool) -> Result<Released, FlowError> {
         let (path, draft) = self.library().load(&FlowReference::Name(name.clone()))?;
@@ -66,14 +67,14 @@ impl Releases {
         }
         let violations = self.release_violations(&draft).await?;
         if !violations.is_empty() && !force {
-            return Err(FlowError::NotReleasable { flow: name.clone(), problems: violations });
+            return Err(FlowError::Author(AuthorError::NotReleasable { flow: name.clone(), problems: violations }));
         }
         let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
         let released = draft.with_frontmatter(frontmatter)?;
         let guard = self.library().lock_flows()?;
         let (_, current) = self.library().load(&FlowReference::Name(name.clone()))?;
         if current.digest() != draft.digest() {
-            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+            return Err(FlowError::Library(LibraryError::ChangedMeanwhile { flow: name.clone() }));
         }
         self.library().announce_change()?;
         write_durable(&path, released.bytes(), FileMode::Private)?;

@@ -3,6 +3,7 @@
 use rote_home::{discard_dir, remove_file, sweep_staging};
 use rote_types::{FlowName, Sha256Digest};
 
+use crate::error::LibraryError;
 use crate::{Blessings, FlowError, FlowReference, FlowStatus};
 
 /// A flow that may be removed.
@@ -21,15 +22,15 @@ impl Blessings {
     /// digest.
     ///
     /// # Errors
-    /// [`FlowError::NoFlow`], [`FlowError::IsReleased`] for a released one without `force`, or the journal refused.
+    /// [`LibraryError::NoFlow`], [`LibraryError::IsReleased`] for a released one without `force`, or the journal refused.
     pub fn removal(&self, name: &FlowName, force: bool) -> Result<Removal, FlowError> {
         // A damaged file is no reason to keep it.
         let sha256 = match self.pins.library.load(&FlowReference::Name(name.clone())) {
             Ok((_, package)) if package.frontmatter.status != FlowStatus::Draft && !force => {
-                return Err(FlowError::IsReleased { flow: name.clone() });
+                return Err(FlowError::Library(LibraryError::IsReleased { flow: name.clone() }));
             }
             Ok((_, package)) => Some(package.digest()),
-            Err(error @ FlowError::NoFlow { .. }) => return Err(error),
+            Err(error @ FlowError::Library(LibraryError::NoFlow { .. })) => return Err(error),
             Err(_) => None,
         };
         Ok(Removal { flow: name.clone(), sha256, blessed: self.is_blessed(name)? })
@@ -39,13 +40,13 @@ impl Blessings {
     /// its file comes back.
     ///
     /// # Errors
-    /// As [`Blessings::removal`]; [`FlowError::ChangedMeanwhile`], or the files or the index refused.
+    /// As [`Blessings::removal`]; [`LibraryError::ChangedMeanwhile`], or the files or the index refused.
     pub fn remove(&self, removal: &Removal, force: bool) -> Result<(), FlowError> {
         let name = &removal.flow;
         let library = &self.pins.library;
         let _guard = library.lock_flows()?;
         if self.removal(name, force)?.sha256 != removal.sha256 {
-            return Err(FlowError::ChangedMeanwhile { flow: name.clone() });
+            return Err(FlowError::Library(LibraryError::ChangedMeanwhile { flow: name.clone() }));
         }
         library.announce_change()?;
         sweep_staging(&library.home.flows_dir())?;

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::drift::Drift;
+use crate::error::PinError;
 use crate::surface::goes_to;
 use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Frontmatter, Package, Pins, ToolPin};
 
@@ -94,7 +95,7 @@ impl Pins {
             .collect::<Result<_, _>>()?;
         if let Some(first) = missing.first() {
             let origin = frontmatter.adapters.get(first).and_then(|pin| pin.origin.clone());
-            return Err(FlowError::MissingAdapters { flow: name.clone(), missing, origin });
+            return Err(FlowError::Pins(PinError::MissingAdapters { flow: name.clone(), missing, origin }));
         }
         let drifts = self.drifts(package, Some(path))?;
         let breaking = drifts.iter().flat_map(|drift| &drift.tools).any(|tool| tool.verdict == "breaking");
@@ -113,21 +114,21 @@ impl Pins {
     /// Makes the flow with the pins of what is installed, as `shown` says; writes nothing.
     ///
     /// # Errors
-    /// [`FlowError::RepinBreaking`] unless it was accepted, [`FlowError::ToolGone`] for a used tool that there is
-    /// none of any more, [`FlowError::RepinStale`] when the flow or an adapter is another one than shown,
+    /// [`PinError::RepinBreaking`] unless it was accepted, [`PinError::ToolGone`] for a used tool that there is
+    /// none of any more, [`PinError::RepinStale`] when the flow or an adapter is another one than shown,
     /// [`FlowError::Usage`] when nothing would change.
     pub fn plan_repin(&self, shown: &Repin, accept_breaking: bool) -> Result<RepinPlan, FlowError> {
         let name = &shown.flow;
         let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
         let repin = self.preview_of(name, &path, &package)?;
         if repin.sha256 != shown.sha256 || repin.drifts != shown.drifts {
-            return Err(FlowError::RepinStale { flow: name.clone() });
+            return Err(FlowError::Pins(PinError::RepinStale { flow: name.clone() }));
         }
         if repin.drifts.is_empty() {
             return Err(FlowError::Usage { message: format!("flow `{name}` pins what is installed already") });
         }
         if repin.breaking && !accept_breaking {
-            return Err(FlowError::RepinBreaking { flow: name.clone(), drifts: repin.drifts });
+            return Err(FlowError::Pins(PinError::RepinBreaking { flow: name.clone(), drifts: repin.drifts }));
         }
         let frontmatter = self.with_new_pins(&package.frontmatter, &repin)?;
         Ok(RepinPlan { written: package.with_frontmatter(frontmatter)?, repin })
@@ -136,7 +137,7 @@ impl Pins {
     /// Writes the flow with its new pins over the one that was looked at.
     ///
     /// # Errors
-    /// [`FlowError::ChangedMeanwhile`] when another one is there by now, or the files refused.
+    /// [`LibraryError::ChangedMeanwhile`](crate::LibraryError::ChangedMeanwhile) when another one is there by now, or the files refused.
     pub fn repin(&self, plan: RepinPlan) -> Result<Repinned, FlowError> {
         let RepinPlan { repin, written } = plan;
         let path = self.library.replace(&repin.flow, &repin.sha256, &written)?;
@@ -150,7 +151,7 @@ impl Pins {
             let (Some(pin), Some(manifest)) =
                 (old.adapters.get(&drift.adapter), self.surface.manifest(&drift.adapter)?)
             else {
-                return Err(FlowError::RepinStale { flow: repin.flow.clone() });
+                return Err(FlowError::Pins(PinError::RepinStale { flow: repin.flow.clone() }));
             };
             let (pin, slots) = self.new_pin(&repin.flow, &drift.adapter, pin, &manifest)?;
             new.adapters.insert(drift.adapter.clone(), pin);
@@ -178,7 +179,9 @@ impl Pins {
         };
         let mut slots = BTreeSet::new();
         for name in old.tools.keys() {
-            let gone = || FlowError::ToolGone { flow: flow.clone(), adapter: adapter.clone(), tool: name.clone() };
+            let gone = || {
+                FlowError::Pins(PinError::ToolGone { flow: flow.clone(), adapter: adapter.clone(), tool: name.clone() })
+            };
             let tool = self.surface.tool(adapter, name)?.ok_or_else(gone)?;
             let digest = match manifest.tool_digests.get(name) {
                 Some(digest) => digest.clone(),

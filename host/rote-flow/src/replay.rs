@@ -16,6 +16,7 @@ use rote_types::{
 use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
 
+use crate::error::ReplayError;
 use crate::error::Stale;
 use crate::recording::{ExchangeOutcome, RecordedExchange};
 use crate::tape::Frame;
@@ -89,7 +90,7 @@ impl Replayer {
         let prepared = package.prepare(&self.runtime)?;
         let outcome = self.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
         if let Some(stale) = locked(&stale).take() {
-            return Err(FlowError::ReplayStale { stale: Box::new(stale) });
+            return Err(FlowError::Replay(ReplayError::Stale { stale: Box::new(stale) }));
         }
         let state = locked(&tools.state);
         let unasked = state.answers.values().flatten().map(|one| format!("{}/{}", one.adapter, one.tool)).collect();

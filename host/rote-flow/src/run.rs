@@ -202,9 +202,9 @@ impl Runner {
     /// Runs a flow.
     ///
     /// # Errors
-    /// What the preflight finds ([`FlowError::MissingAdapters`], `FingerprintMismatch`, `Parameters`); nothing was
-    /// sent then. [`FlowError::Stopped`] when a step failed or waits for a confirmation; what was done is in the
-    /// workspace that it names, and the hint goes on from there. [`FlowError::EndedInDoubt`] when the flow ended, but
+    /// What the preflight finds ([`PinError::MissingAdapters`](crate::PinError::MissingAdapters), `FingerprintMismatch`, `Parameters`); nothing was
+    /// sent then. [`RunnerError::Stopped`](crate::RunnerError::Stopped) when a step failed or waits for a confirmation; what was done is in the
+    /// workspace that it names, and the hint goes on from there. [`RunnerError::EndedInDoubt`](crate::RunnerError::EndedInDoubt) when the flow ended, but
     /// nobody knows what came of a write of it.
     pub async fn run(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, FlowError> {
         let begun = self.begin(request)?;

@@ -13,6 +13,7 @@ use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::Serialize;
 
 use crate::analytics::{Analytics, TrackRecord};
+use crate::error::LibraryError;
 use crate::error::install;
 use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, Stamp, reason};
 use crate::surface::Surface;
@@ -215,7 +216,7 @@ impl Search {
     /// Asks the index; one that cannot be used is written anew first.
     fn rank(&self, question: &Question<'_>, notes: &mut Vec<String>) -> Result<Ranking, FlowError> {
         let error = match self.library.search_index().rank(question) {
-            Err(error @ FlowError::Index { .. }) => error,
+            Err(error @ FlowError::Library(LibraryError::Index { .. })) => error,
             other => return other,
         };
         let _guard = self.library.lock_flows()?;

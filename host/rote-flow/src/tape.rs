@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::FlowError;
+use crate::error::{PackageError, RunnerError};
 
 /// The file in the workspace's folder.
 const FILE: &str = "run.jsonl";
@@ -153,8 +154,12 @@ impl Ends {
 
 impl Header {
     fn read(line: &[u8], path: &Path) -> Result<Self, FlowError> {
-        let corrupt =
-            |message: String| FlowError::Malformed { what: "tape", message: format!("{}: {message}", path.display()) };
+        let corrupt = |message: String| {
+            FlowError::Package(PackageError::Malformed {
+                what: "tape",
+                message: format!("{}: {message}", path.display()),
+            })
+        };
         let header: Self = serde_json::from_slice(line).map_err(|error| corrupt(error.to_string()))?;
         match header.tape {
             VERSION => Ok(header),
@@ -172,8 +177,12 @@ impl Recorded {
             Err(HomeError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
-        let corrupt =
-            |message: String| FlowError::Malformed { what: "tape", message: format!("{}: {message}", path.display()) };
+        let corrupt = |message: String| {
+            FlowError::Package(PackageError::Malformed {
+                what: "tape",
+                message: format!("{}: {message}", path.display()),
+            })
+        };
         // What follows the last line break was being written when the process was killed.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let mut lines = bytes[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
@@ -212,7 +221,9 @@ pub(crate) fn is_there(workspace: &Workspace) -> bool {
 /// Takes a run for this process: nobody else makes calls of it until the lock is dropped.
 pub(crate) fn lock(workspace: &Workspace) -> Result<LockGuard, FlowError> {
     match rote_home::lock(&workspace.run_lock_file(), LOCK_WAIT) {
-        Err(HomeError::Busy { .. }) => Err(FlowError::StillRunning { workspace: workspace.name().clone() }),
+        Err(HomeError::Busy { .. }) => {
+            Err(FlowError::Run(RunnerError::StillRunning { workspace: workspace.name().clone() }))
+        }
         taken => Ok(taken?),
     }
 }
@@ -313,7 +324,8 @@ fn failed(error: FlowError) -> RunError {
 }
 
 fn line(value: &impl Serialize) -> Result<String, FlowError> {
-    serde_json::to_string(value).map_err(|error| FlowError::Malformed { what: "tape", message: error.to_string() })
+    serde_json::to_string(value)
+        .map_err(|error| FlowError::Package(PackageError::Malformed { what: "tape", message: error.to_string() }))
 }
 
 fn file(workspace: &Workspace) -> PathBuf {

@@ -9,6 +9,7 @@ use rote_runtime::{is_code_with_rote_sections, strip_rote_sections};
 use rote_types::{Sha256Digest, sha256};
 use serde::Deserialize;
 
+use crate::error::PackageError;
 use crate::{FlowError, Form};
 
 /// The plan template (`cargo xtask guests` builds it from `flows/_plan`).
@@ -48,7 +49,7 @@ impl Code {
     /// Says whose code a file is, which claims to be of a form.
     ///
     /// # Errors
-    /// [`FlowError::OtherTemplate`] for a plan or a script whose code is no template that is known.
+    /// [`PackageError::OtherTemplate`] for a plan or a script whose code is no template that is known.
     pub(crate) fn of(bytes: &[u8], form: Form) -> Result<Self, FlowError> {
         let Some((template, digest)) = form.template() else { return Ok(Self::Own) };
         if is_code_with_rote_sections(bytes, template)? {
@@ -56,7 +57,9 @@ impl Code {
         }
         let code = sha256(&strip_rote_sections(bytes)?);
         let known = KNOWN.iter().find(|known| known.form == form && known.sha256 == code);
-        known.map(|known| Self::Older(&known.rote)).ok_or(FlowError::OtherTemplate { form, code })
+        known
+            .map(|known| Self::Older(&known.rote))
+            .ok_or(FlowError::Package(PackageError::OtherTemplate { form, code }))
     }
 }
 
@@ -93,6 +96,9 @@ mod tests {
     fn the_template_of_one_form_is_none_of_the_other() {
         let (plan, digest) = Form::Plan.template().unwrap();
         let error = Code::of(plan, Form::Script).unwrap_err();
-        assert!(matches!(error, FlowError::OtherTemplate { form: Form::Script, code } if code == digest), "{error}");
+        assert!(
+            matches!(error, FlowError::Package(PackageError::OtherTemplate { form: Form::Script, code }) if code == digest),
+            "{error}"
+        );
     }
 }

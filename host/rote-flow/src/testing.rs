@@ -8,6 +8,7 @@ use rote_types::{FlowName, canonical_json};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::ReplayError;
 use crate::recording::{ExpectedOutput, RunRecording};
 use crate::{FlowError, FlowReference, Replayer};
 
@@ -46,7 +47,7 @@ impl Replayer {
     /// Replays a recording.
     ///
     /// # Errors
-    /// [`FlowError::ReplayStale`] when the flow asks for what was not recorded, `ReplayDiffers` when it gives
+    /// [`ReplayError::Stale`] when the flow asks for what was not recorded, `ReplayDiffers` when it gives
     /// something else, `ReplayFailed` when it fails where the recorded run did not.
     pub async fn test(&self, request: &ReplayRequest) -> Result<ReplayReport, FlowError> {
         let recording = RunRecording::read(&request.recording)?;
@@ -68,7 +69,9 @@ impl Replayer {
                     last = Some((replayed.answered, replayed.unasked));
                     continue;
                 }
-                (Err(source), Some(_)) => return Err(FlowError::ReplayFailed { source: Box::new(source) }),
+                (Err(source), Some(_)) => {
+                    return Err(FlowError::Replay(ReplayError::Failed { source: Box::new(source) }));
+                }
             };
             let mut given = given(outcome);
             let expected = expected.get_or_insert_with(|| given.clone());
@@ -101,5 +104,5 @@ fn compare(expected: &ExpectedOutput, given: &ExpectedOutput) -> Result<(), Flow
         return Ok(());
     }
     let value = |output: &ExpectedOutput| Box::new(serde_json::to_value(output).unwrap_or(Value::Null));
-    Err(FlowError::ReplayDiffers { recorded: value(expected), replayed: value(given) })
+    Err(FlowError::Replay(ReplayError::Differs { recorded: value(expected), replayed: value(given) }))
 }

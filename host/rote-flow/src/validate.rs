@@ -8,6 +8,7 @@ use rote_types::Sha256Digest;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::error::PackageError;
 use crate::{Content, FlowError, FlowReference, Linter, Package};
 
 /// JSON Schema (2020-12) of the frontmatter, as `flows/frontmatter.schema.json`.
@@ -43,8 +44,8 @@ impl Linter {
     /// Checks the format of a flow's file: digest, sections, frontmatter, payload, world.
     ///
     /// # Errors
-    /// The first check that does not hold: [`FlowError::Tampered`], [`FlowError::NotAFlow`],
-    /// [`FlowError::Malformed`], or [`FlowError::Load`] for a component of another world.
+    /// The first check that does not hold: [`PackageError::Tampered`], [`PackageError::NotAFlow`],
+    /// [`PackageError::Malformed`], or [`FlowError::Load`] for a component of another world.
     pub fn validate(&self, flow: &FlowReference) -> Result<Validated, FlowError> {
         let (path, package) = self.pins.library.load(flow)?;
         check_frontmatter(&package)?;
@@ -77,7 +78,7 @@ impl Linter {
 
 /// Holds the frontmatter, as it stands in the file, against the published schema.
 fn check_frontmatter(package: &Package) -> Result<(), FlowError> {
-    let malformed = |message: String| FlowError::Malformed { what: "frontmatter", message };
+    let malformed = |message: String| FlowError::Package(PackageError::Malformed { what: "frontmatter", message });
     let section = custom_section(package.bytes(), FRONTMATTER_SECTION)?.unwrap_or_default();
     let value: Value = serde_json::from_slice(section).map_err(|error| malformed(error.to_string()))?;
     frontmatter_problem(&value).map_or(Ok(()), |problem| Err(malformed(problem)))

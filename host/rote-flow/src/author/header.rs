@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::contract::Contract;
+use crate::error::{AuthorError, PinError};
 use crate::frontmatter::{SCHEMA, parameters_problem};
 use crate::surface::goes_to;
 use crate::{
@@ -84,7 +85,7 @@ impl SourceHeader {
     /// Reads a frontmatter; `file` and `line` say where its text begins.
     ///
     /// # Errors
-    /// [`FlowError::Source`] with the place of the first problem.
+    /// [`AuthorError::Source`] with the place of the first problem.
     pub fn parse(yaml: &str, file: &str, line: u32) -> Result<Self, FlowError> {
         // YAML 1.2 has two booleans; `n` and `yes` are names.
         let options = serde_saphyr::options! { strict_booleans: true };
@@ -93,11 +94,11 @@ impl SourceHeader {
             let at = error.location().map_or(0, |at| u32::try_from(at.line()).unwrap_or(0).saturating_sub(1));
             let text = error.to_string();
             let message = text.lines().next().unwrap_or_default().to_owned();
-            FlowError::Source { place: format!("{file}:{}", line + at), message }
+            FlowError::Author(AuthorError::Source { place: format!("{file}:{}", line + at), message })
         })?;
         let parameters = object_schema(header.parameters);
         if let Some(message) = schema_problem(&parameters) {
-            return Err(FlowError::Source { place: format!("`parameters` of {file}"), message });
+            return Err(FlowError::Author(AuthorError::Source { place: format!("`parameters` of {file}"), message }));
         }
         Ok(Self { parameters, ..header })
     }
@@ -105,10 +106,11 @@ impl SourceHeader {
     /// Writes it as YAML.
     ///
     /// # Errors
-    /// [`FlowError::Source`] when it cannot be written, which text members cannot cause.
+    /// [`AuthorError::Source`] when it cannot be written, which text members cannot cause.
     pub fn to_yaml(&self) -> Result<String, FlowError> {
-        serde_saphyr::to_string(self)
-            .map_err(|error| FlowError::Source { place: "frontmatter".to_owned(), message: error.to_string() })
+        serde_saphyr::to_string(self).map_err(|error| {
+            FlowError::Author(AuthorError::Source { place: "frontmatter".to_owned(), message: error.to_string() })
+        })
     }
 
     /// The frontmatter of a flow as its author would write it.
@@ -188,7 +190,11 @@ impl Author {
         let mut credentials = Vec::new();
         let missing: Vec<AdapterId> = self.missing(header)?;
         if !missing.is_empty() {
-            return Err(FlowError::MissingAdapters { flow: header.name.clone(), missing, origin: None });
+            return Err(FlowError::Pins(PinError::MissingAdapters {
+                flow: header.name.clone(),
+                missing,
+                origin: None,
+            }));
         }
         for (id, wanted) in &header.adapters {
             let (pin, slots) = self.pin_source(header, id, wanted)?;
@@ -235,10 +241,12 @@ impl Author {
         id: &AdapterId,
         wanted: &SourceAdapter,
     ) -> Result<(AdapterPin, Vec<CredentialSlot>), FlowError> {
-        let manifest = self.pins.surface.manifest(id)?.ok_or_else(|| FlowError::MissingAdapters {
-            flow: header.name.clone(),
-            missing: vec![id.clone()],
-            origin: None,
+        let manifest = self.pins.surface.manifest(id)?.ok_or_else(|| {
+            FlowError::Pins(PinError::MissingAdapters {
+                flow: header.name.clone(),
+                missing: vec![id.clone()],
+                origin: None,
+            })
         })?;
         if let Some(expected) = wanted.fingerprint.as_ref().filter(|wanted| **wanted != manifest.fingerprint) {
             let drift = crate::drift::Drift {
@@ -248,13 +256,16 @@ impl Author {
                 elsewhere: None,
                 tools: Vec::new(),
             };
-            return Err(FlowError::FingerprintMismatch { flow: header.name.clone(), drifts: vec![drift] });
+            return Err(FlowError::Pins(PinError::FingerprintMismatch {
+                flow: header.name.clone(),
+                drifts: vec![drift],
+            }));
         }
         let (mut tools, mut slots) = (BTreeMap::new(), Vec::new());
         for name in &wanted.tools {
             let tool = self.pins.surface.tool(id, name)?.ok_or_else(|| {
                 let nearest = nearest(name, manifest.tool_digests.keys().map(String::as_str));
-                FlowError::NoTool { adapter: id.clone(), tool: name.clone(), nearest }
+                FlowError::Author(AuthorError::NoTool { adapter: id.clone(), tool: name.clone(), nearest })
             })?;
             let digest = tool_digest(&tool).map_err(|error| FlowError::adapter(id, &error))?;
             for slot in tool.security.iter().flatten() {
@@ -285,9 +296,11 @@ fn permissions(
 ) -> Result<Vec<WritePermission>, FlowError> {
     let mut permissions = Vec::new();
     for text in &header.write_permissions {
-        let refused = |reason: &str| FlowError::Source {
-            place: format!("write_permissions of `{}`", header.name),
-            message: format!("`{text}` {reason}"),
+        let refused = |reason: &str| {
+            FlowError::Author(AuthorError::Source {
+                place: format!("write_permissions of `{}`", header.name),
+                message: format!("`{text}` {reason}"),
+            })
         };
         let (adapter, tool) = text.split_once('/').ok_or_else(|| refused("is not of the form `adapter/tool`"))?;
         let adapter: AdapterId = adapter.parse().map_err(|_| refused("does not begin with an adapter's id"))?;

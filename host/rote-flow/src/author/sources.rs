@@ -10,6 +10,7 @@ use rote_types::FlowName;
 use serde::Serialize;
 
 use super::{ENTRY, HEADER};
+use crate::error::AuthorError;
 use crate::{FlowError, Library};
 
 /// Most bytes of one source file that are read; the bundler's own bound is smaller.
@@ -24,7 +25,7 @@ pub(super) struct Folder {
 impl Folder {
     /// The folder of an entry file.
     pub(super) fn of(path: &Path) -> Result<Self, FlowError> {
-        let missing = || FlowError::NoSource { path: path.to_owned() };
+        let missing = || FlowError::Author(AuthorError::NoSource { path: path.to_owned() });
         let real = path.canonicalize().map_err(|_| missing())?;
         let root = real.parent().ok_or_else(missing)?.to_owned();
         let entry = real.file_name().and_then(|name| name.to_str()).ok_or_else(missing)?.to_owned();
@@ -36,7 +37,9 @@ impl Folder {
     }
 
     pub(super) fn text(&self, name: &str) -> Result<String, FlowError> {
-        self.read(name).map_err(|error| FlowError::Source { place: name.to_owned(), message: error.to_string() })
+        self.read(name).map_err(|error| {
+            FlowError::Author(AuthorError::Source { place: name.to_owned(), message: error.to_string() })
+        })
     }
 }
 
@@ -135,7 +138,7 @@ impl Library {
     /// Begins a project in `folder`, which must not exist or be empty.
     ///
     /// # Errors
-    /// [`FlowError::FolderTaken`], or the disk refused.
+    /// [`AuthorError::FolderTaken`], or the disk refused.
     pub fn new_project(
         &self,
         name: &FlowName,
@@ -143,7 +146,7 @@ impl Library {
         folder: &Path,
     ) -> Result<NewProject, FlowError> {
         if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(FlowError::FolderTaken { path: folder.to_owned() });
+            return Err(FlowError::Author(AuthorError::FolderTaken { path: folder.to_owned() }));
         }
         let files: Vec<(&str, String)> = match language {
             ProjectLanguage::TypeScript => vec![

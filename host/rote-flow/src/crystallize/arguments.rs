@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::variables::Variables;
 use crate::FlowError;
+use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 
 /// What `rote @N -m` runs first: the payload of an MCP result, parsed when it is JSON.
@@ -215,11 +216,11 @@ impl Walk<'_, '_> {
             (Source::Parameter(name), Some(value)) => Expression::Param(self.variables.parameter(&name, value)),
             (_, Some(value)) => Expression::Literal(value),
             (_, None) => {
-                return Err(FlowError::UnusableResponse {
+                return Err(FlowError::Crystallize(CrystallizeError::UnusableResponse {
                     by: self.call.name(),
                     response: one.source_response.unwrap_or(self.call.response),
                     reason: "has a value in it that the log does not keep".to_owned(),
-                });
+                }));
             }
         })
     }

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::literals::{last_segment, walk_literals};
 use super::report::Report;
 use super::steps::Draft;
+use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
@@ -49,7 +50,7 @@ pub(crate) fn refuse_literals(trace: &Trace, draft: &Draft) -> Result<(), FlowEr
             }
         });
         if let Some((pointer, value)) = found.filter(|_| call.is_write()) {
-            return Err(FlowError::FrozenKey { step: call.name(), pointer, value });
+            return Err(FlowError::Crystallize(CrystallizeError::FrozenKey { step: call.name(), pointer, value }));
         }
     }
     Ok(())

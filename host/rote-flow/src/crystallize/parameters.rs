@@ -16,6 +16,7 @@ use super::request::ParamSpec;
 use super::secret;
 use super::steps::Draft;
 use super::variables::Variables;
+use crate::error::CrystallizeError;
 use crate::trace::Trace;
 use crate::{FlowError, Surface};
 use rote_types::{escape_token, unescape_token};
@@ -140,7 +141,10 @@ impl Parameters {
             let places = places.get(name).cloned().unwrap_or_default();
             if places.iter().any(|place| secret::is_secret(&place.pointer, &entry.example)) {
                 let pointer = places.first().map(|place| place.pointer.clone()).unwrap_or_default();
-                return Err(FlowError::Secret { step: format!("parameter {name}"), pointer });
+                return Err(FlowError::Crystallize(CrystallizeError::Secret {
+                    step: format!("parameter {name}"),
+                    pointer,
+                }));
             }
             let mut schema = Map::new();
             for place in &places {
@@ -214,7 +218,11 @@ fn refusal(name: &str, reason: String, draft: &Draft) -> FlowError {
             arguments.insert(unescape_token(last_segment(pointer)).into_owned());
         });
     }
-    FlowError::ParamSpec { name: name.to_owned(), reason, arguments: arguments.into_iter().collect() }
+    FlowError::Crystallize(CrystallizeError::ParamSpec {
+        name: name.to_owned(),
+        reason,
+        arguments: arguments.into_iter().collect(),
+    })
 }
 
 /// Replaces a literal that equals `value`, or the words in it that do.

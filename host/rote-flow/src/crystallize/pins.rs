@@ -13,6 +13,7 @@ use rote_workspace::Workspace;
 use serde::Deserialize;
 
 use super::steps::Draft;
+use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{AdapterPin, CredentialSlot, FlowError, Surface, ToolPin, WriteMode, WritePermission};
 
@@ -97,7 +98,9 @@ fn installed(
     call: &RecordedCall,
     recorded: Option<&EffectRecord>,
 ) -> Result<(Manifest, Tool), FlowError> {
-    let changed = |reason: String| FlowError::AdapterChanged { adapter: call.adapter.clone(), reason };
+    let changed = |reason: String| {
+        FlowError::Crystallize(CrystallizeError::AdapterChanged { adapter: call.adapter.clone(), reason })
+    };
     let manifest =
         surface.manifest(&call.adapter)?.ok_or_else(|| changed("it is not installed any more".to_owned()))?;
     let gone = || changed(format!("it has no tool `{}` any more", call.tool));

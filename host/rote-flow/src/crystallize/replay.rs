@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::arguments::Sources;
 use super::parameters::Parameters;
 use super::select::Selection;
+use crate::error::ReplayError;
 use crate::recording::{ExpectedOutput, RunRecording, exchange};
 use crate::{FlowError, Package, Replayer};
 
@@ -22,10 +23,14 @@ pub(crate) async fn replay(
     let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
     let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
     let replayed = replayer.replay(package, parameters.examples(), &calls, None).await?;
-    let outcome = replayed.outcome.map_err(|source| FlowError::ReplayFailed { source: Box::new(source) })?;
+    let outcome =
+        replayed.outcome.map_err(|source| FlowError::Replay(ReplayError::Failed { source: Box::new(source) }))?;
     let result = outcome.result;
     if canonical_json(&result).ok() != canonical_json(recorded).ok() {
-        return Err(FlowError::ReplayDiffers { recorded: Box::new(recorded.clone()), replayed: Box::new(result) });
+        return Err(FlowError::Replay(ReplayError::Differs {
+            recorded: Box::new(recorded.clone()),
+            replayed: Box::new(result),
+        }));
     }
     let recording = RunRecording {
         expected: Some(ExpectedOutput { result, human: outcome.human, summary: outcome.summary }),

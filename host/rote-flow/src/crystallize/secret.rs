@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::steps::Draft;
 use crate::FlowError;
+use crate::error::CrystallizeError;
 use crate::trace::Trace;
 
 /// Argument names whose values are secrets, compared without case, `-` and `_`.
@@ -73,7 +74,9 @@ pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction
 fn refuse_literal(call: &str, pointer: &str, value: &Value, redaction: &Redaction) -> Result<(), FlowError> {
     redaction.refuse_recorded(&format!("argument `{pointer}` of `{call}`"), value)?;
     match is_secret(pointer, value) {
-        true => Err(FlowError::Secret { step: call.to_owned(), pointer: pointer.to_owned() }),
+        true => {
+            Err(FlowError::Crystallize(CrystallizeError::Secret { step: call.to_owned(), pointer: pointer.to_owned() }))
+        }
         false => Ok(()),
     }
 }

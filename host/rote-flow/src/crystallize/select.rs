@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::arguments::Sources;
 use super::report::{Dropped, Report};
 use super::request::{Request, ResultSpec};
+use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
@@ -35,9 +36,11 @@ pub(crate) fn select(
     report: &mut Report,
 ) -> Result<Selection, FlowError> {
     let trace = sources.trace;
-    let nothing = |reason: &str| FlowError::NothingToCrystallize {
-        workspace: request.workspace.clone(),
-        reason: reason.to_owned(),
+    let nothing = |reason: &str| {
+        FlowError::Crystallize(CrystallizeError::NothingToCrystallize {
+            workspace: request.workspace.clone(),
+            reason: reason.to_owned(),
+        })
     };
     if trace.calls.is_empty() {
         return Err(nothing("it has no calls"));
@@ -71,12 +74,12 @@ fn refuse_in_doubt(trace: &Trace, request: &Request) -> Result<(), FlowError> {
         |call: &&RecordedCall| call.state == ResponseState::InDoubt && !request.skip.contains(&call.response);
     match trace.calls.iter().find(in_doubt) {
         None => Ok(()),
-        Some(call) => Err(FlowError::InDoubt {
+        Some(call) => Err(FlowError::Crystallize(CrystallizeError::InDoubt {
             workspace: request.workspace.clone(),
             response: call.response,
             adapter: call.adapter.clone(),
             tool: call.tool.clone(),
-        }),
+        })),
     }
 }
 
@@ -153,10 +156,12 @@ fn choose_result(
     let trace = sources.trace;
     if let Some(ResultSpec { response, jq }) = &request.result {
         let position = trace.position(*response).filter(|position| usable(*position));
-        let position = position.ok_or_else(|| FlowError::UnusableResponse {
-            by: "result".to_owned(),
-            response: *response,
-            reason: "is not the answer of a successful call".to_owned(),
+        let position = position.ok_or_else(|| {
+            FlowError::Crystallize(CrystallizeError::UnusableResponse {
+                by: "result".to_owned(),
+                response: *response,
+                reason: "is not the answer of a successful call".to_owned(),
+            })
         })?;
         return Ok((position, jq.clone()));
     }
@@ -201,7 +206,7 @@ fn closure(trace: &Trace, reasons: &[Option<String>], result: usize) -> Result<B
 }
 
 fn unusable_source(call: &RecordedCall, response: ResponseId, reason: &str) -> FlowError {
-    FlowError::UnusableResponse { by: call.name(), response, reason: reason.to_owned() }
+    FlowError::Crystallize(CrystallizeError::UnusableResponse { by: call.name(), response, reason: reason.to_owned() })
 }
 
 /// Why a usable read was left out.

@@ -5,6 +5,7 @@ use rote_workspace::ResponseState;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::error::{CrystallizeError, ReplayError};
 use crate::tests::support::{Fixture, wish};
 
 /// Crystallizes one reading of order 2, then replays it against `arguments` and `result` as the recording.
@@ -27,14 +28,14 @@ async fn replay(arguments: Value, result: Value) -> FlowError {
 #[tokio::test]
 async fn a_call_that_was_not_recorded_so_is_stale() {
     let error = replay(json!({"id": 3}), Value::Null).await;
-    let FlowError::ReplayStale { stale } = &error else { panic!("{error}") };
+    let FlowError::Replay(ReplayError::Stale { stale }) = &error else { panic!("{error}") };
     assert_eq!((stale.question.as_str(), &stale.arguments), ("shop/orders_get", &json!({"id": 2})));
 }
 
 #[tokio::test]
 async fn another_result_than_the_recorded_one_is_refused_with_both() {
     let error = replay(json!({"id": 2}), json!({"id": 3})).await;
-    let FlowError::ReplayDiffers { recorded, replayed } = &error else { panic!("{error}") };
+    let FlowError::Replay(ReplayError::Differs { recorded, replayed }) = &error else { panic!("{error}") };
     assert_eq!((&recorded["id"], &replayed["id"]), (&json!(3), &json!(2)));
 }
 
@@ -51,7 +52,10 @@ async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
     let surface = &*fixture.flows.pins.surface;
     let mut request = wish(&[]);
     let error = select::select(&sources, &request, surface, &mut Report::default()).unwrap_err();
-    assert!(matches!(&error, FlowError::InDoubt { response: ResponseId(1), .. }), "{error}");
+    assert!(
+        matches!(&error, FlowError::Crystallize(CrystallizeError::InDoubt { response: ResponseId(1), .. })),
+        "{error}"
+    );
     request.skip = vec![ResponseId(1)];
     assert_eq!(select::select(&sources, &request, surface, &mut Report::default()).unwrap().kept, [1]);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rote_types::{AdapterId, FlowName};
 
-use super::ParameterProblem;
+use super::run::ParameterProblem;
 use crate::drift::{Drift, Elsewhere};
 
 pub(super) fn nearest_text(nearest: Option<&str>) -> String {

@@ -21,6 +21,7 @@ use tantivy::store::Compressor;
 use tantivy::{DocAddress, Index, IndexSettings, ReloadPolicy, Searcher, TantivyError, Term};
 
 use super::FlowDocument;
+use crate::error::LibraryError;
 use crate::{FlowError, FlowStatus};
 
 /// Memory of a writer: the least that Tantivy takes, and enough for thousands of flows.
@@ -161,7 +162,7 @@ impl FlowIndex {
     /// Writes the index anew and puts it in place of the old one in one step.
     ///
     /// # Errors
-    /// [`FlowError::Index`] or the home's when the folder cannot be written; the old one is still there then.
+    /// [`LibraryError::Index`] or the home's when the folder cannot be written; the old one is still there then.
     pub fn rebuild(&self, documents: &[FlowDocument]) -> Result<(), FlowError> {
         let staged = Staged::new(&self.dir)?;
         guarded("write", || {
@@ -188,7 +189,7 @@ impl FlowIndex {
     /// Puts these documents in place of those of the same name, and takes others away, in one commit.
     ///
     /// # Errors
-    /// [`FlowError::Index`]; the index is then as it was, or damaged.
+    /// [`LibraryError::Index`]; the index is then as it was, or damaged.
     pub(crate) fn update(&self, put: &[FlowDocument], remove: &[FlowName]) -> Result<(), FlowError> {
         guarded("update", || {
             let fields = Fields::new();
@@ -208,7 +209,7 @@ impl FlowIndex {
     /// Returns every document, after a check of all checksums.
     ///
     /// # Errors
-    /// [`FlowError::Index`] when the index is missing, damaged or of another version.
+    /// [`LibraryError::Index`] when the index is missing, damaged or of another version.
     pub(crate) fn documents(&self) -> Result<Vec<FlowDocument>, FlowError> {
         guarded("verify", || {
             let fields = Fields::new();
@@ -231,7 +232,7 @@ impl FlowIndex {
     /// Returns the flows that fit an intent best.
     ///
     /// # Errors
-    /// [`FlowError::Index`] when the index is missing, damaged or of another version.
+    /// [`LibraryError::Index`] when the index is missing, damaged or of another version.
     pub fn rank(&self, question: &Question<'_>) -> Result<Ranking, FlowError> {
         guarded("search", || {
             let fields = Fields::new();
@@ -282,7 +283,7 @@ impl FlowIndex {
 fn guarded<T>(action: &'static str, work: impl FnOnce() -> Result<T, TantivyError>) -> Result<T, FlowError> {
     let caught = catch_unwind(AssertUnwindSafe(work));
     let result = caught.unwrap_or_else(|_| Err(TantivyError::InternalError("a file of it is damaged".to_owned())));
-    result.map_err(|source| FlowError::Index { action, source: Box::new(source) })
+    result.map_err(|source| FlowError::Library(LibraryError::Index { action, source: Box::new(source) }))
 }
 
 fn searcher(index: &Index) -> Result<Searcher, TantivyError> {

@@ -6,7 +6,7 @@ use rote_plan::Step;
 use rote_types::{command, escape_token};
 
 use super::finding::{Finding, Findings, Position};
-use crate::error::install;
+use crate::error::{LibraryError, install};
 use crate::surface::misfits;
 use crate::usage::Usage;
 use crate::{FlowError, FlowReference, FlowStatus, Package, Pins};
@@ -72,7 +72,7 @@ impl Pins {
             let place = || Position::frontmatter(format!("/flows/{}", escape_token(name.as_str())));
             let other = match self.library.load(&FlowReference::Name(name.clone())) {
                 Ok((_, other)) => other,
-                Err(FlowError::NoFlow { .. }) => {
+                Err(FlowError::Library(LibraryError::NoFlow { .. })) => {
                     let message = format!("flow `{name}` does not exist here");
                     findings.push(Finding::warning("FLOW_PIN_MISSING", place(), message).command("rote flow list"));
                     continue;

@@ -5,6 +5,7 @@ use rote_types::{CommandLine, FlowName, canonical_json, command};
 use super::component::human_missing;
 use super::finding::{Finding, Findings, Position};
 use crate::contract::Contract;
+use crate::error::ReplayError;
 use crate::evidence::Evidence;
 use crate::replay::Replayed;
 use crate::{FlowError, Linter, Package};
@@ -45,7 +46,7 @@ impl Linter {
         let tape = evidence.tape.as_deref();
         match self.replayer.replay(package, evidence.parameters.clone(), &evidence.calls, tape).await {
             Ok(replayed) => look_at(package, &evidence, replayed, findings),
-            Err(FlowError::ReplayStale { stale }) => {
+            Err(FlowError::Replay(ReplayError::Stale { stale })) => {
                 let arguments = shown(&stale.arguments);
                 let message = format!("it asks for `{}` with {arguments}, which was not recorded", stale.question);
                 let finding = Finding::error("REPLAY_STALE", Position::Run, message);

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::keyed::Keys;
 use super::resume::{self, Done};
 use super::{RunContext, RunRequest, Runner};
+use crate::error::RunnerError;
 use crate::tape::{self, Ends, FileTape, Header, Recorded};
 use crate::{FlowError, FlowReference, Package, ParameterInput};
 
@@ -96,7 +97,7 @@ impl Runner {
         request: &RunRequest,
     ) -> Result<Begun, FlowError> {
         let workspace = Arc::new(Workspace::open(&self.library().home, name)?);
-        let not_a_run = || FlowError::NotARun { workspace: name.clone() };
+        let not_a_run = || FlowError::Run(RunnerError::NotARun { workspace: name.clone() });
         // Before the tape is read: another process may be writing it, and end in between.
         let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };
         let recorded = Recorded::read(&workspace)?.ok_or_else(not_a_run)?;
@@ -111,8 +112,9 @@ impl Runner {
         };
         let (package, parameters) = self.preflight(&reference, &input)?;
         let path = self.library().path_of(&reference);
-        let other =
-            |what: &'static str| FlowError::OtherRun { workspace: name.clone(), flow: header.flow.clone(), what };
+        let other = |what: &'static str| {
+            FlowError::Run(RunnerError::OtherRun { workspace: name.clone(), flow: header.flow.clone(), what })
+        };
         if package.digest() != header.sha256 {
             return Err(other("the flow is not the one that began it"));
         }
@@ -139,7 +141,7 @@ impl Runner {
     fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
         let doubt = self.doubt(workspace, first)?;
-        Err(FlowError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1 })
+        Err(FlowError::Run(RunnerError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1 }))
     }
 
     /// Makes the workspace of a run. Names sort by time.

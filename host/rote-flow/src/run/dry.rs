@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{RunContext, RunRequest, Runner};
+use crate::error::PackageError;
 use crate::{FlowError, FlowWrite, Frontmatter, PinnedFlow};
 
 /// One call that a run would make.
@@ -241,10 +242,9 @@ impl Runner {
             }
         };
         let known = holes.known && parameters.is_some();
-        let adapter: AdapterId = step
-            .adapter
-            .parse()
-            .map_err(|error: rote_types::IdError| FlowError::Malformed { what: "plan", message: error.to_string() })?;
+        let adapter: AdapterId = step.adapter.parse().map_err(|error: rote_types::IdError| {
+            FlowError::Package(PackageError::Malformed { what: "plan", message: error.to_string() })
+        })?;
         let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
         let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
         let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();

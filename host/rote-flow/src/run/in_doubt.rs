@@ -7,6 +7,7 @@ use rote_workspace::{ResponseState, ResponseSummary, Workspace};
 
 use super::Runner;
 use super::resume::{Resumed, is_unknown};
+use crate::error::RunnerError;
 use crate::tape::{Ended, Ends, Recorded};
 use crate::{FlowError, Frontmatter};
 
@@ -93,7 +94,7 @@ impl LeftInDoubt {
 
     /// The error of the run, with what the flow returned.
     pub(super) fn error(self, frontmatter: &Frontmatter, workspace: &Workspace, outcome: FlowOutcome) -> FlowError {
-        FlowError::EndedInDoubt {
+        FlowError::Run(RunnerError::EndedInDoubt {
             flow: frontmatter.name.clone(),
             workspace: workspace.name().clone(),
             doubt: Box::new(self.doubt),
@@ -102,6 +103,6 @@ impl LeftInDoubt {
             result: Box::new(outcome.result),
             log: outcome.log.into_iter().map(|line| line.text).collect(),
             unkept: Vec::new(),
-        }
+        })
     }
 }

@@ -7,6 +7,7 @@ use rote_workspace::{Settled, Workspace, WorkspaceError, WorkspaceList, Workspac
 
 use super::Runner;
 use super::begin::{PREFIX, begun_digits, may_be_of};
+use crate::error::RunnerError;
 use crate::report::LatestRun;
 use crate::tape::{self, Ends};
 use crate::{FlowError, FlowReference};
@@ -18,8 +19,8 @@ impl Runner {
     /// Returns the latest run, of this flow where one is named, when it can go on.
     ///
     /// # Errors
-    /// [`FlowError::LatestRun`] when it ended well, is still going on or cannot go on; it names the newest one that can.
-    /// [`FlowError::LatestUnreadable`] when one that cannot be read may be newer; [`FlowError::NoRun`] when there is none;
+    /// [`RunnerError::Latest`] when it ended well, is still going on or cannot go on; it names the newest one that can.
+    /// [`RunnerError::LatestUnreadable`] when one that cannot be read may be newer; [`RunnerError::NoRun`] when there is none;
     /// `NoFlow` when the named flow does not exist.
     pub fn latest_run(&self, flow: Option<&FlowReference>) -> Result<LatestRun, FlowError> {
         let named =
@@ -66,7 +67,7 @@ impl Runner {
         }
         Err(match latest {
             Some((latest, why)) => refused(named, latest, why, None),
-            None => FlowError::NoRun { flow: named },
+            None => FlowError::Run(RunnerError::NoRun { flow: named }),
         })
     }
 
@@ -80,7 +81,9 @@ impl Runner {
         let header = &ends.header;
         match tape::lock(workspace) {
             Ok(_free) => {}
-            Err(FlowError::StillRunning { .. }) => return Some("is still going on in another process".to_owned()),
+            Err(FlowError::Run(RunnerError::StillRunning { .. })) => {
+                return Some("is still going on in another process".to_owned());
+            }
             Err(error) => return Some(format!("cannot go on: {error}")),
         }
         if ends.is_complete() {
@@ -116,14 +119,14 @@ fn refuse_newer(unreadable: &[WorkspaceProblem], seen: Option<&LatestRun>) -> Re
     let newer = unreadable.iter().filter(|one| !is_older(one)).max_by_key(|one| begun_digits(&one.name));
     match newer {
         None => Ok(()),
-        Some(WorkspaceProblem { name, problem }) => Err(FlowError::LatestUnreadable {
+        Some(WorkspaceProblem { name, problem }) => Err(FlowError::Run(RunnerError::LatestUnreadable {
             workspace: name.clone(),
             problem: problem.clone(),
             known: seen.cloned().map(Box::new),
-        }),
+        })),
     }
 }
 
 fn refused(flow: Option<FlowName>, latest: LatestRun, why: String, next: Option<LatestRun>) -> FlowError {
-    FlowError::LatestRun { flow, latest: Box::new(latest), why, next: next.map(Box::new) }
+    FlowError::Run(RunnerError::Latest { flow, latest: Box::new(latest), why, next: next.map(Box::new) })
 }

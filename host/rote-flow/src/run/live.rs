@@ -15,6 +15,7 @@ use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
 use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
+use crate::error::RunnerError;
 use crate::surface::{Surface, opened};
 use crate::{FlowError, Frontmatter};
 
@@ -110,7 +111,7 @@ fn options(context: &RunContext, stamp: &Arc<FlowStamp>, call: &ToolCall) -> Res
     let pin = pinned.and_then(|adapter| adapter.tools.get(&call.tool).map(|tool| (adapter, tool)));
     let Some((adapter, tool)) = pin else {
         let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
-        return Err(RunError::nested(&FlowError::NotPinned { flow, adapter, tool }));
+        return Err(RunError::nested(&FlowError::Run(RunnerError::NotPinned { flow, adapter, tool })));
     };
     let pin = Pin {
         fingerprint: adapter.fingerprint.clone(),
@@ -149,7 +150,7 @@ impl LiveTools {
         let frontmatter = &self.context.frontmatter;
         frontmatter.adapters.get(adapter).ok_or_else(|| {
             let (flow, adapter) = (frontmatter.name.clone(), adapter.clone());
-            RunError::nested(&FlowError::NotPinned { flow, adapter, tool: "*".to_owned() })
+            RunError::nested(&FlowError::Run(RunnerError::NotPinned { flow, adapter, tool: "*".to_owned() }))
         })
     }
 }

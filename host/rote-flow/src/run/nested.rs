@@ -15,6 +15,7 @@ use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Works
 use serde_json::Value;
 
 use super::{RunContext, RunRequest, Runner};
+use crate::error::RunnerError;
 use crate::tape::Recorded;
 use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput};
 
@@ -92,7 +93,11 @@ impl Nested {
     }
 
     fn refused(&self, name: &str, reason: String) -> FlowError {
-        FlowError::NestedFlow { flow: self.context.frontmatter.name.clone(), name: name.to_owned(), reason }
+        FlowError::Run(RunnerError::NestedFlow {
+            flow: self.context.frontmatter.name.clone(),
+            name: name.to_owned(),
+            reason,
+        })
     }
 
     /// Runs a flow whose workspace was made, or goes on with it there.
@@ -106,10 +111,10 @@ impl Nested {
     fn failed(&self, workspace: &str, begun: Begun, error: &FlowError) -> RunError {
         let told = RunError::nested(error);
         let doubt = match error {
-            FlowError::Unsettled { doubt, .. }
-            | FlowError::EndedInDoubt { doubt, .. }
+            FlowError::Run(RunnerError::Unsettled { doubt, .. })
+            | FlowError::Run(RunnerError::EndedInDoubt { doubt, .. })
             // However deep: it may be of a run that the nested one started.
-            | FlowError::Stopped { doubt: Some(doubt), .. } => Some(Doubt::clone(doubt)),
+            | FlowError::Run(RunnerError::Stopped { doubt: Some(doubt), .. }) => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
         };

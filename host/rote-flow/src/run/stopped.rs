@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::Running;
 use crate::FlowError;
+use crate::error::RunnerError;
 
 /// What a stopped run may have done.
 pub(super) struct Left {
@@ -36,7 +37,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         None => out_of_time.then(|| goes_on().into()),
     };
     let source = located(running, source);
-    FlowError::Stopped {
+    FlowError::Run(RunnerError::Stopped {
         flow: running.frontmatter.name.clone(),
         workspace: workspace.name().clone(),
         resume,
@@ -46,7 +47,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         cut_off: out_of_time && (left.within || left.doubt.is_some()),
         doubt: left.doubt.map(Box::new),
         unkept: Vec::new(),
-    }
+    })
 }
 
 /// The token of a write that waits in a nested run: what goes on is the run that a person started.

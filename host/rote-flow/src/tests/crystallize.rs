@@ -4,6 +4,7 @@ use rote_types::{Classify, ErrorKind, ResponseId};
 use serde_json::{Value, json};
 
 use super::support::{Fixture, wish};
+use crate::error::CrystallizeError;
 use crate::{FlowError, ResultSpec, WriteMode};
 
 fn plan(made: &crate::Crystallized) -> Value {
@@ -116,7 +117,7 @@ async fn a_parameter_that_cannot_be_made_is_refused_with_what_could_be() {
 async fn what_cannot_be_crystallized_is_refused_and_nothing_is_written() {
     let fixture = Fixture::new();
     let error = fixture.crystallize(&[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::NothingToCrystallize { .. }), "{error}");
+    assert!(matches!(error, FlowError::Crystallize(CrystallizeError::NothingToCrystallize { .. })), "{error}");
     assert!(!fixture.call("orders_get", json!({"id": 404})).await);
     let error = fixture.crystallize(&[]).await.unwrap_err();
     assert!(error.to_string().contains("none of its calls succeeded"), "{error}");
@@ -176,7 +177,7 @@ async fn an_adapter_that_changed_since_the_recording_is_named() {
     assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
     fixture.install(&super::support::SHOP.replace(r#""name": "limit""#, r#""name": "max""#));
     let error = fixture.crystallize(&[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::AdapterChanged { .. }), "{error}");
+    assert!(matches!(error, FlowError::Crystallize(CrystallizeError::AdapterChanged { .. })), "{error}");
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use rote_workspace::{ResponseState, Settled, Settlement, Workspace};
 use serde_json::json;
 
 use super::support::Fixture;
+use crate::error::{PackageError, RunnerError};
 use crate::{FlowError, RunReport, RunRequest};
 
 /// A flow `report` of one parameter that creates an order and reads one.
@@ -34,7 +35,7 @@ async fn stopped(fixture: &Fixture, bytes: &[u8]) -> WorkspaceName {
     fixture.shop.lose(bytes);
     let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
     assert!(error.to_string().contains("may have happened"), "{error}");
-    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
     workspace
 }
 
@@ -60,7 +61,7 @@ async fn a_run_whose_write_lost_its_answer_asks_and_sends_nothing() {
         let workspace = stopped(&fixture, bytes).await;
         for _ in 0..2 {
             let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-            assert!(matches!(&error, FlowError::Unsettled { others: 0, .. }), "{error}");
+            assert!(matches!(&error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
             assert_eq!(error.kind(), ErrorKind::Conflict);
             let hint = error.hint().unwrap();
             for way in ["--done @1", "--skip @1", "--retry @1"] {
@@ -97,9 +98,9 @@ async fn a_write_that_may_be_made_again_is_made_once_and_not_asked_about_again()
     let before = fixture.shop.writes();
     fixture.shop.lose(b"");
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Stopped { .. }), "the second one is lost as well: {error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })), "the second one is lost as well: {error}");
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    let FlowError::Unsettled { doubt, others: 0 } = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
     assert!(doubt.response > ResponseId(1) && fixture.shop.writes() == before + 1, "{doubt}");
     let done = go_on(&fixture, &workspace, &[(doubt.response.0, Settlement::Retry)]).await.unwrap();
     assert_eq!((done.result, fixture.shop.writes()), (json!(30), before + 2));
@@ -140,12 +141,12 @@ async fn an_answer_that_stopped_a_run_decides_whether_the_write_is_repeated() {
         let head = format!("HTTP/1.1 {status}\r\n{header}connection: close\r\ncontent-length: 4");
         fixture.shop.lose(format!("{head}\r\n\r\n{{\"a\"").as_bytes());
         let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
-        let FlowError::Stopped { workspace, .. } = error else { panic!("{status}: {error}") };
+        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{status}: {error}") };
         let before = fixture.shop.writes();
         let ended = go_on(&fixture, &workspace, &[]).await;
         match asked {
             Some(_) => {
-                assert!(matches!(ended, Err(FlowError::Unsettled { .. })), "{status}: {ended:?}");
+                assert!(matches!(ended, Err(FlowError::Run(RunnerError::Unsettled { .. }))), "{status}: {ended:?}");
                 let answer = Settlement::Done { answer: None };
                 go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap();
                 go_on(&fixture, &workspace, &[]).await.unwrap();
@@ -164,7 +165,7 @@ async fn a_write_whose_answer_was_cleared_is_not_made_again() {
     Workspace::open(&fixture.home, &workspace).unwrap().clear(&[], "2026-03-01T00:00:00Z".parse().unwrap()).unwrap();
     let before = fixture.shop.writes();
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Unsettled { .. }), "{error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{error}");
     let answer = Settlement::Done { answer: Some("{}".to_owned()) };
     assert_eq!(go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap().result, json!(30));
     assert_eq!(fixture.shop.writes(), before);
@@ -193,7 +194,7 @@ async fn two_processes_do_not_make_the_same_run() {
     let opened = Workspace::open(&fixture.home, &workspace).unwrap();
     let held = rote_home::lock(&opened.folder().join("run.lock"), std::time::Duration::ZERO).unwrap();
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
-    assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::StillRunning { .. })), "{error}");
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("is still going on in another process"), "{error}");
     assert_eq!(error.kind(), ErrorKind::Conflict);
@@ -206,7 +207,7 @@ async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     let fixture = Fixture::new();
     ordering(&fixture).await;
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
-    assert!(matches!(error, FlowError::NoRun { .. }), "{error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::NoRun { .. })), "{error}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let first = stopped(&fixture, b"").await;
     let report = crate::FlowReference::parse("report").unwrap();
@@ -221,7 +222,7 @@ async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     assert_eq!(error.hint().unwrap(), format!("rote run --resume {first}"));
     fixture.remove(&"report".parse().unwrap(), true).unwrap();
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
-    assert!(matches!(&error, FlowError::LatestRun { next: None, .. }), "{error}");
+    assert!(matches!(&error, FlowError::Run(RunnerError::Latest { next: None, .. })), "{error}");
 }
 
 #[tokio::test]
@@ -265,7 +266,7 @@ async fn a_write_whose_row_is_lost_is_asked_about_all_the_same() {
         lose_rows(&fixture, &workspace);
         for _ in 0..2 {
             let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-            let FlowError::Unsettled { doubt, others: 0 } = &error else { panic!("{error}") };
+            let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
             assert_eq!((doubt.response, fixture.shop.writes()), (ResponseId(1), before));
             assert!(doubt.left.is_some() && doubt.url.contains("orders"), "{doubt}");
         }
@@ -295,10 +296,10 @@ async fn a_run_is_locked_before_its_tape_is_read() {
     rote_home::write_atomic(&opened.folder().join("run.jsonl"), b"half a li\n", rote_home::FileMode::Private).unwrap();
     let held = rote_home::lock(&opened.folder().join("run.lock"), std::time::Duration::ZERO).unwrap();
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::StillRunning { .. }), "{error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::StillRunning { .. })), "{error}");
     drop(held);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Malformed { .. }), "{error}");
+    assert!(matches!(error, FlowError::Package(PackageError::Malformed { .. })), "{error}");
 }
 
 #[tokio::test]
@@ -317,9 +318,9 @@ async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
                 .as_bytes(),
         );
         let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
-        let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
         let asked = match go_on(&fixture, &workspace, &[]).await {
-            Err(FlowError::Unsettled { doubt, others: 0 }) => vec![doubt.response],
+            Err(FlowError::Run(RunnerError::Unsettled { doubt, others: 0 })) => vec![doubt.response],
             Ok(_) => Vec::new(),
             Err(other) => panic!("{other}"),
         };
@@ -352,13 +353,19 @@ async fn the_latest_run_is_found_by_the_ends_of_its_tape() {
     let write = |text: String| rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Private).unwrap();
     write(format!("{head}\n{middle}\n{rest}"));
     assert_eq!(fixture.flows.runner.latest_run(None).unwrap().workspace, workspace);
-    assert!(matches!(go_on(&fixture, &workspace, &[]).await.unwrap_err(), FlowError::Malformed { .. }));
+    assert!(matches!(
+        go_on(&fixture, &workspace, &[]).await.unwrap_err(),
+        FlowError::Package(PackageError::Malformed { .. })
+    ));
     // A good end counts, half a line behind it does not.
     write(format!("{head}\n{middle}\n{{\"end\":\"completed\"}}\n{{\"q\":"));
     let error = fixture.flows.runner.latest_run(None).unwrap_err();
     assert!(error.to_string().contains("ended well"), "{error}");
     write(format!("{middle}\n{rest}"));
-    assert!(matches!(fixture.flows.runner.latest_run(None).unwrap_err(), FlowError::Malformed { .. }));
+    assert!(matches!(
+        fixture.flows.runner.latest_run(None).unwrap_err(),
+        FlowError::Package(PackageError::Malformed { .. })
+    ));
 }
 
 #[tokio::test]
@@ -371,7 +378,7 @@ async fn what_a_person_said_is_asked_again_when_the_answer_was_cleared() {
         ordering(&fixture).await;
         fixture.shop.lose(bytes);
         let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
-        let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
         let before = fixture.shop.writes();
         go_on(&fixture, &workspace, &[(1, answer())]).await.unwrap();
         let opened = Workspace::open(&fixture.home, &workspace).unwrap();
@@ -379,7 +386,7 @@ async fn what_a_person_said_is_asked_again_when_the_answer_was_cleared() {
         for cleared in [vec![given], Vec::new()] {
             opened.clear(&cleared, at).unwrap();
             let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-            assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+            assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
             assert_eq!(go_on(&fixture, &workspace, &[(1, answer())]).await.unwrap().result, json!(30));
         }
         assert_eq!(fixture.shop.writes(), before);
@@ -415,5 +422,5 @@ async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happene
         "{text}"
     );
     assert!(error.hint().unwrap().starts_with("rote run --resume run-report-"), "{error:?}");
-    assert!(matches!(error, FlowError::Stopped { doubt: Some(_), .. }));
+    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { doubt: Some(_), .. })));
 }

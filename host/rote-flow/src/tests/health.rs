@@ -5,6 +5,7 @@ use rote_types::{Classify, ErrorKind, FlowName};
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
+use crate::error::PinError;
 use crate::{BlessRequest, FlowError, FlowReference};
 
 /// Lists the orders of an owner, makes an order, gets the first, returns its price.
@@ -123,7 +124,7 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
     assert_eq!(fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap().result, json!(80));
     assert_ne!(fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
     // What was shown is not what is there any more.
-    assert!(matches!(fixture.repin(&shown, false), Err(FlowError::RepinStale { .. })));
+    assert!(matches!(fixture.repin(&shown, false), Err(FlowError::Pins(PinError::RepinStale { .. }))));
 }
 
 #[tokio::test]
@@ -139,7 +140,7 @@ async fn a_breaking_change_is_pinned_only_when_accepted_and_a_tool_that_is_gone_
     fixture.repin(&shown, true).unwrap();
     fixture.install(&SHOP.replace("orders_create", "orders_make"));
     let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
-    assert!(matches!(fixture.repin(&shown, true), Err(FlowError::ToolGone { .. })));
+    assert!(matches!(fixture.repin(&shown, true), Err(FlowError::Pins(PinError::ToolGone { .. }))));
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
+use crate::error::RunnerError;
 use crate::{FlowError, RunReport, RunRequest};
 
 /// A flow `report` that creates an order and reads one, of an API that takes keys.
@@ -28,7 +29,7 @@ async fn stopped(fixture: &Fixture) -> WorkspaceName {
     fixture.shop.lose_times(b"", 3);
     let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
     assert!(error.to_string().contains("with the idempotency key"), "{error}");
-    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
     workspace
 }
 
@@ -74,7 +75,7 @@ async fn however_often_it_is_lost_it_is_one_write() {
     for round in 1..=3 {
         fixture.shop.lose_times(b"HTTP/1.1 409 Conflict\r\nconnection: close\r\ncontent-length: 0\r\n\r\n", 3);
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-        assert!(matches!(error, FlowError::Stopped { .. }), "a 409 says nothing: {error}");
+        assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })), "a 409 says nothing: {error}");
         assert_eq!(arrived(&fixture), (3 + 3 * round, 1));
         let doubts = Workspace::open(&fixture.home, &workspace).unwrap().doubts(10).unwrap();
         assert_eq!(doubts.len(), 1, "only the newest is in doubt: {doubts:?}");
@@ -93,7 +94,7 @@ async fn an_old_key_is_asked_about_and_still_sent_when_a_person_says_so() {
     assert_eq!(arrived(&fixture), (6, 1), "still young");
     fixture.wait(6 * 60);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    let FlowError::Unsettled { doubt, others: 0 } = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
     assert_eq!(arrived(&fixture), (6, 1), "the second one is young, its key is not");
     let again = go_on(&fixture, &workspace, &[(doubt.response.0, Settlement::Retry)]).await.unwrap();
     assert_eq!((again.result, arrived(&fixture)), (json!(30), (7, 1)));
@@ -106,7 +107,7 @@ async fn a_key_that_would_not_be_sent_again_is_asked_about() {
         let workspace = stopped(&fixture).await;
         fixture.adapters.set_idempotency_header(&id(), word).unwrap();
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-        assert!(matches!(error, FlowError::Unsettled { .. }), "{word}: {error}");
+        assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{word}: {error}");
         assert_eq!(arrived(&fixture), (3, 1), "{word}");
     }
     let fixture = ordering().await;
@@ -160,7 +161,7 @@ async fn placing(member: &str) -> Fixture {
 async fn lost(fixture: &Fixture) -> WorkspaceName {
     fixture.shop.lose(b"");
     let error = fixture.run(&fixture.run_request(&[("item", "cup"), ("key", "k2")])).await.unwrap_err();
-    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
     workspace
 }
 
@@ -185,7 +186,10 @@ async fn a_key_of_the_callers_is_sent_again_while_it_is_young_and_ends_no_doubt_
     assert_eq!(settled(&young, &other, 1), Some(Settled::Retried));
     fixture.wait(48 * 3_600);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "a server forgot that key: {error}");
+    assert!(
+        matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })),
+        "a server forgot that key: {error}"
+    );
     assert_eq!((fixture.shop.writes(), doubts(&fixture, &workspace)), (2, vec![1]));
 }
 
@@ -198,7 +202,7 @@ async fn what_a_server_says_to_a_key_of_the_callers_that_is_sent_again_ends_no_d
     assert_eq!((fixture.shop.writes(), doubts(&fixture, &workspace).len()), (3, 1), "the first may have happened");
     fixture.wait(26 * 60);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
     assert_eq!(fixture.shop.writes(), 3);
 }
 
@@ -207,7 +211,7 @@ async fn a_key_of_another_write_or_one_that_would_go_elsewhere_is_asked_about() 
     let fixture = placing("previous_idempotency_key").await;
     let workspace = lost(&fixture).await;
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Unsettled { .. }), "it is not the key of this write: {error}");
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "it is not the key of this write: {error}");
     let fixture = placing("idempotency_key").await;
     let workspace = lost(&fixture).await;
     let elsewhere = fixture.shop.url.replace("127.0.0.1", "localhost");
@@ -252,7 +256,7 @@ async fn a_word_that_only_the_journal_has_is_completed_before_anything_is_repeat
     half_say(&fixture, &workspace, "skipped", Some(ann()));
     for _ in 0..2 {
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-        assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+        assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
         assert_eq!((arrived(&fixture), doubts(&fixture, &workspace)), ((3, 1), vec![1]));
     }
     go_on(&fixture, &workspace, &[(1, Settlement::Skip)]).await.unwrap_err();
@@ -267,7 +271,7 @@ async fn a_person_may_say_what_they_like_of_a_repetition_that_was_cut_off() {
         let identity = half_say(&fixture, &workspace, "repeated", None);
         fixture.wait(26 * 60);
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-        assert!(matches!(error, FlowError::Unsettled { others: 0, .. }), "{error}");
+        assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
         let settle = vec![(ResponseId(1), settlement.clone())];
         let request = RunRequest {
             flow: None,
@@ -290,7 +294,7 @@ async fn a_write_that_is_repeated_is_one_write_of_the_budget() {
     let one = |request| RunRequest { limits: RunLimits { writes: 1, ..RunLimits::default() }, ..request };
     fixture.shop.lose_times(b"", 3);
     let error = fixture.run(&one(fixture.run_request(&[("item", "cup")]))).await.unwrap_err();
-    let FlowError::Stopped { workspace, .. } = error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
     let resume = |settle| {
         let resume = Some(workspace.clone());
         one(RunRequest { flow: None, resume, settle, ..fixture.run_request(&[]) })

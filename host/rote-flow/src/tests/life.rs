@@ -9,6 +9,7 @@ use rote_types::{Classify, ErrorKind};
 use serde_json::json;
 
 use super::support::{Fixture, Shop, id};
+use crate::error::{BlessError, ReplayError};
 use crate::{BlessRequest, FlowError, FlowInfo, FlowReference, ReplayRequest, RunRecording};
 
 /// A flow `report` that creates an order and cancels another one, which the guard wants confirmed.
@@ -194,7 +195,7 @@ async fn a_changed_flow_or_permissions_file_is_no_longer_blessed_and_says_so() {
     let error = fixture.run(&fixture.run_request(&[("id", "9")])).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConfirmationNeeded, "{error}");
     let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
-    assert!(matches!(fixture.flows.blessings.blessing(&package), Err(FlowError::Blessing { .. })));
+    assert!(matches!(fixture.flows.blessings.blessing(&package), Err(FlowError::Bless(BlessError::Void { .. }))));
 }
 
 #[tokio::test]
@@ -221,7 +222,7 @@ async fn a_recorded_run_replays_without_a_network_and_names_what_is_stale() {
     recording.expected.as_mut().unwrap().result = json!("other");
     recording.write(&path, fixture.runtime.redaction()).unwrap();
     let error = fixture.flows.replayer.test(&replay(&path)).await.unwrap_err();
-    assert!(matches!(error, FlowError::ReplayDiffers { .. }), "{error}");
+    assert!(matches!(error, FlowError::Replay(ReplayError::Differs { .. })), "{error}");
     recording.calls.pop();
     recording.write(&path, fixture.runtime.redaction()).unwrap();
     let error = fixture.flows.replayer.test(&replay(&path)).await.unwrap_err();

@@ -7,6 +7,7 @@ use rote_plan::{Expression, Plan};
 use rote_types::{Classify, ErrorKind};
 use serde_json::{Value, json};
 
+use crate::error::PackageError;
 use crate::{
     Baseline, DIGEST_SECTION, FlowError, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Package, Provenance,
 };
@@ -79,7 +80,7 @@ fn every_cut_and_every_addition_is_noticed() {
     }
     let mut longer = bytes.clone();
     rote_runtime::append_section(&mut longer, "rote:extra", b"x").unwrap();
-    assert!(matches!(Package::read(longer), Err(FlowError::Tampered)));
+    assert!(matches!(Package::read(longer), Err(FlowError::Package(PackageError::Tampered))));
     let mut twice = bytes.clone();
     let tail =
         bytes.len() - bytes.windows(DIGEST_SECTION.len()).rposition(|part| part == DIGEST_SECTION.as_bytes()).unwrap();

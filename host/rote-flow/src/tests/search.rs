@@ -8,6 +8,7 @@ use rote_types::{Classify, ErrorKind, FlowName};
 use serde_json::{Value, json};
 
 use super::support::{Fixture, id};
+use crate::error::{LibraryError, PinError};
 use crate::{
     CallableState, EndpointState, FlowError, FlowReference, FlowStatus, Frontmatter, InferSource, Package, Scope,
     SearchRequest, SearchResults,
@@ -93,7 +94,7 @@ async fn releasing_twice_changes_nothing_and_says_so() {
     assert_eq!((second.sha256, second.draft_sha256), (first.sha256, None));
     assert_eq!(events(&fixture, "flow.released"), 1);
     let error = fixture.crystallize(&[("owner", None)]).await.unwrap_err();
-    assert!(matches!(error, FlowError::Exists { released: true, .. }), "{error}");
+    assert!(matches!(error, FlowError::Library(LibraryError::Exists { released: true, .. })), "{error}");
 }
 
 #[tokio::test]
@@ -125,7 +126,7 @@ async fn what_is_not_fit_is_not_released() {
     draft(&fixture).await;
     fixture.adapters.remove(&id()).unwrap();
     let error = fixture.flows.releases.release(&flow("report"), false).await.unwrap_err();
-    assert!(matches!(error, FlowError::MissingAdapters { .. }), "{error}");
+    assert!(matches!(error, FlowError::Pins(PinError::MissingAdapters { .. })), "{error}");
 }
 
 #[tokio::test]
@@ -144,13 +145,16 @@ async fn a_removed_flow_is_not_found_and_a_released_one_is_removed_with_force_on
     fixture.flows.releases.release(&flow("report"), false).await.unwrap();
     assert_eq!(names(&search(&fixture, "report")), ["report"]);
     let error = fixture.remove(&flow("report"), false).unwrap_err();
-    assert!(matches!(error, FlowError::IsReleased { .. }) && error.kind() == ErrorKind::Conflict, "{error}");
+    assert!(
+        matches!(error, FlowError::Library(LibraryError::IsReleased { .. })) && error.kind() == ErrorKind::Conflict,
+        "{error}"
+    );
     fixture.remove(&flow("report"), true).unwrap();
     assert!(!fixture.home.flow_dir(&flow("report")).exists());
     let found = search(&fixture, "report");
     assert!(found.items.is_empty() && found.notes.is_empty(), "{:?}", found.notes);
     let error = fixture.remove(&flow("report"), true).unwrap_err();
-    assert!(matches!(error, FlowError::NoFlow { .. }), "{error}");
+    assert!(matches!(error, FlowError::Library(LibraryError::NoFlow { .. })), "{error}");
     // A damaged one goes as well.
     let path = write(&fixture, "broken", FlowStatus::Draft, "Is broken", &[]);
     rote_home::write_atomic(&path, b"broken", rote_home::FileMode::Private).unwrap();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::package::package;
 use super::support::Fixture;
+use crate::error::{LibraryError, PackageError};
 use crate::{
     BlessRequest, DIGEST_SECTION, FlowError, FlowInfo, FlowReference, Form, Frontmatter, LintOptions, Package,
     SOURCE_MAP_SECTION,
@@ -70,7 +71,10 @@ fn a_plan_or_a_script_with_other_code_is_refused_by_the_digest_of_the_code() {
         assert!(text.contains(&sha256(&other_code()).to_string()), "{text}");
     }
     // The plan template does not run scripts.
-    assert!(matches!(refusal(sealed(code(), &script)), FlowError::OtherTemplate { form: Form::Script, .. }));
+    assert!(matches!(
+        refusal(sealed(code(), &script)),
+        FlowError::Package(PackageError::OtherTemplate { form: Form::Script, .. })
+    ));
     // The same code under its own name is a component, whatever it shows.
     let own = Package::read(sealed(other_code(), &vec![(FRONTMATTER_SECTION, header(Form::Component))])).unwrap();
     assert_eq!((own.frontmatter.form, own.plan()), (Form::Component, None));
@@ -94,7 +98,7 @@ fn a_file_has_the_sections_of_its_form_once_and_no_other() {
         let error = refusal(sealed(code(), &sections));
         let names: Vec<&str> = sections.iter().map(|(name, _)| *name).collect();
         assert!(
-            matches!(error, FlowError::Malformed { what: "sections", .. } | FlowError::Load(_)),
+            matches!(error, FlowError::Package(PackageError::Malformed { what: "sections", .. }) | FlowError::Load(_)),
             "{names:?}: {error}"
         );
         assert_eq!(error.kind(), ErrorKind::Conflict, "{names:?}");
@@ -109,10 +113,10 @@ fn json_that_two_readers_read_differently_is_refused() {
     };
     let front = doubled(&header(Form::Plan), r#""parameters":{"type":"object"}"#);
     let error = refusal(sealed(code(), &vec![(FRONTMATTER_SECTION, front), (PAYLOAD_SECTION, plan())]));
-    assert!(matches!(error, FlowError::Malformed { what: "frontmatter", .. }), "{error}");
+    assert!(matches!(error, FlowError::Package(PackageError::Malformed { what: "frontmatter", .. })), "{error}");
     let plan = doubled(&plan(), r#""result":{"other":true}"#);
     let error = refusal(sealed(code(), &vec![(FRONTMATTER_SECTION, header(Form::Plan)), (PAYLOAD_SECTION, plan)]));
-    assert!(matches!(error, FlowError::Malformed { what: "plan", .. }), "{error}");
+    assert!(matches!(error, FlowError::Package(PackageError::Malformed { what: "plan", .. })), "{error}");
 }
 
 /// The flow `report` of the fixture, which pins a DELETE, with other code in its file.
@@ -153,8 +157,11 @@ async fn no_view_shows_a_trojan_as_a_plan_and_nothing_runs_or_blesses_it() {
         ("run", fixture.run(&request).await.unwrap_err()),
     ];
     for (view, error) in errors {
-        let FlowError::File { source, .. } = &error else { panic!("{view}: {error}") };
-        assert!(matches!(**source, FlowError::OtherTemplate { form: Form::Plan, .. }), "{view}: {source}");
+        let FlowError::Library(LibraryError::File { source, .. }) = &error else { panic!("{view}: {error}") };
+        assert!(
+            matches!(**source, FlowError::Package(PackageError::OtherTemplate { form: Form::Plan, .. })),
+            "{view}: {source}"
+        );
         assert_eq!(error.kind(), ErrorKind::Conflict, "{view}");
     }
     let entry = &flows.library.list().unwrap()[0];

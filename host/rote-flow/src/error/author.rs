@@ -1,0 +1,123 @@
+//! Sources that are built, written out or released.
+
+use std::path::PathBuf;
+
+use rote_types::{AdapterId, ErrorKind, Fingerprint, FlowName, command};
+use serde_json::json;
+
+use super::text::nearest_text;
+use super::told::{Told, classified, of_flow};
+
+/// How a project begins.
+const NEW_PROJECT: &str = "rote flow new <name> --lang ts|rust";
+
+/// Sources that cannot become a flow, or a flow that cannot become sources or a release.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AuthorError {
+    /// A TypeScript source does not build.
+    #[error("{}", source.report())]
+    Script {
+        /// The entry.
+        path: PathBuf,
+        /// Why.
+        source: Box<rote_script::ScriptError>,
+    },
+    /// A source has no frontmatter.
+    #[error("`{}` has no frontmatter", path.display())]
+    NoHeader {
+        /// The file that should have it.
+        path: PathBuf,
+    },
+    /// The frontmatter of a source does not fit.
+    #[error("{place}: {message}")]
+    Source {
+        /// File and line, or the part.
+        place: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A flow cannot be written as sources.
+    #[error("flow `{flow}` cannot be written as a program: {reason}")]
+    CannotExport {
+        /// The flow.
+        flow: FlowName,
+        /// Why not.
+        reason: String,
+    },
+    /// There is no source.
+    #[error("there is no source file `{}`", path.display())]
+    NoSource {
+        /// The path asked for.
+        path: PathBuf,
+    },
+    /// A core module could not be wrapped as a component.
+    #[error("`{}` cannot be made a component: {message}", path.display())]
+    Wrap {
+        /// The module.
+        path: PathBuf,
+        /// What the encoder said.
+        message: String,
+    },
+    /// Generated bindings are those of another surface.
+    #[error("`{file}` of flow `{flow}` was made for {expected} of adapter `{adapter}`; installed is {installed}")]
+    BindingDrift {
+        /// The flow.
+        flow: FlowName,
+        /// The file with the bindings.
+        file: String,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The surface that it was made for.
+        expected: Fingerprint,
+        /// The installed surface.
+        installed: Fingerprint,
+    },
+    /// A source names a tool that its adapter does not have.
+    #[error("adapter `{adapter}` has no tool `{tool}`{}", nearest_text(.nearest.as_deref()))]
+    NoTool {
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool asked for.
+        tool: String,
+        /// A name that is close to it.
+        nearest: Option<String>,
+    },
+    /// A new project would go where something is.
+    #[error("folder `{}` is not empty", path.display())]
+    FolderTaken {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The flow is not fit to be released.
+    #[error("flow `{flow}` cannot be released: {}", problems.join("; "))]
+    NotReleasable {
+        /// The flow.
+        flow: FlowName,
+        /// Everything that stands in the way.
+        problems: Vec<String>,
+    },
+}
+
+classified!(AuthorError);
+
+impl AuthorError {
+    fn told(&self) -> Told {
+        match self {
+            Self::Script { .. } | Self::Source { .. } | Self::CannotExport { .. } => Told::new(ErrorKind::Conflict),
+            Self::NoHeader { .. } | Self::FolderTaken { .. } => Told::new(ErrorKind::Conflict).hint(NEW_PROJECT),
+            Self::NoSource { .. } => Told::new(ErrorKind::NotFound).hint(NEW_PROJECT),
+            Self::Wrap { .. } => {
+                Told::new(ErrorKind::Conflict).hint("cargo build --release --target wasm32-unknown-unknown")
+            }
+            Self::BindingDrift { adapter, file, .. } => Told::new(ErrorKind::FingerprintMismatch)
+                .hint(command("rote bind").argument(adapter).option("--out", file)),
+            Self::NoTool { adapter, tool, .. } => {
+                Told::new(ErrorKind::NotFound).hint(command("rote probe").argument(adapter).argument(tool))
+            }
+            Self::NotReleasable { flow, problems } => Told::new(ErrorKind::Conflict)
+                .hint(of_flow("rote flow info", flow))
+                .details(json!({ "flow": flow, "problems": problems })),
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Blessings.
+
+use rote_govern::BlessingError;
+use rote_types::{ErrorKind, FlowName};
+
+use super::told::{Told, classified, of_flow};
+
+/// A blessing that does not count, or cannot be given.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlessError {
+    /// The permissions file of a flow does not count.
+    #[error("the blessing of flow `{flow}` does not count: {source}")]
+    Void {
+        /// The flow.
+        flow: FlowName,
+        /// Why.
+        source: BlessingError,
+    },
+    /// There is nothing that a blessing could lift.
+    #[error("flow `{flow}` writes nothing, so there is nothing to bless")]
+    NothingToBless {
+        /// The flow.
+        flow: FlowName,
+    },
+}
+
+classified!(BlessError);
+
+impl BlessError {
+    fn told(&self) -> Told {
+        match self {
+            Self::Void { flow, .. } => Told::new(ErrorKind::Denied).hint(of_flow("rote flow bless", flow)),
+            Self::NothingToBless { .. } => Told::new(ErrorKind::Conflict),
+        }
+    }
+}

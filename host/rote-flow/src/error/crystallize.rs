@@ -1,0 +1,101 @@
+//! A workspace that cannot become a flow.
+
+use rote_types::{AdapterId, ErrorKind, ResponseId, WorkspaceName, command};
+use serde_json::json;
+
+use super::told::{Told, classified};
+
+/// A workspace that cannot become a flow.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CrystallizeError {
+    /// What is to become a flow has a write whose outcome nobody knows.
+    #[error(
+        "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was sent and nobody knows what came of it: it may have happened"
+    )]
+    InDoubt {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The response number.
+        response: ResponseId,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// The workspace has no calls.
+    #[error("workspace `{workspace}` has nothing to crystallize: {reason}")]
+    NothingToCrystallize {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// Why there is nothing.
+        reason: String,
+    },
+    /// A step needs a response that is not there to replay from.
+    #[error("`{by}` uses response `{response}`, which {reason}")]
+    UnusableResponse {
+        /// Who needs it.
+        by: String,
+        /// The response.
+        response: ResponseId,
+        /// Why it cannot be used, such as `was cleared`.
+        reason: String,
+    },
+    /// A literal that looks like a secret would have become part of the flow.
+    #[error("argument `{pointer}` of `{step}` holds what looks like a secret; a flow never carries one")]
+    Secret {
+        /// The call, as `@N adapter/tool`.
+        step: String,
+        /// JSON pointer into its arguments.
+        pointer: String,
+    },
+    /// A literal idempotency key would have become part of the flow.
+    #[error(
+        "argument `{pointer}` of `{step}` is a key for one write; with `{value}` in each run, only the first one would write"
+    )]
+    FrozenKey {
+        /// The call, as `@N adapter/tool`.
+        step: String,
+        /// JSON pointer into its arguments.
+        pointer: String,
+        /// The key that was typed.
+        value: String,
+    },
+    /// A parameter that was asked for cannot be made.
+    #[error("cannot make parameter `{name}`: {reason}")]
+    ParamSpec {
+        /// The parameter.
+        name: String,
+        /// Why not.
+        reason: String,
+        /// Argument names that can become parameters.
+        arguments: Vec<String>,
+    },
+    /// The adapter or tool of a recorded call is gone or another one.
+    #[error("`{adapter}` changed since the workspace was recorded: {reason}")]
+    AdapterChanged {
+        /// The adapter.
+        adapter: AdapterId,
+        /// What changed.
+        reason: String,
+    },
+}
+
+classified!(CrystallizeError);
+
+impl CrystallizeError {
+    fn told(&self) -> Told {
+        match self {
+            Self::InDoubt { .. } => Told::new(ErrorKind::Conflict).hint("rote doubts"),
+            Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)
+                .hint(command("rote call <adapter> <tool>").option("--workspace", workspace)),
+            Self::UnusableResponse { .. } | Self::AdapterChanged { .. } => Told::new(ErrorKind::Conflict),
+            Self::Secret { .. } => Told::new(ErrorKind::Denied),
+            Self::FrozenKey { value, .. } => Told::new(ErrorKind::Usage)
+                .hint(command("rote flow template create --name NAME").option("--param", format!("key={value}"))),
+            Self::ParamSpec { name, arguments, .. } => {
+                Told::new(ErrorKind::Usage).details(json!({ "parameter": name, "arguments": arguments }))
+            }
+        }
+    }
+}

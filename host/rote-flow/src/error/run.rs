@@ -1,0 +1,246 @@
+//! Runs of flows.
+
+use rote_gate::Doubt;
+use rote_runtime::RunError;
+use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, WorkspaceName, command};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::text::{expected_text, of_text, others_text, problems_text, unkept_text};
+use super::told::{Told, classified, of_flow};
+use crate::report::LatestRun;
+
+/// What is said of a run that was cut off in the middle of a write.
+const CUT_OFF: &str = "; a write that was under way may have happened: rote doubts";
+
+/// One thing that is wrong with the parameters of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ParameterProblem {
+    /// The parameter's name.
+    pub name: String,
+    /// What is wrong.
+    pub problem: String,
+}
+
+/// A run that could not begin, or did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// The parameters of a run do not fit.
+    #[error("{}; flow `{flow}` takes {}", problems_text(.problems), expected_text(.expected))]
+    Parameters {
+        /// The flow.
+        flow: FlowName,
+        /// What is wrong.
+        problems: Vec<ParameterProblem>,
+        /// What is expected, one line each.
+        expected: Vec<String>,
+        /// The schemas of all parameters.
+        schema: Box<Value>,
+    },
+    /// A flow tried to call something that it does not pin.
+    #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
+    NotPinned {
+        /// The flow.
+        flow: FlowName,
+        /// The adapter.
+        adapter: AdapterId,
+        /// The tool.
+        tool: String,
+    },
+    /// The run ended without a result.
+    #[error("flow `{flow}` stopped: {source}{}{}", if *cut_off { CUT_OFF } else { "" }, unkept_text(unkept))]
+    Stopped {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace of the run, where what happened can be read.
+        workspace: WorkspaceName,
+        /// The command that goes on after a confirmation.
+        resume: Option<String>,
+        /// Why.
+        source: Box<RunError>,
+        /// What the flow logged until then.
+        log: Vec<String>,
+        /// It was cut off from outside while a write was under way.
+        cut_off: bool,
+        /// A write that it left in doubt, its own or of a run that it started.
+        doubt: Option<Box<Doubt>>,
+        /// Why its end could not be written down.
+        unkept: Vec<String>,
+    },
+    /// A run cannot go on before a person says what came of a write of it.
+    #[error("{doubt}{}: say what came of it", others_text(*others))]
+    Unsettled {
+        /// The first one.
+        doubt: Box<Doubt>,
+        /// How many more there are.
+        others: usize,
+    },
+    /// The flow ended, and nobody knows what came of a write of its run.
+    #[error("flow `{flow}` ended, and {doubt}{}: say what came of it{}", others_text(*others), unkept_text(unkept))]
+    EndedInDoubt {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace of the run.
+        workspace: WorkspaceName,
+        /// The first one.
+        doubt: Box<Doubt>,
+        /// How many more there are.
+        others: usize,
+        /// The kind of the failure of its call.
+        kind: ErrorKind,
+        /// What the flow returned.
+        result: Box<Value>,
+        /// What the flow logged.
+        log: Vec<String>,
+        /// Why its end could not be written down.
+        unkept: Vec<String>,
+    },
+    /// Another process makes the run.
+    #[error("the run in workspace `{workspace}` is still going on in another process")]
+    StillRunning {
+        /// The workspace.
+        workspace: WorkspaceName,
+    },
+    /// The workspace is not one of a run.
+    #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
+    NotARun {
+        /// The workspace.
+        workspace: WorkspaceName,
+    },
+    /// There is no run.
+    #[error("there is no run{} to go on with", of_text(flow.as_ref()))]
+    NoRun {
+        /// The flow whose run was asked for.
+        flow: Option<FlowName>,
+    },
+    /// The latest run cannot go on, or has nothing to go on with.
+    #[error(
+        "the latest run{}, {latest}, {why}{}",
+        of_text(flow.as_ref()),
+        next.as_deref().map_or_else(String::new, |next| format!("; the newest one that can go on is {next}"))
+    )]
+    Latest {
+        /// The flow whose run was asked for.
+        flow: Option<FlowName>,
+        /// The latest run.
+        latest: Box<LatestRun>,
+        /// What is with it.
+        why: String,
+        /// The newest one that can go on.
+        next: Option<Box<LatestRun>>,
+    },
+    /// A workspace of a run cannot be read, so that nobody knows whether it is that of the latest one.
+    #[error("workspace `{workspace}` cannot be read, and its run may be the latest one: {problem}")]
+    LatestUnreadable {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// What is wrong with it.
+        problem: String,
+        /// The newest run of those that can be read.
+        known: Option<Box<LatestRun>>,
+    },
+    /// The run that is to go on was another one.
+    #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
+    OtherRun {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The flow that began the run.
+        flow: FlowName,
+        /// What differs.
+        what: &'static str,
+    },
+    /// A flow tried to run another one that it may not run.
+    #[error("flow `{flow}` may not run flow `{name}`: {reason}")]
+    NestedFlow {
+        /// The running flow.
+        flow: FlowName,
+        /// The other one.
+        name: String,
+        /// Why not.
+        reason: String,
+    },
+}
+
+classified!(RunnerError);
+
+impl RunnerError {
+    fn told(&self) -> Told {
+        match self {
+            Self::Parameters { flow, problems, expected, schema } => {
+                let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));
+                Told::new(ErrorKind::Usage)
+                    .hint(names.fold(of_flow("rote run", flow), CommandLine::blank))
+                    .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
+            }
+            Self::NotPinned { .. } => denied("frontmatter.adapters"),
+            Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
+            Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
+                .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
+                .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
+            Self::Unsettled { doubt, others } => {
+                Told::new(ErrorKind::Conflict).hint(doubt.ways()).details(json!({ "doubt": doubt, "others": others }))
+            }
+            Self::EndedInDoubt { flow, workspace, doubt, others, kind, result, log, .. } => {
+                let own = doubt.workspace == *workspace;
+                let details = json!({
+                    "flow": flow,
+                    "workspace": workspace,
+                    "doubt": doubt,
+                    "others": others,
+                    "result": result,
+                    "log": log,
+                });
+                let ways = if own { doubt.ways() } else { doubt.ways_within(workspace) };
+                Told::new(*kind).hint(ways).details(details)
+            }
+            Self::StillRunning { workspace } => {
+                Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))
+            }
+            Self::NotARun { .. } => Told::new(ErrorKind::Conflict).hint("rote run <flow>"),
+            Self::NoRun { .. } => Told::new(ErrorKind::NotFound).hint("rote run <flow>"),
+            Self::Latest { latest, next, .. } => {
+                let run = next.as_deref().map_or_else(
+                    || of_flow("rote run", &latest.flow),
+                    |next| command("rote run").option("--resume", &next.workspace),
+                );
+                Told::new(ErrorKind::Conflict).hint(run).details(json!({ "latest": latest, "next": next }))
+            }
+            Self::LatestUnreadable { known: Some(known), .. } => {
+                let resume = command("rote run").option("--resume", &known.workspace);
+                Told::new(ErrorKind::Conflict).hint(resume.note("the newest one that can be read"))
+            }
+            Self::LatestUnreadable { known: None, .. } => Told::new(ErrorKind::Conflict).hint("rote ls --all"),
+            Self::OtherRun { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow info", flow)),
+        }
+    }
+}
+
+/// A refusal by a rule of the frontmatter.
+fn denied(rule: &str) -> Told {
+    Told::new(ErrorKind::Denied).details(json!({ "rule": rule }))
+}
+
+/// The command after a run that stopped: with a higher bound where it reached one, else that of what stopped it.
+fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
+    let resume = || command("rote run").option("--resume", workspace);
+    match (raising(source.details()), source.hint()) {
+        // Before the hint of a nested run, which is about its own workspace.
+        (Some(option), _) => resume().flag(&option).plain("<more>").into(),
+        // `@N` is a response of the run.
+        (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+        (None, Some(hint)) => hint,
+        // What was away may be back.
+        (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),
+        (None, None) => command("rote ls").option("--workspace", workspace).into(),
+    }
+}
+
+/// The option that raises the bound which stopped a run, or one nested in it.
+fn raising(details: Option<Value>) -> Option<String> {
+    let mut cause = details?;
+    while let Some(inner) = cause.get_mut("cause") {
+        cause = inner.take();
+    }
+    cause.get("option")?.as_str().map(ToOwned::to_owned)
+}

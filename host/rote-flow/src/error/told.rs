@@ -1,0 +1,72 @@
+//! What goes with the text of a failure: its kind, the next command, and data for a machine, in one place for each variant.
+
+use std::fmt::Display;
+
+use rote_types::{Classify, CommandLine, ErrorKind, command};
+use serde_json::Value;
+
+/// Where every flow comes from.
+pub(super) const MAKE_A_FLOW: &str = "rote flow template create --workspace <workspace> --name <name>";
+
+/// Everything of a failure but its text.
+pub(super) struct Told {
+    pub(super) kind: ErrorKind,
+    pub(super) hint: Option<String>,
+    pub(super) details: Option<Value>,
+}
+
+impl Told {
+    pub(super) fn new(kind: ErrorKind) -> Self {
+        Self { kind, hint: None, details: None }
+    }
+
+    /// What a wrapped error says of itself.
+    pub(super) fn of(error: &dyn Classify) -> Self {
+        Self { kind: error.kind(), hint: error.hint(), details: error.details() }
+    }
+
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
+        self.hint_if(Some(hint.into()))
+    }
+
+    pub(super) fn hint_if(self, hint: Option<String>) -> Self {
+        Self { hint, ..self }
+    }
+
+    pub(super) fn details(self, details: Value) -> Self {
+        Self { details: Some(details), ..self }
+    }
+}
+
+/// Implements [`Classify`] by the method `told` of an error.
+macro_rules! classified {
+    ($error:ty) => {
+        impl rote_types::Classify for $error {
+            fn kind(&self) -> rote_types::ErrorKind {
+                self.told().kind
+            }
+
+            fn hint(&self) -> Option<String> {
+                self.told().hint
+            }
+
+            fn details(&self) -> Option<serde_json::Value> {
+                self.told().details
+            }
+        }
+    };
+}
+pub(super) use classified;
+
+pub(super) fn of_flow(head: &'static str, flow: impl Display) -> CommandLine {
+    command(head).argument(flow)
+}
+
+/// The command that installs an adapter, from where it was installed when that is known.
+pub(crate) fn install(id: impl Display, origin: Option<&str>) -> String {
+    let new = command("rote adapter new").argument(id);
+    match origin {
+        Some(origin) => new.option("--spec", origin).into(),
+        None => new.plain("--spec <file|url>").into(),
+    }
+}
