@@ -21,7 +21,7 @@ const TYPESCRIPT: &str = "ts/main.ts";
 const RUST: &str = "rust/conformance.wasm";
 
 /// All cases, in the order of the transcript.
-const CASES: [&str; 48] = [
+const CASES: [&str; 52] = [
     "call",
     "write",
     "bodies",
@@ -69,6 +69,10 @@ const CASES: [&str; 48] = [
     "ends-fingerprint",
     "ends-own-not-found",
     "ends-own-invalid",
+    "ends-context",
+    "ends-context-confirmation",
+    "ends-because",
+    "ends-reworded",
     "ends-caught",
 ];
 
@@ -91,6 +95,23 @@ fn both_languages_tell_the_same_of_every_case() {
     }
     assert!(differences.is_empty(), "the SDKs differ\n{differences}");
     expect_file![fixture("transcript.txt")].assert_eq(&typescript.concat());
+}
+
+#[test]
+fn a_failure_is_made_again_on_resume_whatever_words_the_flow_put_around_it() {
+    for source in [TYPESCRIPT, RUST] {
+        let bench = Bench::new(source);
+        for (case, request) in
+            [("ends-context", "GET /failing"), ("ends-because", "GET /items/404"), ("ends-reworded", "GET /failing")]
+        {
+            let run = bench.run(case, &[]);
+            assert_ne!(run.code, 0, "{run}");
+            let before = bench.received().len();
+            let again = bench.home.rote(&["run", "--resume", "latest"]);
+            assert_eq!(again.code, run.code, "{again}");
+            assert_eq!(bench.received()[before..], [request], "{source} {case}: {again}");
+        }
+    }
 }
 
 #[test]

@@ -97,7 +97,7 @@ fn an_extra_export_is_refused() {
         $ rote run ./x.wasm project=beacon
         --- stderr
         error: cannot use flow file `[DIR]/work/x.wasm`
-          caused by: component exports `extra`, which is not part of world `rote:flow/flow@0.1.0`
+          caused by: component exports `extra`, which is not part of world `rote:flow/flow@0.2.0`
 
         hint: rote flow template create --workspace <workspace> --name <name>
         --- exit 6
@@ -117,7 +117,7 @@ fn an_unknown_import_is_refused() {
             $ rote run ./x.wasm project=beacon
             --- stderr
             error: cannot use flow file `[DIR]/work/x.wasm`
-              caused by: component imports `wasi:sockets/tcp@0.2.0`, which world `rote:flow/flow@0.1.0` does not offer
+              caused by: component imports `wasi:sockets/tcp@0.2.0`, which world `rote:flow/flow@0.2.0` does not offer
 
             hint: leave it out: componentize-py --stub-wasi, componentize-js disableFeatures: ["http", "fetch-event"]; a flow reaches the network through tools
             --- exit 6

@@ -1,7 +1,7 @@
 //! Going on with a run whose flow caught what went wrong: nothing is sent twice, and nothing is told forever.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU16, Ordering::SeqCst};
 
 use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::json;
@@ -16,6 +16,11 @@ fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
         true => Script::Close,
         false => Script::Json(200, json!({ "n": 1 })),
     });
+    (home_of(&api), api, away)
+}
+
+/// A home with the adapter `shop`.
+fn home_of(api: &FakeApi) -> TestHome {
     let home = home();
     let ok = json!({ "200": { "description": "ok" } });
     let item = json!({ "type": "object", "required": ["item"], "properties": { "item": { "type": "string" } } });
@@ -30,7 +35,18 @@ fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
     home.file("shop.json", document.to_string());
     let run = home.rote(&["adapter", "new", "shop", "shop.json", "--yes", "--base-url", &api.url()]);
     assert_eq!(run.code, 0, "{run}");
-    (home, api, away)
+    home
+}
+
+/// The same with a server that answers reads with this status, and writes with 200.
+fn answering() -> (TestHome, FakeApi, Arc<AtomicU16>) {
+    let status = Arc::new(AtomicU16::new(503));
+    let told = Arc::clone(&status);
+    let api = FakeApi::start(move |request| match request.method.as_str() {
+        "GET" => Script::Json(told.load(SeqCst), json!({ "n": 1 })),
+        _ => Script::Json(200, json!({ "n": 1 })),
+    });
+    (home_of(&api), api, status)
 }
 
 /// Builds a TypeScript flow from its body.
@@ -120,6 +136,38 @@ fn a_flow_that_words_its_failure_anew_goes_on_when_the_server_is_back() {
     away.store(false, SeqCst);
     let run = home.rote(&["run", "--resume", "latest"]);
     assert_eq!((run.code, api.received().len()), (0, before + 1), "{run}");
+}
+
+/// Fails in words of its own, of which no error of the host is said to be the cause, after what `between` does.
+fn in_its_own_words(between: &str) -> String {
+    format!(
+        "  let away = false;\n  try {{ await shop.call(\"list\", {{}}); }} catch {{ away = true; }}\n{between}\n  \
+         if (away) throw new Error(\"sync failed\");\n  return \"done\";"
+    )
+}
+
+#[test]
+fn an_answered_failure_that_a_flow_did_not_get_over_is_made_again() {
+    let (home, api, status) = answering();
+    build(&home, "sync", &in_its_own_words(""));
+    let run = home.rote(&["run", "sync"]);
+    assert!(run.code != 0 && run.stderr.contains("sync failed"), "{run}");
+    let before = api.received().len();
+    status.store(200, SeqCst);
+    let run = home.rote(&["run", "--resume", "latest"]);
+    assert_eq!((run.code, api.received().len()), (0, before + 1), "{run}");
+}
+
+#[test]
+fn an_answered_failure_that_a_flow_got_over_stays_what_it_was() {
+    let (home, api, status) = answering();
+    build(&home, "sync", &in_its_own_words("  await shop.call(\"create\", { item: \"instead\" });"));
+    let run = home.rote(&["run", "sync"]);
+    assert_eq!((run.code, writes(&api)), (1, 1), "{run}");
+    status.store(200, SeqCst);
+    // It wrote because of that failure: a resumed run must not find that it never was.
+    let run = home.rote(&["run", "--resume", "latest"]);
+    assert_eq!((run.code, api.received().len(), writes(&api)), (1, 2, 1), "{run}");
 }
 
 #[test]

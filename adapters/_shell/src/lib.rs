@@ -15,9 +15,9 @@ use self::rote::host::{http, operations};
 wit_bindgen::generate!({
     world: "rote:adapter/adapter",
     path: [
-        "../../wit/rote-base@0.1.0",
-        "../../wit/rote-host@0.1.0",
-        "../../wit/rote-adapter@0.1.0",
+        "../../wit/rote-base@0.2.0",
+        "../../wit/rote-host@0.2.0",
+        "../../wit/rote-adapter@0.2.0",
     ],
     generate_all,
 });
@@ -35,8 +35,8 @@ impl Guest for Shell {
     fn call(tool: String, arguments: types::Json) -> Result<types::ResponseRef, types::Error> {
         let operation = match table::find(&Table, &tool) {
             Ok(Some(operation)) => operation,
-            Ok(None) => return Err(types::Error::NotFound(format!("no tool `{tool}`"))),
-            Err(error) => return Err(types::Error::Internal(error.to_string())),
+            Ok(None) => return Err(own(types::Cause::NotFound(format!("no tool `{tool}`")))),
+            Err(error) => return Err(own(types::Cause::Internal(error.to_string()))),
         };
         let arguments = parse(&arguments)?;
         match rote_request::build(&operation, &arguments) {
@@ -53,7 +53,12 @@ fn parse(arguments: &str) -> Result<Map<String, Value>, types::Error> {
 
 fn invalid(problems: Vec<Problem>) -> types::Error {
     let to_wire = |problem: Problem| types::Problem { pointer: problem.pointer, message: problem.message };
-    types::Error::InvalidInput(problems.into_iter().map(to_wire).collect())
+    own(types::Cause::InvalidInput(problems.into_iter().map(to_wire).collect()))
+}
+
+/// An error that is not the host's.
+fn own(cause: types::Cause) -> types::Error {
+    types::Error { id: None, cause, context: String::new() }
 }
 
 fn to_wire(request: BuiltRequest) -> http::Request {

@@ -10,6 +10,7 @@ use rquickjs::{CatchResultExt, Context, Ctx, Function, Object, Persistent, Runti
 use crate::natives;
 use crate::rote::base::types::Error;
 use crate::wire;
+use crate::wire::internal;
 
 /// The SDK and the driver, bundled by `cargo xtask guests`.
 const SDK: &str = include_str!(env!("ROTE_JS_SDK"));
@@ -61,7 +62,7 @@ impl Engine {
     pub(crate) fn run(&self, script: &str, parameters: &str) -> Result<String, Error> {
         self.context.with(|ctx| {
             let outcome = self.driver.enter(&ctx).and_then(|driver| driver.run(&ctx, script, parameters));
-            let outcome = outcome.map_err(|error| Error::Internal(format!("the engine failed: {error}")))?;
+            let outcome = outcome.map_err(|error| internal(format!("the engine failed: {error}")))?;
             wire::script_outcome(&outcome)
         })
     }

@@ -10,7 +10,7 @@ mod natives;
 mod wire;
 
 wit_bindgen::generate!({
-    path: ["../../wit/rote-base@0.1.0", "../../wit/rote-host@0.1.0", "../../wit/rote-flow@0.1.0"],
+    path: ["../../wit/rote-base@0.2.0", "../../wit/rote-host@0.2.0", "../../wit/rote-flow@0.2.0"],
     world: "rote:flow/flow",
     generate_all,
 });
@@ -29,10 +29,10 @@ impl Guest for Template {
 
     fn run(parameters: Json) -> Result<Json, Error> {
         let script = String::from_utf8(payload::read())
-            .map_err(|error| Error::Internal(format!("the script is not UTF-8: {error}")))?;
+            .map_err(|error| wire::internal(format!("the script is not UTF-8: {error}")))?;
         ENGINE.with_borrow(|engine| match engine {
             Some(engine) => engine.run(&script, &parameters),
-            None => Err(Error::Internal("the template was not initialized when it was built".to_owned())),
+            None => Err(wire::internal("the template was not initialized when it was built".to_owned())),
         })
     }
 }

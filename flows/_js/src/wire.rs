@@ -1,11 +1,11 @@
 //! The host's values and errors as the JSON texts that pass between the SDK and this component, both ways.
 //!
-//! An outcome is `{"ok": …}` or `{"err": {"kind": …}}`; kinds and fields are those of `rote:base/types.error`.
+//! An outcome is `{"ok": …}` or `{"err": {"id", "context", "kind": …}}`; kinds and fields are those of `rote:base/types.cause`.
 //! `guest-sdk/ts/src/wire.ts` is the other side.
 
 use serde_json::{Value, json};
 
-use crate::rote::base::types::{Challenge, Denial, Error, Problem, ResponseRef};
+use crate::rote::base::types::{Cause, Challenge, Denial, Error, Problem, ResponseRef};
 
 /// Returns `{"ok": <json>}` for a JSON text.
 pub(crate) fn ok(json: &str) -> String {
@@ -35,26 +35,37 @@ fn response_json(response: &ResponseRef) -> Value {
     json!({ "id": id, "status": status, "contentType": content_type, "bytes": bytes })
 }
 
+/// Returns an error of the template's own.
+pub(crate) fn internal(message: String) -> Error {
+    Error { id: None, cause: Cause::Internal(message), context: String::new() }
+}
+
 fn error_json(error: &Error) -> Value {
+    let mut json = cause_json(&error.cause);
+    json["id"] = json!(error.id);
+    json
+}
+
+fn cause_json(cause: &Cause) -> Value {
     let text = |kind: &str, message: &str| json!({ "kind": kind, "message": message });
-    match error {
-        Error::Denied(Denial { rule, message, hint }) => {
+    match cause {
+        Cause::Denied(Denial { rule, message, hint }) => {
             json!({ "kind": "denied", "rule": rule, "message": message, "hint": hint })
         }
-        Error::ConfirmationNeeded(Challenge { tool, impact }) => {
+        Cause::ConfirmationNeeded(Challenge { tool, impact }) => {
             json!({ "kind": "confirmation-needed", "tool": tool, "impact": impact })
         }
-        Error::Http(response) => json!({ "kind": "http", "response": response_json(response) }),
-        Error::InvalidInput(problems) => {
+        Cause::Http(response) => json!({ "kind": "http", "response": response_json(response) }),
+        Cause::InvalidInput(problems) => {
             let problem = |problem: &Problem| json!({ "pointer": problem.pointer, "message": problem.message });
             json!({ "kind": "invalid-input", "problems": problems.iter().map(problem).collect::<Vec<_>>() })
         }
-        Error::FingerprintMismatch(message) => text("fingerprint-mismatch", message),
-        Error::Auth(message) => text("auth", message),
-        Error::Upstream(message) => text("upstream", message),
-        Error::NotFound(message) => text("not-found", message),
-        Error::Limit(message) => text("limit", message),
-        Error::Internal(message) => text("internal", message),
+        Cause::FingerprintMismatch(message) => text("fingerprint-mismatch", message),
+        Cause::Auth(message) => text("auth", message),
+        Cause::Upstream(message) => text("upstream", message),
+        Cause::NotFound(message) => text("not-found", message),
+        Cause::Limit(message) => text("limit", message),
+        Cause::Internal(message) => text("internal", message),
     }
 }
 
@@ -65,25 +76,30 @@ pub(crate) fn script_outcome(outcome: &str) -> Result<String, Error> {
     }
     match serde_json::from_str::<Value>(outcome) {
         Ok(value) => Err(error_of(&value["err"])),
-        Err(error) => Err(Error::Internal(format!("the SDK gave an outcome that is not JSON: {error}"))),
+        Err(error) => Err(internal(format!("the SDK gave an outcome that is not JSON: {error}"))),
     }
 }
 
 /// The inverse of [`error_json`]; what it does not know is `internal`.
 fn error_of(value: &Value) -> Error {
+    let context = value["context"].as_str().unwrap_or_default().to_owned();
+    Error { id: value["id"].as_u64(), cause: cause_of(value), context }
+}
+
+fn cause_of(value: &Value) -> Cause {
     let field = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let message = field("message");
     match value["kind"].as_str().unwrap_or_default() {
-        "denied" => Error::Denied(Denial { rule: field("rule"), message, hint: field("hint") }),
-        "confirmation-needed" => Error::ConfirmationNeeded(Challenge { tool: field("tool"), impact: field("impact") }),
-        "http" => Error::Http(response_of(&value["response"])),
-        "invalid-input" => Error::InvalidInput(problems_of(&value["problems"])),
-        "fingerprint-mismatch" => Error::FingerprintMismatch(message),
-        "auth" => Error::Auth(message),
-        "upstream" => Error::Upstream(message),
-        "not-found" => Error::NotFound(message),
-        "limit" => Error::Limit(message),
-        _ => Error::Internal(message),
+        "denied" => Cause::Denied(Denial { rule: field("rule"), message, hint: field("hint") }),
+        "confirmation-needed" => Cause::ConfirmationNeeded(Challenge { tool: field("tool"), impact: field("impact") }),
+        "http" => Cause::Http(response_of(&value["response"])),
+        "invalid-input" => Cause::InvalidInput(problems_of(&value["problems"])),
+        "fingerprint-mismatch" => Cause::FingerprintMismatch(message),
+        "auth" => Cause::Auth(message),
+        "upstream" => Cause::Upstream(message),
+        "not-found" => Cause::NotFound(message),
+        "limit" => Cause::Limit(message),
+        _ => Cause::Internal(message),
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use rote_plan::{Call, Host, Place, RunError, RunStatus, Status, Step, StepOutcome};
 use serde_json::Value;
 
-use crate::rote::base::types::{Error, ResponseRef};
+use crate::rote::base::types::{Cause, Error, ResponseRef};
 use crate::rote::host::{output, query, tasks, tools};
 
 /// The host's typed error, with a text.
@@ -18,13 +18,13 @@ pub(crate) struct StepError {
 impl StepError {
     /// Of a call. A person who must confirm, or pin the changed adapter anew, is to be told at once.
     fn of_call(error: Error) -> Self {
-        let is_final = matches!(error, Error::ConfirmationNeeded(_) | Error::FingerprintMismatch(_));
+        let is_final = matches!(error.cause, Cause::ConfirmationNeeded(_) | Cause::FingerprintMismatch(_));
         Self { error, is_final }
     }
 
     /// Of a call that did not start. A bound that is reached then is the run's, and every later call would fail.
     fn of_start(error: Error) -> Self {
-        let is_limit = matches!(error, Error::Limit(_));
+        let is_limit = matches!(error.cause, Cause::Limit(_));
         let of_call = Self::of_call(error);
         Self { is_final: of_call.is_final || is_limit, ..of_call }
     }
@@ -32,23 +32,23 @@ impl StepError {
 
 impl fmt::Display for StepError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.error {
-            Error::Denied(denial) => write!(f, "{} (rule `{}`)", denial.message, denial.rule),
-            Error::ConfirmationNeeded(challenge) => {
+        match &self.error.cause {
+            Cause::Denied(denial) => write!(f, "{} (rule `{}`)", denial.message, denial.rule),
+            Cause::ConfirmationNeeded(challenge) => {
                 write!(f, "`{}` needs a person's confirmation: {}", challenge.tool, challenge.impact)
             }
-            Error::Http(response) => write!(f, "the remote answered {} (@{})", response.status, response.id),
-            Error::InvalidInput(problems) => {
+            Cause::Http(response) => write!(f, "the remote answered {} (@{})", response.status, response.id),
+            Cause::InvalidInput(problems) => {
                 let texts: Vec<String> =
                     problems.iter().map(|problem| format!("{} {}", problem.pointer, problem.message)).collect();
                 f.write_str(&texts.join("; "))
             }
-            Error::FingerprintMismatch(text)
-            | Error::Auth(text)
-            | Error::Upstream(text)
-            | Error::NotFound(text)
-            | Error::Limit(text)
-            | Error::Internal(text) => f.write_str(text),
+            Cause::FingerprintMismatch(text)
+            | Cause::Auth(text)
+            | Cause::Upstream(text)
+            | Cause::NotFound(text)
+            | Cause::Limit(text)
+            | Cause::Internal(text) => f.write_str(text),
         }
     }
 }
@@ -156,7 +156,7 @@ fn read_outputs(outputs: Result<Vec<String>, Error>) -> Result<Vec<Value>, StepE
     outputs
         .and_then(|outputs| {
             let values: Result<_, serde_json::Error> = outputs.iter().map(read).collect();
-            values.map_err(|error| Error::Internal(format!("the query engine gave no JSON: {error}")))
+            values.map_err(|error| super::own(Cause::Internal(format!("the query engine gave no JSON: {error}"))))
         })
         .map_err(StepError::of_call)
 }

@@ -7,7 +7,7 @@
 mod host;
 
 wit_bindgen::generate!({
-    path: ["../../wit/rote-base@0.1.0", "../../wit/rote-host@0.1.0", "../../wit/rote-flow@0.1.0"],
+    path: ["../../wit/rote-base@0.2.0", "../../wit/rote-host@0.2.0", "../../wit/rote-flow@0.2.0"],
     world: "rote:flow/flow",
     generate_all,
 });
@@ -16,7 +16,7 @@ use rote_plan::{Plan, RunError};
 use serde_json::Value;
 
 use crate::host::{PlanHost, StepError};
-use crate::rote::base::types::{Denial, Problem};
+use crate::rote::base::types::{Cause, Problem};
 use crate::rote::host::{log, output, payload};
 
 struct Template;
@@ -51,17 +51,22 @@ impl Guest for Template {
 export!(Template);
 
 fn invalid(pointer: &str, message: String) -> Error {
-    Error::InvalidInput(vec![Problem { pointer: pointer.to_owned(), message }])
+    own(Cause::InvalidInput(vec![Problem { pointer: pointer.to_owned(), message }]))
 }
 
-/// Says in the world's words why the run failed: the host's own error, with the step named where it has text.
+/// An error that is not the host's.
+fn own(cause: Cause) -> Error {
+    Error { id: None, cause, context: String::new() }
+}
+
+/// Says in the world's words why the run failed: the host's own error, with the step named.
 fn failure(error: RunError<StepError>) -> Error {
     let text = error.to_string();
     match error {
-        RunError::Step { step, source } => at_step(&step, source.error),
+        RunError::Step { step, source } => Error { context: format!("step `{step}`"), ..source.error },
         RunError::Host { source } => source.error,
         RunError::Missing { cause: Some(cause), .. } => failure(*cause),
-        RunError::Missing { .. } => Error::NotFound(text),
+        RunError::Missing { .. } => own(Cause::NotFound(text)),
         RunError::Value { .. } => invalid("", text),
         RunError::Parameters { missing, unknown } => {
             let problem = |kind: &str, name: String| Problem {
@@ -70,28 +75,8 @@ fn failure(error: RunError<StepError>) -> Error {
             };
             let missing = missing.into_iter().map(|name| problem("missing", name));
             let unknown = unknown.into_iter().map(|name| problem("unknown", name));
-            Error::InvalidInput(missing.chain(unknown).collect())
+            own(Cause::InvalidInput(missing.chain(unknown).collect()))
         }
-        _ => Error::Internal(text),
-    }
-}
-
-/// Puts the step's name before the text of an error.
-fn at_step(step: &str, error: Error) -> Error {
-    let named = |text: String| format!("step `{step}`: {text}");
-    match error {
-        Error::Denied(denial) => Error::Denied(Denial { message: named(denial.message), ..denial }),
-        Error::FingerprintMismatch(text) => Error::FingerprintMismatch(named(text)),
-        Error::Auth(text) => Error::Auth(named(text)),
-        Error::Upstream(text) => Error::Upstream(named(text)),
-        Error::NotFound(text) => Error::NotFound(named(text)),
-        Error::Limit(text) => Error::Limit(named(text)),
-        Error::Internal(text) => Error::Internal(named(text)),
-        Error::InvalidInput(problems) => {
-            let named = |problem: Problem| Problem { message: named(problem.message), ..problem };
-            Error::InvalidInput(problems.into_iter().map(named).collect())
-        }
-        Error::ConfirmationNeeded(challenge) => Error::ConfirmationNeeded(challenge),
-        Error::Http(response) => Error::Http(response),
+        _ => own(Cause::Internal(text)),
     }
 }

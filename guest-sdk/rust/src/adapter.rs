@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::host::{HostHandle, ToolCall};
-use crate::{AdapterStatus, Error, Problem, Response, Result, Task, json};
+use crate::{AdapterStatus, Cause, Problem, Response, Result, Task, json};
 
 /// An installed adapter, by its id.
 #[derive(Debug, Clone)]
@@ -62,8 +62,8 @@ impl Adapter {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Http`] carries the recorded answer when its status is 400 or above; every other variant but
-    /// [`Error::Flow`] says why there is no answer. [`Error::Flow`] when the arguments have no JSON form.
+    /// [`Cause::Http`](crate::Cause::Http) carries the recorded answer when its status is 400 or above; every other variant but
+    /// [`Cause::Flow`](crate::Cause::Flow) says why there is no answer. [`Cause::Flow`](crate::Cause::Flow) when the arguments have no JSON form.
     pub fn call<A: Serialize + ?Sized>(&self, tool: &str, arguments: &A) -> Result<Response> {
         self.host.call(self.tool_call(tool, arguments)?)
     }
@@ -80,7 +80,7 @@ impl Adapter {
     /// Makes several calls at once and waits for all; the answers stand in the order of the calls. At most 1,000.
     ///
     /// # Errors
-    /// [`Error::Flow`] when arguments have no JSON form; then no call is made. Each answer has its own errors.
+    /// [`Cause::Flow`](crate::Cause::Flow) when arguments have no JSON form; then no call is made. Each answer has its own errors.
     pub fn batch_call<T, A>(&self, calls: impl IntoIterator<Item = (T, A)>) -> Result<Vec<Result<Response>>>
     where
         T: AsRef<str>,
@@ -93,7 +93,7 @@ impl Adapter {
     /// Ranks the adapter's tools by what they are wanted for, best first; at most `limit`, which the host caps at 50.
     ///
     /// # Errors
-    /// [`Error::Denied`] when the flow did not declare the adapter, [`Error::NotFound`] when it is not installed.
+    /// [`Cause::Denied`](crate::Cause::Denied) when the flow did not declare the adapter, [`Cause::NotFound`](crate::Cause::NotFound) when it is not installed.
     pub fn probe(&self, intent: &str, limit: u32) -> Result<Vec<ToolMatch>> {
         let matches = self.host.probe(&self.id, intent, limit)?;
         matches.iter().map(|text| read_answer(text)).collect()
@@ -102,7 +102,7 @@ impl Adapter {
     /// Says how the adapter stands: its fingerprint, the expected one, and which credentials are there.
     ///
     /// # Errors
-    /// [`Error::Denied`] when the flow did not declare the adapter, [`Error::NotFound`] when it is not installed.
+    /// [`Cause::Denied`](crate::Cause::Denied) when the flow did not declare the adapter, [`Cause::NotFound`](crate::Cause::NotFound) when it is not installed.
     pub fn status(&self) -> Result<AdapterStatus> {
         read_answer(&self.host.status(&self.id)?)
     }
@@ -118,7 +118,7 @@ impl Adapter {
     /// Returns the adapter once its installed fingerprint is `fingerprint`.
     ///
     /// # Errors
-    /// [`Error::FingerprintMismatch`] when it is another (blame: drift; a retry helps after re-pinning), and see
+    /// [`Cause::FingerprintMismatch`](crate::Cause::FingerprintMismatch) when it is another (blame: drift; a retry helps after re-pinning), and see
     /// [`Adapter::status`].
     pub fn with_fingerprint(self, fingerprint: &str) -> Result<Self> {
         let status = self.status()?;
@@ -141,7 +141,7 @@ impl Adapter {
 /// Reads an answer of the host that is not a flow's to judge.
 fn read_answer<T: DeserializeOwned>(text: &str) -> Result<T> {
     let broken = |Problem { pointer, message }| {
-        Error::Internal(format!("the host's answer is not as expected: {pointer} {message}"))
+        Cause::Internal(format!("the host's answer is not as expected: {pointer} {message}")).into()
     };
     json::read(text).map_err(broken)
 }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Error, Result, Rote, json};
+use crate::{Cause, Result, Rote, json};
 
 /// What a flow says of itself (`describe` of the world `rote:flow/flow`).
 #[cfg(target_family = "wasm")]
@@ -19,7 +19,7 @@ pub trait Entry<Signature> {
     /// Runs with `parameters`, a JSON text; returns the result as a JSON text.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] when the parameters do not fit, else what the function returns.
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when the parameters do not fit, else what the function returns.
     fn enter(&self, rote: &Rote, parameters: &str) -> Result<String>;
 }
 
@@ -40,7 +40,7 @@ where
     Output: Serialize,
 {
     fn enter(&self, rote: &Rote, parameters: &str) -> Result<String> {
-        let parameters = json::read(parameters).map_err(|problem| Error::InvalidInput(vec![problem]))?;
+        let parameters = json::read(parameters).map_err(|problem| Cause::InvalidInput(vec![problem]))?;
         Ok(serde_json::to_string(&self(rote, parameters)?)?)
     }
 }

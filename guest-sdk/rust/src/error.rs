@@ -7,13 +7,22 @@ use crate::Response;
 /// What a flow and the SDK's functions return.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why something failed: the host's typed error (`rote:base/types.error`), or the flow's own.
+/// What a flow and the SDK's functions fail with: a [`Cause`], what the flow was doing, and which error of the host's it is.
 ///
-/// An error of the host that a flow passes on with `?` reaches the host unchanged, so that the caller of the flow sees
-/// the host's own error with its kind and hint.
+/// The host knows its own errors again by an identity that travels with the value, so the caller of the flow sees the host's
+/// error with its kind and hint, and a resumed run makes the call again that stopped it. Pass an error on with `?`, put words
+/// before it with [`ResultExt::context`], or make another one of it with [`Error::because`]; `Error::msg(error)` loses it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Error {
+    pub(crate) id: Option<u64>,
+    pub(crate) cause: Cause,
+    pub(crate) context: String,
+}
+
+/// Why something failed: the host's cases (`rote:base/types.cause`), or the flow's own.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Error {
+pub enum Cause {
     /// Refused by policy. Blame: caller. Retry: no.
     Denied(Denial),
     /// A person must confirm first. Blame: nobody. Retry: after that, unchanged.
@@ -72,37 +81,114 @@ impl Error {
     /// Makes an error of the flow's own, from a text or from another error.
     #[must_use]
     pub fn msg(message: impl fmt::Display) -> Self {
-        Self::Flow(message.to_string())
+        Cause::Flow(message.to_string()).into()
     }
 
-    /// Returns the name of its kind, as `rote:base/types.error` has it; a flow's own error is `internal` to its caller.
+    /// Makes an error of the flow's own which says that there is nothing of a name.
+    #[must_use]
+    pub fn not_found(message: impl fmt::Display) -> Self {
+        Cause::NotFound(message.to_string()).into()
+    }
+
+    /// Returns why it failed.
+    #[must_use]
+    pub fn cause(&self) -> &Cause {
+        &self.cause
+    }
+
+    /// Puts what the flow was doing before the text, and before what was put there earlier.
+    #[must_use]
+    pub fn context(mut self, context: impl fmt::Display) -> Self {
+        self.context =
+            if self.context.is_empty() { context.to_string() } else { format!("{context}: {}", self.context) };
+        self
+    }
+
+    /// Says that this error is there because of another one.
+    ///
+    /// ```
+    /// # use rote_sdk::{Cause, Error};
+    /// # let error = Error::from(Cause::Upstream("connection refused".to_owned()));
+    /// let own = Error::not_found("there is no such customer").because(&error);
+    /// assert_eq!(own.kind(), "not-found");
+    /// ```
+    #[must_use]
+    pub fn because(mut self, other: &Self) -> Self {
+        self.id = other.id;
+        self
+    }
+
+    /// Returns the name of its kind, as `rote:base/types.cause` has it; a flow's own error is `internal` to its caller.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self {
-            Self::Denied(_) => "denied",
-            Self::ConfirmationNeeded(_) => "confirmation-needed",
-            Self::FingerprintMismatch(_) => "fingerprint-mismatch",
-            Self::Auth(_) => "auth",
-            Self::Http(_) => "http",
-            Self::Upstream(_) => "upstream",
-            Self::InvalidInput(_) => "invalid-input",
-            Self::NotFound(_) => "not-found",
-            Self::Limit(_) => "limit",
-            Self::Internal(_) | Self::Flow(_) => "internal",
+        match &self.cause {
+            Cause::Denied(_) => "denied",
+            Cause::ConfirmationNeeded(_) => "confirmation-needed",
+            Cause::FingerprintMismatch(_) => "fingerprint-mismatch",
+            Cause::Auth(_) => "auth",
+            Cause::Http(_) => "http",
+            Cause::Upstream(_) => "upstream",
+            Cause::InvalidInput(_) => "invalid-input",
+            Cause::NotFound(_) => "not-found",
+            Cause::Limit(_) => "limit",
+            Cause::Internal(_) | Cause::Flow(_) => "internal",
+        }
+    }
+
+    /// Returns the recorded answer when the remote answered with an error.
+    #[must_use]
+    pub fn response(&self) -> Option<&Response> {
+        match &self.cause {
+            Cause::Http(response) => Some(response),
+            _ => None,
         }
     }
 
     /// Returns the status of the recorded answer when the remote answered with an error.
     #[must_use]
     pub fn status(&self) -> Option<u16> {
-        match self {
-            Self::Http(response) => Some(response.status()),
-            _ => None,
-        }
+        self.response().map(Response::status)
+    }
+}
+
+impl From<Cause> for Error {
+    fn from(cause: Cause) -> Self {
+        Self { id: None, cause, context: String::new() }
+    }
+}
+
+/// What the flow was doing, put before the error of a result.
+pub trait ResultExt<T> {
+    /// Puts `context` before the error's text.
+    ///
+    /// ```
+    /// use rote_sdk::ResultExt;
+    /// # use rote_sdk::{Cause, Error};
+    /// # let order: rote_sdk::Result<()> = Err(Cause::Upstream("connection refused".to_owned()).into());
+    /// assert_eq!(order.context("cannot order").unwrap_err().to_string(), "cannot order: connection refused");
+    /// ```
+    ///
+    /// # Errors
+    /// The result's own.
+    fn context(self, context: impl fmt::Display) -> Result<T>;
+}
+
+impl<T> ResultExt<T> for Result<T> {
+    fn context(self, context: impl fmt::Display) -> Result<T> {
+        self.map_err(|error| error.context(context))
     }
 }
 
 impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.context.is_empty() {
+            write!(f, "{}: ", self.context)?;
+        }
+        self.cause.fmt(f)
+    }
+}
+
+impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Denied(denial) => f.write_str(&denial.message),
@@ -141,10 +227,10 @@ impl From<serde_json::Error> for Error {
 /// Says that a value does not fit the type that the flow asked for.
 pub(crate) fn misfit(what: &str, name: &str, Problem { pointer, message }: Problem) -> Error {
     let separator = if pointer.is_empty() { "" } else { ": " };
-    Error::Flow(format!("{what} `{name}` does not fit: {pointer}{separator}{message}"))
+    Error::msg(format!("{what} `{name}` does not fit: {pointer}{separator}{message}"))
 }
 
-/// Returns from the flow with an [`Error::Flow`] of a formatted text.
+/// Returns from the flow with a [`Cause::Flow`] of a formatted text.
 ///
 /// ```
 /// fn positive(number: i64) -> rote_sdk::Result<i64> {
@@ -158,11 +244,11 @@ pub(crate) fn misfit(what: &str, name: &str, Problem { pointer, message }: Probl
 #[macro_export]
 macro_rules! bail {
     ($($message:tt)+) => {
-        return ::core::result::Result::Err($crate::Error::Flow(::std::format!($($message)+)))
+        return ::core::result::Result::Err($crate::Error::msg(::std::format!($($message)+)))
     };
 }
 
-/// Returns from the flow with an [`Error::Flow`] of a formatted text unless a condition holds.
+/// Returns from the flow with a [`Cause::Flow`] of a formatted text unless a condition holds.
 ///
 /// ```
 /// fn positive(number: i64) -> rote_sdk::Result<i64> {

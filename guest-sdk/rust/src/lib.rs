@@ -34,7 +34,7 @@ pub use serde_json::{Value, json};
 
 pub use crate::adapter::{Adapter, ToolMatch};
 pub use crate::clock::Clock;
-pub use crate::error::{Challenge, Denial, Error, Problem, Result};
+pub use crate::error::{Cause, Challenge, Denial, Error, Problem, Result, ResultExt};
 pub use crate::flows::Flows;
 pub use crate::log::Log;
 pub use crate::output::Output;

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::host::HostHandle;
-use crate::{Error, Problem, Result};
+use crate::{Cause, Problem, Result};
 
 /// What the run shows and returns. The host caps each text and removes terminal escapes from it.
 #[derive(Debug, Clone)]
@@ -28,14 +28,14 @@ impl Output {
     /// something that may still fail.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when it is not an object or was given before,
-    /// [`Error::Limit`](crate::Error::Limit) when it is too large, [`Error::Flow`](crate::Error::Flow) when the value
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when it is not an object or was given before,
+    /// [`Cause::Limit`](crate::Cause::Limit) when it is too large, [`Cause::Flow`](crate::Cause::Flow) when the value
     /// has no JSON form.
     pub fn result<T: Serialize + ?Sized>(&self, value: &T) -> Result<()> {
         let text = serde_json::to_string(value)?;
         if !text.starts_with('{') {
             let (pointer, message) = (String::new(), "the result is not an object".to_owned());
-            return Err(Error::InvalidInput(vec![Problem { pointer, message }]));
+            return Err(Cause::InvalidInput(vec![Problem { pointer, message }]).into());
         }
         self.host.result(&text)
     }

@@ -106,8 +106,8 @@ impl Query {
     /// [`Query::all`]: were they one array here, a `Vec` would fit or not by how many there happen to be.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] when the program or the body is at fault, [`Error::Limit`] when it takes or gives too
-    /// much, [`Error::Flow`] when it has not exactly one output or when that does not fit `T`. A retry does not help.
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when the program or the body is at fault, [`Cause::Limit`](crate::Cause::Limit) when it takes or gives too
+    /// much, [`Cause::Flow`](crate::Cause::Flow) when it has not exactly one output or when that does not fit `T`. A retry does not help.
     pub fn execute<T: DeserializeOwned>(self) -> Result<T> {
         let output = self.output()?;
         json::read(&output).map_err(|problem| misfit("the output of the query", self.program(), problem))
@@ -137,7 +137,7 @@ impl Query {
         let count = outputs.len();
         match <[String; 1]>::try_from(outputs) {
             Ok([output]) => Ok(output),
-            Err(_) => Err(Error::Flow(format!("the query `{}` has {count} outputs, not one", self.program()))),
+            Err(_) => Err(Error::msg(format!("the query `{}` has {count} outputs, not one", self.program()))),
         }
     }
 
@@ -159,7 +159,7 @@ fn is_identifier(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use crate::testing::FakeHost;
-    use crate::{Error, json};
+    use crate::{Cause, json};
 
     #[test]
     fn parts_are_joined_into_one_program() {
@@ -196,14 +196,14 @@ mod tests {
         let cx = FakeHost::new().rote();
         let query = |program: &str| cx.query_value(&json!([1, 2])).unwrap().pipe(program).execute::<u32>();
         assert_eq!(query(".[1]").unwrap(), 2);
-        let Err(Error::Flow(text)) = query(".[]") else { panic!() };
+        let text = query(".[]").unwrap_err().to_string();
         assert_eq!(text, "the query `.[]` has 2 outputs, not one");
-        assert!(matches!(query("."), Err(Error::Flow(_))));
-        assert!(matches!(query(".["), Err(Error::InvalidInput(_))));
-        assert!(matches!(query("error(\"no\")"), Err(Error::InvalidInput(_))));
+        assert!(matches!(query(".").unwrap_err().cause(), Cause::Flow(_)));
+        assert!(matches!(query(".[").unwrap_err().cause(), Cause::InvalidInput(_)));
+        assert!(matches!(query("error(\"no\")").unwrap_err().cause(), Cause::InvalidInput(_)));
         let all = |program: &str| cx.query_value(&json!([1, 2])).unwrap().pipe(program).all::<u32>();
         assert_eq!((all(".[]"), all("empty")), (Ok(vec![1, 2]), Ok(vec![])));
-        let Err(Error::Flow(text)) = all(".[], \"x\"") else { panic!() };
+        let text = all(".[], \"x\"").unwrap_err().to_string();
         assert_eq!(text, "an output of the query `.[], \"x\"` does not fit: expected u32, found string");
     }
 }

@@ -15,7 +15,7 @@ pub struct Rote {
 
 impl Rote {
     /// Returns an adapter by its id; `adapter/github` and `github` are the same. Nothing is looked up until it is
-    /// used; an adapter that the flow did not declare is [`Denied`](crate::Error::Denied) then.
+    /// used; an adapter that the flow did not declare is [`Denied`](crate::Cause::Denied) then.
     #[must_use]
     pub fn adapter(&self, endpoint: &str) -> Adapter {
         Adapter::new(self.host.clone(), endpoint)
@@ -29,7 +29,7 @@ impl Rote {
     /// Starts a query of a value that the flow has.
     ///
     /// # Errors
-    /// [`Error::Flow`](crate::Error::Flow) when the value has no JSON form.
+    /// [`Cause::Flow`](crate::Cause::Flow) when the value has no JSON form.
     pub fn query_value<T: Serialize + ?Sized>(&self, value: &T) -> Result<Query> {
         Ok(Query::new(self.host.clone(), Source::Value(serde_json::to_string(value)?)))
     }
@@ -88,8 +88,8 @@ impl Rote {
     /// adapter is only used on some paths.
     ///
     /// # Errors
-    /// [`Error::FingerprintMismatch`](crate::Error::FingerprintMismatch) for an adapter that drifted,
-    /// [`Error::Auth`](crate::Error::Auth) for credentials that are missing (blame: user), and what
+    /// [`Cause::FingerprintMismatch`](crate::Cause::FingerprintMismatch) for an adapter that drifted,
+    /// [`Cause::Auth`](crate::Cause::Auth) for credentials that are missing (blame: user), and what
     /// [`Adapter::status`] fails with. A retry does not help.
     pub fn preflight(&self, adapters: &[&str]) -> Result<()> {
         status::preflight(self, adapters)

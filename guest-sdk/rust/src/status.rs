@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::host::HostHandle;
-use crate::{Adapter, Error, Result, Rote};
+use crate::{Adapter, Cause, Error, Result, Rote};
 
 /// How an adapter stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,7 +75,9 @@ pub(crate) fn preflight(rote: &Rote, adapters: &[&str]) -> Result<()> {
         let missing = status.credentials.iter().filter(|credential| !credential.present);
         let slots: Vec<String> = missing.map(|credential| ["`", &credential.slot, "`"].concat()).collect();
         if !slots.is_empty() {
-            return Err(Error::Auth(format!("adapter `{}` has no value for {}", status.adapter, slots.join(", "))));
+            return Err(
+                Cause::Auth(format!("adapter `{}` has no value for {}", status.adapter, slots.join(", "))).into()
+            );
         }
     }
     Ok(())
@@ -88,8 +90,9 @@ pub(crate) fn mismatch(adapter: &str, expected: &str, installed: Option<&str>) -
         first.make_ascii_uppercase();
     }
     let installed = installed.unwrap_or("none");
-    Error::FingerprintMismatch(format!(
+    Cause::FingerprintMismatch(format!(
         "⚠️ {name} adapter fingerprint mismatch.\nExpected: {expected}\nInstalled: {installed}\n\
          Re-export this flow to update fingerprints."
     ))
+    .into()
 }

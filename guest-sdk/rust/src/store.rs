@@ -17,7 +17,7 @@ impl Vars {
     /// Returns a variable, or nothing when it was never set.
     ///
     /// # Errors
-    /// [`Error::Flow`](crate::Error::Flow) when its value does not fit `T`, else what the host fails with.
+    /// [`Cause::Flow`](crate::Cause::Flow) when its value does not fit `T`, else what the host fails with.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
         match self.host.variable(name)? {
             Some(text) => json::read(&text).map(Some).map_err(|problem| misfit("the variable", name, problem)),
@@ -28,9 +28,9 @@ impl Vars {
     /// Sets a variable.
     ///
     /// # Errors
-    /// [`Error::Flow`](crate::Error::Flow) when the value has no JSON form,
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when the name is not one,
-    /// [`Error::Limit`](crate::Error::Limit) when the value is too large.
+    /// [`Cause::Flow`](crate::Cause::Flow) when the value has no JSON form,
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when the name is not one,
+    /// [`Cause::Limit`](crate::Cause::Limit) when the value is too large.
     pub fn set<T: Serialize + ?Sized>(&self, name: &str, value: &T) -> Result<()> {
         self.host.set_variable(name, &serde_json::to_string(value)?)
     }
@@ -64,8 +64,8 @@ impl Files {
     /// Writes a whole file and replaces an older one of the name.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when the name is not one path segment,
-    /// [`Error::Limit`](crate::Error::Limit) when the content is too large.
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when the name is not one path segment,
+    /// [`Cause::Limit`](crate::Cause::Limit) when the content is too large.
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
         self.host.write_file(name, content.as_ref())
     }
@@ -73,7 +73,7 @@ impl Files {
     /// Returns the content of a file.
     ///
     /// # Errors
-    /// [`Error::NotFound`](crate::Error::NotFound) when there is none of the name.
+    /// [`Cause::NotFound`](crate::Cause::NotFound) when there is none of the name.
     pub fn read(&self, name: &str) -> Result<Vec<u8>> {
         self.host.read_file(name)
     }

@@ -20,7 +20,7 @@ impl Task {
     /// Waits for the answer.
     ///
     /// # Errors
-    /// As [`Adapter::call`](crate::Adapter::call); [`Error::InvalidInput`](crate::Error::InvalidInput) when
+    /// As [`Adapter::call`](crate::Adapter::call); [`Cause::InvalidInput`](crate::Cause::InvalidInput) when
     /// [`wait_any`] returned the answer already.
     pub fn wait(self) -> Result<Response> {
         self.host.wait_any(&[self.number])?.1
@@ -29,7 +29,7 @@ impl Task {
     /// Gives the call up. When it was not sent yet, it is not sent; otherwise it is recorded as in doubt.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`](crate::Error::InvalidInput) when its answer was waited for already.
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when its answer was waited for already.
     pub fn cancel(self) -> Result<()> {
         self.host.cancel(self.number)
     }
@@ -75,7 +75,7 @@ pub fn wait_any(tasks: &mut [Task]) -> Result<Option<(usize, Result<Response>)>>
     let (done, answer) = host.wait_any(&numbers)?;
     let position = usize::try_from(done).ok().and_then(|done| positions.get(done).copied());
     let Some((position, task)) = position.and_then(|position| Some((position, tasks.get_mut(position)?))) else {
-        return Err(crate::Error::Internal("the host named a task that was not waited for".to_owned()));
+        return Err(crate::Cause::Internal("the host named a task that was not waited for".to_owned()).into());
     };
     task.is_done = true;
     Ok(Some((position, answer)))

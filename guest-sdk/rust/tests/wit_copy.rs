@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-const PACKAGES: [&str; 3] = ["rote-base@0.1.0/types.wit", "rote-host@0.1.0/host.wit", "rote-flow@0.1.0/world.wit"];
+const PACKAGES: [&str; 3] = ["rote-base@0.2.0/types.wit", "rote-host@0.2.0/host.wit", "rote-flow@0.2.0/world.wit"];
 
 #[test]
 fn the_wit_files_are_those_of_the_repository() {

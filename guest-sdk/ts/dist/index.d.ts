@@ -29,7 +29,7 @@ export declare class Response implements ResponseRef {
 	/** Runs a jq program on the body and returns its outputs. Throws `InvalidInputError` when it does not parse. */
 	query<T = Json>(program: string): T[];
 }
-/** Why something failed; the first ten are the host's kinds (`rote:base/types.error`). */
+/** Why something failed; the first ten are the host's kinds (`rote:base/types.cause`). */
 export type ErrorKind = "denied" | "confirmation-needed" | "fingerprint-mismatch" | "auth" | "http" | "upstream" | "invalid-input" | "not-found" | "limit" | "internal" | "cancelled";
 /** What may be said beside an error's message. */
 export interface RoteErrorOptions {
@@ -37,6 +37,8 @@ export interface RoteErrorOptions {
 	hint?: string;
 	/** Facts for programs, JSON by convention. */
 	details?: unknown;
+	/** The error because of which this one is there, as for any `Error`: the host then knows its own behind it. */
+	cause?: unknown;
 }
 /** A failure that has a kind. Everything the SDK throws is one. */
 export declare class RoteError extends Error {
@@ -78,7 +80,7 @@ export declare class HttpError extends RoteError {
 }
 /** The remote could not be reached, or broke the protocol. */
 export declare class UpstreamError extends RoteError {
-	constructor(message: string);
+	constructor(message: string, options?: ErrorOptions);
 }
 /** One problem with the arguments of a call. */
 export interface Problem {
@@ -90,19 +92,19 @@ export interface Problem {
 export declare class InvalidInputError extends RoteError {
 	/** All problems found. */
 	readonly problems: readonly Problem[];
-	constructor(problems: readonly Problem[]);
+	constructor(problems: readonly Problem[], options?: ErrorOptions);
 }
 /** Nothing of that name. */
 export declare class NotFoundError extends RoteError {
-	constructor(message: string);
+	constructor(message: string, options?: ErrorOptions);
 }
 /** A bound on time, memory, bytes or steps was reached. */
 export declare class LimitError extends RoteError {
-	constructor(message: string);
+	constructor(message: string, options?: ErrorOptions);
 }
 /** The host, the SDK or the flow itself failed. */
 export declare class InternalError extends RoteError {
-	constructor(message: string);
+	constructor(message: string, options?: ErrorOptions);
 }
 /** The flow gave the task up. */
 export declare class CancelledError extends RoteError {

@@ -19,8 +19,7 @@ interface Problem {
 	pointer: string;
 	message: string;
 }
-/** An error of the host, with the fields of its kind. */
-export type WireError = {
+type WireCause = {
 	kind: "denied";
 	rule: string;
 	message: string;
@@ -38,6 +37,11 @@ export type WireError = {
 } | {
 	kind: "fingerprint-mismatch" | "auth" | "upstream" | "not-found" | "limit" | "internal";
 	message: string;
+};
+/** An error: why, which of the host's it is, and what the flow was doing. */
+export type WireError = WireCause & {
+	id?: number | null;
+	context?: string;
 };
 /** What came of something: a value or the host's error. */
 export type Outcome<T> = {

@@ -1,6 +1,6 @@
 import type { Response } from "./response.js";
 
-/** Why something failed; the first ten are the host's kinds (`rote:base/types.error`). */
+/** Why something failed; the first ten are the host's kinds (`rote:base/types.cause`). */
 export type ErrorKind =
   | "denied"
   | "confirmation-needed"
@@ -20,6 +20,8 @@ export interface RoteErrorOptions {
   hint?: string;
   /** Facts for programs, JSON by convention. */
   details?: unknown;
+  /** The error because of which this one is there, as for any `Error`: the host then knows its own behind it. */
+  cause?: unknown;
 }
 
 /** A failure that has a kind. Everything the SDK throws is one. */
@@ -32,7 +34,7 @@ export class RoteError extends Error {
   readonly details: unknown;
 
   constructor(kind: ErrorKind, message: string, options: RoteErrorOptions = {}) {
-    super(message);
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.name = new.target.name;
     this.kind = kind;
     this.hint = options.hint ?? "";
@@ -94,8 +96,8 @@ export class HttpError extends RoteError {
 
 /** The remote could not be reached, or broke the protocol. */
 export class UpstreamError extends RoteError {
-  constructor(message: string) {
-    super("upstream", message);
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("upstream", message, options);
   }
 }
 
@@ -111,8 +113,9 @@ export class InvalidInputError extends RoteError {
   /** All problems found. */
   readonly problems: readonly Problem[];
 
-  constructor(problems: readonly Problem[]) {
+  constructor(problems: readonly Problem[], options: ErrorOptions = {}) {
     super("invalid-input", problems.map((problem) => `${problem.pointer} ${problem.message}`.trim()).join("; "), {
+      ...options,
       details: { problems },
     });
     this.problems = problems;
@@ -121,22 +124,22 @@ export class InvalidInputError extends RoteError {
 
 /** Nothing of that name. */
 export class NotFoundError extends RoteError {
-  constructor(message: string) {
-    super("not-found", message);
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("not-found", message, options);
   }
 }
 
 /** A bound on time, memory, bytes or steps was reached. */
 export class LimitError extends RoteError {
-  constructor(message: string) {
-    super("limit", message);
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("limit", message, options);
   }
 }
 
 /** The host, the SDK or the flow itself failed. */
 export class InternalError extends RoteError {
-  constructor(message: string) {
-    super("internal", message);
+  constructor(message: string, options: ErrorOptions = {}) {
+    super("internal", message, options);
   }
 }
 

@@ -18,8 +18,8 @@ import {
 } from "./errors.js";
 import { Response, type ResponseRef } from "./response.js";
 
-/** An error of the host, with the fields of its kind. */
-export type WireError =
+/** Why something failed, with the fields of its kind. */
+type WireCause =
   | { kind: "denied"; rule: string; message: string; hint: string }
   | { kind: "confirmation-needed"; tool: string; impact: string }
   | { kind: "http"; response: ResponseRef }
@@ -29,8 +29,14 @@ export type WireError =
       message: string;
     };
 
+/** An error: why, which of the host's it is, and what the flow was doing. */
+export type WireError = WireCause & { id?: number | null; context?: string };
+
 /** What came of something: a value or the host's error. */
 export type Outcome<T> = { ok: T } | { err: WireError };
+
+/** Causes of causes that are looked at. */
+const MOST_CAUSES = 32;
 
 /** The host's own words for errors that came from it. A flow cannot add to it. */
 const fromHost = new WeakMap<RoteError, WireError>();
@@ -76,20 +82,47 @@ export function valueOf<T>(outcome: Outcome<T>): T {
 /**
  * Returns what the host is told of an exception that ended the flow.
  *
- * The host's own error keeps its kind, so that the host can ask for a confirmation or name the drift. A flow's own
- * error says that arguments do not fit or that something was not found; it cannot say in the host's name that a
- * policy decided. Everything else is `internal`, with the stack.
+ * The host's own error keeps its kind, so that the host can ask for a confirmation or name the drift, and so does one
+ * that is the `cause` of what was thrown, whose message then says what the flow was doing. A flow's own error says that
+ * arguments do not fit or that something was not found; it cannot say in the host's name that a policy decided.
+ * Everything else is `internal`, with the stack.
  */
 export function wireOf(thrown: unknown): WireError {
-  if (!(thrown instanceof RoteError)) return { kind: "internal", message: described(thrown) };
-  const own = fromHost.get(thrown);
-  if (own !== undefined) return own;
+  const [error, wire] = hostErrorBehind(thrown) ?? [];
+  if (wire !== undefined && error === thrown) return wire;
+  const own = ownOf(thrown);
+  if (wire === undefined) return own ?? { kind: "internal", message: described(thrown) };
+  if (own !== undefined && own.kind !== wire.kind) return { ...own, id: wire.id ?? null };
+  return { ...wire, context: messageOf(thrown) };
+}
+
+/** What a flow may say in its own name. */
+function ownOf(thrown: unknown): WireCause | undefined {
+  if (!(thrown instanceof RoteError)) return undefined;
   if (thrown.kind === "not-found") return { kind: "not-found", message: thrown.message };
-  if (thrown.kind === "invalid-input") {
-    const problems = thrown instanceof InvalidInputError ? thrown.problems : [{ pointer: "", message: thrown.message }];
-    return { kind: "invalid-input", problems: [...problems] };
+  if (thrown.kind !== "invalid-input") return undefined;
+  const problems = thrown instanceof InvalidInputError ? thrown.problems : [{ pointer: "", message: thrown.message }];
+  return { kind: "invalid-input", problems: [...problems] };
+}
+
+/** Returns the first error of the host among an exception, its causes, and the errors that an `AggregateError` collects. */
+function hostErrorBehind(thrown: unknown): [RoteError, WireError] | undefined {
+  const open = [thrown];
+  for (let seen = 0; seen < MOST_CAUSES && open.length > 0; seen += 1) {
+    const next = open.shift();
+    if (!(next instanceof Error)) continue;
+    if (next instanceof RoteError) {
+      const wire = fromHost.get(next);
+      if (wire !== undefined) return [next, wire];
+    }
+    if (next instanceof AggregateError) open.push(...next.errors.slice(0, MOST_CAUSES));
+    open.push(next.cause);
   }
-  return { kind: "internal", message: described(thrown) };
+  return undefined;
+}
+
+function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message || thrown.name : shown(thrown);
 }
 
 /** Returns an exception as text: name, message, and the frames that are not the SDK's. */

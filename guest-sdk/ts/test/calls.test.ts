@@ -11,7 +11,7 @@ import {
   NotFoundError,
   Response,
   Rote,
-  type RoteError,
+  RoteError,
   TaskQueue,
 } from "../src/index.js";
 import { FakeAnswer, FakeHost, type FakeOptions, refuse, runFlow } from "../src/testing.js";
@@ -249,4 +249,27 @@ test("output lines and the result reach the host", async () => {
   );
   assert.deepEqual(run.result, { n: 1 });
   assert.deepEqual([host.humanLines, host.summaryLines], [["Report", "line"], ["short"]]);
+});
+
+test("the host's error is known behind words and errors of the flow's own", async () => {
+  const refusal = { kind: "upstream", message: "connection refused", id: 7 } as const;
+  const host = () => new FakeHost({ tools: { "api/a": () => refuse(refusal) } });
+  const ended = async (thrown: (cause: unknown) => unknown) => {
+    const flow = async () => {
+      const call = async () => (await Rote.workspace("w")).adapter("api").call("a");
+      await call().catch((cause: unknown) => Promise.reject(thrown(cause)));
+    };
+    return (await runFlow(flow, {}, host())).error;
+  };
+  const within = { ...refusal, context: "cannot sync" };
+  assert.deepEqual(await ended((cause) => new Error("cannot sync", { cause })), within);
+  assert.deepEqual(await ended((cause) => new RoteError("limit", "cannot sync", { cause })), within);
+  assert.deepEqual(await ended((cause) => new Error("cannot sync", { cause: new Error("inner", { cause }) })), within);
+  assert.deepEqual(await ended((cause) => new AggregateError([new Error("other"), cause], "cannot sync")), within);
+  const missing = { kind: "not-found", message: "no customer", id: 7 };
+  assert.deepEqual(await ended((cause) => new NotFoundError("no customer", { cause })), missing);
+  assert.deepEqual(await ended(() => new NotFoundError("no customer")), { kind: "not-found", message: "no customer" });
+  const loop = new Error("round and round");
+  loop.cause = loop;
+  assert.equal((await ended(() => loop))?.kind, "internal");
 });

@@ -9,7 +9,7 @@ use rote_govern::{IdentityError, PolicyError};
 use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
 use rote_spec::SpecError;
-use rote_types::{AdapterId, Classify, ErrorKind, ResponseId, command};
+use rote_types::{AdapterId, Classify, ErrorKind, Misfit, Refusal, ResponseId, command};
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
@@ -363,6 +363,15 @@ impl Classify for AdapterError {
         }
     }
 
+    fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Fetch { source, .. } => source.refusal(),
+            Self::Call(failure) => failure.cause.refusal(),
+            Self::Arguments { problems, .. } => Some(Refusal::Arguments(problems.iter().map(misfit).collect())),
+            _ => None,
+        }
+    }
+
     fn details(&self) -> Option<Value> {
         match self {
             Self::Spec(source) => source.details(),
@@ -384,6 +393,14 @@ impl Classify for AdapterError {
             _ => None,
         }
     }
+}
+
+fn misfit(problem: &ArgumentProblem) -> Misfit {
+    let pointer = match problem.argument.as_str() {
+        "" => String::new(),
+        name => format!("/{}", rote_types::escape_token(name)),
+    };
+    Misfit { pointer, message: problem.problem.clone() }
 }
 
 /// Adds the number under which a failed call is recorded.

@@ -194,7 +194,7 @@ impl RecordedTools {
 /// What the guest is told of a recorded answer: as in a live run, an error status is an error.
 pub(crate) fn answered_or_failed(response: ResponseRef, failure: Option<String>) -> Result<ResponseRef, RunError> {
     if let Some(message) = failure {
-        return Err(RunError::Nested { kind: ErrorKind::Upstream, message, hint: None, details: None });
+        return Err(RunError::plain(ErrorKind::Upstream, message));
     }
     if response.is_failure() {
         let message = format!("{} answered with status {}", response.id, response.status);

@@ -10,12 +10,17 @@ use rote_govern::PolicyError;
 use rote_govern::egress::EgressRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
-use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, ResponseId, ResponseRef, WorkspaceName, command};
+use rote_types::{
+    AdapterId, Classify, CommandLine, ErrorKind, Refusal, ResponseId, ResponseRef, WorkspaceName, command,
+};
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
 use crate::{Doubt, ProcessFailure};
+
+/// The rule by which the same write is not made while one of it is in doubt.
+const SAME_IN_DOUBT: &str = "same_in_doubt";
 
 /// A call that the gate did not answer with a plain success.
 #[derive(Debug, thiserror::Error)]
@@ -442,6 +447,20 @@ impl Classify for GateError {
         }
     }
 
+    fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Denied { rule, .. } => Some(Refusal::Rule(rule.clone())),
+            Self::Egress { refusal, .. } => refusal.refusal(),
+            Self::SameInDoubt { .. } => Some(Refusal::Rule(SAME_IN_DOUBT.to_owned())),
+            Self::ConfirmationNeeded { adapter, tool, token, detail, .. } => Some(Refusal::Confirmation {
+                tool: format!("{adapter}/{tool}"),
+                impact: detail.impact.clone(),
+                token: token.clone(),
+            }),
+            _ => None,
+        }
+    }
+
     fn details(&self) -> Option<Value> {
         match self {
             Self::Denied { rule, .. } => Some(json!({ "rule": rule })),
@@ -467,7 +486,7 @@ impl Classify for GateError {
                 Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
             Self::BegunBefore { response, .. } => Some(json!({ "response": response.to_string() })),
-            Self::SameInDoubt { doubt, .. } => Some(json!({ "rule": "same_in_doubt", "doubt": doubt })),
+            Self::SameInDoubt { doubt, .. } => Some(json!({ "rule": SAME_IN_DOUBT, "doubt": doubt })),
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))
             }

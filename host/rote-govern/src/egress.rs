@@ -10,7 +10,7 @@ mod route;
 mod secret;
 mod template;
 
-use rote_types::{Classify, ErrorKind};
+use rote_types::{Classify, ErrorKind, Refusal};
 
 pub use address::{AddressClass, AllowedRange, address_verdict, classify};
 pub use normalise::normalise;
@@ -84,6 +84,10 @@ impl Classify for EgressRefusal {
 
     fn details(&self) -> Option<serde_json::Value> {
         Some(serde_json::json!({ "rule": self.rule() }))
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        Some(Refusal::Rule(self.rule().to_owned()))
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use rote_gate::{Authority, Claim, ClaimedRequest, Gate, Invocation, Performed, Preview};
-use rote_types::{CallLimits, QueryEngine, QueryLimits, ResponseId, ResponseRef};
+use rote_types::{CallLimits, ErrorKind, QueryEngine, QueryLimits, ResponseId, ResponseRef};
 use rote_workspace::{Body, Workspace};
 use serde_json::Value;
 use wasmtime::Store;
@@ -166,7 +166,7 @@ impl http::Host for AdapterState {
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let Some(call) = &mut self.call else {
-            return Ok(Err(no_call()));
+            return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
         let authority = Authority::Call(&call.invocation);
         match call.gate.perform(&authority, Claim::Http(claimed(request))).await {
@@ -178,7 +178,7 @@ impl http::Host for AdapterState {
             Ok(Performed::Previewed(preview)) => {
                 // A second request of the same call describes nothing new: the guest stops at the first.
                 call.preview.get_or_insert(preview);
-                Ok(Err(wit::Error::Internal("dry run: nothing was sent".to_owned())))
+                Ok(Err(self.remembered.tell(RunError::plain(ErrorKind::General, "dry run: nothing was sent"))))
             }
             Ok(Performed::Fetched(_) | Performed::Ran(_)) => {
                 let message = "a request of a tool ended as a task of rote itself".to_owned();
@@ -204,11 +204,10 @@ impl query::Host for AdapterState {
     async fn response(&mut self, id: u64, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
         self.enter()?;
         let Some(call) = &self.call else {
-            return Ok(Err(no_call()));
+            return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
         if !call.received.iter().any(|response| response.id.0 == id) {
-            let error = format!("{} is not a response of this call", ResponseId(id));
-            return Ok(Err(wit::Error::NotFound(error)));
+            return Ok(Err(self.remembered.tell(RunError::OtherResponse { response: ResponseId(id) })));
         }
         let (workspace, engine) = (Arc::clone(&call.invocation.workspace), Arc::clone(&call.queries));
         let limits = self.query_limits();
@@ -223,7 +222,7 @@ impl query::Host for AdapterState {
     async fn value(&mut self, input: String, program: String) -> wasmtime::Result<Result<Vec<String>, wit::Error>> {
         self.enter()?;
         let Some(call) = &self.call else {
-            return Ok(Err(no_call()));
+            return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
         let engine = Arc::clone(&call.queries);
         let limits = self.query_limits();
@@ -271,15 +270,6 @@ impl From<log::Level> for LogLevel {
             log::Level::Error => Self::Error,
         }
     }
-}
-
-/// What a guest is told that uses the host while it only describes itself.
-fn no_call() -> wit::Error {
-    wit::Error::Denied(wit::Denial {
-        rule: "describe".to_owned(),
-        message: "nothing may be called while describing".to_owned(),
-        hint: String::new(),
-    })
 }
 
 /// Returns the body of a recorded response as a JSON text: a text body as one string, no body as `null`.

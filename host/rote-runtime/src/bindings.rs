@@ -3,8 +3,8 @@
 
 pub(crate) mod adapter {
     wasmtime::component::bindgen!({
-        path: ["../../wit/rote-base@0.1.0", "../../wit/rote-host@0.1.0", "../../wit/rote-adapter@0.1.0"],
-        world: "rote:adapter/adapter@0.1.0",
+        path: ["../../wit/rote-base@0.2.0", "../../wit/rote-host@0.2.0", "../../wit/rote-adapter@0.2.0"],
+        world: "rote:adapter/adapter@0.2.0",
         imports: { default: async | trappable },
         exports: { default: async },
         additional_derives: [PartialEq],
@@ -13,14 +13,14 @@ pub(crate) mod adapter {
 
 pub(crate) mod flow {
     wasmtime::component::bindgen!({
-        path: ["../../wit/rote-base@0.1.0", "../../wit/rote-host@0.1.0", "../../wit/rote-flow@0.1.0"],
-        world: "rote:flow/flow@0.1.0",
+        path: ["../../wit/rote-base@0.2.0", "../../wit/rote-host@0.2.0", "../../wit/rote-flow@0.2.0"],
+        world: "rote:flow/flow@0.2.0",
         imports: { default: async | trappable },
         exports: { default: async },
         with: {
-            "rote:base/types@0.1.0": crate::bindings::adapter::rote::base::types,
-            "rote:host/query@0.1.0": crate::bindings::adapter::rote::host::query,
-            "rote:host/log@0.1.0": crate::bindings::adapter::rote::host::log,
+            "rote:base/types@0.2.0": crate::bindings::adapter::rote::base::types,
+            "rote:host/query@0.2.0": crate::bindings::adapter::rote::host::query,
+            "rote:host/log@0.2.0": crate::bindings::adapter::rote::host::log,
         },
     });
 }

@@ -1,9 +1,10 @@
 //! What can go wrong when a component is loaded or run, and whose fault it is.
 
+use std::fmt;
 use std::time::Duration;
 
 use rote_gate::GateError;
-use rote_types::{Classify, ErrorKind, QueryError, ResponseRef, Sha256Digest};
+use rote_types::{Classify, ErrorKind, Misfit, QueryError, Refusal, ResponseId, ResponseRef, Sha256Digest};
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
@@ -52,6 +53,14 @@ pub enum LoadError {
     /// An import that its world does not have.
     #[error("component imports `{import}`, which world `{world}` does not offer")]
     ForbiddenImport {
+        /// The world that was asked for.
+        world: World,
+        /// The import.
+        import: String,
+    },
+    /// An interface of its world in a version that this rote does not have.
+    #[error("component was made for another version of rote: it imports `{import}`, and this one runs `{world}`")]
+    OtherVersion {
         /// The world that was asked for.
         world: World,
         /// The import.
@@ -115,7 +124,8 @@ impl Classify for LoadError {
             Self::ForbiddenImport { .. } | Self::ExtraExport { .. } | Self::Digest { .. } => ErrorKind::Denied,
             Self::TooLarge { .. } | Self::TooComplex { .. } | Self::CompileTime { .. } => ErrorKind::Limit,
             Self::Engine { .. } => ErrorKind::General,
-            Self::NotWasm { .. }
+            Self::OtherVersion { .. }
+            | Self::NotWasm { .. }
             | Self::CoreModule
             | Self::Malformed { .. }
             | Self::MissingExport { .. }
@@ -134,7 +144,13 @@ impl Classify for LoadError {
                         .to_owned(),
                 );
             }
+            Self::OtherVersion { world: World::Flow, .. } => {
+                return Some(
+                    "rote flow build <source>, or rote flow template create for a crystallized flow".to_owned(),
+                );
+            }
             Self::ForbiddenImport { world, .. }
+            | Self::OtherVersion { world, .. }
             | Self::ExtraExport { world, .. }
             | Self::MissingExport { world, .. }
             | Self::WrongType { world, .. } => *world,
@@ -153,7 +169,9 @@ impl Classify for LoadError {
 
     fn details(&self) -> Option<Value> {
         match self {
-            Self::ForbiddenImport { world, import } => Some(json!({"world": world.name(), "import": import})),
+            Self::ForbiddenImport { world, import } | Self::OtherVersion { world, import } => {
+                Some(json!({"world": world.name(), "import": import}))
+            }
             Self::ExtraExport { world, export } | Self::MissingExport { world, export } => {
                 Some(json!({"world": world.name(), "export": export}))
             }
@@ -216,13 +234,25 @@ impl LimitKind {
     }
 }
 
-/// One problem with the arguments, as the guest found it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
-    /// JSON pointer into the arguments; empty for the whole.
-    pub pointer: String,
-    /// What is wrong there.
-    pub message: String,
+/// An error with what the guest was doing. Its causes are those of the error.
+#[derive(Debug)]
+pub struct Within {
+    /// What the guest was doing, cleaned.
+    pub context: String,
+    /// The error.
+    pub error: RunError,
+}
+
+impl fmt::Display for Within {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.context, self.error)
+    }
+}
+
+impl std::error::Error for Within {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
 }
 
 /// Why a guest gave no result.
@@ -249,6 +279,8 @@ pub enum RunError {
         hint: Option<String>,
         /// Its details.
         details: Option<Value>,
+        /// Which refusal it is.
+        refusal: Option<Box<Refusal>>,
     },
     /// A nested call that a layer above made and that was answered with an error status; it is recorded.
     #[error("{message}")]
@@ -282,7 +314,7 @@ pub enum RunError {
         /// Who.
         subject: String,
         /// What is wrong.
-        problems: Vec<Problem>,
+        problems: Vec<Misfit>,
     },
     /// An error that the guest made itself.
     #[error("{}{message}", lead(subject))]
@@ -295,8 +327,17 @@ pub enum RunError {
         message: String,
         /// What it suggests, cleaned.
         hint: Option<String>,
-        /// What the host knows of it: of the bound that the guest was told of and tells of in its own words.
-        details: Option<Value>,
+    },
+    /// An error with what the guest was doing, such as the name of a step.
+    #[error(transparent)]
+    Within(Box<Within>),
+    /// An error that the guest made of one that the host gave it.
+    #[error("{error}")]
+    Because {
+        /// The guest's.
+        error: Box<RunError>,
+        /// The host's.
+        source: Box<RunError>,
     },
     /// The guest broke the contract of its world, such as a result that is not JSON.
     #[error("{subject} broke its contract: {message}")]
@@ -320,6 +361,15 @@ pub enum RunError {
         /// The tool, with its adapter.
         tool: String,
     },
+    /// The guest asked for a response that is not one of its call's.
+    #[error("{response} is not a response of this call")]
+    OtherResponse {
+        /// The response.
+        response: ResponseId,
+    },
+    /// The guest used the host while it only describes itself.
+    #[error("nothing may be called while describing")]
+    Describing,
     /// Somebody asked the process to stop.
     #[error("interrupted")]
     Interrupted,
@@ -339,8 +389,8 @@ fn lead(subject: &str) -> String {
     if subject.is_empty() { String::new() } else { format!("{subject} failed: ") }
 }
 
-fn list(problems: &[Problem]) -> String {
-    let one = |problem: &Problem| match problem.pointer.as_str() {
+fn list(problems: &[Misfit]) -> String {
+    let one = |problem: &Misfit| match problem.pointer.as_str() {
         "" => problem.message.clone(),
         pointer => format!("`{pointer}`: {}", problem.message),
     };
@@ -348,10 +398,38 @@ fn list(problems: &[Problem]) -> String {
 }
 
 impl RunError {
+    /// Puts what the guest was doing before an error; nothing when it said nothing.
+    #[must_use]
+    pub(crate) fn within(context: String, error: Self) -> Self {
+        if context.is_empty() { error } else { Self::Within(Box::new(Within { context, error })) }
+    }
+
+    /// Returns the error that this one is about, without what a guest was doing: the host's own where there is one.
+    #[must_use]
+    pub fn behind(&self) -> &Self {
+        match self {
+            Self::Within(within) => within.error.behind(),
+            Self::Because { source, .. } => source.behind(),
+            error => error,
+        }
+    }
+
     /// Wraps an error of a layer above, which has its own kind, hint and details.
     #[must_use]
     pub fn nested(error: &dyn Classify) -> Self {
-        Self::Nested { kind: error.kind(), message: error.to_string(), hint: error.hint(), details: error.details() }
+        Self::Nested {
+            kind: error.kind(),
+            message: error.to_string(),
+            hint: error.hint(),
+            details: error.details(),
+            refusal: error.refusal().map(Box::new),
+        }
+    }
+
+    /// Makes an error of a layer above of its kind and its text.
+    #[must_use]
+    pub fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self::Nested { kind, message: message.into(), hint: None, details: None, refusal: None }
     }
 }
 
@@ -386,11 +464,15 @@ impl Classify for RunError {
             Self::Query(error) => error.kind(),
             Self::Workspace(error) => error.kind(),
             Self::Load(error) => error.kind(),
+            Self::Within(within) => within.error.kind(),
+            Self::Because { error, .. } => error.kind(),
             Self::Nested { kind, .. } | Self::Guest { kind, .. } => *kind,
             Self::Http { .. } => ErrorKind::Upstream,
             Self::Limit { .. } => ErrorKind::Limit,
             Self::InvalidInput { .. } => ErrorKind::Usage,
             Self::WrongWorld { .. } => ErrorKind::Conflict,
+            Self::OtherResponse { .. } => ErrorKind::NotFound,
+            Self::Describing => ErrorKind::Denied,
             Self::Interrupted => ErrorKind::Interrupted,
             Self::Trapped { .. } | Self::Contract { .. } | Self::Cancelled { .. } | Self::Host { .. } => {
                 ErrorKind::General
@@ -404,7 +486,22 @@ impl Classify for RunError {
             Self::Query(error) => error.hint(),
             Self::Workspace(error) => error.hint(),
             Self::Load(error) => error.hint(),
+            Self::Within(within) => within.error.hint(),
+            Self::Because { error, source } => error.hint().or_else(|| source.hint()),
             Self::Nested { hint, .. } | Self::Guest { hint, .. } => hint.clone(),
+            _ => None,
+        }
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::Gate(error) => error.refusal(),
+            Self::Within(within) => within.error.refusal(),
+            Self::Because { source, .. } => source.refusal(),
+            Self::Nested { refusal, .. } => refusal.as_deref().cloned(),
+            Self::InvalidInput { problems, .. } => Some(Refusal::Arguments(problems.clone())),
+            Self::Limit { limit, .. } => Some(Refusal::Bound { option: limit.option() }),
+            Self::Describing => Some(Refusal::Rule("describe".to_owned())),
             _ => None,
         }
     }
@@ -415,13 +512,16 @@ impl Classify for RunError {
             Self::Query(error) => error.details(),
             Self::Workspace(error) => error.details(),
             Self::Load(error) => error.details(),
-            Self::Nested { details, .. } | Self::Guest { details, .. } => details.clone(),
+            Self::Within(within) => within.error.details(),
+            Self::Because { source, .. } => source.details(),
+            Self::Nested { details, .. } => details.clone(),
             Self::Trapped { backtrace, .. } if !backtrace.is_empty() => Some(json!({"backtrace": backtrace})),
             Self::InvalidInput { problems, .. } => Some(json!({
                 "problems": problems.iter().map(|p| json!({"pointer": p.pointer, "message": p.message})).collect::<Vec<_>>()
             })),
             Self::Limit { limit, .. } => Some(json!({"limit": limit.to_string(), "option": limit.option()})),
             Self::Http { response, .. } => Some(json!({"response": response})),
+            Self::Describing => Some(json!({"rule": "describe"})),
             _ => None,
         }
     }

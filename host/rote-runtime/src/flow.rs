@@ -15,7 +15,7 @@ pub(crate) mod wasi;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rote_types::{Clock, Entropy, FlowName, QueryEngine, ResponseId, RunLimits, ToolCall};
+use rote_types::{Clock, Entropy, FlowName, Misfit, QueryEngine, ResponseId, RunLimits, ToolCall};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -30,7 +30,7 @@ use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::{Flow, FlowPre};
 use crate::budget::Budget;
 use crate::engine::EngineHandle;
-use crate::error::{LimitKind, Problem, RunError};
+use crate::error::{LimitKind, RunError};
 use crate::host_error::{Explained, Remembered, explain_trap, response_to_wit};
 use crate::limiter::{LimitHit, Limiter};
 use crate::log::{LogBuffer, LogLine};
@@ -92,15 +92,16 @@ pub struct FlowFailure {
     pub error: RunError,
     /// What the guest logged: an interpreter says there what an exception was.
     pub log: Vec<LogLine>,
-    /// The call whose error the guest ended with as it was told, where it is one.
+    /// The call whose error the guest ended with, or because of whose error it did.
     pub response: Option<ResponseId>,
-    /// The last call without an answer that the guest was told of, where it ended with an error of its own making.
-    pub last_unanswered: Option<ResponseId>,
+    /// The call that may be behind an error of the guest's own making, which says of no error of the host's that it is
+    /// because of it: the first failure after which no call that was started succeeded, else the last call without an answer.
+    pub suspect: Option<ResponseId>,
 }
 
 impl From<RunError> for FlowFailure {
     fn from(error: RunError) -> Self {
-        Self { error, log: Vec::new(), response: None, last_unanswered: None }
+        Self { error, log: Vec::new(), response: None, suspect: None }
     }
 }
 
@@ -237,8 +238,8 @@ fn outcome(
     let remembered = std::mem::take(&mut state.remembered);
     let answer = ended.map_err(|error| trapped(explain_trap(SUBJECT, &error, hit), &remembered))?;
     let returned = answer.map_err(|error| {
-        let Explained { error, response, last_unanswered } = remembered.explain(SUBJECT, error);
-        FlowFailure { error: exhausted(error, hit), log: Vec::new(), response, last_unanswered }
+        let Explained { error, response, suspect } = remembered.explain(SUBJECT, error);
+        FlowFailure { error: exhausted(error, hit), log: Vec::new(), response, suspect }
     })?;
     let result = match state.result {
         Some(result) => result,
@@ -292,8 +293,8 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
 /// A guest may have crashed because of what it was told; a bound is no call's fault.
 fn trapped(error: RunError, remembered: &Remembered) -> FlowFailure {
     let crashed = matches!(error, RunError::Trapped { .. });
-    let last_unanswered = remembered.last_unanswered().filter(|_| crashed);
-    FlowFailure { last_unanswered, ..error.into() }
+    let suspect = remembered.suspect().filter(|_| crashed);
+    FlowFailure { suspect, ..error.into() }
 }
 
 /// Names the bound behind a guest's own error: an interpreter reports memory that it did not get as an error.
@@ -350,8 +351,17 @@ impl FlowState {
     }
 
     fn tell(&mut self, task: u32, outcome: Outcome) -> Result<wit::ResponseRef, wit::Error> {
-        let response = self.run.as_ref().and_then(|run| run.tasks.response(task));
-        outcome.map(|response| response_to_wit(&response)).map_err(|error| self.remembered.tell_of(response, error))
+        match outcome {
+            Ok(response) => {
+                self.remembered.succeeded(task);
+                Ok(response_to_wit(&response))
+            }
+            Err(error) => {
+                let tasks = self.run.as_ref().map(|run| &run.tasks);
+                let response = tasks.and_then(|tasks| tasks.response(task));
+                Err(self.remembered.tell_of(response, tasks.map_or(0, Tasks::started), error))
+            }
+        }
     }
 
     /// Returns the guest's form of a result of the host.
@@ -364,7 +374,7 @@ impl FlowState {
     where
         T: Serialize + DeserializeOwned,
     {
-        let run = self.run.as_ref().ok_or_else(not_running)?;
+        let run = self.run.as_ref().ok_or(RunError::Describing)?;
         if let Some(answer) = run.tape.next(question)? {
             return read_answer(question, answer);
         }
@@ -375,7 +385,7 @@ impl FlowState {
 
     /// Starts calls, or says why not.
     fn start_calls(&mut self, calls: &[ToolCall]) -> Result<Vec<u32>, wit::Error> {
-        let Some(run) = &mut self.run else { return Err(no_run()) };
+        let Some(run) = &mut self.run else { return Err(self.remembered.tell(RunError::Describing)) };
         run.tasks.start(calls).map_err(|error| self.remembered.tell(error))
     }
 }
@@ -390,27 +400,8 @@ fn write_answer<T: Serialize>(answer: &T) -> Result<Value, RunError> {
 }
 
 fn invalid(pointer: &str, message: &str) -> RunError {
-    let problem = Problem { pointer: pointer.to_owned(), message: message.to_owned() };
+    let problem = Misfit { pointer: pointer.to_owned(), message: message.to_owned() };
     RunError::InvalidInput { subject: "tool call".to_owned(), problems: vec![problem] }
 }
 
 impl wit::Host for FlowState {}
-
-/// What a guest is told that uses the host while it only describes itself.
-fn no_run() -> wit::Error {
-    wit::Error::Denied(wit::Denial {
-        rule: "describe".to_owned(),
-        message: "nothing may be called while describing".to_owned(),
-        hint: String::new(),
-    })
-}
-
-/// The same as an error of the host.
-fn not_running() -> RunError {
-    RunError::Nested {
-        kind: rote_types::ErrorKind::Denied,
-        message: "nothing may be called while describing".to_owned(),
-        hint: None,
-        details: None,
-    }
-}

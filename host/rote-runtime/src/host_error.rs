@@ -1,21 +1,21 @@
 //! Errors across the boundary: what a guest is told, and what its caller is told.
 //!
-//! Invariant: the guest gets a typed variant with text that is safe for it; the caller gets the host's own
-//! error whenever the guest passes on what it was told, never a paraphrase.
+//! Invariant: the guest gets a typed variant with text that is safe for it, and a number; the caller gets the host's own
+//! error whenever the guest gives that number back, whatever words it puts around it. Nothing is known by its text.
 
 use std::collections::VecDeque;
+use std::mem::{Discriminant, discriminant};
 
-use rote_types::{Classify, ErrorKind, QueryError, ResponseId, ResponseRef};
+use rote_types::{Classify, ErrorKind, Misfit, QueryError, Refusal, ResponseId, ResponseRef};
 use rote_workspace::WorkspaceError;
-use serde_json::Value;
 
 use crate::bindings::adapter::rote::base::types as wit;
-use crate::error::{LimitKind, Problem, RunError};
+use crate::error::{LimitKind, RunError};
 use crate::limiter::LimitHit;
 use rote_types::clean_line;
 
-/// Errors that are remembered per instance; a guest that passes on an older one is paraphrased.
-const REMEMBERED: usize = 64;
+/// Errors that are remembered per instance; one that a guest passes on after that many others counts as its own.
+const REMEMBERED: usize = 256;
 /// Most bytes of a text that a guest put into an error.
 const TEXT_BYTES: usize = 2 << 10;
 /// Most problems of one refusal that are passed on.
@@ -25,16 +25,27 @@ const PROBLEMS: usize = 32;
 #[derive(Debug, Default)]
 pub(crate) struct Remembered {
     told: VecDeque<Told>,
-    /// The last call without an answer.
-    last_unanswered: Option<ResponseId>,
+    /// The number of the last error.
+    last: u64,
+    unanswered: Option<ResponseId>,
+    stuck: Option<Stuck>,
 }
 
 #[derive(Debug)]
 struct Told {
-    error: wit::Error,
+    id: u64,
+    case: Discriminant<wit::Cause>,
     host: RunError,
     /// The number of the call that failed, where it is one.
     response: Option<ResponseId>,
+}
+
+/// A call that failed, since when no call that was started later has succeeded.
+#[derive(Debug, Clone, Copy)]
+struct Stuck {
+    response: ResponseId,
+    /// How many calls had been started when the guest learned of it.
+    started: u32,
 }
 
 /// What is behind the error that a guest ended with.
@@ -43,54 +54,63 @@ pub(crate) struct Explained {
     pub(crate) error: RunError,
     /// The call whose error it is.
     pub(crate) response: Option<ResponseId>,
-    /// The last call without an answer that the guest was told of, where the error is one of its own making.
-    pub(crate) last_unanswered: Option<ResponseId>,
+    /// The call that may be behind an error of the guest's own making.
+    pub(crate) suspect: Option<ResponseId>,
 }
 
 impl Remembered {
     /// Returns what the guest is told of `error`, and remembers the error itself.
     pub(crate) fn tell(&mut self, error: RunError) -> wit::Error {
-        self.tell_of(None, error)
+        self.remember(None, error)
     }
 
-    /// Returns what the guest is told of a call that failed.
-    pub(crate) fn tell_of(&mut self, response: Option<ResponseId>, error: RunError) -> wit::Error {
-        let told = to_wit(&error);
+    /// Returns what the guest is told of a call that failed, `started` calls having been started by then.
+    pub(crate) fn tell_of(&mut self, response: Option<ResponseId>, started: u32, error: RunError) -> wit::Error {
         if recorded(&error).is_none() {
-            self.last_unanswered = response.or(self.last_unanswered);
+            self.unanswered = response.or(self.unanswered);
         }
+        if let (None, Some(response)) = (self.stuck, response) {
+            self.stuck = Some(Stuck { response, started });
+        }
+        self.remember(response, error)
+    }
+
+    /// Notes that the guest was told of a call that succeeded: what it began after a failure shows that it got over it.
+    pub(crate) fn succeeded(&mut self, task: u32) {
+        self.stuck = self.stuck.filter(|stuck| task < stuck.started);
+    }
+
+    fn remember(&mut self, response: Option<ResponseId>, error: RunError) -> wit::Error {
+        let cause = to_wit(&error);
+        self.last += 1;
         if self.told.len() >= REMEMBERED {
             self.told.pop_front();
         }
-        self.told.push_back(Told { error: told.clone(), host: error, response });
-        told
+        self.told.push_back(Told { id: self.last, case: discriminant(&cause), host: error, response });
+        wit::Error { id: Some(self.last), cause, context: String::new() }
     }
 
-    /// Returns the last call without an answer that the guest was told of.
-    pub(crate) fn last_unanswered(&self) -> Option<ResponseId> {
-        self.last_unanswered
+    /// Returns the call that may be behind an error which is not one of those that the guest was told: the failure that it
+    /// did not get over, else the last call without an answer.
+    pub(crate) fn suspect(&self) -> Option<ResponseId> {
+        self.stuck.map(|stuck| stuck.response).or(self.unanswered)
     }
 
-    /// Returns what is known of the bound that the guest was last told it had reached.
-    fn last_limit(&self) -> Option<Value> {
-        let last = self.told.iter().rev().find(|told| told.host.kind() == ErrorKind::Limit)?;
-        last.host.details()
-    }
-
-    /// Returns the host's own error behind what the guest ended with, or the guest's as its own. Of calls that failed
-    /// alike the first one is named.
+    /// Returns the host's own error behind what the guest ended with, or the guest's as its own.
     pub(crate) fn explain(mut self, subject: &str, ended_with: wit::Error) -> Explained {
-        let alike = |told: &&Told| told.error == ended_with;
-        let response = self.told.iter().filter(alike).find_map(|told| told.response);
-        let position = self.told.iter().rposition(|told| alike(&told));
-        match position.and_then(|position| self.told.remove(position)) {
-            Some(told) => Explained { error: told.host, response, last_unanswered: None },
-            None => Explained {
-                error: from_guest(subject, ended_with, self.last_limit()),
-                response: None,
-                last_unanswered: self.last_unanswered,
-            },
-        }
+        let wit::Error { id, cause, context } = ended_with;
+        let context = clean_line(&context, TEXT_BYTES);
+        let position = id.and_then(|id| self.told.iter().position(|told| told.id == id));
+        let Some(told) = position.and_then(|position| self.told.remove(position)) else {
+            let error = RunError::within(context, from_guest(subject, cause));
+            return Explained { error, response: None, suspect: self.suspect() };
+        };
+        let error = if told.case == discriminant(&cause) {
+            told.host
+        } else {
+            RunError::Because { error: Box::new(from_guest(subject, cause)), source: Box::new(told.host) }
+        };
+        Explained { error: RunError::within(context, error), response: told.response, suspect: None }
     }
 }
 
@@ -105,50 +125,36 @@ pub(crate) fn response_to_wit(response: &ResponseRef) -> wit::ResponseRef {
 }
 
 /// Returns what the guest is told of a host error.
-pub(crate) fn to_wit(error: &RunError) -> wit::Error {
+fn to_wit(error: &RunError) -> wit::Cause {
     if let Some(response) = recorded(error) {
-        return wit::Error::Http(response_to_wit(response));
-    }
-    if let RunError::InvalidInput { problems, .. } = error {
-        return wit::Error::InvalidInput(problems.iter().map(problem_to_wit).collect());
-    }
-    if let Some(problems) = wrong_arguments(error) {
-        return wit::Error::InvalidInput(problems);
+        return wit::Cause::Http(response_to_wit(response));
     }
     let message = rote_types::with_causes(error);
     if is_wrong_query(error) {
-        return wit::Error::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]);
+        return wit::Cause::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]);
     }
-    match error.kind() {
-        ErrorKind::Denied => wit::Error::Denied(wit::Denial {
-            rule: detail(error, "rule").unwrap_or_else(|| "policy".to_owned()),
-            message,
-            hint: error.hint().unwrap_or_default(),
-        }),
-        ErrorKind::ConfirmationNeeded => wit::Error::ConfirmationNeeded(wit::Challenge {
-            tool: [detail(error, "adapter"), detail(error, "tool")].into_iter().flatten().collect::<Vec<_>>().join("/"),
-            impact: detail(error, "impact").unwrap_or(message),
-        }),
-        ErrorKind::FingerprintMismatch => wit::Error::FingerprintMismatch(message),
-        ErrorKind::Auth => wit::Error::Auth(message),
-        ErrorKind::Upstream => wit::Error::Upstream(message),
-        ErrorKind::Usage => wit::Error::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]),
-        ErrorKind::NotFound => wit::Error::NotFound(message),
-        ErrorKind::Limit => wit::Error::Limit(message),
-        _ => wit::Error::Internal(message),
+    match (error.kind(), error.refusal()) {
+        (ErrorKind::Usage, Some(Refusal::Arguments(problems))) if !problems.is_empty() => {
+            wit::Cause::InvalidInput(problems.into_iter().map(problem_to_wit).collect())
+        }
+        (ErrorKind::Denied, refusal) => {
+            let rule = if let Some(Refusal::Rule(rule)) = refusal { rule } else { "policy".to_owned() };
+            wit::Cause::Denied(wit::Denial { rule, message, hint: error.hint().unwrap_or_default() })
+        }
+        (ErrorKind::ConfirmationNeeded, Some(Refusal::Confirmation { tool, impact, .. })) => {
+            wit::Cause::ConfirmationNeeded(wit::Challenge { tool, impact })
+        }
+        (ErrorKind::ConfirmationNeeded, _) => {
+            wit::Cause::ConfirmationNeeded(wit::Challenge { tool: String::new(), impact: message })
+        }
+        (ErrorKind::FingerprintMismatch, _) => wit::Cause::FingerprintMismatch(message),
+        (ErrorKind::Auth, _) => wit::Cause::Auth(message),
+        (ErrorKind::Upstream, _) => wit::Cause::Upstream(message),
+        (ErrorKind::Usage, _) => wit::Cause::InvalidInput(vec![wit::Problem { pointer: String::new(), message }]),
+        (ErrorKind::NotFound, _) => wit::Cause::NotFound(message),
+        (ErrorKind::Limit, _) => wit::Cause::Limit(message),
+        _ => wit::Cause::Internal(message),
     }
-}
-
-/// Returns what is wrong with the arguments of a call, where the layer above says it argument by argument.
-fn wrong_arguments(error: &RunError) -> Option<Vec<wit::Problem>> {
-    let problem = |problem: &Value| {
-        let name = problem.get("argument")?.as_str()?;
-        let pointer = format!("/{}", rote_types::escape_token(name));
-        Some(wit::Problem { pointer, message: problem.get("problem")?.as_str()?.to_owned() })
-    };
-    let RunError::Nested { kind: ErrorKind::Usage, details: Some(details), .. } = error else { return None };
-    let problems: Vec<_> = details.get("problems")?.as_array()?.iter().map(problem).collect::<Option<_>>()?;
-    (!problems.is_empty()).then_some(problems)
 }
 
 /// Whether a jq program does not fit what it reads: to a person a failure like others, to a guest its own input.
@@ -173,48 +179,41 @@ fn recorded(error: &RunError) -> Option<&ResponseRef> {
     }
 }
 
-fn detail(error: &RunError, key: &str) -> Option<String> {
-    error.details()?.get(key).and_then(Value::as_str).map(str::to_owned)
+fn problem_to_wit(Misfit { pointer, message }: Misfit) -> wit::Problem {
+    wit::Problem { pointer, message }
 }
 
-fn problem_to_wit(problem: &Problem) -> wit::Problem {
-    wit::Problem { pointer: problem.pointer.clone(), message: problem.message.clone() }
-}
-
-/// Returns an error that the guest made itself, its texts cleaned. One that tells of a bound has what is known of the `limit`
-/// that the guest was told of, whatever words it put around it.
-fn from_guest(subject: &str, error: wit::Error, limit: Option<Value>) -> RunError {
-    let details = limit.filter(|_| matches!(error, wit::Error::Limit(_)));
+/// Returns an error that the guest made itself, its texts cleaned.
+fn from_guest(subject: &str, cause: wit::Cause) -> RunError {
     let guest = |kind: ErrorKind, message: &str, hint: Option<&str>| RunError::Guest {
         subject: subject.to_owned(),
-        details: details.clone(),
         kind,
         message: clean_line(message, TEXT_BYTES),
         hint: hint.filter(|hint| !hint.is_empty()).map(|hint| clean_line(hint, TEXT_BYTES)),
     };
-    match error {
-        wit::Error::Denied(denial) => guest(ErrorKind::Denied, &denial.message, Some(&denial.hint)),
-        wit::Error::ConfirmationNeeded(challenge) => guest(ErrorKind::General, &challenge.impact, None),
-        wit::Error::FingerprintMismatch(message) => guest(ErrorKind::FingerprintMismatch, &message, None),
-        wit::Error::Auth(message) => guest(ErrorKind::Auth, &message, None),
-        wit::Error::Http(response) => guest(
+    match cause {
+        wit::Cause::Denied(denial) => guest(ErrorKind::Denied, &denial.message, Some(&denial.hint)),
+        wit::Cause::ConfirmationNeeded(challenge) => guest(ErrorKind::General, &challenge.impact, None),
+        wit::Cause::FingerprintMismatch(message) => guest(ErrorKind::FingerprintMismatch, &message, None),
+        wit::Cause::Auth(message) => guest(ErrorKind::Auth, &message, None),
+        wit::Cause::Http(response) => guest(
             ErrorKind::Upstream,
             &format!("{} answered with status {}", ResponseId(response.id), response.status),
             None,
         ),
-        wit::Error::Upstream(message) => guest(ErrorKind::Upstream, &message, None),
-        wit::Error::InvalidInput(problems) => RunError::InvalidInput {
+        wit::Cause::Upstream(message) => guest(ErrorKind::Upstream, &message, None),
+        wit::Cause::InvalidInput(problems) => RunError::InvalidInput {
             subject: subject.to_owned(),
             problems: problems.iter().take(PROBLEMS).map(problem_from_wit).collect(),
         },
-        wit::Error::NotFound(message) => guest(ErrorKind::NotFound, &message, None),
-        wit::Error::Limit(message) => guest(ErrorKind::Limit, &message, None),
-        wit::Error::Internal(message) => guest(ErrorKind::General, &message, None),
+        wit::Cause::NotFound(message) => guest(ErrorKind::NotFound, &message, None),
+        wit::Cause::Limit(message) => guest(ErrorKind::Limit, &message, None),
+        wit::Cause::Internal(message) => guest(ErrorKind::General, &message, None),
     }
 }
 
-fn problem_from_wit(problem: &wit::Problem) -> Problem {
-    Problem { pointer: clean_line(&problem.pointer, TEXT_BYTES), message: clean_line(&problem.message, TEXT_BYTES) }
+fn problem_from_wit(problem: &wit::Problem) -> Misfit {
+    Misfit { pointer: clean_line(&problem.pointer, TEXT_BYTES), message: clean_line(&problem.message, TEXT_BYTES) }
 }
 
 /// Explains what ended a guest from outside: a trap, a bound, or the engine.
@@ -263,5 +262,76 @@ impl From<LimitHit> for LimitKind {
             LimitHit::Table(elements) => Self::Table(elements),
             LimitHit::HostCalls(max) => Self::Count { what: "host calls", max },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(message: &str) -> RunError {
+        RunError::plain(ErrorKind::Upstream, message)
+    }
+
+    fn own(cause: wit::Cause) -> wit::Error {
+        wit::Error { id: None, cause, context: String::new() }
+    }
+
+    #[test]
+    fn an_error_that_is_passed_on_is_the_hosts_whatever_its_fields_say() {
+        let mut told = Remembered::default();
+        let _first = told.tell_of(Some(ResponseId(1)), 2, failed("away"));
+        let second = told.tell_of(Some(ResponseId(2)), 2, failed("away"));
+        let changed = wit::Error {
+            cause: wit::Cause::Upstream("all is well".to_owned()),
+            context: "cannot\u{1b}[31m sync".to_owned(),
+            ..second
+        };
+        let Explained { error, response, suspect } = told.explain("flow", changed);
+        assert_eq!((error.to_string().as_str(), response, suspect), ("cannot sync: away", Some(ResponseId(2)), None));
+        assert_eq!((error.kind(), error.behind().to_string().as_str()), (ErrorKind::Upstream, "away"));
+    }
+
+    #[test]
+    fn an_error_made_of_the_hosts_keeps_it_as_its_cause() {
+        let mut told = Remembered::default();
+        let away = told.tell_of(Some(ResponseId(1)), 1, failed("away"));
+        let own = wit::Error { cause: wit::Cause::NotFound("no customer".to_owned()), ..away };
+        let Explained { error, response, .. } = told.explain("flow", own);
+        assert_eq!((error.kind(), response), (ErrorKind::NotFound, Some(ResponseId(1))));
+        assert_eq!(rote_types::with_causes(&error), "flow failed: no customer: away");
+    }
+
+    #[test]
+    fn a_number_that_was_not_given_makes_no_error_the_hosts() {
+        let mut told = Remembered::default();
+        let away = told.tell_of(Some(ResponseId(1)), 1, failed("away"));
+        let forged = wit::Error { id: Some(99), ..away };
+        let Explained { error, response, suspect } = told.explain("flow", forged);
+        assert!(matches!(error, RunError::Guest { .. }), "{error:?}");
+        assert_eq!((response, suspect), (None, Some(ResponseId(1))));
+    }
+
+    #[test]
+    fn the_first_failure_that_the_guest_did_not_get_over_is_suspected() {
+        let suspect = |told: Remembered| told.explain("flow", own(wit::Cause::Internal("no".to_owned()))).suspect;
+        let answered = |id: u64| {
+            let response = ResponseRef { id: ResponseId(id), status: 503, content_type: String::new(), bytes: 0 };
+            RunError::Http { response, message: "503".to_owned() }
+        };
+        let mut told = Remembered::default();
+        told.tell_of(Some(ResponseId(1)), 2, answered(1));
+        told.tell_of(Some(ResponseId(2)), 2, answered(2));
+        // Begun before the failure, it says nothing.
+        told.succeeded(1);
+        assert_eq!(suspect(told), Some(ResponseId(1)));
+        let mut told = Remembered::default();
+        told.tell_of(Some(ResponseId(1)), 1, answered(1));
+        told.succeeded(1);
+        assert_eq!(suspect(told), None);
+        let mut told = Remembered::default();
+        told.tell_of(Some(ResponseId(1)), 1, failed("away"));
+        told.succeeded(1);
+        assert_eq!(suspect(told), Some(ResponseId(1)), "of a call without an answer nothing is known");
     }
 }

@@ -31,7 +31,7 @@ mod world;
 pub use adapter::CallOutcome;
 pub use budget::{Budget, Used};
 pub use engine::set_instances;
-pub use error::{LimitKind, LoadError, Problem, RunError};
+pub use error::{LimitKind, LoadError, RunError, Within};
 pub use flow::{FlowFailure, FlowOutcome, FlowRun};
 pub use jq::SandboxedJq;
 pub use log::{LogLevel, LogLine};

@@ -121,6 +121,11 @@ impl Tasks {
         }
     }
 
+    /// Returns how many calls were started; they are numbered from 0.
+    pub(crate) fn started(&self) -> u32 {
+        self.started
+    }
+
     /// Returns the number of the response of a call.
     pub(crate) fn response(&self, task: u32) -> Option<ResponseId> {
         self.responses.get(&task).copied()

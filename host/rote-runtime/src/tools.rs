@@ -79,6 +79,5 @@ pub trait ToolHost: Send + Sync {
 }
 
 fn nothing(what: &str, name: &str) -> RunError {
-    let message = format!("there is no {what} `{name}` here");
-    RunError::Nested { kind: ErrorKind::NotFound, message, hint: None, details: None }
+    RunError::plain(ErrorKind::NotFound, format!("there is no {what} `{name}` here"))
 }

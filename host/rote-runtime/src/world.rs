@@ -27,12 +27,12 @@ pub enum World {
 }
 
 impl World {
-    /// Returns the full name with its version, such as `rote:adapter/adapter@0.1.0`.
+    /// Returns the full name with its version, such as `rote:adapter/adapter@0.2.0`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Adapter => "rote:adapter/adapter@0.1.0",
-            Self::Flow => "rote:flow/flow@0.1.0",
+            Self::Adapter => "rote:adapter/adapter@0.2.0",
+            Self::Flow => "rote:flow/flow@0.2.0",
             Self::Query => "rote:query/query@0.1.0",
         }
     }
@@ -42,24 +42,24 @@ impl World {
     pub fn imports(self) -> &'static [&'static str] {
         match self {
             Self::Adapter => &[
-                "rote:base/types@0.1.0",
-                "rote:host/http@0.1.0",
-                "rote:host/query@0.1.0",
-                "rote:host/log@0.1.0",
-                "rote:host/operations@0.1.0",
+                "rote:base/types@0.2.0",
+                "rote:host/http@0.2.0",
+                "rote:host/query@0.2.0",
+                "rote:host/log@0.2.0",
+                "rote:host/operations@0.2.0",
             ],
             Self::Flow => &[
-                "rote:base/types@0.1.0",
-                "rote:host/tools@0.1.0",
-                "rote:host/tasks@0.1.0",
-                "rote:host/flows@0.1.0",
-                "rote:host/vars@0.1.0",
-                "rote:host/files@0.1.0",
-                "rote:host/clock@0.1.0",
-                "rote:host/query@0.1.0",
-                "rote:host/output@0.1.0",
-                "rote:host/log@0.1.0",
-                "rote:host/payload@0.1.0",
+                "rote:base/types@0.2.0",
+                "rote:host/tools@0.2.0",
+                "rote:host/tasks@0.2.0",
+                "rote:host/flows@0.2.0",
+                "rote:host/vars@0.2.0",
+                "rote:host/files@0.2.0",
+                "rote:host/clock@0.2.0",
+                "rote:host/query@0.2.0",
+                "rote:host/output@0.2.0",
+                "rote:host/log@0.2.0",
+                "rote:host/payload@0.2.0",
             ],
             Self::Query => &[],
         }
@@ -143,6 +143,11 @@ impl World {
         if offered {
             return Ok(());
         }
+        let unversioned =
+            |name: &str| name.split_once('@').map_or_else(|| name.to_owned(), |(name, _)| name.to_owned());
+        if self.imports().iter().any(|known| unversioned(known) == unversioned(name)) {
+            return Err(LoadError::OtherVersion { world: self, import: shown(name) });
+        }
         Err(LoadError::ForbiddenImport { world: self, import: shown(&import.name) })
     }
 }
@@ -153,7 +158,7 @@ impl fmt::Display for World {
     }
 }
 
-/// Returns the interfaces that a component imports, such as `rote:host/tools@0.1.0`, whatever its world. Names that
+/// Returns the interfaces that a component imports, such as `rote:host/tools@0.2.0`, whatever its world. Names that
 /// no interface could have are cleaned for showing.
 ///
 /// # Errors

@@ -84,6 +84,39 @@ impl ErrorKind {
     }
 }
 
+/// A refusal with what a program does about it; `details` says the same to whoever reads JSON.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// A rule decided, such as `deny_list`.
+    Rule(String),
+    /// Arguments do not fit.
+    Arguments(Vec<Misfit>),
+    /// A person confirms the call first.
+    Confirmation {
+        /// The tool, `adapter/tool`.
+        tool: String,
+        /// What the call would do.
+        impact: String,
+        /// What confirms it once.
+        token: String,
+    },
+    /// A bound was reached.
+    Bound {
+        /// The option of `rote run` that raises it, where there is one.
+        option: Option<&'static str>,
+    },
+}
+
+/// One argument that does not fit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Misfit {
+    /// JSON pointer into the arguments; empty for the whole.
+    pub pointer: String,
+    /// What is wrong there.
+    pub message: String,
+}
+
 /// What the edge needs to know of a library error beyond its text.
 pub trait Classify: std::error::Error {
     /// Returns the kind, which decides the exit code.
@@ -91,6 +124,11 @@ pub trait Classify: std::error::Error {
 
     /// Returns what to do next, as a command where there is one.
     fn hint(&self) -> Option<String> {
+        None
+    }
+
+    /// Returns which refusal it is, where a program does something about it.
+    fn refusal(&self) -> Option<Refusal> {
         None
     }
 

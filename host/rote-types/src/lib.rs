@@ -21,7 +21,7 @@ mod trust;
 pub use canonical::{Canonical, CanonicalError, canonical_json};
 pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
-pub use error::{Classify, ErrorKind, with_causes};
+pub use error::{Classify, ErrorKind, Misfit, Refusal, with_causes};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
 pub use idempotency::{KeyHeader, is_idempotency_key, names_idempotency_key};
 pub use limits::{CallLimits, QueryLimits, RunLimits};

@@ -1,7 +1,7 @@
 // The flow of the check in JavaScript: one call, one query, one line, and one of WASI's clocks.
-import { call } from "rote:host/tools@0.1.0";
-import { response } from "rote:host/query@0.1.0";
-import { human } from "rote:host/output@0.1.0";
+import { call } from "rote:host/tools@0.2.0";
+import { response } from "rote:host/query@0.2.0";
+import { human } from "rote:host/output@0.2.0";
 
 export function describe() {
   return JSON.stringify({ kind: "component" });

@@ -48,9 +48,9 @@ pub(crate) fn check(rote: &Rote, toolchains: &Toolchains) -> Result<()> {
 fn contracts(work: &Path) -> Result<PathBuf> {
     let wit = work.join("wit");
     for (package, folder) in [
-        ("rote-flow@0.1.0", wit.clone()),
-        ("rote-base@0.1.0", wit.join("deps/base")),
-        ("rote-host@0.1.0", wit.join("deps/host")),
+        ("rote-flow@0.2.0", wit.clone()),
+        ("rote-base@0.2.0", wit.join("deps/base")),
+        ("rote-host@0.2.0", wit.join("deps/host")),
     ] {
         std::fs::create_dir_all(&folder)?;
         for file in std::fs::read_dir(Path::new("wit").join(package))? {

@@ -61,7 +61,7 @@ mod tests {
         let shell = std::fs::read(root.join("adapters/_shell/shell.wasm")).unwrap();
         let surface = read(&shell).unwrap();
         assert!(surface.contains("export call Func"), "{surface:?}");
-        assert!(surface.contains("import rote:host/http@0.1.0"), "{surface:?}");
+        assert!(surface.contains("import rote:host/http@0.2.0"), "{surface:?}");
         let plan = std::fs::read(root.join("flows/_plan/plan.wasm")).unwrap();
         assert!(read(&plan).unwrap().contains("export run Func"));
     }

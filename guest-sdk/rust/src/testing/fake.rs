@@ -10,7 +10,7 @@ use super::script::Script;
 use super::state::{Answer, Background, Call, State, Subject, invalid};
 use crate::__private::Entry;
 use crate::host::{Host, HostHandle, Level, StepState, ToolCall};
-use crate::{Credential, Error, Response, Result, Rote, ToolMatch};
+use crate::{Cause, Credential, Error, Response, Result, Rote, ToolMatch};
 
 /// 2026-01-01T00:00:00Z, in milliseconds since 1970.
 const STARTED_AT: u64 = 1_767_225_600_000;
@@ -50,7 +50,7 @@ impl FakeHost {
     /// what the function returns.
     ///
     /// # Errors
-    /// [`Error::InvalidInput`] when the parameters do not fit, else what the flow returns.
+    /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when the parameters do not fit, else what the flow returns.
     ///
     /// [`Output::result`]: crate::Output::result
     #[expect(clippy::needless_pass_by_value, reason = "tests pass `json!` values and function names")]
@@ -289,7 +289,7 @@ impl Host for FakeHost {
     }
 
     fn read_file(&self, name: &str) -> Result<Vec<u8>> {
-        self.file(name).ok_or_else(|| Error::NotFound(format!("there is no file `{name}`")))
+        self.file(name).ok_or_else(|| Error::not_found(format!("there is no file `{name}`")))
     }
 
     fn files(&self) -> Result<Vec<(String, u64)>> {
@@ -314,7 +314,7 @@ impl Host for FakeHost {
         let body = usize::try_from(id).ok().and_then(|id| self.state().bodies.get(id.checked_sub(1)?).cloned());
         match body.flatten() {
             Some(body) => jq::run(program, &body.to_string()),
-            None => Err(Error::NotFound(format!("there is no response @{id}"))),
+            None => Err(Error::not_found(format!("there is no response @{id}"))),
         }
     }
 
@@ -355,7 +355,7 @@ fn milliseconds(time: Duration) -> u64 {
 }
 
 fn number(position: usize) -> Result<u32> {
-    u32::try_from(position).map_err(|_| Error::Limit("too many tasks".to_owned()))
+    u32::try_from(position).map_err(|_| Cause::Limit("too many tasks".to_owned()).into())
 }
 
 fn not_open() -> Error {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::host::{HostHandle, ToolCall};
 use crate::response::Reference;
-use crate::{AdapterStatus, Error, Problem, Response, Result, ToolMatch};
+use crate::{AdapterStatus, Cause, Error, Problem, Response, Result, ToolMatch};
 
 /// One call of a tool, as a flow made it.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,7 +103,7 @@ impl State {
                 };
                 self.bodies.push(Some(body));
                 let response = Response { host: host.clone(), reference };
-                if status >= 400 { Err(Error::Http(response)) } else { Ok(response) }
+                if status >= 400 { Err(Cause::Http(response).into()) } else { Ok(response) }
             }
         }
     }
@@ -123,7 +123,7 @@ impl State {
                 entry.is_used = true;
                 Ok(entry.answer.clone())
             }
-            None => Err(Error::NotFound(match subject {
+            None => Err(Error::not_found(match subject {
                 Subject::Tool { adapter, tool } => format!("the test has no answer for `{adapter}/{tool}` {arguments}"),
                 Subject::Flow { name } => format!("the test has no answer for the flow `{name}` {arguments}"),
             })),
@@ -161,5 +161,5 @@ fn contains(whole: &Value, part: &Value) -> bool {
 }
 
 pub(super) fn invalid(pointer: &str, message: &str) -> Error {
-    Error::InvalidInput(vec![Problem { pointer: pointer.to_owned(), message: message.to_owned() }])
+    Cause::InvalidInput(vec![Problem { pointer: pointer.to_owned(), message: message.to_owned() }]).into()
 }

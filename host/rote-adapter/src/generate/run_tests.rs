@@ -20,7 +20,7 @@ impl Running {
         let engine = Engine::default();
         let component = Component::new(&engine, generate(operations).unwrap()).unwrap();
         let mut linker: Linker<Sent> = Linker::new(&engine);
-        let mut http = linker.instance("rote:host/http@0.1.0").unwrap();
+        let mut http = linker.instance("rote:host/http@0.2.0").unwrap();
         http.func_new("send", |mut store, _, arguments, results| {
             store.data_mut().push(arguments[0].clone());
             let response = Val::Record(vec![
@@ -36,7 +36,7 @@ impl Running {
         let bytes = generate(operations).unwrap();
         let table = rote_runtime::custom_section(&bytes, rote_runtime::PAYLOAD_SECTION).unwrap().unwrap().to_vec();
         let length = u32::try_from(table.len()).unwrap();
-        let mut host = linker.instance("rote:host/operations@0.1.0").unwrap();
+        let mut host = linker.instance("rote:host/operations@0.2.0").unwrap();
         host.func_wrap("length", move |_, (): ()| Ok((length,))).unwrap();
         host.func_wrap("read", move |_, (offset, length): (u32, u32)| {
             let rest = table.get(offset as usize..).unwrap_or_default();
@@ -67,9 +67,9 @@ impl Running {
         let [result] = results;
         match result {
             Val::Result(Ok(Some(response))) => Ok(*response),
-            Val::Result(Err(Some(error))) => match *error {
-                Val::Variant(case, _) => Err(case),
-                other => panic!("not an error: {other:?}"),
+            Val::Result(Err(Some(error))) => match field(&error, "cause") {
+                Val::Variant(case, _) => Err(case.clone()),
+                other => panic!("not a cause: {other:?}"),
             },
             other => panic!("not a result: {other:?}"),
         }

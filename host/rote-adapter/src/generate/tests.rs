@@ -53,7 +53,7 @@ fn a_component_validates_and_has_exactly_the_adapter_surface() {
     let component = generate(&[operation("list_pets", 4)]).unwrap();
     validate(&component);
     let (imports, exports) = surface(&component);
-    assert_eq!(imports, ["rote:base/types@0.1.0", "rote:host/http@0.1.0", "rote:host/operations@0.1.0"]);
+    assert_eq!(imports, ["rote:base/types@0.2.0", "rote:host/http@0.2.0", "rote:host/operations@0.2.0"]);
     let functions: Vec<_> = exports
         .iter()
         .filter(|(_, kind)| *kind == ComponentExternalKind::Func)

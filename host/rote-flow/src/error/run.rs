@@ -2,7 +2,7 @@
 
 use rote_gate::Doubt;
 use rote_runtime::RunError;
-use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, WorkspaceName, command};
+use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, Refusal, WorkspaceName, command};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -177,6 +177,7 @@ impl RunnerError {
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
             Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
                 .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
+                .refusal(source.refusal())
                 .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
             Self::Unsettled { doubt, others } => {
                 Told::new(ErrorKind::Conflict).hint(doubt.ways()).details(json!({ "doubt": doubt, "others": others }))
@@ -218,15 +219,19 @@ impl RunnerError {
 
 /// A refusal by a rule of the frontmatter.
 fn denied(rule: &str) -> Told {
-    Told::new(ErrorKind::Denied).details(json!({ "rule": rule }))
+    Told::new(ErrorKind::Denied).details(json!({ "rule": rule })).refusal(Some(Refusal::Rule(rule.to_owned())))
 }
 
 /// The command after a run that stopped: with a higher bound where it reached one, else that of what stopped it.
 fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
     let resume = || command("rote run").option("--resume", workspace);
-    match (raising(source.details()), source.hint()) {
+    let raising = match source.refusal() {
+        Some(Refusal::Bound { option }) => option,
+        _ => None,
+    };
+    match (raising, source.hint()) {
         // Before the hint of a nested run, which is about its own workspace.
-        (Some(option), _) => resume().flag(&option).plain("<more>").into(),
+        (Some(option), _) => resume().flag(option).plain("<more>").into(),
         // `@N` is a response of the run.
         (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
         (None, Some(hint)) => hint,
@@ -234,13 +239,4 @@ fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
         (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),
         (None, None) => command("rote ls").option("--workspace", workspace).into(),
     }
-}
-
-/// The option that raises the bound which stopped a run, or one nested in it.
-fn raising(details: Option<Value>) -> Option<String> {
-    let mut cause = details?;
-    while let Some(inner) = cause.get_mut("cause") {
-        cause = inner.take();
-    }
-    cause.get("option")?.as_str().map(ToOwned::to_owned)
 }

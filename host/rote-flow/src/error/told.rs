@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use rote_types::{Classify, CommandLine, ErrorKind, command};
+use rote_types::{Classify, CommandLine, ErrorKind, Refusal, command};
 use serde_json::Value;
 
 /// Where every flow comes from.
@@ -13,16 +13,17 @@ pub(super) struct Told {
     pub(super) kind: ErrorKind,
     pub(super) hint: Option<String>,
     pub(super) details: Option<Value>,
+    pub(super) refusal: Option<Refusal>,
 }
 
 impl Told {
     pub(super) fn new(kind: ErrorKind) -> Self {
-        Self { kind, hint: None, details: None }
+        Self { kind, hint: None, details: None, refusal: None }
     }
 
     /// What a wrapped error says of itself.
     pub(super) fn of(error: &dyn Classify) -> Self {
-        Self { kind: error.kind(), hint: error.hint(), details: error.details() }
+        Self { kind: error.kind(), hint: error.hint(), details: error.details(), refusal: error.refusal() }
     }
 
     pub(super) fn hint(self, hint: impl Into<String>) -> Self {
@@ -31,6 +32,10 @@ impl Told {
 
     pub(super) fn hint_if(self, hint: Option<String>) -> Self {
         Self { hint, ..self }
+    }
+
+    pub(super) fn refusal(self, refusal: Option<Refusal>) -> Self {
+        Self { refusal, ..self }
     }
 
     pub(super) fn details(self, details: Value) -> Self {
@@ -48,6 +53,10 @@ macro_rules! classified {
 
             fn hint(&self) -> Option<String> {
                 self.told().hint
+            }
+
+            fn refusal(&self) -> Option<rote_types::Refusal> {
+                self.told().refusal
             }
 
             fn details(&self) -> Option<serde_json::Value> {

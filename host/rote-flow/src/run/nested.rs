@@ -121,9 +121,9 @@ impl Nested {
         let Some(doubt) = doubt else { return told };
         self.in_doubt().insert(begun, doubt.workspace.clone());
         match told {
-            RunError::Nested { kind, message, details, .. } => {
+            RunError::Nested { kind, message, details, refusal, .. } => {
                 let hint = Some(doubt.ways_within(self.context.workspace.name()));
-                RunError::Nested { kind, message, hint, details }
+                RunError::Nested { kind, message, hint, details, refusal }
             }
             other => other,
         }

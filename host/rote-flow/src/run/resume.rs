@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use rote_gate::{Doubt, GateError, Redaction};
 use rote_runtime::{FlowFailure, Reserved, RunError, ToolHost};
 use rote_types::{
-    AdapterId, Classify, ErrorKind, ResponseId, ResponseRef, Sha256Digest, ToolCall, canonical_json, sha256,
+    AdapterId, Classify, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall, canonical_json, sha256,
 };
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
@@ -178,8 +178,9 @@ fn left_out(response: ResponseId, call: &ToolCall) -> RunError {
     let ToolCall { adapter, tool, .. } = call;
     let message =
         format!("`{response}` (`{adapter}/{tool}`) was left out: a person said that it did not happen and shall not");
-    let details = Some(json!({ "rule": "settled.skipped" }));
-    RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details }
+    let rule = "settled.skipped";
+    let (details, refusal) = (Some(json!({ "rule": rule })), Some(Box::new(Refusal::Rule(rule.to_owned()))));
+    RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details, refusal }
 }
 
 /// A tool host that first looks at what was done before, and remembers what it did.
@@ -199,13 +200,12 @@ struct State {
     /// The numbers of the calls that were made, by call.
     made: BTreeMap<Key, Vec<ResponseId>>,
     resumed: BTreeSet<ResponseId>,
-    /// Failed calls, to tell which of them stopped the run.
+    /// What kind of failure the guest was told of a call.
     failures: Vec<Failure>,
 }
 
 struct Failure {
     response: ResponseId,
-    text: String,
     kind: ErrorKind,
 }
 
@@ -224,17 +224,10 @@ impl Resumed {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how a failed run ended: by which call, where it was one. That is the call whose error the guest ended
-    /// with, unchanged or with words around it, such as the step's name; of calls that failed alike the first one, for
-    /// with it all that came after is made again. Of a guest that ended with words of its own, it is the last call
-    /// without an answer of which it was told.
+    /// Returns how a failed run ended: by which call, where it was one. That is the call because of whose error the guest
+    /// says that it ended; of a guest that says so of none, it is the failure that it did not get over.
     pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
-        let text = failure.error.to_string();
-        let quoted = || {
-            let state = self.state();
-            state.failures.iter().find(|one| text.contains(one.text.as_str())).map(|one| one.response)
-        };
-        match failure.response.or_else(quoted).or(failure.last_unanswered) {
+        match failure.response.or(failure.suspect) {
             Some(response) => self.stopped_by(response),
             None => Ok(Ended::stopped(None)),
         }
@@ -354,7 +347,7 @@ impl ToolHost for Resumed {
             None => self.inner.perform(reserved).await,
         };
         if let Err(error) = &outcome {
-            self.state().failures.push(Failure { response, text: error.to_string(), kind: error.kind() });
+            self.state().failures.push(Failure { response, kind: error.kind() });
         }
         outcome
     }

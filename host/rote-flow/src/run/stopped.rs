@@ -1,10 +1,9 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
-use rote_gate::{Doubt, GateError};
+use rote_gate::Doubt;
 use rote_runtime::{FlowFailure, LimitKind, RunError};
-use rote_types::{ErrorKind, command};
+use rote_types::{Classify, Refusal, command};
 use rote_workspace::Workspace;
-use serde_json::Value;
 
 use super::Running;
 use crate::FlowError;
@@ -21,17 +20,15 @@ pub(super) struct Left {
 /// The error of a run that stopped, with the command that goes on.
 pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, left: Left) -> FlowError {
     let FlowFailure { error: source, log, .. } = failure;
-    let token = match &source {
-        RunError::Gate(error) => match &**error {
-            GateError::ConfirmationNeeded { token, .. } => Some(token.clone()),
-            _ => None,
-        },
-        RunError::Nested { kind: ErrorKind::ConfirmationNeeded, details: Some(details), .. } => nested_token(details),
+    // However deep: what goes on is the run that a person started.
+    let token = match source.refusal() {
+        Some(Refusal::Confirmation { token, .. }) => Some(token),
         _ => None,
     };
     // A resumed run knows its flow and its parameters, so the command needs neither.
     let goes_on = || command("rote run").option("--resume", workspace.name());
-    let out_of_time = matches!(source, RunError::Interrupted | RunError::Limit { limit: LimitKind::Total(_), .. });
+    let out_of_time =
+        matches!(source.behind(), RunError::Interrupted | RunError::Limit { limit: LimitKind::Total(_), .. });
     let resume = match token {
         Some(token) => Some(goes_on().option("--confirm", token).into()),
         None => out_of_time.then(|| goes_on().into()),
@@ -50,20 +47,20 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
     })
 }
 
-/// The token of a write that waits in a nested run: what goes on is the run that a person started.
-fn nested_token(details: &Value) -> Option<String> {
-    let mut cause = details;
-    while let Some(inner) = cause.get("cause") {
-        cause = inner;
-    }
-    cause.get("confirm_token")?.as_str().map(ToOwned::to_owned)
-}
-
 /// An error that the flow made itself, without a second word that it was the flow; that of a script with its places
 /// in the author's own files.
 fn located(running: &Running, source: RunError) -> RunError {
-    let RunError::Guest { kind, message, hint, details, .. } = source else { return source };
     let map = running.map.as_ref().and_then(|map| rote_script::SourceMap::parse(map).ok());
-    let message = map.map_or_else(|| message.clone(), |map| map.translate_text(&message));
-    RunError::Guest { subject: String::new(), kind, message, hint, details }
+    let translate = |text: String| map.as_ref().map_or_else(|| text.clone(), |map| map.translate_text(&text));
+    match source {
+        RunError::Guest { kind, message, hint, .. } => {
+            RunError::Guest { subject: String::new(), kind, message: translate(message), hint }
+        }
+        RunError::Because { error, source } => RunError::Because { error: Box::new(located(running, *error)), source },
+        RunError::Within(mut within) => {
+            within.context = translate(within.context);
+            RunError::Within(within)
+        }
+        other => other,
+    }
 }

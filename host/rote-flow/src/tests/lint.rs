@@ -212,12 +212,12 @@ async fn a_component_is_judged_by_what_it_imports() {
     let found = seen(&fixture, &component(&code, &frontmatter));
     assert!(found.contains(&"error IMPORT_MISSING frontmatter/flows".to_owned()), "{found:?}");
 
-    let newer = component(&renamed(&code, "rote:host/tools@0.1.0", "rote:host/tools@0.9.0"), &package.frontmatter);
+    let newer = component(&renamed(&code, "rote:host/tools@0.2.0", "rote:host/tools@0.9.0"), &package.frontmatter);
     let findings = fixture.flows.linter.inspect(&newer, None).unwrap().sorted();
     let version = findings.iter().find(|one| one.code == "WORLD_VERSION").unwrap();
-    assert_eq!(version.message, "it imports `rote:host/tools@0.9.0`; this rote offers `rote:host/tools@0.1.0`");
+    assert_eq!(version.message, "it imports `rote:host/tools@0.9.0`; this rote offers `rote:host/tools@0.2.0`");
     assert_eq!(version.severity, Severity::Error);
-    let foreign = component(&renamed(&code, "rote:host/tools@0.1.0", "rote:host/tolls@0.1.0"), &package.frontmatter);
+    let foreign = component(&renamed(&code, "rote:host/tools@0.2.0", "rote:host/tolls@0.2.0"), &package.frontmatter);
     assert!(seen(&fixture, &foreign).contains(&"error WORLD_MISMATCH component".to_owned()));
 }
 
@@ -384,9 +384,9 @@ async fn validate_says_what_it_checked_and_refuses_what_is_no_flow() {
     assert!(matches!(package.content, Content::Plan(Plan { .. })));
     let path = fixture.home.root().join("other.wasm");
     let code = strip_rote_sections(package.bytes()).unwrap();
-    let foreign = renamed(&code, "rote:host/tools@0.1.0", "rote:host/tolls@0.1.0");
+    let foreign = renamed(&code, "rote:host/tools@0.2.0", "rote:host/tolls@0.2.0");
     let foreign = Package::of_component(package.frontmatter.clone(), &foreign).unwrap();
     write_durable(&path, foreign.bytes(), FileMode::Private).unwrap();
     let error = fixture.flows.linter.validate(&FlowReference::Path(path)).unwrap_err();
-    assert!(error.to_string().contains("rote:host/tolls@0.1.0"), "{error}");
+    assert!(error.to_string().contains("rote:host/tolls@0.2.0"), "{error}");
 }

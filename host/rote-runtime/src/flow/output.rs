@@ -4,7 +4,6 @@ use super::{FlowState, invalid, parse_result};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::adapter::rote::host::log;
 use crate::bindings::flow::rote::host::{output, payload};
-use crate::host_error::to_wit;
 
 impl output::Host for FlowState {
     async fn human(&mut self, text: String) -> wasmtime::Result<()> {
@@ -22,7 +21,7 @@ impl output::Host for FlowState {
     async fn result(&mut self, value: String) -> wasmtime::Result<Result<(), wit::Error>> {
         self.enter()?;
         if self.result.is_some() {
-            return Ok(Err(to_wit(&invalid("", "the result was given before"))));
+            return Ok(Err(self.remembered.tell(invalid("", "the result was given before"))));
         }
         let max = self.run.as_ref().map_or(0, |run| run.budget.limits().result_bytes);
         match parse_result(&value, max) {

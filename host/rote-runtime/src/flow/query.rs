@@ -5,10 +5,11 @@ use std::sync::Arc;
 use rote_types::{QueryLimits, ResponseId};
 use rote_workspace::{QueryRequest, QuerySource};
 
-use super::{FlowState, no_run};
+use super::FlowState;
 use crate::adapter::{query_value, run_blocking};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::adapter::rote::host::query;
+use crate::error::RunError;
 
 /// What a query takes in the log beside its program.
 const LOGGED_BYTES: usize = 256;
@@ -18,7 +19,7 @@ impl query::Host for FlowState {
         self.enter()?;
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
-        let Some(run) = &self.run else { return Ok(Err(no_run())) };
+        let Some(run) = &self.run else { return Ok(Err(self.remembered.tell(RunError::Describing))) };
         if let Err(error) = run.keep(program.len() + LOGGED_BYTES) {
             return Ok(Err(self.remembered.tell(error)));
         }
@@ -40,7 +41,7 @@ impl query::Host for FlowState {
         self.enter()?;
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
-        let Some(run) = &self.run else { return Ok(Err(no_run())) };
+        let Some(run) = &self.run else { return Ok(Err(self.remembered.tell(RunError::Describing))) };
         let engine = Arc::clone(&run.host.queries);
         let limits = QueryLimits::default();
         let result = run_blocking(move || query_value(&*engine, &input, &program, &limits)).await;

@@ -8,7 +8,7 @@ use rote_types::ErrorKind;
 use rote_workspace::NamedFile;
 use serde_json::Value;
 
-use super::{FlowState, invalid, not_running};
+use super::{FlowState, invalid};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{files, vars};
 use crate::error::RunError;
@@ -47,7 +47,7 @@ impl vars::Host for FlowState {
 
 impl FlowState {
     fn set_variable(&self, name: &str, value: &str) -> Result<(), RunError> {
-        let run = self.run.as_ref().ok_or_else(not_running)?;
+        let run = self.run.as_ref().ok_or(RunError::Describing)?;
         if value.len() > VARIABLE_BYTES {
             return Err(invalid("/value", "longer than 1 MiB"));
         }
@@ -67,7 +67,7 @@ impl files::Host for FlowState {
         let _paused = meter.pause()?;
         let written = match &self.run {
             Some(run) => run.keep(content.len()).and_then(|()| Ok(run.workspace.write_file(&name, &content)?)),
-            None => Err(not_running()),
+            None => Err(RunError::Describing),
         };
         Ok(self.pass(written))
     }
@@ -95,12 +95,7 @@ impl files::Host for FlowState {
 
 fn decode(name: &str, content: Option<String>) -> Result<Vec<u8>, RunError> {
     let Some(content) = content else {
-        return Err(RunError::Nested {
-            kind: ErrorKind::NotFound,
-            message: format!("the run has no file `{name}`"),
-            hint: None,
-            details: None,
-        });
+        return Err(RunError::plain(ErrorKind::NotFound, format!("the run has no file `{name}`")));
     };
     STANDARD.decode(content).map_err(|error| RunError::Host { message: format!("the tape is broken: {error}") })
 }

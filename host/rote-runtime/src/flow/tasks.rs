@@ -3,7 +3,7 @@
 use rote_types::ResponseId;
 use serde::{Deserialize, Serialize};
 
-use super::{FlowState, invalid, no_run, read_answer, write_answer};
+use super::{FlowState, invalid, read_answer, write_answer};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::tasks;
 use crate::error::RunError;
@@ -24,7 +24,7 @@ impl tasks::Host for FlowState {
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let Some(run) = &mut self.run else {
-            return Ok(Err(no_run()));
+            return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
         if tasks.is_empty() || !run.tasks.are_open(&tasks) {
             let error = invalid("", "no task, or one that was never started or is waited for");
@@ -41,7 +41,7 @@ impl tasks::Host for FlowState {
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let Some(run) = &mut self.run else {
-            return Ok(Err(no_run()));
+            return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
         Ok(match run.tasks.cancel(task) {
             true => Ok(()),
@@ -91,7 +91,7 @@ impl FlowState {
     async fn wait_for_one(&mut self, tasks: &[u32]) -> Result<(usize, Outcome), RunError> {
         let lost = || RunError::Host { message: "a tool call was lost".to_owned() };
         let question = format!("tasks.wait-any {tasks:?}");
-        let run = self.run.as_mut().ok_or_else(super::not_running)?;
+        let run = self.run.as_mut().ok_or(RunError::Describing)?;
         let recorded = run.tape.next(&question)?;
         if let Some(answer) = recorded {
             let wanted = read_answer::<Delivered>(&question, answer)?.task;

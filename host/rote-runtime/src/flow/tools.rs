@@ -3,7 +3,7 @@
 use rote_types::{AdapterId, ToolCall};
 use serde_json::Value;
 
-use super::{FlowState, Run, invalid, no_run, not_running};
+use super::{FlowState, Run, invalid};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{flows, tools};
 use crate::error::{LimitKind, RunError};
@@ -118,7 +118,7 @@ impl FlowState {
         let decoded: Vec<Result<ToolCall, RunError>> = calls.into_iter().map(decode).collect();
         let all: Option<Vec<ToolCall>> = decoded.iter().map(|call| call.as_ref().ok().cloned()).collect();
         let Some(run) = &mut self.run else {
-            return decoded.iter().map(|_| Err(no_run())).collect();
+            return decoded.iter().map(|_| Err(self.remembered.tell(RunError::Describing))).collect();
         };
         if let Some(Ok(tasks)) = all.map(|all| run.tasks.start(&all)) {
             return tasks.into_iter().map(Ok).collect();
@@ -135,12 +135,12 @@ impl FlowState {
         let parameters: Value =
             serde_json::from_str(parameters).map_err(|error| invalid("/parameters", &format!("not JSON: {error}")))?;
         // A run is a call too, so that runs of flows that call nothing are bounded as well.
-        let run = self.run.as_ref().ok_or_else(not_running)?;
+        let run = self.run.as_ref().ok_or(RunError::Describing)?;
         run.budget.spend_calls(1)?;
         run.keep(WORKSPACE_BYTES)?;
         let begun: String =
             self.taped(&format!("flows.begin {name}"), |run: &Run| run.tools.begin_flow(name, &parameters))?;
-        let run = self.run.as_ref().ok_or_else(not_running)?;
+        let run = self.run.as_ref().ok_or(RunError::Describing)?;
         let question = format!("flows.end {name}");
         if let Some(answer) = run.tape.next(&question)? {
             run.tools.skip_flow(&begun, name)?;

@@ -40,7 +40,7 @@ impl ToolHost for Tools {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
         if let Some(call) = calls.iter().find(|call| call.tool == "missing") {
             let message = format!("no tool `{}`", call.tool);
-            return Err(RunError::Nested { kind: ErrorKind::NotFound, message, hint: None, details: None });
+            return Err(RunError::plain(ErrorKind::NotFound, message));
         }
         let reserve = |call: &ToolCall| {
             let number = self.next.fetch_add(1, Ordering::SeqCst);
@@ -128,7 +128,7 @@ async fn an_endless_loop_ends_at_its_deadline() {
 
 #[tokio::test]
 async fn a_loop_that_calls_the_host_all_the_time_ends_at_its_deadline() {
-    let imports = r#"(import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#;
+    let imports = r#"(import "rote:host/log@0.2.0" "write" (func $log (param i32 i32 i32)))"#;
     let body = "(loop $forever (call $log (i32.const 0) (i32.const 64) (i32.const 1)) (br $forever))";
     let limit = limit_of(run(imports, body).await);
     assert!(matches!(limit, LimitKind::Cpu(_) | LimitKind::Count { what: "host calls", .. }), "{limit:?}");
@@ -215,7 +215,7 @@ async fn a_crash_names_the_trap_and_the_function() {
 
 #[tokio::test]
 async fn impossible_strings_are_traps_and_not_allocations() {
-    let imports = r#"(import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))"#;
+    let imports = r#"(import "rote:host/log@0.2.0" "write" (func $log (param i32 i32 i32)))"#;
     for (address, length) in [("64", "-1"), ("-16", "32"), ("0", "2147483647")] {
         let body = format!("(call $log (i32.const 0) (i32.const {address}) (i32.const {length}))");
         assert!(matches!(run(imports, &body).await, Err(RunError::Trapped { .. })), "{address} {length}");
@@ -229,7 +229,7 @@ async fn impossible_strings_are_traps_and_not_allocations() {
 
 #[tokio::test]
 async fn a_log_flood_is_cut_and_its_escapes_removed() {
-    let imports = r#"(import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))
+    let imports = r#"(import "rote:host/log@0.2.0" "write" (func $log (param i32 i32 i32)))
         (data (i32.const 600) "\1b]52;c;AAAA\07\1b[31mred\e2\80\ae")"#;
     let body = "(loop $more (call $log (i32.const 1) (i32.const 600) (i32.const 23))
         (br_if $more (i32.lt_u (local.tee $i (i32.add (local.get $i) (i32.const 1))) (i32.const 5000))))";
@@ -241,9 +241,9 @@ async fn a_log_flood_is_cut_and_its_escapes_removed() {
 
 /// Text of a call `{adapter: "a", tool: "t", arguments: "{}"}` at 700, with imports of all tool functions.
 const TOOLS: &str = r#"
-  (import "rote:host/tools@0.1.0" "call" (func $call (param i32 i32 i32 i32 i32 i32 i32)))
-  (import "rote:host/tools@0.1.0" "start" (func $start (param i32 i32 i32 i32 i32 i32 i32)))
-  (import "rote:host/tasks@0.1.0" "wait-any" (func $wait (param i32 i32 i32)))
+  (import "rote:host/tools@0.2.0" "call" (func $call (param i32 i32 i32 i32 i32 i32 i32)))
+  (import "rote:host/tools@0.2.0" "start" (func $start (param i32 i32 i32 i32 i32 i32 i32)))
+  (import "rote:host/tasks@0.2.0" "wait-any" (func $wait (param i32 i32 i32)))
   (data (i32.const 700) "at{}missing")"#;
 /// Starts a call; its task number is then at 800 + 8 (after the discriminant).
 const START: &str = "(call $start (i32.const 700) (i32.const 1) (i32.const 701) (i32.const 1) (i32.const 702) (i32.const 2) (i32.const 800))";
@@ -361,7 +361,7 @@ async fn a_component_is_not_run_as_one_of_another_world() {
 
 #[tokio::test]
 async fn a_guest_that_only_describes_itself_can_call_nothing() {
-    let imports = r#"(import "rote:host/query@0.1.0" "value" (func $query (param i32 i32 i32 i32 i32)))"#;
+    let imports = r#"(import "rote:host/query@0.2.0" "value" (func $query (param i32 i32 i32 i32 i32)))"#;
     let body = "(call $query (i32.const 64) (i32.const 1) (i32.const 64) (i32.const 1) (i32.const 904))
         (if (i32.eqz (i32.load8_u (i32.const 904))) (then unreachable))";
     let fixture = Fixture::new();

@@ -56,8 +56,8 @@ fn what_is_no_component_is_refused() {
 fn a_component_of_another_world_is_refused_with_the_difference_named() {
     refused(World::Flow, &adapter("", EMPTY_BODY), ErrorKind::Denied, "exports `call`");
     refused(World::Adapter, &flow("", EMPTY_BODY), ErrorKind::Denied, "exports `run`");
-    let tools = r#"(import "rote:host/tools@0.1.0" "start" (func (param i32 i32 i32 i32 i32 i32 i32)))"#;
-    refused(World::Adapter, &flow(tools, EMPTY_BODY), ErrorKind::Denied, "imports `rote:host/tools@0.1.0`");
+    let tools = r#"(import "rote:host/tools@0.2.0" "start" (func (param i32 i32 i32 i32 i32 i32 i32)))"#;
+    refused(World::Adapter, &flow(tools, EMPTY_BODY), ErrorKind::Denied, "imports `rote:host/tools@0.2.0`");
 }
 
 #[test]
@@ -81,6 +81,17 @@ fn imports_from_outside_the_world_are_refused_by_name() {
         let text = format!("imports `{import}`");
         refused(World::Adapter, &with_import(package, import), ErrorKind::Denied, &text);
     }
+}
+
+#[test]
+fn an_import_of_another_version_says_so() {
+    let wit = "package test:guest; world guest { import rote:host/log@0.1.0; export describe: func() -> string; }
+               package rote:host@0.1.0 { interface log { go: func(); } }";
+    let core = format!(
+        r#"(module (import "rote:host/log@0.1.0" "go" (func)) {PRELUDE} (func (export "describe") (result i32) unreachable))"#
+    );
+    let component = foreign_component(wit, &core);
+    refused(World::Adapter, &component, ErrorKind::Conflict, "made for another version of rote");
 }
 
 #[test]

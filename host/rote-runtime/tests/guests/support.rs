@@ -15,7 +15,7 @@ use wit_parser::Resolve;
 fn contracts() -> Resolve {
     let mut resolve = Resolve::default();
     let wit = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit");
-    for package in ["rote-base@0.1.0", "rote-host@0.1.0", "rote-adapter@0.1.0", "rote-flow@0.1.0", "rote-query@0.1.0"] {
+    for package in ["rote-base@0.2.0", "rote-host@0.2.0", "rote-adapter@0.2.0", "rote-flow@0.2.0", "rote-query@0.1.0"] {
         resolve.push_dir(wit.join(package)).unwrap();
     }
     resolve

@@ -49,12 +49,12 @@ const STREAMS: &str = r#"
   (import "wasi:cli/exit@0.2.3" "exit" (func $exit (param i32)))
   (import "wasi:io/streams@0.2.3" "[method]output-stream.blocking-write-and-flush"
     (func $print (param i32 i32 i32 i32)))
-  (import "rote:host/log@0.1.0" "write" (func $log (param i32 i32 i32)))
+  (import "rote:host/log@0.2.0" "write" (func $log (param i32 i32 i32)))
   (data (i32.const 600) "printed\0anoted")"#;
 
 /// A flow that imports WASI.
 fn guest(imports: &str, body: &str) -> Vec<u8> {
-    let world = "package test:guest; world guest { include rote:flow/flow@0.1.0;
+    let world = "package test:guest; world guest { include rote:flow/flow@0.2.0;
         import wasi:clocks/wall-clock@0.2.3; import wasi:clocks/monotonic-clock@0.2.3;
         import wasi:random/random@0.2.3; import wasi:io/poll@0.2.3; import wasi:io/streams@0.2.3;
         import wasi:cli/stdout@0.2.3; import wasi:cli/stderr@0.2.3; import wasi:cli/exit@0.2.3; }";
@@ -154,7 +154,7 @@ async fn a_guest_is_told_what_it_was_told_before_and_does_not_wait_again() {
 #[tokio::test]
 async fn waiting_does_not_use_up_the_guests_time() {
     // A third longer than the guest may compute. The host looks at the time when it is asked for the variables.
-    let names = r#"(import "rote:host/vars@0.1.0" "names" (func $names (param i32)))"#;
+    let names = r#"(import "rote:host/vars@0.2.0" "names" (func $names (param i32)))"#;
     let body = "(call $block (call $timer (i64.const 270000000))) (call $names (i32.const 512))";
     run(&format!("{CLOCKS}{names}"), body).await.unwrap();
 }

@@ -1,6 +1,6 @@
 //! Reports on a repository: its stars, and the titles of its open bugs.
 
-use rote_sdk::{Error, Result, Rote};
+use rote_sdk::{Result, Rote};
 use serde::{Deserialize, Serialize};
 
 /// What a run takes; `flow.yaml` has its schema. Both tools take the same.
@@ -28,11 +28,13 @@ fn report(cx: &Rote, params: Params) -> Result<Report> {
         let open_bugs = match issues.wait() {
             Ok(issues) => cx.query(&issues).filter(".state == \"open\"").map(".title").execute()?,
             // A repository without issues answers 410 and says why.
-            Err(Error::Http(answer)) if answer.status() == 410 => {
-                cx.log().warn(answer.query::<String>(".message")?);
-                Vec::new()
-            }
-            Err(error) => return Err(error),
+            Err(error) => match error.response() {
+                Some(answer) if answer.status() == 410 => {
+                    cx.log().warn(answer.query::<String>(".message")?);
+                    Vec::new()
+                }
+                _ => return Err(error),
+            },
         };
         Ok((stars, open_bugs))
     })?;
@@ -43,7 +45,7 @@ fn report(cx: &Rote, params: Params) -> Result<Report> {
 
 #[cfg(test)]
 mod tests {
-    use rote_sdk::json;
+    use rote_sdk::{Cause, Error, json};
     use rote_sdk::testing::FakeHost;
 
     use super::*;
@@ -78,7 +80,7 @@ mod tests {
     #[test]
     fn a_refusal_is_passed_on() {
         let host = FakeHost::new();
-        let refusal = Error::Auth("no token for `github`".to_owned());
+        let refusal = Error::from(Cause::Auth("no token for `github`".to_owned()));
         host.on("github", "repos/get").fail(refusal.clone());
         host.on("github", "issues/list").fail(refusal.clone());
         assert_eq!(report(&host.rote(), params()), Err(refusal));
