@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::home;
 
 /// Most runs of a call, so many that every boundary is met. With more boundaries, every n-th one is taken.
-const CALLS: usize = 150;
+const CALLS: usize = 400;
 /// Most runs of what is longer, and writes several times before it matters.
 pub(crate) const SAMPLES: usize = 60;
 

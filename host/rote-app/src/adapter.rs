@@ -357,10 +357,12 @@ impl App {
     /// Returns the id that a person means: an installed one, or the one whose shorthand it is.
     pub(crate) fn adapter_id(&self, text: &str) -> Result<AdapterId, AppError> {
         let exact: AdapterId = name(text)?;
+        if self.home()?.adapter_dir(&exact).is_dir() {
+            return Ok(exact);
+        }
         let installed = self.adapters_of_home()?.ids()?;
-        let meant =
-            installed.iter().find(|id| **id == exact).or_else(|| installed.iter().find(|id| id.shorthand() == text));
-        Ok(meant.cloned().unwrap_or(exact))
+        let meant = installed.into_iter().find(|id| id.shorthand() == text);
+        Ok(meant.unwrap_or(exact))
     }
 
     /// Returns the id that a person means, of an adapter that is installed, damaged or not.

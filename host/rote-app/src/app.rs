@@ -1,6 +1,7 @@
 //! The application: the parts, each built when first needed, and what all use cases share.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -34,6 +35,8 @@ pub struct App {
     adapters: Lazy<Adapters>,
     caller: Lazy<Caller>,
     pub(crate) open_workspace: Lazy<Workspace>,
+    /// What the workspace in use had lost was taken up again.
+    pub(crate) recovered: AtomicBool,
     notes: Mutex<Vec<String>>,
 }
 
@@ -67,6 +70,7 @@ impl App {
             adapters: Lazy::new(),
             caller: Lazy::new(),
             open_workspace: Lazy::new(),
+            recovered: AtomicBool::new(false),
             notes: Mutex::default(),
         }
     }

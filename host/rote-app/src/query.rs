@@ -115,9 +115,8 @@ impl App {
     /// # Errors
     /// `NotFound` for a response that is not there.
     pub fn view(&self, id: ResponseId, rows: usize) -> Result<ResponseView, AppError> {
-        let workspace = self.workspace()?;
-        let stored = workspace.response(id)?;
-        let overview = workspace.overview(id, rows)?;
+        let stored = self.workspace()?.response(id)?;
+        let overview = stored.overview(rows);
         Ok(ResponseView { response: stored.summary, overview, truncated: stored.truncated, headers: stored.headers })
     }
 

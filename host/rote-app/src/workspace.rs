@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rote_home::{Durability, FileMode, Journal, NewEvent, read_capped, write_atomic};
@@ -230,7 +231,11 @@ impl App {
             None => Some(self.init(DEFAULT)?.name),
         };
         let workspace = self.workspace()?;
-        rote_gate::recover(&*self.journal()?, &workspace)?;
+        // Once: what is lost while it is open is seen when the number is begun (`refuse_begun`).
+        if !self.recovered.load(Ordering::Acquire) {
+            rote_gate::recover(&*self.journal()?, &workspace)?;
+            self.recovered.store(true, Ordering::Release);
+        }
         Ok((workspace, made))
     }
 

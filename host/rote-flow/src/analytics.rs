@@ -3,7 +3,7 @@
 //! A row is written after the run. Losing one loses a statistic; the journal has the run.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rote_home::{Creation, open_database};
 use rote_types::{Classify, Clock, ErrorKind, FlowName, Sha256Digest, WorkspaceName};
@@ -115,17 +115,28 @@ pub struct TrackRecord {
 pub struct Analytics {
     library: Library,
     clock: Arc<dyn Clock>,
+    /// The database, once somebody asked.
+    kept: Arc<OnceLock<Mutex<Connection>>>,
 }
 
 impl Analytics {
     /// Returns the analytics of a library; nothing is opened.
     #[must_use]
     pub fn new(library: Library, clock: Arc<dyn Clock>) -> Self {
-        Self { library, clock }
+        Self { library, clock, kept: Arc::default() }
     }
 
-    fn open(&self) -> Result<Connection, FlowError> {
-        Ok(open_database(&self.library.home.storage_dir().join(FILE), MIGRATIONS, Creation::Unsynced)?)
+    /// Opens it once: whoever opens a database that nobody has open reads its whole write-ahead log.
+    fn open(&self) -> Result<MutexGuard<'_, Connection>, FlowError> {
+        let kept = match self.kept.get() {
+            Some(kept) => kept,
+            None => {
+                let file = self.library.home.storage_dir().join(FILE);
+                let opened = open_database(&file, MIGRATIONS, Creation::Unsynced)?;
+                self.kept.get_or_init(|| Mutex::new(opened))
+            }
+        };
+        Ok(kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Writes a run down.
@@ -217,7 +228,8 @@ impl Analytics {
     /// The database refused.
     pub fn stats(&self, flow: &FlowName) -> Result<FlowStats, FlowError> {
         let failed = |source| FlowError::Library(LibraryError::Analytics { action: "read the runs", source });
-        stats_of(&self.open()?, flow.as_str()).map_err(failed)
+        let connection = self.open()?;
+        stats_of(&connection, flow.as_str()).map_err(failed)
     }
 
     /// Returns the same for every flow that ever ran, most runs first.

@@ -69,7 +69,10 @@ impl<'g> Flight<'g> {
     /// Makes sure that the number of a call is still its own; from here on the outcome is written here.
     pub(crate) fn hold(&self) -> Result<(), GateError> {
         let Some((invocation, record)) = self.entry.call() else { return Ok(()) };
-        invocation.workspace.hold(record.response)?;
+        // A read is ended by nobody else; one that was would only be read once more.
+        if record.writes {
+            invocation.workspace.hold(record.response)?;
+        }
         if record.response == invocation.response {
             invocation.progress.begin();
         }

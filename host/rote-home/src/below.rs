@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock};
 
 use crate::HomeError;
+use crate::file::parent;
 
 /// The homes of this process, as absolute paths.
 static ROOTS: RwLock<BTreeSet<PathBuf>> = RwLock::new(BTreeSet::new());
@@ -32,11 +33,19 @@ pub(crate) fn is_below(path: &Path) -> bool {
 /// Refuses a file or directory of its own name that is a symlink, and below a home also one that stands behind a
 /// symlink, and what [`refuse_special`] refuses.
 pub(crate) fn refuse_links(path: &Path) -> Result<(), HomeError> {
-    if path.is_symlink() {
-        return Err(HomeError::Symlink { path: path.to_owned() });
+    refuse_linked_dir(parent(path))?;
+    refuse_link(path).map(drop)
+}
+
+/// As [`refuse_links`] for a path whose directory was looked at; says whether something is there.
+pub(crate) fn refuse_link(path: &Path) -> Result<bool, HomeError> {
+    match path.symlink_metadata() {
+        Ok(metadata) if metadata.is_symlink() => Err(HomeError::Symlink { path: path.to_owned() }),
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() && is_below(path) => {
+            Err(HomeError::Special { path: path.to_owned() })
+        }
+        found => Ok(found.is_ok()),
     }
-    refuse_special(path)?;
-    refuse_linked_dir(path)
 }
 
 /// Refuses a pipe, a device or a socket below a home: to open one, or to read from it, may wait for ever.

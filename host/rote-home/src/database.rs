@@ -3,25 +3,33 @@
 //! WAL, so that readers never wait for a writer; 0600; no checkpoint at close, since a short command must not
 //! pay for two fsyncs at its end (the next writer checkpoints when the log has grown).
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+use rusqlite::hooks::Wal;
+use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::HomeError;
-use crate::below::refuse_links;
+use crate::below::refuse_link;
 use crate::error::is_busy;
-use crate::file::{create_private_dir, no_follow, parent};
+use crate::file::{create_private_dir, no_follow, parent, write_new};
 
 /// How long a statement waits for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Pages in the write-ahead log before a checkpoint, which costs two fsyncs: 4 MB, which the next process
 /// recovers in well under 1 ms.
-const CHECKPOINT_PAGES: u32 = 1_000;
+const CHECKPOINT_PAGES: i32 = 1_000;
+/// How long a connection waits with its next checkpoint while it writes that much all the time, so that its calls do not wait
+/// for a disk each few milliseconds.
+const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(500);
+/// Pages in the log from which nothing is waited for: 32 MB.
+const MOST_PAGES: i32 = 8_000;
 
 /// What a power cut may take of a database that was just created. Later commits are not synced either way, unless the
 /// writer asks for it.
@@ -43,33 +51,99 @@ pub enum Creation {
 /// [`HomeError::NewerDatabase`] when a later rote wrote it, [`HomeError::Symlink`] when `path` is a link,
 /// [`HomeError::Database`] otherwise.
 pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
-    refuse_links(path)?;
+    create_private_dir(parent(path))?;
     // SQLite opens these as it finds them.
     for beside in ["-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(beside);
-        refuse_links(Path::new(&name))?;
+        refuse_link(Path::new(&name))?;
     }
-    create_private_dir(parent(path))?;
-    // SQLite would create it with the umask's mode; its -wal and -shm files take over the mode of this one.
-    OpenOptions::new()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .mode(0o600)
-        .custom_flags(no_follow())
-        .open(path)
-        .map_err(|source| HomeError::io("open the database", path, source))?;
+    let is_new = !refuse_link(path)?;
+    match creation {
+        _ if !is_new => {}
+        Creation::Synced => create_empty(path)?,
+        Creation::Unsynced => create_full(path, migrations)?,
+    }
     let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
-    configure(&connection, creation).map_err(failed("configure"))?;
-    migrate(&mut connection, path, migrations)?;
+    configure(&mut connection, creation).map_err(failed("configure"))?;
+    migrate(&connection, path, migrations)?;
+    if is_new && creation == Creation::Unsynced {
+        // The first commit begins the write-ahead log, which is synced for that as long as anything is.
+        let version = migrations.len() as u64;
+        connection.pragma_update(None, "user_version", version.cast_signed()).map_err(failed("configure"))?;
+    }
     connection.execute_batch("PRAGMA synchronous = NORMAL").map_err(failed("configure"))?;
     Ok(connection)
 }
 
-fn configure(connection: &Connection, creation: Creation) -> Result<(), rusqlite::Error> {
+/// Makes an empty file: SQLite would create it with the umask's mode; its -wal and -shm files take over the mode of this one.
+fn create_empty(path: &Path) -> Result<(), HomeError> {
+    let opened =
+        OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).custom_flags(no_follow()).open(path);
+    opened.map(drop).map_err(|source| HomeError::io("open the database", path, source))
+}
+
+/// Makes the file with all migrations applied, in one step, unless another process is faster. The migrations run once per
+/// process: each run of a flow has a database of its own, and they were most of what a short one took.
+fn create_full(path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
+    static MADE: Mutex<BTreeMap<String, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
+    let text = migrations.concat();
+    let known = MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&text).cloned();
+    let bytes = match known {
+        Some(bytes) => bytes,
+        None => {
+            let made = image(path, migrations)?;
+            MADE.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_insert(made).clone()
+        }
+    };
+    write_new(path, &bytes)
+}
+
+/// The bytes of a database in WAL mode that has all migrations.
+fn image(path: &Path, migrations: &[&str]) -> Result<Arc<[u8]>, HomeError> {
+    let failed = |source| HomeError::Database { action: "create", path: path.to_owned(), source };
+    let mut connection = Connection::open_in_memory().map_err(failed)?;
+    migrate(&connection, path, migrations)?;
+    let mut bytes = connection.serialize(MAIN_DB).map_err(failed)?.to_vec();
+    // Versions for writing and reading: 2 says WAL (SQLite, "Database File Format" §1.3.3). One in memory has none.
+    if let Some(versions) = bytes.get_mut(18..20) {
+        versions.fill(2);
+    }
+    Ok(bytes.into())
+}
+
+/// Runs `work` in one transaction that has the write lock from its beginning.
+///
+/// # Errors
+/// Those of `work`, and what `refused` makes of SQLite's; nothing has changed then.
+pub fn write_to<T, E>(
+    connection: &Connection,
+    refused: impl Fn(rusqlite::Error) -> E,
+    work: impl FnOnce(&Connection) -> Result<T, E>,
+) -> Result<T, E> {
+    // Parsed once per connection.
+    let say = |sql| connection.prepare_cached(sql).and_then(|mut statement| statement.execute([])).map_err(&refused);
+    say("BEGIN IMMEDIATE")?;
+    let _unless_committed = Undo(connection);
+    let value = work(connection)?;
+    say("COMMIT")?;
+    Ok(value)
+}
+
+/// Takes back what was not committed, also when the work panics.
+struct Undo<'c>(&'c Connection);
+
+impl Drop for Undo<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            self.0.execute_batch("ROLLBACK").ok();
+        }
+    }
+}
+
+fn configure(connection: &mut Connection, creation: Creation) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -77,9 +151,17 @@ fn configure(connection: &Connection, creation: Creation) -> Result<(), rusqlite
     let synchronous = if creation == Creation::Synced { "FULL" } else { "OFF" };
     connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     enter_wal(connection)?;
-    connection.execute_batch(&format!(
-        "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES};"
-    ))
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;")?;
+    let mut last: Option<Instant> = None;
+    connection.wal_hook(Some(move |wal: &mut Wal, pages| {
+        let is_due = last.is_none_or(|last| last.elapsed() >= BETWEEN_CHECKPOINTS);
+        if pages >= MOST_PAGES || pages >= CHECKPOINT_PAGES && is_due {
+            // One that fails now is made good by a later one; the commit stands.
+            wal.checkpoint().ok();
+            last = Some(Instant::now());
+        }
+        Ok(())
+    }))
 }
 
 /// Switches to WAL. SQLite does not call the busy handler for this one change, so the wait is ours.
@@ -101,24 +183,24 @@ fn schema_version(connection: &Connection) -> Result<u64, rusqlite::Error> {
     Ok(u64::try_from(version).unwrap_or(u64::MAX))
 }
 
-fn migrate(connection: &mut Connection, path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
+fn migrate(connection: &Connection, path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
     let failed = |source| HomeError::Database { action: "migrate", path: path.to_owned(), source };
     let supported = migrations.len() as u64;
     if schema_version(connection).map_err(failed)? == supported {
         return Ok(());
     }
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    // Read again under the write lock: another process may have migrated meanwhile.
-    let found = schema_version(&transaction).map_err(failed)?;
-    if found > supported {
-        return Err(HomeError::NewerDatabase { path: path.to_owned(), found, supported });
-    }
-    let done = usize::try_from(found).expect("found is at most the number of migrations");
-    for migration in &migrations[done..] {
-        transaction.execute_batch(migration).map_err(failed)?;
-    }
-    transaction.pragma_update(None, "user_version", supported.cast_signed()).map_err(failed)?;
-    transaction.commit().map_err(failed)
+    write_to(connection, failed, |connection| {
+        // Read again under the write lock: another process may have migrated meanwhile.
+        let found = schema_version(connection).map_err(failed)?;
+        if found > supported {
+            return Err(HomeError::NewerDatabase { path: path.to_owned(), found, supported });
+        }
+        let done = usize::try_from(found).expect("found is at most the number of migrations");
+        for migration in &migrations[done..] {
+            connection.execute_batch(migration).map_err(failed)?;
+        }
+        connection.pragma_update(None, "user_version", supported.cast_signed()).map_err(failed)
+    })
 }
 
 #[cfg(test)]

@@ -11,10 +11,11 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use rote_types::quoted;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use tempfile::NamedTempFile;
 
 use crate::HomeError;
-use crate::below::{dirs_below, is_below, refuse_linked_dir, refuse_links, refuse_special};
+use crate::below::{dirs_below, is_below, refuse_link, refuse_linked_dir, refuse_links, refuse_special};
 use crate::lock::flock_within;
 
 /// Prefix of temporary files; leftovers of killed processes are swept by it.
@@ -180,20 +181,36 @@ pub fn write_durable(path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), Ho
     sync_dir(parent(path))
 }
 
-/// Replaces `path` by what `fill` writes; nothing changes when it fails.
-fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), HomeError> {
-    refuse_links(path)?;
-    let dir = parent(path);
-    create_private_dir(dir)?;
+/// Puts a file where there is none, whole; one that came meanwhile stays. Its directory is there.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<(), HomeError> {
     let fail = |source: io::Error| HomeError::io("write", path, source);
-    let mut temporary = tempfile::Builder::new()
+    let mut temporary = temporary_beside(path, FileMode::Private)?;
+    temporary.write_all(bytes).map_err(fail)?;
+    match temporary.persist_noclobber(path) {
+        Err(refused) if refused.error.kind() != io::ErrorKind::AlreadyExists => Err(fail(refused.error)),
+        _ => Ok(()),
+    }
+}
+
+/// Makes a temporary file for what `path` gets, locked until it has its name, so that a sweep can tell a file in use
+/// from a leftover.
+fn temporary_beside(path: &Path, mode: FileMode) -> Result<NamedTempFile, HomeError> {
+    let fail = |source: io::Error| HomeError::io("write", path, source);
+    let temporary = tempfile::Builder::new()
         .prefix(TEMPORARY_PREFIX)
         .permissions(std::fs::Permissions::from_mode(mode.bits(path)))
-        .tempfile_in(dir)
+        .tempfile_in(parent(path))
         .map_err(fail)?;
-    // Held until the rename, so that a sweep can tell a file in use from a leftover.
-    rustix::fs::flock(temporary.as_file(), rustix::fs::FlockOperation::NonBlockingLockExclusive)
-        .map_err(|source| fail(source.into()))?;
+    flock(temporary.as_file(), FlockOperation::NonBlockingLockExclusive).map_err(|source| fail(source.into()))?;
+    Ok(temporary)
+}
+
+/// Replaces `path` by what `fill` writes; nothing changes when it fails.
+fn replace(path: &Path, mode: FileMode, fill: impl FnOnce(&mut File) -> io::Result<()>) -> Result<(), HomeError> {
+    create_private_dir(parent(path))?;
+    refuse_link(path)?;
+    let fail = |source: io::Error| HomeError::io("write", path, source);
+    let mut temporary = temporary_beside(path, mode)?;
     if mode == FileMode::Shared {
         // The umask took more than its caller asked for.
         temporary.as_file().set_permissions(std::fs::Permissions::from_mode(mode.bits(path))).map_err(fail)?;

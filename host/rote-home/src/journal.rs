@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
 use rote_types::{EffectId, Entropy, Sha256Digest};
-use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
+use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 pub use chain::genesis;
@@ -28,7 +28,7 @@ pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 use self::anchor::Place;
 use self::seal::{Admitted, Seal};
 use crate::error::is_damaged;
-use crate::{Creation, Home, HomeError, open_database};
+use crate::{Creation, Home, HomeError, open_database, write_to};
 
 /// The table of events with what hangs on it.
 const EVENTS: &str = include_str!("journal/events.sql");
@@ -171,11 +171,11 @@ impl Journal {
         at: Timestamp,
         durability: Durability,
         events: &[NewEvent],
-        first: impl FnOnce(&Transaction<'_>) -> Result<Result<(), R>, HomeError>,
+        first: impl FnOnce(&Connection) -> Result<Result<(), R>, HomeError>,
     ) -> Result<Result<Vec<Event>, R>, HomeError> {
-        let mut connection = self.connection();
+        let connection = self.connection();
         let held = self.seal.hold()?;
-        let done = self.at_durability(&mut connection, durability, |transaction| {
+        let done = self.at_durability(&connection, durability, |transaction| {
             if let Err(refusal) = first(transaction)? {
                 return Ok(Err(refusal));
             }
@@ -185,7 +185,7 @@ impl Journal {
             Ok(Ok((head, recorded.split_off(due.len()))))
         })?;
         Ok(done.map(|(head, recorded)| {
-            held.advance(head, &recorded, durability);
+            self.seal.advance(held, head, &recorded, durability);
             recorded
         }))
     }
@@ -196,8 +196,7 @@ impl Journal {
     /// [`HomeError::Breached`] without a key, or [`HomeError::Database`].
     pub fn put_token(&self, token: &NewToken) -> Result<(), HomeError> {
         let key = self.seal.key()?;
-        let mut connection = self.connection();
-        self.at_durability(&mut connection, Durability::Process, |transaction| {
+        self.at_durability(&self.connection(), Durability::Process, |transaction| {
             token::put(transaction, key, token).map_err(self.failed("store a token in"))
         })
     }
@@ -286,31 +285,20 @@ impl Journal {
     /// Runs `work` in one write transaction whose commit survives what `durability` says.
     fn at_durability<T>(
         &self,
-        connection: &mut Connection,
+        connection: &Connection,
         durability: Durability,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
+        work: impl FnOnce(&Connection) -> Result<T, HomeError>,
     ) -> Result<T, HomeError> {
+        let set = |synchronous: &str| connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"));
         if durability == Durability::Disk {
-            connection.execute_batch("PRAGMA synchronous = FULL").map_err(self.failed("configure"))?;
+            set("FULL").map_err(self.failed("configure"))?;
         }
-        let result = self.in_transaction(connection, work);
+        let result = write_to(connection, self.failed("write to"), work);
         if durability == Durability::Disk {
             // Should this fail, later commits are fsynced needlessly, which is only slow.
-            connection.execute_batch("PRAGMA synchronous = NORMAL").ok();
+            set("NORMAL").ok();
         }
         result
-    }
-
-    fn in_transaction<T>(
-        &self,
-        connection: &mut Connection,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T, HomeError>,
-    ) -> Result<T, HomeError> {
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(self.failed("write to"))?;
-        let value = work(&transaction)?;
-        transaction.commit().map_err(self.failed("write to"))?;
-        Ok(value)
     }
 
     fn failed(&self, action: &'static str) -> impl Fn(rusqlite::Error) -> HomeError + '_ {

@@ -1,7 +1,8 @@
 //! Where everything is: the tree below `~/.rote`, as the seed "rote architecture" lists it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use rote_types::{AdapterId, FlowName, WorkspaceName};
 
@@ -18,6 +19,8 @@ const VENDOR: &str = "rote";
 #[derive(Debug, Clone)]
 pub struct Home {
     root: Arc<Path>,
+    /// When the disk was last seen to have far more room than is kept free.
+    pub(crate) roomy: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Home {
@@ -31,7 +34,7 @@ impl Home {
         create_private_dir(&root)?;
         tighten(&root)?;
         crate::below::guard(&root);
-        let home = Self { root: root.into() };
+        let home = Self { root: root.into(), roomy: Arc::default() };
         for name in ALWAYS {
             create_private_dir(&home.root.join(name))?;
         }

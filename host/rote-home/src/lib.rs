@@ -8,6 +8,7 @@ mod below;
 mod database;
 mod error;
 mod file;
+mod folder;
 mod journal;
 mod key;
 mod keyed;
@@ -17,12 +18,13 @@ mod room;
 mod staged;
 
 pub use below::refuse_linked_dir;
-pub use database::{Creation, open_database};
+pub use database::{Creation, open_database, write_to};
 pub use error::{HomeError, storage_hint};
 pub use file::{
     FileMode, append_line, create_private_dir, keep_private, open_file, read_capped, read_ends, read_trusted,
     remove_file, write_atomic, write_durable,
 };
+pub use folder::Folder;
 pub use journal::{
     Breach, Durability, Event, Journal, NewEvent, NewToken, PendingToken, Restarted, TokenBinding, TokenClaim,
     TokenRefusal, VerifyReport, genesis,

@@ -7,6 +7,8 @@ use std::fs::{DirEntry, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -27,6 +29,11 @@ const MAX_FILES: usize = 1_000_000;
 const KEPT_FROM: usize = 200;
 /// How long a measure that says that there is room is believed, in seconds.
 const KEPT_SECONDS: i64 = 60;
+
+/// How long a look at a disk is believed that has far more than the reserve free: each call asks, some of them at once.
+const BELIEVED: Duration = Duration::from_millis(50);
+/// How much more that is: 4 GiB, which no machine fills in that time.
+const ROOMY_BYTES: u64 = 4 << 30;
 
 /// The bounds of a home.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -76,7 +83,14 @@ impl Home {
     /// # Errors
     /// [`HomeError::DiskFull`], or [`HomeError::Corrupt`] for bounds that cannot be read.
     pub fn check_disk(&self) -> Result<(), HomeError> {
-        check_free(self.root(), self.bounds()?.free_bytes)
+        let mut roomy = self.roomy.lock().unwrap_or_else(PoisonError::into_inner);
+        if roomy.is_some_and(|seen| seen.elapsed() < BELIEVED) {
+            return Ok(());
+        }
+        let reserve = self.bounds()?.free_bytes;
+        let free = check_free(self.root(), reserve)?;
+        *roomy = (free - reserve >= ROOMY_BYTES).then(Instant::now);
+        Ok(())
     }
 
     fn bounds_file(&self) -> PathBuf {
@@ -164,8 +178,8 @@ fn there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     }
 }
 
-/// Refuses when fewer bytes are free for this user than have to stay so.
-fn check_free(path: &Path, reserve: u64) -> Result<(), HomeError> {
+/// Refuses when fewer bytes are free for this user than have to stay so; returns how many are.
+fn check_free(path: &Path, reserve: u64) -> Result<u64, HomeError> {
     let state = rustix::fs::statvfs(path).map_err(|error| HomeError::Io {
         action: "look at the disk of",
         path: path.to_owned(),
@@ -174,7 +188,7 @@ fn check_free(path: &Path, reserve: u64) -> Result<(), HomeError> {
     let free = state.f_bavail.saturating_mul(state.f_frsize);
     match free < reserve {
         true => Err(HomeError::DiskFull { path: path.to_owned(), free, reserve }),
-        false => Ok(()),
+        false => Ok(free),
     }
 }
 

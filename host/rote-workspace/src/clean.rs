@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_home::{Home, HomeError, LockGuard, discard_dir, lock, sweep_staging};
+use rote_home::{Home, HomeError, LockGuard, discard_dir, lock, sweep_staging, write_to};
 use rote_types::{ResponseId, WorkspaceName};
-use rusqlite::{Connection, Transaction, TransactionBehavior};
+use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::store::{database_file, from_i64, from_time};
@@ -170,16 +170,15 @@ impl Workspace {
             return Ok(Some(needed));
         }
         let refused = |source| self.refused("remove the workspace", source);
-        let connection = self.connection();
-        let removal = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate).map_err(refused)?;
-        if open_numbers(&removal).map_err(refused)? != open {
-            return Ok(Some(KeptFor::GoingOn));
-        }
-        removal.execute_batch("DROP TABLE counter").map_err(refused)?;
-        // What cannot be removed keeps its table: the transaction is taken back.
-        discard_dir(&folder)?;
-        removal.commit().map_err(refused)?;
-        Ok(None)
+        write_to(&self.connection(), refused, |connection| {
+            if open_numbers(connection).map_err(refused)? != open {
+                return Ok(Some(KeptFor::GoingOn));
+            }
+            connection.execute_batch("DROP TABLE counter").map_err(refused)?;
+            // What cannot be removed keeps its table: the transaction is taken back.
+            discard_dir(&folder)?;
+            Ok(None)
+        })
     }
 
     /// Takes the run of the workspace, where it has one, so that nobody goes on with it.

@@ -125,6 +125,7 @@ impl Workspace {
     /// # Errors
     /// `AlreadyRecorded`, or the database refused.
     pub fn leave_in_doubt(&self, id: ResponseId, lost: &LostAnswer) -> Result<()> {
+        self.take_begun(id);
         // An owner without a name is nobody: see `owner`.
         let sql = "UPDATE responses SET owner = '', is_read = 0, method = ?2, url = ?3, status = ?4, started_at = ?5, \
                    duration_ms = ?6, error = ?7 WHERE id = ?1 AND state = 'pending'";

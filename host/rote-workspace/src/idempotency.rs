@@ -7,7 +7,7 @@
 
 use jiff::Timestamp;
 use rote_types::{ResponseId, Sha256Digest};
-use rusqlite::{OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::store::{from_i64, to_i64};
 use crate::{Result, Workspace, WorkspaceError};
@@ -99,7 +99,7 @@ impl Workspace {
 /// The key that is offered for a purpose, or the number whose offer holds no longer.
 type Offer = std::result::Result<ClaimedKey, ResponseId>;
 
-fn offered(transaction: &Transaction<'_>, purpose: &str, now: Option<Timestamp>) -> rusqlite::Result<Option<Offer>> {
+fn offered(transaction: &Connection, purpose: &str, now: Option<Timestamp>) -> rusqlite::Result<Option<Offer>> {
     let mut statement = transaction.prepare_cached(OFFERED)?;
     let rows = statement.query_map([purpose], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let mut found: Option<ClaimedKey> = None;

@@ -5,7 +5,7 @@
 
 use jiff::Timestamp;
 use rote_types::{FlowName, QueryEngine, QueryError, QueryLimits, ResponseId};
-use rusqlite::Transaction;
+use rusqlite::Connection;
 use serde::Serialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -298,7 +298,7 @@ impl Workspace {
 }
 
 fn insert_query(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     command: CommandId,
     request: &QueryRequest,
     prepared: &Prepared,

@@ -1,13 +1,12 @@
 //! Writing a call: numbers before the effect, outcome after it.
 //!
-//! Order on disk: the row with the number, then the effect, then the file (in one step), then the outcome in the
-//! row. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or a complete file
-//! that the next reader adopts.
+//! Order on disk: the row with the number, then the effect, then the file, then the outcome in the row. A process killed
+//! in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or a complete file that the next reader adopts.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_home::{FileMode, write_atomic};
+use rote_home::{FileMode, Folder, write_atomic};
 use rote_types::{ResponseId, sha256};
 use rusqlite::Connection;
 use serde::Deserialize;
@@ -15,10 +14,10 @@ use serde::Deserialize;
 use crate::body::{Decoded, DecodedBody, media_type};
 use crate::doubt::note_settled;
 use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word};
-use crate::store::{allocate, from_i64, to_i64, word};
+use crate::store::{Begun, allocate, from_i64, to_i64, word};
 use crate::{
-    Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, Result,
-    StoredResponse, Workspace, WorkspaceError, owner,
+    Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, ResponseState,
+    ResponseSummary, Result, StoredResponse, Workspace, WorkspaceError, owner,
 };
 
 /// Longest error text that a listing keeps, in characters.
@@ -44,7 +43,7 @@ impl Workspace {
         if count == 0 {
             return Ok(Vec::new());
         }
-        self.transact("log the call", |transaction| {
+        let begun: Vec<(CommandId, ResponseId)> = self.transact("log the call", |transaction| {
             let command = allocate(transaction, "command", count)?;
             let response = allocate(transaction, "response", count)?;
             let mut begun = Vec::with_capacity(calls.len());
@@ -54,7 +53,11 @@ impl Workspace {
                 begun.push(ids);
             }
             Ok(begun)
-        })
+        })?;
+        self.note_begun(
+            begun.iter().zip(calls).map(|((command, response), call)| (*response, Begun::of(*command, call))),
+        );
+        Ok(begun)
     }
 
     /// Records the outcome of an allocated number: the file first, then the row.
@@ -72,7 +75,11 @@ impl Workspace {
         recording: Recording,
         settled: Option<Word>,
     ) -> Result<StoredResponse> {
-        let (adapter, tool) = self.expect_pending(id)?;
+        let begun = self.take_begun(id);
+        let (adapter, tool) = match &begun {
+            Some(begun) => (Some(begun.adapter.to_string()), Some(begun.tool.clone())),
+            None => self.expect_pending(id)?,
+        };
         let Recording { mut request, outcome, started, duration } = recording;
         let outcome = self.keep(outcome)?;
         let request_body = response_file::request_body(&mut request)?;
@@ -102,16 +109,51 @@ impl Workspace {
             settled,
             tokens: Tokens::default(),
         };
-        let path = self.response_file(id);
-        file.write(&path)?;
         let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file };
+        let added = match begun.is_some() {
+            true => self.add_file(id, &file)?,
+            false => false,
+        };
+        if !added {
+            // Another process may have ended it meanwhile; a recorded answer does not change.
+            self.expect_pending(id)?;
+            file.write(&self.response_file(id))?;
+        }
         if self.complete(id, &row)? == 0 {
+            if added {
+                self.discard_file(id);
+            }
             return Err(WorkspaceError::AlreadyRecorded { id });
         }
-        let summary = self.summary(id)?;
+        let summary = match begun {
+            Some(begun) => begun.summary(id, &row, started),
+            None => self.summary(id)?,
+        };
         let request = file.request();
         let truncated = file.response.truncated;
         Ok(StoredResponse { summary, request, headers: file.response.headers, body: outcome.body, truncated })
+    }
+
+    /// Writes the file of a number that was begun here, where it has none; returns whether it did.
+    fn add_file(&self, id: ResponseId, file: &ResponseFile<'_>) -> Result<bool> {
+        let folder = match self.responses.get() {
+            Some(folder) => folder,
+            None => {
+                let opened = Folder::open(&self.responses_dir())?;
+                self.responses.get_or_init(|| opened)
+            }
+        };
+        match folder.add(&response_file::name(id), &file.bytes()?) {
+            // Somebody removed the folder, which is made anew.
+            Err(error) if error.is_not_found() => Ok(false),
+            added => Ok(added?),
+        }
+    }
+
+    fn discard_file(&self, id: ResponseId) {
+        if let Some(folder) = self.responses.get() {
+            folder.discard(&response_file::name(id));
+        }
     }
 
     /// Checks that `id` waits for an outcome and returns its adapter and tool.
@@ -196,6 +238,44 @@ impl Workspace {
             }
             Ok(changed)
         })
+    }
+}
+
+impl Begun {
+    fn of(command: CommandId, call: &NewCall) -> Self {
+        Self {
+            command,
+            adapter: call.adapter.clone(),
+            tool: call.tool.clone(),
+            flow: call.flow.clone(),
+            writes: call.access.changes(),
+        }
+    }
+
+    /// What the database says of the number now that its outcome is in it.
+    fn summary(self, id: ResponseId, row: &Row<'_>, at: Timestamp) -> ResponseSummary {
+        let ResponseFile { request, response, settled, .. } = row.file;
+        ResponseSummary {
+            id,
+            command: self.command,
+            adapter: Some(self.adapter),
+            tool: Some(self.tool),
+            method: request.method.to_string(),
+            url: request.url.split('?').next().unwrap_or_default().to_owned(),
+            state: if response.error.is_some() { ResponseState::Error } else { ResponseState::Ok },
+            writes: self.writes,
+            settled: settled.map(|word| word.outcome),
+            answer: None,
+            status: response.status,
+            content_type: media_type(&response.content_type),
+            bytes: row.bytes,
+            at,
+            duration_ms: Some(response.duration_ms),
+            error: response.error.as_ref().map(|error| error.message.clone()),
+            request_tokens: None,
+            response_tokens: None,
+            flow: self.flow,
+        }
     }
 }
 

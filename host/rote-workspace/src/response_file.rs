@@ -9,6 +9,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use rote_home::{FileMode, read_capped, write_atomic};
+use rote_types::ResponseId;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -123,12 +124,17 @@ struct Artifact {
 impl ResponseFile<'_> {
     /// Writes the file in one step, mode 0600.
     pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        write_atomic(path, &self.bytes()?, FileMode::Private)?;
+        Ok(())
+    }
+
+    /// Returns what stands in the file.
+    pub(crate) fn bytes(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::with_capacity(self.response.body.0.get().len() + self.request.body.0.get().len() + 2048);
         serde_json::to_writer(&mut bytes, self)
             .map_err(|source| WorkspaceError::Encode { what: "a response", source })?;
         bytes.push(b'\n');
-        write_atomic(path, &bytes, FileMode::Private)?;
-        Ok(())
+        Ok(bytes)
     }
 
     /// Returns the body as callers see it.
@@ -167,6 +173,11 @@ impl ResponseFile<'_> {
             body,
         }
     }
+}
+
+/// Returns the name of a response's file.
+pub(crate) fn name(id: ResponseId) -> String {
+    format!("{id}.json")
 }
 
 /// Reads the bytes of a response file.

@@ -5,7 +5,7 @@ use rote_types::ResponseId;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::{Body, Result, Workspace};
+use crate::{Body, Result, StoredResponse, Workspace};
 
 /// Deepest level described; below it only the type is named.
 const MAX_DEPTH: usize = 16;
@@ -78,23 +78,23 @@ impl Workspace {
             Body::Empty => json!({"type": "empty"}),
         })
     }
+}
 
-    /// Returns the overview of a recorded body with at most `rows` rows.
-    ///
-    /// # Errors
-    /// Unknown or unfinished response.
-    pub fn overview(&self, id: ResponseId, rows: usize) -> Result<Overview> {
-        Ok(match self.response(id)?.body {
-            Body::Json(text) => match serde_json::from_str(&text) {
+impl StoredResponse {
+    /// Returns the overview of its body with at most `rows` rows.
+    #[must_use]
+    pub fn overview(&self, rows: usize) -> Overview {
+        match &self.body {
+            Body::Json(text) => match serde_json::from_str(text) {
                 Ok(value) => overview_of(&value, rows),
-                Err(_checked_when_recorded) => text_overview(&text, rows),
+                Err(_checked_when_recorded) => text_overview(text, rows),
             },
-            Body::Text { text, .. } => text_overview(&text, rows),
+            Body::Text { text, .. } => text_overview(text, rows),
             Body::Binary { sha256, bytes, .. } => {
                 Overview { shape: format!("{bytes} bytes, sha256 {}…", &sha256.hex()[..12]), rows: Vec::new() }
             }
             Body::Empty => Overview { shape: "empty".to_owned(), rows: Vec::new() },
-        })
+        }
     }
 }
 

@@ -3,18 +3,19 @@
 //! Every write is one `BEGIN IMMEDIATE` transaction, so several processes can work in one workspace; waiting for
 //! each other is SQLite's busy timeout, set by `rote-home`.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
-use rote_home::{Creation, Home, open_database};
-use rote_types::{ResponseId, WorkspaceIdentity, WorkspaceName};
+use rote_home::{Creation, Folder, Home, open_database, write_to};
+use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::{Result, WorkspaceError};
+use crate::{CommandId, Result, WorkspaceError, response_file};
 
 /// The schema, one entry per version.
 const MIGRATIONS: &[&str] =
@@ -27,6 +28,19 @@ pub struct Workspace {
     folder: PathBuf,
     pub(crate) home: Home,
     connection: Mutex<Connection>,
+    pub(crate) responses: OnceLock<Folder>,
+    /// What was begun here and has no outcome yet, so that recording it need not ask.
+    begun: Mutex<HashMap<ResponseId, Begun>>,
+}
+
+/// What the rows of a number say that was begun.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    pub(crate) command: CommandId,
+    pub(crate) adapter: AdapterId,
+    pub(crate) tool: String,
+    pub(crate) flow: Option<FlowName>,
+    pub(crate) writes: bool,
 }
 
 impl Workspace {
@@ -86,7 +100,9 @@ impl Workspace {
         let folder = home.workspace_dir(name);
         let connection = open_database(&database_file(&folder), MIGRATIONS, Creation::Unsynced)?;
         let identity = WorkspaceIdentity { name: name.clone(), id: None };
-        Ok(Self { identity, folder, home: home.clone(), connection: Mutex::new(connection) })
+        let connection = Mutex::new(connection);
+        let (responses, begun) = (OnceLock::new(), Mutex::default());
+        Ok(Self { identity, folder, home: home.clone(), connection, responses, begun })
     }
 
     /// Says whether the disk has room for what comes next.
@@ -118,7 +134,11 @@ impl Workspace {
     /// Returns the file of one response.
     #[must_use]
     pub fn response_file(&self, id: ResponseId) -> PathBuf {
-        self.folder.join("responses").join(format!("{id}.json"))
+        self.responses_dir().join(response_file::name(id))
+    }
+
+    pub(crate) fn responses_dir(&self) -> PathBuf {
+        self.folder.join("responses")
     }
 
     /// Returns the folder of binary bodies.
@@ -151,15 +171,19 @@ impl Workspace {
     pub(crate) fn transact<T>(
         &self,
         action: &'static str,
-        run: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+        run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        let connection = self.connection();
-        let result = Transaction::new_unchecked(&connection, TransactionBehavior::Immediate).and_then(|transaction| {
-            let value = run(&transaction)?;
-            transaction.commit()?;
-            Ok(value)
-        });
-        result.map_err(|source| self.refused(action, source))
+        write_to(&self.connection(), |source| source, run).map_err(|source| self.refused(action, source))
+    }
+
+    /// Keeps what the rows say of numbers that were just begun.
+    pub(crate) fn note_begun(&self, numbers: impl Iterator<Item = (ResponseId, Begun)>) {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).extend(numbers);
+    }
+
+    /// Takes what is kept of a number, once its outcome is to be written.
+    pub(crate) fn take_begun(&self, id: ResponseId) -> Option<Begun> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner).remove(&id)
     }
 
     pub(crate) fn refused(&self, action: &'static str, source: rusqlite::Error) -> WorkspaceError {
@@ -172,8 +196,9 @@ impl Workspace {
     /// The database refused.
     pub fn highest(&self) -> Result<u64> {
         let sql = "SELECT value FROM counter WHERE name = 'response'";
-        let value: Option<i64> =
-            self.with("read the counter", |connection| connection.query_row(sql, [], |row| row.get(0)).optional())?;
+        let value: Option<i64> = self.with("read the counter", |connection| {
+            connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()
+        })?;
         Ok(value.and_then(|value| u64::try_from(value).ok()).unwrap_or(0))
     }
 

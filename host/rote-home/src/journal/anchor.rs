@@ -5,14 +5,15 @@
 //! it takes from what `latest` says, and not from what `synced` says. One record of 512 bytes, written in place, so that
 //! neither a kill nor a disk leaves a part of one.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::{File, Metadata, OpenOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use hmac::{Hmac, KeyInit, Mac};
 use rote_types::{Sha256Digest, canonical_json};
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use sha2::Sha256;
 
@@ -119,12 +120,19 @@ impl Record {
         key.mac(&[b"rote:journal:anchor\n", record.as_slice()].concat())
     }
 
-    fn bytes(&self, key: &Key) -> Vec<u8> {
+    fn bytes(&self, key: &Key) -> [u8; SIZE] {
         let sealed = Sealed { mac: self.mac(key), record: self.clone() };
-        let mut bytes = serde_json::to_vec(&sealed).expect("a record has string keys");
-        bytes.resize(SIZE - 1, b' ');
-        bytes.push(b'\n');
+        let text = serde_json::to_vec(&sealed).expect("a record has string keys");
+        let mut bytes = [b' '; SIZE];
+        bytes[..text.len()].copy_from_slice(&text);
+        bytes[SIZE - 1] = b'\n';
         bytes
+    }
+
+    /// Reads a record that was made with the key.
+    fn authentic(bytes: &[u8], key: &Key) -> Option<Self> {
+        // The comparison needs no constant time: who can write the file learns nothing that he cannot compute anew.
+        Self::parse(bytes).filter(|sealed| sealed.record.mac(key) == sealed.mac).map(|sealed| sealed.record)
     }
 
     fn parse(bytes: &[u8]) -> Option<Sealed> {
@@ -146,7 +154,36 @@ impl Record {
 #[derive(Debug)]
 pub(super) struct Anchor {
     file: File,
+    /// Device and inode.
+    id: (u64, u64),
+    bytes: [u8; SIZE],
     pub(super) record: Record,
+}
+
+/// The anchor, read before and kept open: whoever locks it again looks only whether it is still that file and has still
+/// those bytes.
+#[derive(Debug)]
+pub(super) struct Unlocked(Anchor);
+
+impl Unlocked {
+    /// Locks it again; one that is another file now is read as [`Anchor::lock`] does.
+    pub(super) fn lock(self, path: &Path, key: &Key) -> Result<Result<Anchor, Breach>, HomeError> {
+        let Self(mut anchor) = self;
+        flock_within(&anchor.file, path, TIMEOUT)?;
+        let is_it = path.symlink_metadata().is_ok_and(|named| id(&named) == anchor.id);
+        let mut bytes = [0_u8; SIZE];
+        if !is_it || anchor.file.read_exact_at(&mut bytes, 0).is_err() {
+            drop(anchor);
+            return Anchor::lock(path, key);
+        }
+        if bytes != anchor.bytes {
+            match Record::authentic(&bytes, key) {
+                Some(record) => (anchor.record, anchor.bytes) = (record, bytes),
+                None => return Ok(Err(Breach::AnchorChanged)),
+            }
+        }
+        Ok(Ok(anchor))
+    }
 }
 
 impl Anchor {
@@ -161,12 +198,16 @@ impl Anchor {
         flock_within(&file, path, TIMEOUT)?;
         let mut bytes = [0_u8; SIZE];
         let read = file.read_exact_at(&mut bytes, 0);
-        let sealed = read.ok().and_then(|()| Record::parse(&bytes));
-        // The comparison needs no constant time: who can write the file learns nothing that he cannot compute anew.
-        Ok(match sealed.filter(|sealed| sealed.record.mac(key) == sealed.mac) {
-            Some(Sealed { record, .. }) => Ok(Self { file, record }),
+        let id = id(&file.metadata().map_err(|source| HomeError::io("read", path, source))?);
+        Ok(match read.ok().and_then(|()| Record::authentic(&bytes, key)) {
+            Some(record) => Ok(Self { file, id, bytes, record }),
             None => Err(Breach::AnchorChanged),
         })
+    }
+
+    /// Lets others have it, and keeps it open; `None` when it could not be unlocked, and is closed for that.
+    pub(super) fn unlock(self) -> Option<Unlocked> {
+        flock(&self.file, FlockOperation::Unlock).ok().map(|()| Unlocked(self))
     }
 
     /// Moves on behind a commit. When it cannot be written it stays behind, which the next one makes good.
@@ -181,10 +222,15 @@ impl Anchor {
     }
 
     fn write(&mut self, key: &Key, record: Record) -> std::io::Result<()> {
-        self.file.write_all_at(&record.bytes(key), 0)?;
-        self.record = record;
+        let bytes = record.bytes(key);
+        self.file.write_all_at(&bytes, 0)?;
+        (self.record, self.bytes) = (record, bytes);
         Ok(())
     }
+}
+
+fn id(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
 fn boot() -> Option<String> {

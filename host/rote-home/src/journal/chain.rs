@@ -8,7 +8,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use rote_types::{Sha256Digest, canonical_json, sha256};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use super::anchor::{Key, Place};
@@ -68,7 +68,7 @@ pub(super) fn digest_from_hex(digits: &str) -> Option<Sha256Digest> {
 
 /// Appends events behind `head`, the newest one. The caller's transaction holds the write lock.
 pub(super) fn append(
-    transaction: &Transaction<'_>,
+    transaction: &Connection,
     path: &Path,
     key: &Key,
     head: Place,

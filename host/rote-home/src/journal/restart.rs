@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_types::Entropy;
-use rusqlite::{Connection, Transaction};
+use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -82,7 +82,7 @@ impl Journal {
         let mut body = who;
         body.extend(facts.map(|(name, value)| (name.to_owned(), value)));
         let start = Place { seq: 0, hash: genesis() };
-        let (kept, first) = journal.at_durability(&mut journal.connection(), Durability::Disk, |transaction| {
+        let (kept, first) = journal.at_durability(&journal.connection(), Durability::Disk, |transaction| {
             let table = put_aside(transaction).map_err(journal.failed("put aside the events of"))?;
             let kept = file.unwrap_or(table);
             body.insert("kept".to_owned(), json!(kept));
@@ -102,7 +102,7 @@ impl Journal {
 }
 
 /// Renames the table of events, with nothing left that hangs on it, and makes an empty one. Returns the new name.
-fn put_aside(transaction: &Transaction<'_>) -> Result<String, rusqlite::Error> {
+fn put_aside(transaction: &Connection) -> Result<String, rusqlite::Error> {
     for (kind, name) in hangers(transaction)? {
         transaction.execute_batch(&format!("DROP {kind} \"{}\"", name.replace('"', "\"\"")))?;
     }

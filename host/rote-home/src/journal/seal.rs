@@ -5,13 +5,14 @@
 //! event that needs it, so that only a removal leaves one without the other.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use rote_types::Entropy;
 use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::anchor::{Anchor, Key, Place, Record};
+use super::anchor::{Anchor, Key, Place, Record, Unlocked};
 use super::chain::{self, Link};
 use super::{Event, NewEvent, genesis};
 use crate::key::host_key_after;
@@ -112,6 +113,8 @@ pub(super) struct Seal {
     journal: PathBuf,
     anchor: PathBuf,
     key: Result<Key, Breach>,
+    /// The anchor, between two of its moves.
+    kept: Mutex<Option<Unlocked>>,
 }
 
 /// The anchor, held while one appends, and where the chain ends.
@@ -146,7 +149,7 @@ impl Seal {
             Err(HomeError::Breached { breach, .. }) => Err(breach),
             Err(error) => return Err(error),
         };
-        Ok(Self { journal, anchor, key })
+        Ok(Self { journal, anchor, key, kept: Mutex::new(None) })
     }
 
     /// The journal's key.
@@ -157,8 +160,21 @@ impl Seal {
     /// Locks the anchor, for as long as the result lives.
     pub(super) fn hold(&self) -> Result<Held<'_>, HomeError> {
         let key = self.key()?;
-        let anchor = Anchor::lock(&self.anchor, key)?.map_err(|breach| self.breached(breach))?;
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let anchor = match kept {
+            Some(kept) => kept.lock(&self.anchor, key),
+            None => Anchor::lock(&self.anchor, key),
+        };
+        let anchor = anchor?.map_err(|breach| self.breached(breach))?;
         Ok(Held { key, anchor })
+    }
+
+    /// Moves the anchor behind what was committed, and keeps it for the next time.
+    pub(super) fn advance(&self, mut held: Held<'_>, head: Place, recorded: &[Event], durability: Durability) {
+        if let Some(last) = recorded.last() {
+            held.anchor.advance(held.key, head, last.place(), durability);
+        }
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = held.anchor.unlock();
     }
 
     /// Checks that the chain ends as the anchor says, and whatever stands behind it. The caller's transaction holds the
@@ -220,15 +236,6 @@ impl Seal {
 
     pub(super) fn breached(&self, breach: Breach) -> HomeError {
         HomeError::Breached { path: self.journal.clone(), breach }
-    }
-}
-
-impl Held<'_> {
-    /// Moves the anchor behind what was committed.
-    pub(super) fn advance(mut self, head: Place, recorded: &[Event], durability: Durability) {
-        if let Some(last) = recorded.last() {
-            self.anchor.advance(self.key, head, last.place(), durability);
-        }
     }
 }
 
