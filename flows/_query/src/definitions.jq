@@ -8,7 +8,6 @@ def avg(f): [f] | avg;
 def ltrimstr($x): if isstring and ($x | isstring) then _ltrimstr($x) end;
 def rtrimstr($x): if isstring and ($x | isstring) then _rtrimstr($x) end;
 def trimstr($x): ltrimstr($x) | rtrimstr($x);
-def implode: if isarray then _implode else error("implode input must be an array") end;
 def toarray: if isarray then . else [.] end;
 def leaf_paths: paths(scalars);
 def from_entries: reduce .[] as $x ({};
@@ -22,35 +21,50 @@ def from_entries: reduce .[] as $x ({};
          else .[1] end) });
 def with_entries(f): to_entries | map(f) | from_entries;
 def tostring: if isstring then . else tojson end;
-def join($s): if length == 0 then "" else
-    reduce .[1:][] as $x (.[0] | if . == null then "" else tostring end;
-      . + $s + ($x | if . == null then "" else tostring end)) end;
+def join($s): reduce .[] as $x (null;
+    (if . == null then "" else . + $s end) as $head
+    | if $x == null then $head elif $x | isstring or isnumber or isboolean then $head + ($x | tostring)
+      else error("\($head | _shown) and \($x | _shown) cannot be added") end) // "";
 def ascii: [.] | implode;
 def date: todate;
 def IN(s): any(s == .; .);
 def IN(src; s): any(src == s; .);
 def INDEX(stream; f): reduce stream as $row ({}; .[$row | f | tostring] = $row);
 def INDEX(f): INDEX(.[]; f);
+def JOIN($index; f): [.[] | [., $index[f]]];
+def JOIN($index; stream; f): stream | [., $index[f]];
+def JOIN($index; stream; f; join): stream | [., $index[f]] | join;
+def debug: .;
+def debug(messages): (messages | empty), .;
+def has($k): if isarray and ($k | isnumber) then $k >= 0 and $k < length else _has($k) end;
+def limit($n; f): if $n < 0 then error("limit doesn't support negative count") else _limit($n; f) end;
+def skip($n; f): if $n < 0 then error("skip doesn't support negative count") else _skip($n; f) end;
+def nth($n): .[$n];
+def nth($n; f): if $n < 0 then error("nth doesn't support negative indices") else first(skip($n; f)) end;
+def flatten($depth):
+  def flat($d): reduce .[] as $x ([]; if $d > 0 and ($x | isarray) then . + ($x | flat($d - 1)) else . + [$x] end);
+  if $depth < 0 then error("flatten depth must not be negative") else flat($depth) end;
+def bsearch($x): if isarray then _bsearch($x) else error("\(_shown) cannot be searched from") end;
+def toboolean: if isboolean then . elif . == "true" then true elif . == "false" then false
+    else error("\(_shown) cannot be parsed as a boolean") end;
+def utf8bytelength: if isstring then _utf8bytelength else error("\(_shown) only strings have UTF-8 byte length") end;
+def trim: if isstring then _trim else error("trim input must be a string") end;
+def ltrim: if isstring then _ltrim else error("trim input must be a string") end;
+def rtrim: if isstring then _rtrim else error("trim input must be a string") end;
+def fromjson: if . == "nan" or . == "-nan" or . == "-NaN" then nan else _fromjson end;
 
-# Paths into what is not there yet, and deletion that keeps the order of keys.
-def setpath($path; $value):
-  def put($p): if ($p | length) == 0 then $value else $p[0] as $k
-    | if $k | isnumber then
-        if . == null then [] end | (.[$k] | put($p[1:])) as $v | length as $n
-        | if $k < $n then .[$k] = $v else . + [range($k - $n) | null] + [$v] end
-      else
-        if . == null then {} end | (.[$k] | put($p[1:])) as $v | .[$k] = $v
-      end end;
-  put($path);
-def _delete($p): if ($p | length) == 0 then null else $p[0] as $k
-  | if . == null then .
-    elif ($p | length) > 1 then
-      if .[$k] == null then . else (.[$k] | _delete($p[1:])) as $v | .[$k] = $v end
-    elif isobject then with_entries(select(.key != $k))
-    elif ($k | isnumber) and ($k >= length or $k < -length) then .
-    else .[$k] |= empty end end;
-def delpaths($paths): reduce ($paths | unique | reverse[]) as $p (.; _delete($p));
+# Times that are told in parts may leave the last ones out.
+def _parts($who): if isarray and all(isnumber) then . + [0, 0, 1, 0, 0, 0][length:]
+    elif isnumber then . else error("\($who) requires parsed datetime inputs") end;
+def strftime($format): if $format | isstring then _parts("strftime/1") | _strftime($format)
+    else error("strftime/1 requires a string format") end;
+def mktime: if isarray then _parts("mktime") | _mktime else error("mktime requires array of 6 numbers") end;
+
+# Paths.
+def _sliceable: if isobject then empty else . end;
+def _sliced: if isobject then error("Cannot index object with object") else . end;
 def del(f): delpaths([path(f)]);
+def pick(f): . as $top | reduce path(f) as $p (null; setpath($p; $top | getpath($p)));
 
 # Streams.
 def tostream: path(def r: (.[]? | r), .; r) as $p | getpath($p)

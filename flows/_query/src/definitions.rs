@@ -1,11 +1,15 @@
 //! What a program can call: jq's builtins less those that reach outside, and a few that rote adds.
 
+use std::collections::BTreeSet;
+
 use jaq_core::Error;
 use jaq_core::data::JustLut;
 use jaq_core::load::{self, parse::Def};
 use jaq_core::native::{Fun, bome, run, v};
 use jaq_json::Val;
 use jaq_std::ValT as _;
+
+use crate::{numbers, paths};
 
 type Data = JustLut<Val>;
 
@@ -25,25 +29,49 @@ const OUTSIDE: &[&str] = &[
     "inputs",
 ];
 
-/// Builtins whose jq form accepts more than jaq's: ours wraps the original, which gets another name.
-const WRAPPED: &[(&str, &str)] =
-    &[("ltrimstr", "_ltrimstr"), ("rtrimstr", "_rtrimstr"), ("implode", "_implode"), ("tojson", "_tojson")];
+/// Builtins whose jq form accepts more than jaq's, or fails in other words: ours wraps the original, which has another
+/// name as well.
+const WRAPPED: &[(&str, &str)] = &[
+    ("ltrimstr", "_ltrimstr"),
+    ("rtrimstr", "_rtrimstr"),
+    ("has", "_has"),
+    ("limit", "_limit"),
+    ("skip", "_skip"),
+    ("bsearch", "_bsearch"),
+    ("utf8bytelength", "_utf8bytelength"),
+    ("trim", "_trim"),
+    ("ltrim", "_ltrim"),
+    ("rtrim", "_rtrim"),
+    ("fromjson", "_fromjson"),
+    ("strftime", "_strftime"),
+    ("mktime", "_mktime"),
+];
+
+/// Builtins that are ours alone.
+const REPLACED: &[&str] = &["tojson", "implode"];
+
+/// Definitions of jaq's that ours of the same name replace.
+const REDEFINED: &[&str] = &["tonumber", "setpath", "delpaths"];
 
 /// Returns the definitions written in jq.
 pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
     let ours = load::parse(include_str!("definitions.jq"), |p| p.defs()).expect("the definitions parse, by test");
     let theirs = jaq_core::defs().chain(jaq_std::defs()).chain(jaq_json::defs());
-    theirs.filter(|def| !OUTSIDE.contains(&def.name)).chain(ours)
+    theirs.filter(|def| !OUTSIDE.contains(&def.name) && !REDEFINED.contains(&def.name)).chain(ours)
 }
 
 /// Returns the native functions.
 pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
-    let theirs = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
-    let theirs = theirs.filter(|(name, ..)| !OUTSIDE.contains(name)).map(|(name, arguments, function)| {
-        let wrapped = WRAPPED.iter().find(|(from, _)| *from == name);
-        (wrapped.map_or(name, |(_, to)| *to), arguments, function)
+    let kept = theirs().filter(|(name, ..)| !REPLACED.contains(name));
+    let wrapped = theirs().filter_map(|(name, arguments, function)| {
+        WRAPPED.iter().find(|(from, _)| *from == name).map(|(_, to)| (*to, arguments, function))
     });
-    theirs.chain(ours())
+    ours().chain(paths::functions()).chain(numbers::functions()).chain(kept).chain(wrapped)
+}
+
+fn theirs() -> impl Iterator<Item = Fun<Data>> {
+    let all = jaq_core::funs().chain(jaq_std::funs()).chain(jaq_json::funs());
+    all.filter(|(name, ..)| !OUTSIDE.contains(name))
 }
 
 fn ours() -> impl Iterator<Item = Fun<Data>> {
@@ -54,8 +82,17 @@ fn ours() -> impl Iterator<Item = Fun<Data>> {
             let text = crate::write::json(&cv.1, usize::MAX);
             bome(text.map(Val::from).map_err(|_stop| Error::str("the value has no JSON form")))
         })),
+        run::<Data>(("builtins", v(0), |_cv| bome(Ok(names().map(Val::from).collect())))),
     ]
     .into_iter()
+}
+
+/// The names that a program can call, each with how many arguments it takes.
+fn names() -> impl Iterator<Item = String> {
+    let defined = definitions().map(|def| (def.name, def.args.len()));
+    let native = functions().map(|(name, arguments, _)| (name, arguments.len()));
+    let all: BTreeSet<_> = defined.chain(native).filter(|(name, _)| !name.starts_with(['_', '@'])).collect();
+    all.into_iter().map(|(name, count)| format!("{name}/{count}"))
 }
 
 fn map_text(value: &Val, change: impl FnOnce(&str) -> String) -> Result<Val, jaq_json::Error> {

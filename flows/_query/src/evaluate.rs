@@ -3,11 +3,13 @@
 use core::mem::ManuallyDrop;
 
 use jaq_core::data::JustLut;
+use jaq_core::load::parse::Def;
 use jaq_core::load::{Arena, File, Loader};
 use jaq_core::{Compiler, Ctx, Native, Vars, compile, unwrap_valr};
-use jaq_json::{Val, read};
+use jaq_json::Val;
 
-use crate::{definitions, message, write};
+use crate::need::{self, Need};
+use crate::{definitions, message, read, syntax, terms, write};
 
 /// Longest program in bytes. Far beyond anything typed; keeps the recursive parser shallow.
 pub(crate) const MAX_PROGRAM_BYTES: usize = 64 << 10;
@@ -32,12 +34,38 @@ pub(crate) enum Failure {
 type Filter = compile::Filter<Native<JustLut<Val>>>;
 
 /// Runs `program` on one JSON text; returns each output as compact JSON, at most `output_bytes` in all.
-pub(crate) fn evaluate(program: &str, input: &[u8], output_bytes: u64) -> Result<Vec<String>, Failure> {
-    // The instance ends with this call, and its memory with it: taking large values apart would be for nothing.
-    let filter = ManuallyDrop::new(compile_program(program)?);
-    let input = read_input(input)?;
+///
+/// The instance ends with this call, and its memory with it: neither text nor values are given back.
+pub(crate) fn evaluate(program: &str, input: Vec<u8>, output_bytes: u64) -> Result<Vec<String>, Failure> {
+    let (filter, need) = compile_program(program)?;
+    let filter = ManuallyDrop::new(filter);
+    let (input, limit): (&'static [u8], _) = (input.leak(), usize::try_from(output_bytes).unwrap_or(usize::MAX));
+    match run(&filter, read(input, &need)?, limit) {
+        // Its words may show a value, which is to be the one that came in.
+        Err(Failure::Runtime(_)) if need != Need::Whole => run(&filter, read(input, &Need::Whole)?, limit),
+        outcome => outcome,
+    }
+}
+
+/// What `program` needs of `input`, and its outcomes over that and over the whole.
+#[cfg(test)]
+pub(crate) fn both_ways(program: &str, input: &str) -> Result<(Need, [Result<Vec<String>, Failure>; 2]), Failure> {
+    let (filter, need) = compile_program(program)?;
+    let input: &'static [u8] = input.as_bytes().to_vec().leak();
+    let outcomes = [&need, &Need::Whole].map(|need| run(&filter, read(input, need)?, 1 << 20));
+    Ok((need, outcomes))
+}
+
+/// What is read of `input` for `program`, as JSON.
+#[cfg(test)]
+pub(crate) fn read_for(program: &str, input: &str) -> Result<String, Failure> {
+    let value = read(input.as_bytes().to_vec().leak(), &compile_program(program)?.1)?;
+    write::json(&value, 1 << 20).map_err(|_stop| Failure::OutputLimit)
+}
+
+fn run(filter: &Filter, input: Val, limit: usize) -> Result<Vec<String>, Failure> {
     let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
-    let mut left = usize::try_from(output_bytes).unwrap_or(usize::MAX);
+    let mut left = limit;
     let mut outputs = Vec::new();
     for output in filter.id.run((context, input)).map(unwrap_valr) {
         let value = ManuallyDrop::new(output.map_err(|error| Failure::Runtime(message::runtime(&error)))?);
@@ -53,45 +81,28 @@ pub(crate) fn evaluate(program: &str, input: &[u8], output_bytes: u64) -> Result
     Ok(outputs)
 }
 
-fn compile_program(program: &str) -> Result<Filter, Failure> {
+fn read(input: &'static [u8], need: &Need) -> Result<Val, Failure> {
+    read::read(input, need).map_err(Failure::Input)
+}
+
+/// The definition that the program becomes, behind all that it can call.
+const PROGRAM: &str = "_program";
+
+fn compile_program(program: &str) -> Result<(Filter, Need), Failure> {
     if program.len() > MAX_PROGRAM_BYTES {
         return Err(Failure::Syntax(format!("the program is longer than {MAX_PROGRAM_BYTES} bytes")));
     }
+    let program: &'static str = program.to_owned().leak();
+    let term = syntax::parse(program).map_err(Failure::Syntax)?;
+    let need = need::of(&term);
+    let ours = Def { name: PROGRAM, args: Vec::new(), body: terms::rewrite(term) };
     let arena = Arena::default();
-    let modules = Loader::new(definitions::definitions())
-        .load(&arena, File { code: program, path: () })
-        .map_err(|errors| Failure::Syntax(message::load(program, &errors)))?;
-    Compiler::default()
+    let modules = Loader::new(definitions::definitions().chain([ours]))
+        .load(&arena, File { code: PROGRAM, path: () })
+        .map_err(|_errors| Failure::Syntax("the program does not load".to_owned()))?;
+    let filter = Compiler::default()
         .with_funs(definitions::functions())
         .compile(modules)
-        .map_err(|errors| Failure::Syntax(message::compile(program, &errors)))
-}
-
-fn read_input(input: &[u8]) -> Result<Val, Failure> {
-    if deeper_than(input, MAX_DEPTH) {
-        return Err(Failure::Input(format!("nested deeper than {MAX_DEPTH} levels")));
-    }
-    read::parse_single(input).map_err(|error| Failure::Input(error.to_string()))
-}
-
-/// Whether brackets outside of strings nest deeper than `limit`; the text need not be JSON.
-fn deeper_than(text: &[u8], limit: usize) -> bool {
-    let mut depth = 0_usize;
-    let mut in_string = false;
-    let mut bytes = text.iter();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => drop(bytes.next()),
-            b'[' | b'{' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
+        .map_err(|errors| Failure::Syntax(message::compile(program, &errors)))?;
+    Ok((filter, need))
 }

@@ -6,14 +6,22 @@
 
 mod definitions;
 mod evaluate;
+#[cfg(any(target_family = "wasm", test))]
+mod memory;
 mod message;
+mod need;
+mod numbers;
+mod paths;
+mod read;
+mod syntax;
+mod terms;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
 #[cfg_attr(
-    not(any(target_family = "wasm", test)),
+    not(target_family = "wasm"),
     expect(unused_imports, reason = "a native build is only ever for the tests")
 )]
 use evaluate::{Failure as EvaluateFailure, evaluate};
@@ -33,7 +41,7 @@ mod component {
 
     impl Guest for Engine {
         fn run(program: String, input: Vec<u8>, output_bytes: u64) -> Result<Vec<String>, Failure> {
-            evaluate(&program, &input, output_bytes).map_err(|failure| match failure {
+            evaluate(&program, input, output_bytes).map_err(|failure| match failure {
                 EvaluateFailure::Syntax(message) => Failure::Syntax(message),
                 EvaluateFailure::Input(message) => Failure::Input(message),
                 EvaluateFailure::Runtime(message) => Failure::Runtime(message),

@@ -1,26 +1,24 @@
 //! Failures in words: what is wrong with a program and where, and what it raised.
 
 use jaq_core::compile::Undefined;
-use jaq_core::load::{self, lex, parse};
+use jaq_core::load::{lex, parse};
 use jaq_json::Val;
 
 /// Longest error text in characters; jq errors carry the offending value, which can be a whole response.
 const MAX_MESSAGE_CHARS: usize = 400;
 
-/// Says what the reader found wrong with `program`.
-pub(crate) fn load(program: &str, errors: &load::Errors<&str, ()>) -> String {
-    let mut messages = Vec::new();
-    for (_file, error) in errors {
-        match error {
-            load::Error::Io(list) => {
-                messages
-                    .extend(list.iter().map(|(part, _)| format!("modules are not available{}", place(program, part))));
-            }
-            load::Error::Lex(list) => messages.extend(list.iter().map(|error| lexed(program, error))),
-            load::Error::Parse(list) => messages.extend(list.iter().map(|error| parsed(program, error))),
-        }
-    }
-    join(messages)
+/// Says where `program` is not made of tokens.
+pub(crate) fn lexed(program: &str, errors: &[lex::Error<&str>]) -> String {
+    let words =
+        |(expected, found): &lex::Error<&str>| format!("expected {}{}", expected.as_str(), found_at(program, found));
+    join(errors.iter().map(words).collect())
+}
+
+/// Says where `program` is not a term.
+pub(crate) fn parsed(program: &str, errors: &[parse::Error<&str>]) -> String {
+    let words =
+        |(expected, found): &parse::Error<&str>| format!("expected {}{}", expected.as_str(), found_at(program, found));
+    join(errors.iter().map(words).collect())
 }
 
 /// Says which names of `program` are unknown.
@@ -45,14 +43,6 @@ pub(crate) fn runtime(error: &jaq_core::Error<Val>) -> String {
         value => format!("(not a string): {value}"),
     };
     cut(text)
-}
-
-fn lexed(program: &str, (expected, found): &lex::Error<&str>) -> String {
-    format!("expected {}{}", expected.as_str(), found_at(program, found))
-}
-
-fn parsed(program: &str, (expected, found): &parse::Error<&str>) -> String {
-    format!("expected {}{}", expected.as_str(), found_at(program, found))
 }
 
 fn found_at(program: &str, found: &str) -> String {

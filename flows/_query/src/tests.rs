@@ -1,11 +1,13 @@
 //! What jq does, in tables: program, input, outputs. The rows come from jq's manual and from its test suite.
 
+mod needs;
+
 use crate::evaluate::{Failure, MAX_DEPTH, MAX_PROGRAM_BYTES, evaluate};
 
 const LIMIT: u64 = 1 << 20;
 
 fn run(program: &str, input: &str) -> Result<Vec<String>, Failure> {
-    evaluate(program, input.as_bytes(), LIMIT)
+    evaluate(program, input.as_bytes().to_vec(), LIMIT)
 }
 
 #[track_caller]
@@ -34,6 +36,7 @@ fn paths_iteration_and_slices_are_those_of_jq() {
         (".[-1]", "[1,2,3]", &["3"]),
         (".[]", "{\"a\":1,\"b\":2}", &["1", "2"]),
         (".results[:2][]", "{\"results\":[1,2,3]}", &["1", "2"]),
+        ("[.[] | .[1:2]?]", "[null,{\"a\":1},[1,2]]", &["[null,[2]]"]),
         ("..", "[[1]]", &["[[1]]", "[1]", "1"]),
         ("[.[]?]", "1", &["[]"]),
         ("[paths]", "{\"a\":[1]}", &["[[\"a\"],[\"a\",0]]"]),
@@ -183,8 +186,6 @@ fn nothing_outside_is_reachable() {
         "now",
         "localtime",
         "strflocaltime(\"%Y\")",
-        "debug",
-        "debug(\"x\")",
         "stderr",
         "halt",
         "halt(1)",
@@ -255,8 +256,8 @@ fn input_that_is_not_json_is_refused() {
 
 #[test]
 fn output_is_bounded() {
-    assert_eq!(evaluate("repeat(1)", b"null", 1_000), Err(Failure::OutputLimit));
-    assert_eq!(evaluate("[range(1000)]", b"null", 1_000), Err(Failure::OutputLimit));
-    assert_eq!(evaluate("\"abc\"", b"null", 5), Ok(vec!["\"abc\"".to_owned()]));
+    assert_eq!(evaluate("repeat(1)", b"null".to_vec(), 1_000), Err(Failure::OutputLimit));
+    assert_eq!(evaluate("[range(1000)]", b"null".to_vec(), 1_000), Err(Failure::OutputLimit));
+    assert_eq!(evaluate("\"abc\"", b"null".to_vec(), 5), Ok(vec!["\"abc\"".to_owned()]));
     assert!(matches!(run("reduce range(600) as $i (.; [.])", "null"), Err(Failure::Runtime(_))));
 }

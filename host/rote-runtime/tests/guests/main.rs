@@ -8,6 +8,7 @@
 )]
 
 mod jq;
+mod jq_suite;
 mod limits;
 mod loader;
 mod support;
