@@ -5,9 +5,10 @@ use anyhow::{Context, Result, ensure};
 use crate::repository;
 
 /// The packages outside, guests first. The SDK is a workspace of its own.
-const OUTSIDE: [(&str, Form); 7] = [
+const OUTSIDE: [(&str, Form); 8] = [
     ("adapters/_shell", Form::Package),
     ("flows/_plan", Form::Package),
+    ("flows/_query", Form::Package),
     ("flows/_js", Form::Package),
     ("tests/fixtures/conformance/rust", Form::Package),
     ("tests/fixtures/wasi", Form::Package),

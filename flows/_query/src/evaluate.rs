@@ -47,9 +47,13 @@ pub(crate) fn evaluate(program: &str, input: Vec<u8>, output_bytes: u64) -> Resu
     }
 }
 
-/// What `program` needs of `input`, and its outcomes over that and over the whole.
+/// What a program needs of an input, and its outcomes over that and over the whole.
 #[cfg(test)]
-pub(crate) fn both_ways(program: &str, input: &str) -> Result<(Need, [Result<Vec<String>, Failure>; 2]), Failure> {
+type BothWays = (Need, [Result<Vec<String>, Failure>; 2]);
+
+/// Evaluates `program` over what it needs of `input`, and over the whole.
+#[cfg(test)]
+pub(crate) fn both_ways(program: &str, input: &str) -> Result<BothWays, Failure> {
     let (filter, need) = compile_program(program)?;
     let input: &'static [u8] = input.as_bytes().to_vec().leak();
     let outcomes = [&need, &Need::Whole].map(|need| run(&filter, read(input, need)?, 1 << 20));
@@ -75,7 +79,7 @@ fn run(filter: &Filter, input: Val, limit: usize) -> Result<Vec<String>, Failure
             write::Stop::Key => Failure::Runtime("object keys must be strings".to_owned()),
         })?;
         // One more byte for each output, so that a flood of tiny ones is bounded as well.
-        left = left.checked_sub(text.len() + 1).unwrap_or_default();
+        left = left.saturating_sub(text.len() + 1);
         outputs.push(text);
     }
     Ok(outputs)

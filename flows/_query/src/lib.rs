@@ -4,9 +4,16 @@
 //! input); every output is one strict JSON text; the outputs together keep to the given size. Time, memory and
 //! stack are bounded by the sandbox around it, so nothing here counts steps.
 
+#![cfg_attr(
+    not(any(target_family = "wasm", test)),
+    expect(dead_code, reason = "a native build is only ever for the tests")
+)]
+#![expect(clippy::cast_possible_truncation, reason = "a double that becomes an integer saturates, as jq's do")]
+
 mod definitions;
 mod evaluate;
 #[cfg(any(target_family = "wasm", test))]
+#[expect(unsafe_code, reason = "an allocator")]
 mod memory;
 mod message;
 mod need;
@@ -20,15 +27,10 @@ mod write;
 #[cfg(test)]
 mod tests;
 
-#[cfg_attr(
-    not(target_family = "wasm"),
-    expect(unused_imports, reason = "a native build is only ever for the tests")
-)]
-use evaluate::{Failure as EvaluateFailure, evaluate};
-
 #[cfg(target_family = "wasm")]
+#[expect(unsafe_code, reason = "what wit-bindgen generates")]
 mod component {
-    use super::{EvaluateFailure, evaluate};
+    use crate::evaluate::{Failure as EvaluateFailure, evaluate};
 
     wit_bindgen::generate!({
         path: "../../wit/rote-query@0.1.0",

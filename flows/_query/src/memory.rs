@@ -199,6 +199,7 @@ mod tests {
             match next(3) {
                 0 if live.len() > 400 => {
                     let (block, layout, mark) = live.swap_remove(next(live.len()));
+                    // SAFETY: a live block has the size of its layout; it is not used afterwards.
                     unsafe {
                         assert!((0..layout.size()).all(|at| *block.add(at) == mark));
                         classes.dealloc(block, layout);
@@ -207,6 +208,7 @@ mod tests {
                 1 if !live.is_empty() => {
                     let at = next(live.len());
                     let (block, layout, mark) = live[at];
+                    // SAFETY: as above; what takes its place has `size` bytes.
                     unsafe {
                         let moved = classes.realloc(block, layout, size);
                         assert!((0..size.min(layout.size())).all(|at| *moved.add(at) == mark));
@@ -214,6 +216,7 @@ mod tests {
                         live[at] = (moved, Layout::from_size_align(size, layout.align()).unwrap(), mark);
                     }
                 }
+                // SAFETY: a new block has the size of its layout, and a block that is given back is not used afterwards.
                 _ => unsafe {
                     let layout = Layout::from_size_align(size, 1 << next(6)).unwrap();
                     let block = classes.alloc(layout);

@@ -120,7 +120,7 @@ impl Reader {
         if need.is_none() {
             return Ok(Val::Null);
         }
-        let mut map = Map::with_capacity_and_hasher(self.entries.len() - first, self.empty.hasher().clone());
+        let mut map = Map::with_capacity_and_hasher(self.entries.len() - first, *self.empty.hasher());
         for (key, value) in self.entries.drain(first..) {
             map.insert(key, value);
         }
