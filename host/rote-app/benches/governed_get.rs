@@ -14,7 +14,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use rote_app::{App, CallRequest};
+use rote_app::{CallRequest, Session};
 use tokio::runtime::Runtime;
 
 /// Calls whose median is printed.
@@ -49,7 +49,7 @@ fn answer(mut stream: TcpStream) {
     }
 }
 
-fn app(home: &std::path::Path, url: &str, runtime: &Runtime) -> App {
+fn app(home: &std::path::Path, url: &str, runtime: &Runtime) -> Session {
     let app = support::app(home, None);
     runtime.block_on(support::adapter(&app, home, url));
     app.init("bench").expect("a workspace");

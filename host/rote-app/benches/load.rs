@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
-use rote_app::{App, Build};
+use rote_app::Session;
 use rote_types::RunLimits;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -91,15 +91,15 @@ impl Server {
     }
 }
 
-async fn app(folder: &Path, url: &str) -> App {
+async fn app(folder: &Path, url: &str) -> Session {
     let app = support::app(folder, Some(2 * u32::try_from(LIVE).expect("a small number") + 100));
     support::adapter(&app, folder, url).await;
     let path = support::write(folder, "main.ts", SCRIPT);
-    app.build_flow(&Build { path, output: None }).await.expect("the flow is built");
+    support::build(&app, &path).await;
     app
 }
 
-async fn run(app: &App) -> Duration {
+async fn run(app: &Session) -> Duration {
     let start = Instant::now();
     let limits = RunLimits { total: Duration::from_secs(600), ..RunLimits::default() };
     assert_eq!(support::run(app, "look", limits).await, 1);
@@ -114,7 +114,7 @@ fn memory() -> f64 {
     line.trim().trim_end_matches(" kB").parse::<f64>().expect("a number") / 1024.0
 }
 
-async fn live(app: &Arc<App>, server: &Arc<Server>) {
+async fn live(app: &Arc<Session>, server: &Arc<Server>) {
     let before = memory();
     server.hold.store(true, Ordering::SeqCst);
     let start = Instant::now();
@@ -144,7 +144,7 @@ async fn live(app: &Arc<App>, server: &Arc<Server>) {
     );
 }
 
-async fn at_once(app: &Arc<App>) {
+async fn at_once(app: &Arc<Session>) {
     let mut alone = Vec::new();
     for _ in 0..ALONE {
         alone.push(run(app).await);

@@ -8,7 +8,7 @@ mod support;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rote_app::{App, Build};
+use rote_app::Session;
 use rote_types::RunLimits;
 use wasmtime::component::{Component, InstancePre, Linker};
 use wasmtime::{Config, Engine, InstanceAllocationStrategy, Store};
@@ -26,13 +26,13 @@ fn repository() -> PathBuf {
 }
 
 /// An application with the three flows.
-async fn app(folder: &Path) -> App {
+async fn app(folder: &Path) -> Session {
     let app = support::app(folder, None);
     support::write(folder, "flow.yaml", HEADER);
     let plan = support::write(folder, "plan.json", PLAN);
     let script = support::write(folder, "main.ts", SCRIPT);
     for path in [plan, script, repository().join("tests/fixtures/wasi/wasi.wasm")] {
-        app.build_flow(&Build { path, output: None }).await.expect("the flow is built");
+        support::build(&app, &path).await;
     }
     app
 }

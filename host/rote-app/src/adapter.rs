@@ -18,9 +18,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::change::{Change, Consent};
-use crate::error::name;
 use crate::token::binding_of;
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// The installed adapters.
 #[derive(Debug, Clone, Serialize)]
@@ -135,13 +134,13 @@ pub struct ToolLine {
     pub description: String,
 }
 
-impl App {
+impl Session {
     /// Returns the installed adapters.
     ///
     /// # Errors
     /// General when the home cannot be read.
     pub fn adapters(&self) -> Result<AdapterList, AppError> {
-        let (adapters, unreadable) = self.adapters_of_home()?.list()?;
+        let (adapters, unreadable) = self.host.adapters()?.list()?;
         Ok(AdapterList { adapters, unreadable })
     }
 
@@ -150,7 +149,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed.
     pub fn adapter_info(&self, text: &str) -> Result<AdapterDetail, AppError> {
-        let adapters = self.adapters_of_home()?;
+        let adapters = self.host.adapters()?;
         let id = self.adapter_id(text)?;
         let adapter = adapters.open(&id)?;
         let manifest = adapter.manifest();
@@ -202,7 +201,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a bad URL.
     pub fn set_base_url(&self, text: &str, url: &str, consent: Consent) -> Result<AdapterLine, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         let object = json!({ "adapter": id, "key": "base_url", "value": url });
         self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_base_url(&id, url)?))
     }
@@ -213,7 +212,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed, Usage for a word of another form and for a host that no operation names.
     pub fn set_server(&self, text: &str, word: &str, consent: Consent) -> Result<Vec<Destination>, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         let object = json!({ "adapter": id, "key": "server", "value": word });
         self.change(Change::AdapterSet, consent, object, || Ok(adapters.set_server(&id, word)?))
     }
@@ -223,7 +222,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed.
     pub fn adapter_binding(&self, text: &str) -> Result<Option<Binding>, AppError> {
-        binding_of(&*self.adapters_of_home()?.open(&self.installed(text)?)?)
+        binding_of(&*self.host.adapters()?.open(&self.installed(text)?)?)
     }
 
     /// Fills the slots of an adapter that have one entry of the vault from another (`NAME` for the recommended one,
@@ -240,7 +239,7 @@ impl App {
         shown: Option<&Binding>,
         consent: Consent,
     ) -> Result<CredentialSet, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         if self.adapter_binding(text)?.as_ref() != shown {
             return Err(elsewhere(&id));
         }
@@ -265,7 +264,7 @@ impl App {
         word: &str,
         consent: Consent,
     ) -> Result<IdempotencyKeys, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         let object = json!({ "adapter": id, "key": "idempotency_header", "value": word });
         self.change(Change::AdapterSet, consent, object, || {
             let manifest = adapters.set_idempotency_header(&id, word)?;
@@ -285,7 +284,7 @@ impl App {
         reason: &str,
         consent: Consent,
     ) -> Result<String, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         let object = json!({ "adapter": id, "cidr": cidr, "port": port, "reason": reason });
         let range =
             self.change(Change::AdapterAllowed, consent, object, || Ok(adapters.allow_cidr(&id, cidr, port, reason)?))?;
@@ -298,7 +297,7 @@ impl App {
     /// `NotFound` when it is not installed, Usage when nothing of it is unencrypted.
     pub fn cleartext_origins(&self, text: &str) -> Result<Vec<String>, AppError> {
         let id = self.installed(text)?;
-        let origins = self.adapters_of_home()?.open(&id)?.cleartext_origins()?;
+        let origins = self.host.adapters()?.open(&id)?.cleartext_origins()?;
         if origins.is_empty() {
             return Err(AppError::new(ErrorKind::Usage, format!("adapter `{id}` sends nothing over http"))
                 .with_hint(command("rote adapter info").argument(&id)));
@@ -309,7 +308,7 @@ impl App {
     /// Lets credentials travel unencrypted to where an adapter's requests were shown to go.
     ///
     /// # Errors
-    /// As [`App::cleartext_origins`]; Conflict when they go elsewhere by now.
+    /// As [`Session::cleartext_origins`]; Conflict when they go elsewhere by now.
     pub fn allow_cleartext(
         &self,
         text: &str,
@@ -317,7 +316,7 @@ impl App {
         reason: &str,
         consent: Consent,
     ) -> Result<(), AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         if self.cleartext_origins(text)? != shown {
             return Err(elsewhere(&id));
         }
@@ -330,7 +329,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed.
     pub fn adapter_remove(&self, text: &str, consent: Consent) -> Result<AdapterId, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.installed(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.installed(text)?);
         // A damaged one is removed as well; what it was is then not known.
         let fingerprint = adapters.open(&id).ok().map(|adapter| adapter.manifest().fingerprint.clone());
         let object = json!({ "adapter": id, "fingerprint": fingerprint });
@@ -343,7 +342,7 @@ impl App {
     /// # Errors
     /// `NotFound` when it is not installed.
     pub fn probe(&self, text: &str, intent: &str, limit: usize) -> Result<Vec<Hit>, AppError> {
-        Ok(self.adapters_of_home()?.probe(&self.adapter_id(text)?, intent, limit)?)
+        Ok(self.host.adapters()?.probe(&self.adapter_id(text)?, intent, limit)?)
     }
 
     /// Returns the tools of all adapters that fit an intent, best first, and the adapters that cannot be read.
@@ -351,23 +350,23 @@ impl App {
     /// # Errors
     /// General when the home cannot be read.
     pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AppError> {
-        Ok(self.adapters_of_home()?.explore(intent, limit)?)
+        Ok(self.host.adapters()?.explore(intent, limit)?)
     }
 
     /// Returns the id that a person means: an installed one, or the one whose shorthand it is.
     pub(crate) fn adapter_id(&self, text: &str) -> Result<AdapterId, AppError> {
-        let exact: AdapterId = name(text)?;
-        if self.home()?.adapter_dir(&exact).is_dir() {
+        let exact: AdapterId = text.parse()?;
+        if self.host.home()?.adapter_dir(&exact).is_dir() {
             return Ok(exact);
         }
-        let installed = self.adapters_of_home()?.ids()?;
+        let installed = self.host.adapters()?.ids()?;
         let meant = installed.into_iter().find(|id| id.shorthand() == text);
         Ok(meant.unwrap_or(exact))
     }
 
     /// Returns the id that a person means, of an adapter that is installed, damaged or not.
     fn installed(&self, text: &str) -> Result<AdapterId, AppError> {
-        let (adapters, id) = (self.adapters_of_home()?, self.adapter_id(text)?);
+        let (adapters, id) = (self.host.adapters()?, self.adapter_id(text)?);
         if !adapters.ids()?.contains(&id) {
             adapters.open(&id)?;
         }
@@ -376,7 +375,7 @@ impl App {
 
     fn credential_place(&self, adapter: &Adapter) -> Result<Option<TokenPlace>, AppError> {
         let Some(token) = &adapter.manifest().auth.token_env else { return Ok(None) };
-        Ok(Some(adapter.place(&*self.vault()?, token, &*self.environment())?))
+        Ok(Some(adapter.place(&*self.host.vault()?, token, &*self.host.environment())?))
     }
 }
 

@@ -8,8 +8,7 @@ use rote_vault::Binding;
 use serde_json::json;
 
 use crate::change::{Change, Consent, typed_for};
-use crate::error::name;
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// Most hosts that the event of an installation names; it says how many there are.
 const MAX_HOSTS: usize = 100;
@@ -62,15 +61,15 @@ impl AdapterPlan {
     }
 }
 
-impl App {
+impl Session {
     /// Makes an adapter from a description; nothing is installed.
     ///
     /// # Errors
     /// Usage for a description that is none, Conflict for gaps when `strict`.
     pub async fn adapter_plan(&self, wish: AdapterNew) -> Result<AdapterPlan, AppError> {
-        let id: AdapterId = name(&wish.id)?;
+        let id: AdapterId = wish.id.parse()?;
         let typed = json!([wish.spec, wish.base_url, wish.servers, wish.name, wish.credential]);
-        self.redaction()?.refuse(&typed_for(id.as_str()), &typed)?;
+        self.host.redaction()?.refuse(&typed_for(id.as_str()), &typed)?;
         let location = match SpecLocation::parse(&wish.spec)? {
             SpecLocation::Path(path) => SpecLocation::Path(self.absolute(&path)),
             url => url,
@@ -79,7 +78,7 @@ impl App {
         let credential = given.as_ref().map(|given| given.token_env.clone());
         let servers = wish.servers.iter().map(|word| ServerWord::parse(word)).collect::<Result<Vec<_>, _>>()?;
         let options = InstallOptions { credential: given, servers, name: wish.name, base_url: wish.base_url };
-        let prepared = self.adapters_of_home()?.prepare_from(&self.gate()?, &id, &location, options).await?;
+        let prepared = self.host.adapters()?.prepare_from(&self.host.gate()?, &id, &location, options).await?;
         if wish.strict {
             refuse_gaps(prepared.report())?;
         }
@@ -91,7 +90,7 @@ impl App {
     /// # Errors
     /// Conflict when another command changed the adapter of that name meanwhile.
     pub fn adapter_install(&self, plan: AdapterPlan, consent: Consent) -> Result<InstallReport, AppError> {
-        let adapters = self.adapters_of_home()?;
+        let adapters = self.host.adapters()?;
         let binds = plan.binds().map(str::to_owned);
         let report = plan.report();
         let id = report.adapter.id.clone();
@@ -110,10 +109,10 @@ impl App {
         });
         let report = self.change(change, consent, object, || Ok(adapters.install(plan.prepared)?))?;
         if let Some(name) = binds {
-            let vault = self.vault()?;
+            let vault = self.host.vault()?;
             let object = json!({ "name": name, "adapter": id, "origins": report.bound });
             let binding = Binding { adapter: id, origins: report.bound.clone() };
-            let bind = || Ok(vault.bind(&name, &binding, self.now())?);
+            let bind = || Ok(vault.bind(&name, &binding, self.host.now())?);
             self.change(Change::TokenBound, consent, object, bind)?;
         }
         Ok(report)

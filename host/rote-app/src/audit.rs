@@ -7,7 +7,8 @@ use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{App, AppError, Consent};
+use crate::change::who;
+use crate::{AppError, Consent, Session};
 
 /// One event of the journal.
 #[derive(Debug, Clone, Serialize)]
@@ -51,13 +52,13 @@ pub struct Rebuilt {
     pub changed: Vec<String>,
 }
 
-impl App {
+impl Session {
     /// Returns the last events, oldest first.
     ///
     /// # Errors
     /// Conflict when an event cannot be read.
     pub fn audit_tail(&self, count: usize) -> Result<Vec<AuditEvent>, AppError> {
-        let events = self.journal()?.tail(count)?;
+        let events = self.host.journal()?.tail(count)?;
         let states: Vec<_> = (1..).zip(&events).map(|(next, event)| OpenTask::of(event, &events[next..])).collect();
         let events = events.into_iter().zip(states).map(|(event, state)| AuditEvent {
             state,
@@ -76,7 +77,7 @@ impl App {
     /// # Errors
     /// Conflict when an event was changed, removed or added, or when anchor or key are not those of the journal.
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
-        let report = self.journal()?.verify()?;
+        let report = self.host.journal()?.verify()?;
         if let Some(problem) = report.problem {
             let message = match report.first_broken {
                 Some(seq) => format!("the journal is broken at event {seq}"),
@@ -98,7 +99,8 @@ impl App {
     /// # Errors
     /// Conflict when the journal is in order.
     pub fn audit_restart(&self, consent: Consent) -> Result<Restarted, AppError> {
-        let done = Journal::restart(self.home()?, &**self.entropy(), self.now(), self.who(consent))?;
+        let done =
+            Journal::restart(self.host.home()?, &**self.host.entropy(), self.host.now(), who(&self.word(consent)))?;
         done.ok_or_else(|| AppError::new(ErrorKind::Conflict, "the journal is in order, and goes on"))
     }
 
@@ -107,7 +109,7 @@ impl App {
     /// # Errors
     /// General when a file cannot be written.
     pub fn audit_rebuild(&self) -> Result<Rebuilt, AppError> {
-        let report = self.gate()?.rebuild()?;
+        let report = self.host.gate()?.rebuild()?;
         Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed })
     }
 }

@@ -13,8 +13,10 @@ use serde_json::{Map, Value};
 
 use crate::parameters::Word;
 use crate::query::{Query, ResponseView};
-use crate::{App, AppError, parameters};
+use crate::{AppError, Session, parameters};
 
+/// Most calls of a batch that can be under way at once.
+pub const MAX_PARALLEL: u16 = 32;
 /// Rows of a body that are shown after a call.
 pub(crate) const SHOWN_ROWS: usize = 3;
 /// Most bytes of a file that becomes an argument.
@@ -133,7 +135,7 @@ pub struct BatchError {
     pub hint: Option<String>,
 }
 
-impl App {
+impl Session {
     /// Makes one call.
     ///
     /// # Errors
@@ -141,7 +143,7 @@ impl App {
     /// with the number of the recorded failure in the details.
     pub async fn call(&self, request: CallRequest) -> Result<Called, AppError> {
         let id = self.adapter_id(&request.adapter)?;
-        let adapter = self.adapters_of_home()?.open(&id)?;
+        let adapter = self.host.adapters()?.open(&id)?;
         let tool = adapter.tool(&request.tool)?;
         let mut arguments = request.arguments;
         let is_reference = |value: &Value| match request.references {
@@ -162,7 +164,7 @@ impl App {
             limits: limits(request.timeout),
             ..CallOptions::default()
         };
-        let caller = self.caller().map_err(AppError::unsent)?;
+        let caller = self.host.caller().map_err(AppError::unsent)?;
         let made =
             async { caller.call(&workspace, &adapter, asked, &options).await.map_err(|error| self.with_answer(error)) };
         match self.stoppable(&workspace, made).await? {
@@ -187,7 +189,7 @@ impl App {
         let (workspace, created_workspace) = self.workspace_or_default()?;
         let options =
             CallOptions { references: plan.references, limits: limits(plan.timeout), ..CallOptions::default() };
-        let caller = self.caller()?;
+        let caller = self.host.caller()?;
         let made =
             async { caller.batch(&workspace, &adapter, items, plan.parallel, &options).await.map_err(call_error) };
         let results = self.stoppable(&workspace, made).await?;
@@ -230,7 +232,7 @@ impl App {
             Ok(CallOutcome::Response(reference)) => (Some(reference.status), None),
             Ok(CallOutcome::Preview(_)) => (None, None),
             Err(error) => {
-                let error = self.masked(call_error(error));
+                let error = self.host.masked(call_error(error));
                 (None, Some(BatchError { kind: error.kind, message: error.message, hint: error.hint }))
             }
         };

@@ -8,7 +8,7 @@ use rote_govern::audit::{FLOW_BLESSED, FLOW_UNBLESSED, Word};
 use rote_home::{Durability, NewEvent};
 use serde_json::{Map, Value, json};
 
-use crate::{App, AppError};
+use crate::{AppError, Host, Session};
 
 /// Follows the event of a change that was not made after all.
 const FAILED: &str = "change.failed";
@@ -80,8 +80,8 @@ pub(crate) fn typed_for(adapter: &str) -> String {
     format!("what was typed for adapter `{adapter}`")
 }
 
-impl App {
-    /// Writes a change down, then makes it. `object` says what is changed, as an object without secrets.
+impl Session {
+    /// Makes a change as this client.
     pub(crate) fn change<T>(
         &self,
         change: Change,
@@ -89,16 +89,29 @@ impl App {
         object: Value,
         make: impl FnOnce() -> Result<T, AppError>,
     ) -> Result<T, AppError> {
-        let number = self.announce(change, consent, object)?;
+        self.host.change(&self.word(consent), change, object, make)
+    }
+}
+
+impl Host {
+    /// Writes a change down, then makes it. `object` says what is changed, as an object without secrets.
+    pub(crate) fn change<T>(
+        &self,
+        word: &Word,
+        change: Change,
+        object: Value,
+        make: impl FnOnce() -> Result<T, AppError>,
+    ) -> Result<T, AppError> {
+        let number = self.announce(word, change, object)?;
         make().map_err(|error| self.take_back(change, number, error))
     }
 
     /// Writes down that a change is about to be made, and returns the number of the event.
-    pub(crate) fn announce(&self, change: Change, consent: Consent, object: Value) -> Result<u64, AppError> {
+    fn announce(&self, word: &Word, change: Change, object: Value) -> Result<u64, AppError> {
         if change.keeps_words() {
             self.refuse_secrets(&object)?;
         }
-        let mut body = self.who(consent);
+        let mut body = who(word);
         match object {
             Value::Object(fields) => body.extend(fields),
             other => drop(body.insert("object".to_owned(), other)),
@@ -118,7 +131,7 @@ impl App {
 
     /// Writes down that an announced change failed. When even that fails, the announcement stands alone, as it does
     /// after a kill: whether the change was made is then not known.
-    pub(crate) fn take_back(&self, change: Change, number: u64, error: AppError) -> AppError {
+    fn take_back(&self, change: Change, number: u64, error: AppError) -> AppError {
         let body = json!({ "seq": number, "change": change.kind(), "error": error.kind.as_str() });
         let event = NewEvent { kind: FAILED, effect: None, body };
         let noted = self.journal().and_then(|journal| Ok(journal.append(self.now(), Durability::Process, &[event])?));
@@ -127,20 +140,9 @@ impl App {
             Err(unnoted) => error.with_cause(format!("the journal could not say so: {}", unnoted.message)),
         }
     }
+}
 
-    /// Returns who changes something, and whether somebody was asked. Nothing vouches for the name: it is what the
-    /// caller's surroundings say.
-    pub(crate) fn who(&self, consent: Consent) -> Map<String, Value> {
-        Map::from_iter([("attended".to_owned(), json!(consent.attended())), ("by".to_owned(), json!(self.user()))])
-    }
-
-    /// The same, for the event that settles a doubt.
-    pub(crate) fn word(&self, consent: Consent) -> Word {
-        Word { by: self.user().to_owned(), attended: consent.attended() }
-    }
-
-    /// The name that the surroundings of the caller give.
-    pub(crate) fn user(&self) -> &str {
-        self.config().environment.get("USER").map_or("unknown", String::as_str)
-    }
+/// Who changes something, and whether somebody was asked, for an event.
+pub(crate) fn who(word: &Word) -> Map<String, Value> {
+    Map::from_iter([("attended".to_owned(), json!(word.attended)), ("by".to_owned(), json!(word.by))])
 }

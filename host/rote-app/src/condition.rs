@@ -3,7 +3,7 @@
 use rote_types::ResponseId;
 use rote_workspace::{Comparison, JsonType};
 
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// A question about the workspace in use.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Condition {
     HasVariable(String),
 }
 
-impl App {
+impl Session {
     /// Answers a condition.
     ///
     /// # Errors
@@ -50,14 +50,14 @@ impl App {
             Condition::AnyAuthError(ids) => workspace.any_auth_error(ids)?,
             Condition::AnyError(ids) => workspace.any_error(ids)?,
             Condition::AllSuccess(ids) => workspace.all_success(ids)?,
-            Condition::Exists(id, program) => workspace.exists(&*self.jq()?, *id, program)?,
-            Condition::IsEmpty(id, program) => workspace.is_empty(&*self.jq()?, *id, program)?,
+            Condition::Exists(id, program) => workspace.exists(&*self.host.jq()?, *id, program)?,
+            Condition::IsEmpty(id, program) => workspace.is_empty(&*self.host.jq()?, *id, program)?,
             Condition::Compare(id, program, comparison, wanted) => {
-                workspace.compare(&*self.jq()?, *id, program, *comparison, wanted)?
+                workspace.compare(&*self.host.jq()?, *id, program, *comparison, wanted)?
             }
-            Condition::IsType(id, program, wanted) => workspace.is_type(&*self.jq()?, *id, program, *wanted)?,
-            Condition::Changed(a, b, program) => workspace.changed(&*self.jq()?, *a, *b, program)?,
-            Condition::Expect(id, programs) => workspace.expect(&*self.jq()?, *id, programs)?,
+            Condition::IsType(id, program, wanted) => workspace.is_type(&*self.host.jq()?, *id, program, *wanted)?,
+            Condition::Changed(a, b, program) => workspace.changed(&*self.host.jq()?, *a, *b, program)?,
+            Condition::Expect(id, programs) => workspace.expect(&*self.host.jq()?, *id, programs)?,
             Condition::HasSession(endpoint) => workspace.has_session(endpoint)?,
             Condition::HasVariable(name) => workspace.has_var(name)?,
         })

@@ -10,8 +10,7 @@ use rote_workspace::{ResponseSummary, Settlement, Workspace, WorkspaceProblem, w
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::name;
-use crate::{App, AppError, Consent};
+use crate::{AppError, Consent, Session};
 
 /// Most writes in doubt that are looked at in one workspace.
 const MAX_OF_ONE: usize = 1_000;
@@ -30,15 +29,15 @@ pub struct Doubts {
     pub unreadable: Vec<WorkspaceProblem>,
 }
 
-impl App {
+impl Session {
     /// Returns the writes in doubt of all workspaces, at most `limit` of them with all that is known.
     ///
     /// # Errors
     /// General when the home cannot be read.
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
         let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
-        let (journal, mut unreadable) = (self.journal()?, Vec::new());
-        for name in workspace_names(self.home()?)? {
+        let (journal, mut unreadable) = (self.host.journal()?, Vec::new());
+        for name in workspace_names(self.host.home()?)? {
             match self.unknown_of(&journal, &name) {
                 Ok(unknown) => found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (name.clone(), doubt))),
                 Err(error) => unreadable.push(WorkspaceProblem { name, problem: error.in_a_line() }),
@@ -51,7 +50,7 @@ impl App {
         let names: BTreeSet<&WorkspaceName> = found.iter().map(|(name, _)| name).collect();
         let mut doubts: Vec<(usize, Doubt)> = Vec::with_capacity(found.len());
         for name in names {
-            let workspace = Workspace::open(self.home()?, name)?;
+            let workspace = Workspace::open(self.host.home()?, name)?;
             for (at, (_, known)) in found.iter().enumerate().filter(|(_, (of, _))| of == name) {
                 doubts.push((at, self.describe(&workspace, known)?));
             }
@@ -62,7 +61,7 @@ impl App {
 
     /// Returns the writes of one workspace that are in doubt or wait in a stopped run.
     fn unknown_of(&self, journal: &Journal, name: &WorkspaceName) -> Result<Vec<ResponseSummary>, AppError> {
-        let workspace = Workspace::open(self.home()?, name)?;
+        let workspace = Workspace::open(self.host.home()?, name)?;
         // What cannot be taken up or ended now can be listed all the same.
         rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace)).ok();
         Ok(rote_flow::unknown_writes(&workspace)?)
@@ -72,7 +71,7 @@ impl App {
     /// settle so; nothing is settled.
     ///
     /// # Errors
-    /// As [`App::settle`].
+    /// As [`Session::settle`].
     pub fn settleable(
         &self,
         workspace: Option<&str>,
@@ -80,7 +79,7 @@ impl App {
     ) -> Result<Vec<Doubt>, AppError> {
         self.refuse_known_answers(settle)?;
         let workspace = match workspace {
-            Some(text) => Arc::new(self.open_sifted(&name(text)?)?),
+            Some(text) => Arc::new(self.open_sifted(&text.parse()?)?),
             None => self.workspace()?,
         };
         let one = |(id, settlement): &(ResponseId, Settlement)| {
@@ -101,15 +100,15 @@ impl App {
         consent: Consent,
     ) -> Result<Vec<ResponseSummary>, AppError> {
         self.settleable(None, settle)?;
-        let (workspace, journal, word) = (self.workspace()?, self.journal()?, self.word(consent));
-        Ok(rote_gate::settle(&journal, &workspace, settle, Some(&word), self.now())?)
+        let (workspace, journal, word) = (self.workspace()?, self.host.journal()?, self.word(consent));
+        Ok(rote_gate::settle(&journal, &workspace, settle, Some(&word), self.host.now())?)
     }
 
     /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.
     pub(crate) fn refuse_known_answers(&self, settle: &[(ResponseId, Settlement)]) -> Result<(), AppError> {
         for (id, settlement) in settle {
             if let Settlement::Done { answer: Some(answer) } = settlement {
-                self.redaction()?.refuse_bytes(&format!("the answer of `{id}`"), answer.as_bytes())?;
+                self.host.redaction()?.refuse_bytes(&format!("the answer of `{id}`"), answer.as_bytes())?;
             }
         }
         Ok(())
@@ -125,7 +124,7 @@ impl App {
         let before = workspace.highest()?;
         tokio::select! {
             ended = calls => return ended,
-            () = self.config().interrupt.requested() => {}
+            () = self.host.interrupt().requested() => {}
         }
         Err(self.interrupted(workspace, before)?)
     }
@@ -147,8 +146,8 @@ impl App {
     }
 
     fn describe(&self, workspace: &Workspace, known: &ResponseSummary) -> Result<Doubt, AppError> {
-        let adapters = self.adapters_of_home()?;
+        let adapters = self.host.adapters()?;
         // An adapter that is gone or damaged must not hide the doubt.
-        Ok(Doubt::of(&*self.journal()?, workspace, known, |write| adapters.look(write).unwrap_or_default())?)
+        Ok(Doubt::of(&*self.host.journal()?, workspace, known, |write| adapters.look(write).unwrap_or_default())?)
     }
 }

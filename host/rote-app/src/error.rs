@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use rote_types::{Classify, ErrorKind, IdError};
+use rote_types::{Classify, ErrorKind};
 use rote_workspace::Overview;
 use serde_json::{Value, json};
 
@@ -109,14 +109,6 @@ impl<E: Classify + 'static> From<E> for AppError {
     fn from(error: E) -> Self {
         Self::of(&error)
     }
-}
-
-/// Reads a name that a person typed.
-pub(crate) fn name<T>(text: &str) -> Result<T, AppError>
-where
-    T: std::str::FromStr<Err = IdError>,
-{
-    text.parse().map_err(|error: IdError| AppError::new(ErrorKind::Usage, error.to_string()))
 }
 
 #[cfg(test)]

@@ -7,54 +7,102 @@ use rote_flow::{
     Runner, RunnerParts, Search,
 };
 
-use crate::{App, AppError};
+use crate::{AppError, Host};
 
-impl App {
-    pub(crate) fn library(&self) -> Result<Library, AppError> {
+impl Host {
+    /// Returns the flow files.
+    ///
+    /// # Errors
+    /// The home cannot be opened.
+    pub fn library(&self) -> Result<Library, AppError> {
         Ok(Library::new(self.home()?.clone()))
     }
 
-    pub(crate) fn analytics(&self) -> Result<Analytics, AppError> {
+    /// Returns how the runs of flows went.
+    ///
+    /// # Errors
+    /// The home cannot be opened.
+    pub fn analytics(&self) -> Result<Analytics, AppError> {
         Ok(Analytics::new(self.library()?, Arc::clone(self.clock())))
     }
 
-    pub(crate) fn search(&self) -> Result<Search, AppError> {
-        Ok(Search::new(self.library()?, self.analytics()?, self.adapters_of_home()?))
+    /// Returns the search for flows.
+    ///
+    /// # Errors
+    /// The home cannot be opened.
+    pub fn search(&self) -> Result<Search, AppError> {
+        Ok(Search::new(self.library()?, self.analytics()?, self.adapters()?))
     }
 
-    pub(crate) fn pins(&self) -> Result<Pins, AppError> {
-        Ok(Pins::new(self.library()?, self.adapters_of_home()?))
+    /// Returns what flows pin, beside what is installed.
+    ///
+    /// # Errors
+    /// The home cannot be opened.
+    pub fn pins(&self) -> Result<Pins, AppError> {
+        Ok(Pins::new(self.library()?, self.adapters()?))
     }
 
-    pub(crate) fn blessings(&self) -> Result<Blessings, AppError> {
+    /// Returns what people allowed flows.
+    ///
+    /// # Errors
+    /// The journal cannot be opened.
+    pub fn blessings(&self) -> Result<Blessings, AppError> {
         Ok(Blessings::new(self.pins()?, self.journal()?, Arc::clone(self.clock()), Arc::clone(self.entropy())))
     }
 
-    pub(crate) fn author(&self) -> Result<Author, AppError> {
-        Ok(Author::new(self.pins()?, self.runtime()?))
+    /// Returns what builds flows.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn author(&self) -> Result<Author, AppError> {
+        Ok(Author::new(self.pins()?, self.runtime()?, self.gate()?))
     }
 
-    pub(crate) fn replayer(&self) -> Result<Replayer, AppError> {
+    /// Returns what replays recordings.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn replayer(&self) -> Result<Replayer, AppError> {
         Ok(Replayer::new(self.library()?, self.runtime()?, Arc::clone(self.clock())))
     }
 
-    pub(crate) fn linter(&self) -> Result<Linter, AppError> {
+    /// Returns what looks for mistakes in flows.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn linter(&self) -> Result<Linter, AppError> {
         Ok(Linter::new(self.pins()?, self.replayer()?))
     }
 
-    pub(crate) fn releases(&self) -> Result<Releases, AppError> {
+    /// Returns what releases drafts.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn releases(&self) -> Result<Releases, AppError> {
         Ok(Releases::new(self.linter()?, self.journal()?, Arc::clone(self.clock())))
     }
 
-    pub(crate) fn crystallizer(&self) -> Result<Crystallizer, AppError> {
+    /// Returns what makes flows from workspaces.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn crystallizer(&self) -> Result<Crystallizer, AppError> {
         Ok(Crystallizer::new(self.pins()?, self.replayer()?, self.journal()?))
     }
 
-    pub(crate) fn doctor(&self) -> Result<Doctor, AppError> {
+    /// Returns what says how flows stand here.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn doctor(&self) -> Result<Doctor, AppError> {
         Ok(Doctor::new(self.blessings()?, self.analytics()?, self.tools()?))
     }
 
-    pub(crate) fn runner(&self) -> Result<Runner, AppError> {
+    /// Returns what runs flows.
+    ///
+    /// # Errors
+    /// Journal, vault or gate cannot be opened.
+    pub fn runner(&self) -> Result<Runner, AppError> {
         Ok(Runner::new(RunnerParts {
             blessings: self.blessings()?,
             analytics: self.analytics()?,
@@ -63,11 +111,11 @@ impl App {
             tools: self.tools()?,
             clock: Arc::clone(self.clock()),
             entropy: Arc::clone(self.entropy()),
-            interrupt: Arc::clone(&self.config().interrupt),
+            interrupt: Arc::clone(self.interrupt()),
         }))
     }
 
     fn tools(&self) -> Result<Arc<AdapterTools>, AppError> {
-        Ok(Arc::new(AdapterTools::new(self.adapters_of_home()?, self.caller()?)))
+        Ok(Arc::new(AdapterTools::new(self.adapters()?, self.caller()?)))
     }
 }

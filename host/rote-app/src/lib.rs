@@ -1,4 +1,7 @@
-//! Composition root: builds everything once; one method per use case.
+//! Composition root: a [`Host`] builds each part once for a process, a [`Session`] is one client's on it.
+//!
+//! What one crate below does alone, callers ask that crate for ([`Host::library`], [`Host::linter`], …), with its own
+//! request types. What takes several (a change and its event, a workspace and a call) is a method of the session.
 //!
 //! Invariants: plain data in, plain data out (every outcome serializes); nothing here renders, reads the
 //! environment or decides an exit code, so that a command line and a server can share it; nothing is opened
@@ -6,7 +9,6 @@
 
 mod adapter;
 mod adapter_new;
-mod app;
 mod audit;
 mod call;
 mod change;
@@ -16,51 +18,48 @@ mod doubts;
 mod error;
 mod flow;
 mod flow_author;
-mod flow_check;
-mod flow_derive;
 mod flow_life;
-mod flow_search;
+mod flow_pending;
+mod flow_repin;
 mod flows;
+mod host;
 mod lazy;
 mod parameters;
 mod query;
+mod rpc;
+mod session;
 mod system;
+mod taken_over;
 mod token;
 mod trusted;
 mod workspace;
 
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
-pub use app::App;
 pub use audit::{AuditEvent, Rebuilt, Verified};
-pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
+pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, MAX_PARALLEL, Parameter};
 pub use change::Consent;
 pub use condition::Condition;
-pub use config::AppConfig;
+pub use config::{HostConfig, SessionConfig};
 pub use doubts::Doubts;
 pub use error::AppError;
-pub use flow::{Crystallize, FlowRan, RunFlow};
-pub use flow_author::{Build, Language};
-pub use flow_check::Lint;
-pub use flow_derive::Pending;
-pub use flow_life::Bless;
-pub use flow_search::SearchFlows;
+pub use host::Host;
 pub use query::{BodyView, Query, ResponseView};
+pub use rpc::{RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
+pub use session::Session;
 pub use token::TokenStored;
 pub use trusted::TRUST;
-pub use workspace::{Clean, Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
+pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
-    Blessed, BlessingInfo, BlessingOffer, Built, Crystallized, Derived, DryRun, Exported, FlowEntry, FlowInfo,
-    FlowStats, FlowWrite, Form, Frontmatter, LatestRun, PendingFlow, PinnedFlow, ReplayReport,
-    Report as CrystallizeReport, RunReport, VersionPart, write_lines,
+    BlessRequest, BlessingInfo, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest, Crystallized,
+    DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowReference, FlowStats, Form, Frontmatter,
+    IndexReport, Inference, InferredParameter, LintOptions, LintReport, ParamSpec, ParameterInput, PendingFlow,
+    PinnedFlow, Repin, ReplayRequest, Report as CrystallizeReport, RunEnd, RunReport, RunRequest, Scope, SearchHit,
+    SearchRequest, VersionPart, write_lines,
 };
-pub use rote_flow::{
-    CallableState, EndpointState, IndexReport, Inference, InferredParameter, Released, SearchHit, SearchResults,
-};
-pub use rote_flow::{Drift, Finding, FlowHealth, FlowScore, LintReport, Repin, Repinned, Severity, Validated};
 pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::reach::{Destination, Standing};
 pub use rote_home::{Restarted, keep_private};
@@ -68,6 +67,7 @@ pub use rote_runtime::{NoObserver, Observer, RunError, StepState};
 pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{Binding, TokenInfo, TokenPlace, TokenSource};
 pub use rote_workspace::{
-    Change, ChangeKind, Cleaning, Comparison, JsonType, Kept, KeptFor, Overview, QueryResult, ResponseState,
-    ResponseSummary, Settlement, Variable, WorkspaceList, WorkspaceProblem, WorkspaceStats, WorkspaceSummary,
+    Change, ChangeKind, CleanFilter, Cleaning, Comparison, JsonType, Kept, KeptFor, Overview, QueryResult,
+    ResponseState, ResponseSummary, Settlement, Variable, WorkspaceList, WorkspaceProblem, WorkspaceStats,
+    WorkspaceSummary,
 };

@@ -7,7 +7,7 @@ use rote_workspace::{
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// A question to a recorded response.
 #[derive(Debug, Clone)]
@@ -64,7 +64,7 @@ pub enum BodyView {
     },
 }
 
-impl App {
+impl Session {
     /// Runs a jq program on a recorded response.
     ///
     /// # Errors
@@ -72,7 +72,7 @@ impl App {
     /// program that does not end.
     pub fn query(&self, query: &Query) -> Result<QueryResult, AppError> {
         // The log keeps the program, and a flow is made from the log.
-        self.redaction()?.refuse_bytes("the jq program", query.program.as_bytes())?;
+        self.host.redaction()?.refuse_bytes("the jq program", query.program.as_bytes())?;
         let request = QueryRequest {
             source: QuerySource::Response(query.response),
             program: query.program.clone(),
@@ -80,9 +80,9 @@ impl App {
             save_as: query.save_as.clone(),
             limits: QueryLimits::default(),
             flow: None,
-            at: self.now(),
+            at: self.host.now(),
         };
-        let result = self.workspace()?.query(&*self.jq()?, &request);
+        let result = self.workspace()?.query(&*self.host.jq()?, &request);
         result.map_err(|error| match &error {
             // The program is in the message; what it can reach in the response is what its author has to look up.
             WorkspaceError::Query { source: QueryError::Syntax { .. } | QueryError::Runtime { .. } } => {
@@ -95,11 +95,11 @@ impl App {
     /// Runs a jq program on text that the caller gives; nothing is recorded.
     ///
     /// # Errors
-    /// As for [`App::query`], and General when the text is not JSON.
+    /// As for [`Session::query`], and General when the text is not JSON.
     pub fn query_text(&self, program: &str, text: &[u8]) -> Result<Vec<String>, AppError> {
         use rote_types::QueryEngine as _;
         let program = rote_workspace::desugar(program);
-        Ok(self.jq()?.run(&program, text, &QueryLimits::default())?.values)
+        Ok(self.host.jq()?.run(&program, text, &QueryLimits::default())?.values)
     }
 
     /// Returns a response's shape as a JSON Schema.
@@ -142,8 +142,8 @@ impl App {
     /// # Errors
     /// Usage for a bad name; Denied for a value of the vault.
     pub fn set_variable(&self, name: &str, value: Value) -> Result<Variable, AppError> {
-        self.redaction()?.refuse(&format!("variable `{name}`"), &value)?;
-        Ok(self.workspace()?.set_var(name, value, self.now())?)
+        self.host.redaction()?.refuse(&format!("variable `{name}`"), &value)?;
+        Ok(self.workspace()?.set_var(name, value, self.host.now())?)
     }
 
     /// Returns the variables.
@@ -159,8 +159,8 @@ impl App {
     /// # Errors
     /// Usage when it is neither JSON nor YAML; Denied when a value of the vault stands in it.
     pub fn inject(&self, name: &str, text: &[u8]) -> Result<ResponseView, AppError> {
-        self.redaction()?.refuse_bytes(&format!("document `{name}`"), text)?;
-        let stored = self.workspace()?.inject(name, text, self.now())?;
+        self.host.redaction()?.refuse_bytes(&format!("document `{name}`"), text)?;
+        let stored = self.workspace()?.inject(name, text, self.host.now())?;
         self.view(stored.summary.id, crate::call::SHOWN_ROWS)
     }
 
@@ -169,6 +169,6 @@ impl App {
     /// # Errors
     /// `NotFound` for a response that is not there.
     pub fn diff(&self, a: ResponseId, b: ResponseId, program: Option<&str>) -> Result<Vec<Change>, AppError> {
-        Ok(self.workspace()?.diff(&*self.jq()?, a, b, program)?)
+        Ok(self.workspace()?.diff(&*self.host.jq()?, a, b, program)?)
     }
 }

@@ -1,17 +1,15 @@
 //! Credentials in the vault: set, bound, looked at, removed. Values come in as secrets and leave only when asked for.
 
-use std::collections::BTreeMap;
-
 use rote_adapter::Adapter;
 use rote_types::{AdapterId, ErrorKind, command};
-use rote_vault::{Age, Binding, TokenInfo, TokenMeta, TokenSource, Vault};
+use rote_vault::{Binding, TokenInfo, TokenMeta, TokenSource};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::adapter::elsewhere;
 use crate::change::{Change, Consent};
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// A stored credential.
 #[derive(Debug, Clone, Serialize)]
@@ -23,7 +21,7 @@ pub struct TokenStored {
     pub bound: Vec<AdapterId>,
 }
 
-impl App {
+impl Session {
     /// Returns what storing a credential would bind it to: these adapters; without any the one that uses the name, unless
     /// it is bound already. Adapters whose requests go nowhere yet are left out.
     ///
@@ -33,7 +31,7 @@ impl App {
         rote_vault::check_name(name)?;
         let mut targets = adapters.iter().map(|text| self.user_of(name, text)).collect::<Result<Vec<_>, _>>()?;
         let is_bound = |info: TokenInfo| info.name == name && !info.bindings.is_empty();
-        if targets.is_empty() && !self.vault()?.list()?.into_iter().any(is_bound) {
+        if targets.is_empty() && !self.host.vault()?.list()?.into_iter().any(is_bound) {
             targets.extend(self.only_user(name)?);
         }
         targets.iter().filter_map(|adapter| binding_of(adapter).transpose()).collect()
@@ -53,21 +51,21 @@ impl App {
         consent: Consent,
     ) -> Result<TokenStored, AppError> {
         rote_vault::check_name(name)?;
-        self.redaction()?.refuse(&format!("the description of `{name}`"), &json!(description))?;
+        self.host.redaction()?.refuse(&format!("the description of `{name}`"), &json!(description))?;
         shown.iter().try_for_each(|binding| self.goes_as_shown(name, binding))?;
-        let vault = self.vault()?;
+        let vault = self.host.vault()?;
         let replaced = vault.list()?.iter().any(|info| info.name == name);
         if !replaced {
             // One that is there can be set all the same, and deleted.
-            self.redaction()?.refuse("the name of a credential", &json!(name))?;
+            self.host.redaction()?.refuse("the name of a credential", &json!(name))?;
         }
         let bound: Vec<AdapterId> = shown.iter().map(|binding| binding.adapter.clone()).collect();
-        let meta = TokenMeta { created_at: self.now(), expires_at: None, description: description.to_owned() };
+        let meta = TokenMeta { created_at: self.host.now(), expires_at: None, description: description.to_owned() };
         let object = json!({ "name": name, "replaced": replaced, "adapters": bound });
         self.change(Change::TokenSet, consent, object, || {
             let mut info = vault.set(name, value, meta)?;
             for binding in shown {
-                info.bindings = vault.bind(name, binding, self.now())?;
+                info.bindings = vault.bind(name, binding, self.host.now())?;
             }
             Ok(TokenStored { info, bound })
         })
@@ -90,12 +88,12 @@ impl App {
     /// was shown.
     ///
     /// # Errors
-    /// As [`App::token_binding`]; Conflict when they go elsewhere by now.
+    /// As [`Session::token_binding`]; Conflict when they go elsewhere by now.
     pub fn token_bind(&self, name: &str, shown: &Binding, consent: Consent) -> Result<Vec<Binding>, AppError> {
         self.goes_as_shown(name, shown)?;
         let object = json!({ "name": name, "adapter": shown.adapter, "origins": shown.origins });
-        let vault = self.vault()?;
-        self.change(Change::TokenBound, consent, object, || Ok(vault.bind(name, shown, self.now())?))
+        let vault = self.host.vault()?;
+        self.change(Change::TokenBound, consent, object, || Ok(vault.bind(name, shown, self.host.now())?))
     }
 
     /// Refuses to bind a credential to anything but what a person was shown.
@@ -109,12 +107,12 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn token_get(&self, name: &str) -> Result<(SecretString, TokenSource), AppError> {
-        let vault = self.vault()?;
+        let vault = self.host.vault()?;
         if let Some(value) = vault.get(name)? {
             return Ok((value, TokenSource::Vault));
         }
         let outside =
-            self.environment()(name).map(SecretString::from).filter(|value| !value.expose_secret().is_empty());
+            self.host.environment()(name).map(SecretString::from).filter(|value| !value.expose_secret().is_empty());
         let bound = vault.list()?.iter().any(|info| info.name == name);
         match outside.filter(|_| bound) {
             Some(value) => Ok((value, TokenSource::Environment)),
@@ -125,7 +123,7 @@ impl App {
     /// Returns a credential for somebody to see, and where it came from.
     ///
     /// # Errors
-    /// As [`App::token_get`].
+    /// As [`Session::token_get`].
     pub fn token_reveal(&self, name: &str, consent: Consent) -> Result<(SecretString, TokenSource), AppError> {
         let (value, source) = self.token_get(name)?;
         let object = json!({ "name": name, "source": source });
@@ -137,7 +135,7 @@ impl App {
     /// # Errors
     /// Auth for a vault that cannot be trusted.
     pub fn tokens(&self) -> Result<Vec<TokenInfo>, AppError> {
-        Ok(self.vault()?.list()?)
+        Ok(self.host.vault()?.list()?)
     }
 
     /// Removes a credential with what it is bound to.
@@ -145,7 +143,7 @@ impl App {
     /// # Errors
     /// `NotFound` when there is none.
     pub fn token_delete(&self, name: &str, consent: Consent) -> Result<(), AppError> {
-        let vault = self.vault()?;
+        let vault = self.host.vault()?;
         if !vault.list()?.iter().any(|info| info.name == name) {
             return Err(no_token(name));
         }
@@ -158,7 +156,7 @@ impl App {
     /// Opens an adapter that has a credential of this name.
     fn user_of(&self, name: &str, text: &str) -> Result<std::sync::Arc<Adapter>, AppError> {
         rote_vault::check_name(name)?;
-        let adapter = self.adapters_of_home()?.open(&self.adapter_id(text)?)?;
+        let adapter = self.host.adapters()?.open(&self.adapter_id(text)?)?;
         if adapter.uses(name) {
             return Ok(adapter);
         }
@@ -170,7 +168,7 @@ impl App {
         let error = AppError::new(ErrorKind::NotFound, message);
         Err(match auth.token_env.as_deref().or(names.first().copied()) {
             Some(first) => error.with_cause(format!("it uses {}", names.join(", "))).with_hint(
-                match self.vault()?.list()?.iter().any(|info| info.name == name) {
+                match self.host.vault()?.list()?.iter().any(|info| info.name == name) {
                     // She keeps it under a name of her own, and does not mistype the adapter's.
                     true => command("rote adapter set").argument(id).plain("credential").argument(name),
                     false => command("rote token bind").argument(first).argument(id),
@@ -184,44 +182,13 @@ impl App {
 
     /// The installed adapter that uses the name, when there is just one.
     fn only_user(&self, name: &str) -> Result<Option<std::sync::Arc<Adapter>>, AppError> {
-        let adapters = self.adapters_of_home()?;
+        let adapters = self.host.adapters()?;
         let mut users = Vec::new();
         for id in adapters.ids()? {
             // A package that cannot be read uses nothing.
             users.extend(adapters.open(&id).ok().filter(|adapter| adapter.uses(name)));
         }
         Ok(users.pop().filter(|_| users.is_empty()))
-    }
-
-    /// Takes over a vault that an older rote wrote: credentials that knew no bindings get the ones that they have had in
-    /// effect.
-    pub(crate) fn take_over(&self, vault: &Vault) -> Result<(), AppError> {
-        // What is wrong with the vault is told by whoever needs a value of it.
-        let Ok(Some(age)) = vault.age() else { return Ok(()) };
-        if age == Age::Bound {
-            // Who may use what stays as it is.
-            return Ok(vault.take_over(&BTreeMap::new()).map(drop)?);
-        }
-        // Nothing is announced of a file that is refused.
-        let _readable = vault.known()?;
-        let present = self.adapters_of_home()?.bindings()?;
-        let object = json!({ "taken_over": present.keys().collect::<Vec<_>>() });
-        let taken = self.change(Change::TokenBound, Consent::Unattended, object, || Ok(vault.take_over(&present)?))?;
-        let Some(taken) = taken else { return Ok(()) };
-        self.note(
-            "credentials go only where they are bound to from now on; they were taken over as they are used now:",
-        );
-        for (name, bindings) in taken {
-            let adapters: Vec<String> = bindings.iter().map(|one| one.adapter.to_string()).collect();
-            match adapters.is_empty() {
-                true => self.note(format!(
-                    "{name} is bound to no adapter: {}",
-                    command("rote token bind").argument(&name).plain("ADAPTER")
-                )),
-                false => self.note(format!("{name} is bound to {}", adapters.join(", "))),
-            }
-        }
-        Ok(())
     }
 }
 

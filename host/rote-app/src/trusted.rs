@@ -10,7 +10,8 @@ use rote_home::{Durability, Journal, NewEvent, read_capped};
 use rote_types::sha256;
 use serde_json::{Map, Value, json};
 
-use crate::{App, AppError};
+use crate::config::{in_directory, user};
+use crate::{AppError, Host};
 
 /// The variables that choose which authorities TLS trusts; the TLS library reads them.
 pub const TRUST: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
@@ -21,16 +22,18 @@ const CHANGED: &str = "trust.changed";
 /// Longest file of authorities whose digest is taken; of a longer one, and of a folder, the event has the path alone.
 const MAX_AUTHORITIES: u64 = 16 << 20;
 
-impl App {
+impl Host {
     /// Has the journal tell whom the environment makes TLS trust, unless it told of just that last.
     pub(crate) fn tell_trust(&self, journal: &Journal) -> Result<(), AppError> {
-        let environment = &self.config().environment;
+        let config = self.config();
+        let environment = &config.environment;
         let set = TRUST.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
         let chosen: Map<String, Value> = set
             .filter(|(_, path)| !path.is_empty())
             .map(|(name, path)| {
-                let digest =
-                    read_capped(&self.absolute(Path::new(path)), MAX_AUTHORITIES).ok().map(|bytes| sha256(&bytes));
+                let digest = read_capped(&in_directory(config.directory.as_deref(), Path::new(path)), MAX_AUTHORITIES)
+                    .ok()
+                    .map(|bytes| sha256(&bytes));
                 (name.to_owned(), json!({ "path": path, "sha256": digest }))
             })
             .collect();
@@ -42,7 +45,7 @@ impl App {
         if told.is_some_and(|told| told.body["authorities"] == authorities) {
             return Ok(());
         }
-        let body = json!({ "authorities": authorities, "by": self.user() });
+        let body = json!({ "authorities": authorities, "by": user(environment) });
         journal.append(self.now(), Durability::Disk, &[NewEvent { kind: CHANGED, effect: None, body }])?;
         Ok(())
     }

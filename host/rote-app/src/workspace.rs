@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use rote_home::{Durability, FileMode, Journal, NewEvent, read_capped, write_atomic};
-use rote_types::{ErrorKind, ResponseId, WorkspaceName};
+use rote_types::{ErrorKind, IdError, ResponseId, WorkspaceName};
 use rote_workspace::{
     CleanFilter, Cleaning, KeptFor, ResponseSummary, Tokenizer, Workspace, WorkspaceList, WorkspaceStats,
     clean_workspaces, list_workspaces,
@@ -14,8 +13,7 @@ use rote_workspace::{
 use serde::Serialize;
 use serde_json::json;
 
-use crate::error::name;
-use crate::{App, AppError};
+use crate::{AppError, Session};
 
 /// A file of this name holds the name of the workspace for its directory and everything below.
 const MARKER: &str = ".rote-workspace";
@@ -76,21 +74,6 @@ pub struct Listing {
     pub uncounted: Option<String>,
 }
 
-/// Which workspaces `rote clean` removes.
-#[derive(Debug, Clone, Default)]
-pub struct Clean {
-    /// Only those not used for that long.
-    pub older_than: Option<Duration>,
-    /// Only those without a response.
-    pub empty: bool,
-    /// Only those whose name matches this glob.
-    pub pattern: Option<String>,
-    /// All of them.
-    pub all: bool,
-    /// Say which, remove nothing.
-    pub dry_run: bool,
-}
-
 /// What `rote clean` removed.
 #[derive(Debug, Clone, Serialize)]
 pub struct Cleaned {
@@ -101,17 +84,17 @@ pub struct Cleaned {
     pub dry_run: bool,
 }
 
-impl App {
+impl Session {
     /// Makes a workspace, or finds it, and makes it the one in use.
     ///
     /// # Errors
     /// Usage for a bad name; General when it cannot be written.
     pub fn init(&self, text: &str) -> Result<Initialised, AppError> {
-        let name: WorkspaceName = name(text)?;
-        let created = !self.home()?.workspace_dir(&name).exists();
-        let workspace = Workspace::create(self.home()?, &name, self.now())?;
+        let name: WorkspaceName = text.parse()?;
+        let created = !self.host.home()?.workspace_dir(&name).exists();
+        let workspace = Workspace::create(self.host.home()?, &name, self.host.now())?;
         let line = format!("{name}\n");
-        write_atomic(&self.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
+        write_atomic(&self.host.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
         Ok(Initialised { path: workspace.folder().to_owned(), name, created })
     }
 
@@ -121,7 +104,7 @@ impl App {
     /// `NotFound` when none is, or when the one asked for does not exist.
     pub fn locate(&self) -> Result<Where, AppError> {
         let (name, origin) = self.resolve()?.ok_or_else(no_workspace)?;
-        let workspace = Workspace::open(self.home()?, &name)?;
+        let workspace = Workspace::open(self.host.home()?, &name)?;
         Ok(Where { path: workspace.folder().to_owned(), name, origin })
     }
 
@@ -130,13 +113,13 @@ impl App {
     /// # Errors
     /// General when the home cannot be read.
     pub fn workspaces(&self) -> Result<WorkspaceList, AppError> {
-        Ok(list_workspaces(self.home()?)?)
+        Ok(list_workspaces(self.host.home()?)?)
     }
 
     /// Returns the responses of the workspace in use.
     ///
     /// # Errors
-    /// As for [`App::locate`].
+    /// As for [`Session::locate`].
     pub fn ls(&self) -> Result<Listing, AppError> {
         let workspace = self.workspace()?;
         // Counts are made when somebody wants to see them: the vocabulary is too slow to load for a call.
@@ -151,7 +134,7 @@ impl App {
     /// # Errors
     /// `NotFound` when a number was never given.
     pub fn clear(&self, ids: &[ResponseId]) -> Result<u64, AppError> {
-        Ok(self.workspace()?.clear(ids, self.now())?)
+        Ok(self.workspace()?.clear(ids, self.host.now())?)
     }
 
     /// Removes whole workspaces, and writes down which. A run that stopped after it wrote is removed only where all, or
@@ -159,15 +142,9 @@ impl App {
     ///
     /// # Errors
     /// Usage when no filter is given; General when the journal refused, then what was removed is named.
-    pub fn clean(&self, clean: &Clean) -> Result<Cleaned, AppError> {
-        let filter = CleanFilter {
-            older_than: clean.older_than,
-            empty: clean.empty,
-            pattern: clean.pattern.clone(),
-            all: clean.all,
-        };
-        let journal = self.journal()?;
-        let spares = !clean.all && clean.pattern.is_none();
+    pub fn clean(&self, filter: &CleanFilter, dry_run: bool) -> Result<Cleaned, AppError> {
+        let journal = self.host.journal()?;
+        let spares = !filter.all && filter.pattern.is_none();
         let look = |workspace: &Workspace| -> Result<Option<KeptFor>, AppError> {
             rote_gate::recover(&journal, workspace)?;
             // What is not ended now is in doubt and kept.
@@ -176,11 +153,11 @@ impl App {
             Ok(stopped.then_some(KeptFor::Stopped))
         };
         let look = |workspace: &Workspace| look(workspace).map_err(|error| error.in_a_line());
-        let cleaning = clean_workspaces(self.home()?, &filter, self.now(), clean.dry_run, look)?;
-        if !clean.dry_run && !cleaning.removed.is_empty() {
+        let cleaning = clean_workspaces(self.host.home()?, filter, self.host.now(), dry_run, look)?;
+        if !dry_run && !cleaning.removed.is_empty() {
             self.tell_removed(&journal, &cleaning.removed)?;
         }
-        Ok(Cleaned { cleaning, dry_run: clean.dry_run })
+        Ok(Cleaned { cleaning, dry_run })
     }
 
     /// Writes down which workspaces are gone; afterwards, since on a full disk there is room only then.
@@ -188,7 +165,7 @@ impl App {
         let named = removed.get(..MAX_REMOVED_NAMED).unwrap_or(removed);
         let body = json!({ "total": removed.len(), "workspaces": named, "by": self.user() });
         let event = NewEvent { kind: "workspace.removed", effect: None, body };
-        match journal.append(self.now(), Durability::Disk, &[event]) {
+        match journal.append(self.host.now(), Durability::Disk, &[event]) {
             Ok(_) => Ok(()),
             Err(error) => {
                 let names: Vec<&str> = named.iter().map(WorkspaceName::as_str).collect();
@@ -209,9 +186,9 @@ impl App {
     /// Opens a workspace. Writes that a killed process never began have failed from then on; where the journal cannot be
     /// asked they stay in doubt, and the workspace can be read all the same.
     pub(crate) fn open_sifted(&self, name: &WorkspaceName) -> Result<Workspace, AppError> {
-        let workspace = Workspace::open(self.home()?, name)?;
+        let workspace = Workspace::open(self.host.home()?, name)?;
         if !workspace.doubts(1)?.is_empty()
-            && let Ok(journal) = self.journal()
+            && let Ok(journal) = self.host.journal()
         {
             // What is not ended now is in doubt, which is true of it as far as anybody can tell.
             rote_gate::sift(&journal, &workspace).ok();
@@ -233,7 +210,7 @@ impl App {
         let workspace = self.workspace()?;
         // Once: what is lost while it is open is seen when the number is begun (`refuse_begun`).
         if !self.recovered.load(Ordering::Acquire) {
-            rote_gate::recover(&*self.journal()?, &workspace)?;
+            rote_gate::recover(&*self.host.journal()?, &workspace)?;
             self.recovered.store(true, Ordering::Release);
         }
         Ok((workspace, made))
@@ -241,28 +218,28 @@ impl App {
 
     /// Finds out which workspace is meant, in the order flag or variable, directory, last init.
     fn resolve(&self) -> Result<Option<(WorkspaceName, WorkspaceOrigin)>, AppError> {
-        if let Some(asked) = &self.config().workspace {
-            return Ok(Some((name(asked)?, WorkspaceOrigin::Asked)));
+        if let Some(asked) = &self.config.workspace {
+            return Ok(Some((asked.parse()?, WorkspaceOrigin::Asked)));
         }
         if let Some(found) = self.workspace_of_directory()? {
             return Ok(Some((found, WorkspaceOrigin::Directory)));
         }
-        let last = read_name(&self.home()?.last_workspace_file())?;
+        let last = read_name(&self.host.home()?.last_workspace_file())?;
         // The file may name a workspace that has been cleaned away since.
-        let last = last.filter(|name| self.home().is_ok_and(|home| home.workspace_dir(name).exists()));
+        let last = last.filter(|name| self.host.home().is_ok_and(|home| home.workspace_dir(name).exists()));
         Ok(last.map(|name| (name, WorkspaceOrigin::LastInit)))
     }
 
     fn workspace_of_directory(&self) -> Result<Option<WorkspaceName>, AppError> {
-        let Some(directory) = &self.config().directory else {
+        let Some(directory) = &self.config.directory else {
             return Ok(None);
         };
-        let workspaces = self.home()?.workspaces_dir();
+        let workspaces = self.host.home()?.workspaces_dir();
         for ancestor in directory.ancestors() {
             if ancestor.parent() == Some(workspaces.as_path())
                 && let Some(text) = ancestor.file_name().and_then(|name| name.to_str())
             {
-                return name(text).map(Some);
+                return Ok(Some(text.parse()?));
             }
             if let Some(name) = read_name(&ancestor.join(MARKER))? {
                 return Ok(Some(name));
@@ -279,8 +256,8 @@ fn read_name(path: &Path) -> Result<Option<WorkspaceName>, AppError> {
     }
     let bytes = read_capped(path, MAX_NAME_FILE)?;
     let text = String::from_utf8_lossy(&bytes);
-    let named: Result<WorkspaceName, AppError> = name(text.trim());
-    named.map(Some).map_err(|error| error.with_cause(format!("it stands in `{}`", path.display())))
+    let named: Result<WorkspaceName, IdError> = text.trim().parse();
+    named.map(Some).map_err(|error| AppError::from(error).with_cause(format!("it stands in `{}`", path.display())))
 }
 
 fn no_workspace() -> AppError {

@@ -3,7 +3,7 @@
 //! The line is `// rote:bindings ` and one JSON object in ASCII, the same in both languages. It comes before
 //! anything that a caller or a description put into the file, and only the first such line counts.
 
-use rote_types::{AdapterId, Fingerprint};
+use rote_types::{AdapterId, Fingerprint, Language};
 use serde::Deserialize;
 
 use crate::text;
@@ -11,28 +11,6 @@ use crate::text;
 const MARK: &str = "// rote:bindings ";
 /// Lines looked at: a person may put a licence above.
 const LINES: usize = 64;
-
-/// The language of a binding file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Language {
-    /// `--lang ts`.
-    #[serde(rename = "ts")]
-    TypeScript,
-    /// `--lang rust`.
-    Rust,
-}
-
-impl Language {
-    /// Returns the word that `--lang` takes.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TypeScript => "ts",
-            Self::Rust => "rust",
-        }
-    }
-}
 
 /// What the first line of a binding file says; enough to write the file again.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

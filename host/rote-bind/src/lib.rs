@@ -28,10 +28,10 @@ mod typescript;
 mod tests;
 
 pub use error::BindError;
-pub use header::{Header, Language, header_of};
+pub use header::{Header, header_of};
 pub use options::BindOptions;
 
-use rote_types::{Manifest, Tool};
+use rote_types::{Language, Manifest, Tool};
 
 /// Writes TypeScript bindings: one module that imports types, and nothing else, from `@rote/sdk`.
 ///

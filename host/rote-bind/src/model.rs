@@ -6,10 +6,10 @@
 
 use std::collections::HashSet;
 
-use rote_types::{Manifest, Tool};
+use rote_types::{Language, Manifest, Tool};
 
 use crate::effect::{self, Write};
-use crate::header::{self, Header, Language};
+use crate::header::{self, Header};
 use crate::name::{self, Names};
 use crate::pages::{self, Paging};
 use crate::read::{Named, Reader};

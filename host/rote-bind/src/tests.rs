@@ -9,10 +9,10 @@ use oxc_allocator::Allocator;
 use oxc_parser::Parser;
 use oxc_semantic::SemanticBuilder;
 use oxc_span::SourceType;
-use rote_types::{Manifest, Tool};
+use rote_types::{Language, Manifest, Tool};
 use serde_json::{Value, json};
 
-use crate::{BindError, BindOptions, Language, header_of, rust, typescript};
+use crate::{BindError, BindOptions, header_of, rust, typescript};
 
 const FINGERPRINT: &str = "mcp_37Mm3hutvsZPz2Urk8RTEtadfZGN";
 const DIGEST: &str = "2J6Tj8NLySEYVrWRHpoBi5iPEf3g";

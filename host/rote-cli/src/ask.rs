@@ -123,9 +123,9 @@ fn unbound(error: &AppError) -> BTreeSet<(String, String)> {
 
 /// Asks for each, and binds all of them or none.
 fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<(String, String)>) -> Result<bool> {
-    let app = context.app()?;
+    let session = context.session()?;
     let bindings: Result<Vec<_>, AppError> =
-        wanted.iter().map(|(name, adapter)| Ok((name, app.token_binding(name, adapter)?))).collect();
+        wanted.iter().map(|(name, adapter)| Ok((name, session.token_binding(name, adapter)?))).collect();
     // What stands in the way of that must not hide why the call was refused.
     let Ok(bindings) = bindings else { return Ok(false) };
     for (name, binding) in &bindings {
@@ -134,7 +134,7 @@ fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<(String, String)>
         }
     }
     for (name, binding) in &bindings {
-        app.token_bind(name, binding, Consent::Attended)?;
+        session.token_bind(name, binding, Consent::Attended)?;
     }
     Ok(true)
 }

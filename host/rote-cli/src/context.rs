@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use rote_app::{App, AppConfig, AppError};
+use rote_app::{AppError, Host, HostConfig, Session, SessionConfig};
 use rote_types::{ErrorKind, Interrupt, clean};
 use tokio::runtime::Runtime;
 
@@ -27,7 +27,7 @@ pub struct Context {
     workspace: Option<String>,
     verbose: u8,
     signals: Signals,
-    app: OnceCell<App>,
+    session: OnceCell<Session>,
     executor: OnceCell<Runtime>,
 }
 
@@ -40,38 +40,47 @@ impl Context {
         let home = home.or_else(|| variable("HOME").map(|home| PathBuf::from(home).join(".rote")));
         let workspace = global.workspace.clone().or_else(|| variable("ROTE_WORKSPACE"));
         let verbose = global.verbose;
-        let (signals, app, executor) = (Signals::new(), OnceCell::new(), OnceCell::new());
-        Self { home, workspace, verbose, environment, signals, app, executor }
+        let (signals, session, executor) = (Signals::new(), OnceCell::new(), OnceCell::new());
+        Self { home, workspace, verbose, environment, signals, session, executor }
     }
 
-    /// Returns the application.
+    /// Returns the host of this process.
+    ///
+    /// # Errors
+    /// As [`Context::session`].
+    pub fn host(&self) -> Result<&Host> {
+        Ok(self.session()?.host())
+    }
+
+    /// Returns the session of whoever typed the command.
     ///
     /// # Errors
     /// Usage when there is no home directory to be found.
-    pub fn app(&self) -> Result<&App> {
-        if let Some(app) = self.app.get() {
-            return Ok(app);
+    pub fn session(&self) -> Result<&Session> {
+        if let Some(session) = self.session.get() {
+            return Ok(session);
         }
         self.start_log();
         let home = self.home.clone().ok_or_else(|| {
             AppError::new(ErrorKind::Usage, "neither `HOME` nor `ROTE_HOME` is set").with_hint("rote --home DIR …")
         });
-        let config = AppConfig {
+        let (directory, environment) = (self.environment.directory.clone(), Arc::clone(&self.environment.variables));
+        let host = Host::new(HostConfig {
             home: home?,
-            workspace: self.workspace.clone(),
-            directory: self.environment.directory.clone(),
-            environment: Arc::clone(&self.environment.variables),
+            directory: directory.clone(),
+            environment: Arc::clone(&environment),
             keyring: self.environment.get("ROTE_KEY_SOURCE") == Some("keyring"),
             instances: self.instances()?,
             interrupt: Arc::new(self.signals.clone()),
-        };
-        Ok(self.app.get_or_init(|| App::new(config)))
+        });
+        let config = SessionConfig { workspace: self.workspace.clone(), directory, environment };
+        Ok(self.session.get_or_init(|| Session::new(Arc::new(host), config)))
     }
 
     /// Masks values of the vault in an error that is about to be shown.
     pub fn masked(&self, error: CliError) -> CliError {
-        match (error, self.app.get()) {
-            (CliError::App(error), Some(app)) => CliError::App(Box::new(app.masked(*error))),
+        match (error, self.session.get()) {
+            (CliError::App(error), Some(session)) => CliError::App(Box::new(session.host().masked(*error))),
             (error, _) => error,
         }
     }
@@ -86,7 +95,7 @@ impl Context {
 
     /// Returns what a person has to be told once, beside what the command says.
     pub(crate) fn notes(&self) -> Vec<String> {
-        self.app.get().map(App::take_notes).unwrap_or_default()
+        self.session.get().map(|session| session.host().take_notes()).unwrap_or_default()
     }
 
     /// Runs a future to its end, or until somebody asks the process to stop: it is dropped then, and what it had

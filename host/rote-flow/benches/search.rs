@@ -233,7 +233,7 @@ fn flows(home: &Home) -> Flows {
     let analytics = Analytics::new(library.clone(), Arc::clone(&clock));
     Flows {
         search: Search::new(library, analytics, Arc::new(Nothing)),
-        author: Author::new(pins, runtime),
+        author: Author::new(pins, runtime, gate),
         releases: Releases::new(linter, journal, clock),
     }
 }
@@ -262,7 +262,7 @@ fn release(flows: &Flows, folder: &Path) -> (Duration, Duration) {
         let yaml = format!("name: fresh-{number}\ndescription: Counts fresh things\nversion: 0.1.0\n");
         std::fs::write(&header, yaml).expect("a file");
         let source = BuildSource::Plan { plan: plan.clone(), header: header.clone() };
-        let built = flows.author.build(&BuildRequest { source, output: None }).expect("a draft");
+        let built = executor.block_on(flows.author.build(&BuildRequest { source, output: None })).expect("a draft");
         let start = Instant::now();
         executor.block_on(flows.releases.release(&built.frontmatter.name, false)).expect("a release");
         start.elapsed()

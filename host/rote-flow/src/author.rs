@@ -6,12 +6,13 @@
 //! while building, and the same sources and adapters always make the same bytes.
 
 mod header;
+mod project;
 mod sources;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_gate::Redaction;
+use rote_gate::{Gate, Redaction};
 use rote_home::{FileMode, HomeError, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
 use rote_runtime::Runtime;
@@ -20,17 +21,14 @@ use rote_types::Sha256Digest;
 use serde::Serialize;
 
 pub use header::{SourceAdapter, SourceHeader};
+pub use project::BuildSource;
+pub(crate) use project::ENTRY;
+pub use sources::NewProject;
 pub(crate) use sources::rust_manifest;
-pub use sources::{NewProject, ProjectLanguage};
 
 use crate::error::AuthorError;
 use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
 use sources::Folder;
-
-/// The entry of a TypeScript flow in its folder.
-pub(crate) const ENTRY: &str = "main.ts";
-/// The frontmatter of a flow whose source cannot carry it.
-pub(crate) const HEADER: &str = "flow.yaml";
 
 /// What to build.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,27 +37,6 @@ pub struct BuildRequest {
     pub source: BuildSource,
     /// The file to write; the home's flow of that name, when absent.
     pub output: Option<PathBuf>,
-}
-
-/// Where a flow comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum BuildSource {
-    /// A TypeScript entry, such as `main.ts`.
-    Script(PathBuf),
-    /// A plan as JSON, and its `flow.yaml`.
-    Plan {
-        /// The plan.
-        plan: PathBuf,
-        /// The frontmatter.
-        header: PathBuf,
-    },
-    /// A component or core module made by another compiler, and its `flow.yaml`.
-    Component {
-        /// The wasm file.
-        wasm: PathBuf,
-        /// The frontmatter.
-        header: PathBuf,
-    },
 }
 
 /// A flow that was built.
@@ -82,13 +59,14 @@ pub struct Built {
 pub struct Author {
     pub(crate) pins: Pins,
     pub(crate) runtime: Arc<Runtime>,
+    gate: Arc<Gate>,
 }
 
 impl Author {
-    /// Makes it; the runtime checks what is built, and knows what must not stand in it.
+    /// Makes it; the runtime checks what is built, and knows what must not stand in it; the gate runs a crate's cargo.
     #[must_use]
-    pub fn new(pins: Pins, runtime: Arc<Runtime>) -> Self {
-        Self { pins, runtime }
+    pub fn new(pins: Pins, runtime: Arc<Runtime>, gate: Arc<Gate>) -> Self {
+        Self { pins, runtime, gate }
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -105,11 +83,14 @@ impl Author {
     /// [`AuthorError::Script`] with file, line and column; [`AuthorError::Source`] for a frontmatter that does not fit;
     /// [`PinError::MissingAdapters`](crate::PinError::MissingAdapters) and `FingerprintMismatch` for adapters; [`FlowError::Load`] for a component
     /// that is not of the flow world; [`LibraryError::Exists`](crate::LibraryError::Exists) for a released flow of that name.
-    pub fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
+    pub async fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
         let (package, modules) = match &request.source {
             BuildSource::Script(path) => self.build_script(path)?,
             BuildSource::Plan { plan, header } => (self.build_plan(plan, header)?, Vec::new()),
             BuildSource::Component { wasm, header } => (self.build_component(wasm, header)?, Vec::new()),
+            BuildSource::Crate { folder, header } => {
+                (self.build_component(&project::cargo_build(&self.gate, folder).await?, header)?, Vec::new())
+            }
         };
         package.prepare(&self.runtime)?;
         package.refuse_known(self.redaction())?;

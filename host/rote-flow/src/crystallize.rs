@@ -31,7 +31,7 @@ use rote_workspace::{Workspace, schema_of};
 use serde::Serialize;
 
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin, Suggestion};
-pub use request::{ParamSpec, Request, ResultSpec};
+pub use request::{CrystallizeRequest, ParamSpec, ResultSpec};
 
 use crate::frontmatter::SCHEMA;
 use crate::trace::Trace;
@@ -83,7 +83,7 @@ impl Crystallizer {
     /// A refusal that names what stands in the way ([`CrystallizeError::NothingToCrystallize`](crate::CrystallizeError::NothingToCrystallize), `InDoubt`,
     /// `UnusableResponse`, `Secret`, `ParamSpec`, `AdapterChanged`), a replay that does not reproduce the recorded
     /// result (`ReplayStale`, `ReplayDiffers`, `ReplayFailed`), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
-    pub async fn crystallize(&self, request: &Request) -> Result<Crystallized, FlowError> {
+    pub async fn crystallize(&self, request: &CrystallizeRequest) -> Result<Crystallized, FlowError> {
         self.pins.library.check_free(&request.name, request.force)?;
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
         let mut trace = Trace::read(&workspace)?;

@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, create_private_dir, write_atomic};
 use rote_plan::{Expression, Plan, Step};
+use rote_types::Language;
 use serde::Serialize;
 
 use crate::author::SourceHeader;
 use crate::error::AuthorError;
 use crate::package::Content;
-use crate::{FlowError, FlowReference, Frontmatter, Library, Package, ProjectLanguage};
+use crate::{FlowError, FlowReference, Frontmatter, Library, Package};
 
 /// Sources that were written out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,7 +30,7 @@ impl Library {
     ///
     /// # Errors
     /// [`AuthorError::CannotExport`] for a flow that is no plain plan; the disk refused.
-    pub fn export(&self, flow: &FlowReference, language: ProjectLanguage, path: &Path) -> Result<Exported, FlowError> {
+    pub fn export(&self, flow: &FlowReference, language: Language, path: &Path) -> Result<Exported, FlowError> {
         let (_, package) = self.load(flow)?;
         let files = self.sources(&package, language)?;
         let mut written = Vec::with_capacity(files.len());
@@ -49,13 +50,13 @@ impl Library {
     pub(crate) fn sources(
         &self,
         package: &Package,
-        language: ProjectLanguage,
+        language: Language,
     ) -> Result<Vec<(&'static str, String)>, FlowError> {
         let plan = plain_plan(package)?;
         let frontmatter = &package.frontmatter;
         Ok(match language {
-            ProjectLanguage::TypeScript => vec![("", typescript_source(frontmatter, plan)?)],
-            ProjectLanguage::Rust => vec![
+            Language::TypeScript => vec![("", typescript_source(frontmatter, plan)?)],
+            Language::Rust => vec![
                 ("flow.yaml", SourceHeader::of(frontmatter).to_yaml()?),
                 ("Cargo.toml", crate::author::rust_manifest(&frontmatter.name, &self.unpack_rust_sdk()?)),
                 ("src/lib.rs", rust::program(frontmatter, plan)),

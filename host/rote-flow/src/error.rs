@@ -20,7 +20,8 @@ use rote_runtime::LoadError;
 use rote_types::{AdapterId, Classify, ErrorKind};
 use rote_workspace::WorkspaceError;
 
-pub use author::AuthorError;
+pub(crate) use author::TARGET;
+pub use author::{AuthorError, CargoSaid};
 pub use bless::BlessError;
 pub use crystallize::CrystallizeError;
 pub use library::LibraryError;

@@ -47,18 +47,18 @@ mod usage;
 mod validate;
 
 pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, TrackRecord};
-pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, ProjectLanguage, SourceAdapter, SourceHeader};
+pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, SourceAdapter, SourceHeader};
 pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, Blessings};
 pub use crystallize::{
-    Crystallized, Crystallizer, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report, Request, ResultSpec,
-    StepOrigin, Suggestion,
+    CrystallizeRequest, Crystallized, Crystallizer, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report,
+    ResultSpec, StepOrigin, Suggestion,
 };
 pub use derive::{Derived, VersionPart};
 pub use drift::{Drift, Elsewhere, ToolChange};
 pub use emit::Exported;
 pub use error::{
-    AuthorError, BlessError, CrystallizeError, FlowError, LibraryError, PackageError, ParameterProblem, PinError,
-    ReplayError, RunnerError, Stale,
+    AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, LibraryError, PackageError, ParameterProblem,
+    PinError, ReplayError, RunnerError, Stale,
 };
 pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,

@@ -6,8 +6,7 @@
 use rote_types::FlowName;
 use serde_json::{Map, Value};
 
-use crate::error::ParameterProblem;
-use crate::error::RunnerError;
+use crate::error::{ParameterProblem, RunnerError};
 use crate::{FlowError, Frontmatter};
 
 /// Nearness of two names, from 0 to 1, from which one is suggested for the other.

@@ -16,8 +16,7 @@ use rote_types::{
 use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
 
-use crate::error::ReplayError;
-use crate::error::Stale;
+use crate::error::{ReplayError, Stale};
 use crate::recording::{ExchangeOutcome, RecordedExchange};
 use crate::tape::Frame;
 use crate::{FlowError, Library, Package};

@@ -13,8 +13,7 @@ use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::Serialize;
 
 use crate::analytics::{Analytics, TrackRecord};
-use crate::error::LibraryError;
-use crate::error::install;
+use crate::error::{LibraryError, install};
 use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, Stamp, reason};
 use crate::surface::Surface;
 use crate::{FlowError, FlowKind, FlowStatus};

@@ -8,6 +8,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::{Classify, ErrorKind};
+
 /// A name that breaks the rule of its kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{value}` is not a valid {kind}: {rule}")]
@@ -15,6 +17,19 @@ pub struct IdError {
     kind: &'static str,
     value: String,
     rule: &'static str,
+}
+
+impl IdError {
+    pub(crate) fn new(kind: &'static str, value: &str, rule: &'static str) -> Self {
+        Self { kind, value: value.to_owned(), rule }
+    }
+}
+
+/// A name that somebody typed.
+impl Classify for IdError {
+    fn kind(&self) -> ErrorKind {
+        ErrorKind::Usage
+    }
 }
 
 /// Why a name is refused, or `None` when it is fine: 1–64 of `a-z A-Z 0-9 . _ -`, starting with a letter or digit.

@@ -9,6 +9,7 @@ mod digest;
 mod error;
 mod id;
 mod idempotency;
+mod language;
 mod limits;
 mod manifest;
 mod pointer;
@@ -24,6 +25,7 @@ pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind, Misfit, Refusal, with_causes};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
 pub use idempotency::{KeyHeader, is_idempotency_key, names_idempotency_key};
+pub use language::Language;
 pub use limits::{CallLimits, QueryLimits, RunLimits};
 pub use manifest::{
     AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,

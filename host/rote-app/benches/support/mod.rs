@@ -1,11 +1,14 @@
-//! What the benchmarks share: an application in a folder of their own, an adapter of one GET, a run.
+//! What the benchmarks share: a session in a folder of their own, an adapter of one GET, a run.
 #![allow(dead_code, reason = "each benchmark uses a part")]
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use rote_app::{AdapterNew, App, AppConfig, Consent, FlowRan, NoObserver, RunFlow};
+use rote_app::{
+    AdapterNew, BuildRequest, BuildSource, Consent, Host, HostConfig, NoObserver, ParameterInput, RunRequest, Session,
+    SessionConfig,
+};
 use rote_types::RunLimits;
 
 const DOCUMENT: &str = r#"{"openapi": "3.1.0", "info": {"title": "bench", "version": "1"},
@@ -18,21 +21,22 @@ pub(crate) fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
     path
 }
 
-/// Makes an application whose home and workspace are the benchmark's.
-pub(crate) fn app(folder: &Path, instances: Option<u32>) -> App {
-    App::new(AppConfig {
+/// Makes a session whose home and workspace are the benchmark's.
+pub(crate) fn app(folder: &Path, instances: Option<u32>) -> Session {
+    let environment = Arc::new(BTreeMap::new());
+    let host = Host::new(HostConfig {
         home: folder.join("home"),
-        workspace: Some("bench".to_owned()),
         directory: None,
-        environment: Arc::new(BTreeMap::new()),
+        environment: Arc::clone(&environment),
         keyring: false,
         instances,
         interrupt: Arc::new(rote_types::NoInterrupt),
-    })
+    });
+    Session::new(Arc::new(host), SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment })
 }
 
 /// Installs the adapter `bench` with the tool `item`, a GET of `/item`.
-pub(crate) async fn adapter(app: &App, folder: &Path, url: &str) {
+pub(crate) async fn adapter(app: &Session, folder: &Path, url: &str) {
     let wish = AdapterNew {
         id: "bench".to_owned(),
         spec: write(folder, "bench.json", DOCUMENT).to_string_lossy().into_owned(),
@@ -46,11 +50,24 @@ pub(crate) async fn adapter(app: &App, folder: &Path, url: &str) {
     app.adapter_install(plan, Consent::Unattended).expect("the adapter is installed");
 }
 
+/// Builds a flow from a file.
+pub(crate) async fn build(app: &Session, path: &Path) {
+    let source = BuildSource::of(path).expect("a source");
+    let author = app.host().author().expect("an author");
+    author.build(&BuildRequest { source, output: None }).await.expect("the flow is built");
+}
+
 /// Runs a flow to its end and returns how many calls it made.
-pub(crate) async fn run(app: &App, flow: &str, limits: RunLimits) -> usize {
-    let wish = RunFlow { flow: Some(flow.to_owned()), limits, ..RunFlow::default() };
-    match app.run_flow(wish, Arc::new(NoObserver)).await.expect("the run ends well") {
-        FlowRan::Done(report) => report.steps.len(),
-        FlowRan::Dry(_) => unreachable!("it was no dry run"),
-    }
+pub(crate) async fn run(app: &Session, flow: &str, limits: RunLimits) -> usize {
+    let request = RunRequest {
+        flow: Some(app.flow(flow).expect("a flow")),
+        parameters: ParameterInput::Words(Vec::new()),
+        resume: None,
+        settle: Vec::new(),
+        said: None,
+        confirm: Vec::new(),
+        limits,
+        record: None,
+    };
+    app.run_flow(&request, Arc::new(NoObserver)).await.expect("the run ends well").steps.len()
 }

@@ -61,7 +61,7 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
         let home = fresh(folder)?;
         time(&mut rote(home.path(), &["adapter", "new", "bench", "--spec", text(&spec)?, "--yes"])?)
     })?;
-    let bytes = context.app()?.read_file(&spec, MOST_SPEC_BYTES)?;
+    let bytes = context.session()?.read_file(&spec, MOST_SPEC_BYTES)?;
     let start = Instant::now();
     let parsed = serde_json::from_slice::<Value>(&bytes).is_ok();
     let parse = parsed.then(|| start.elapsed());

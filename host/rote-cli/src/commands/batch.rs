@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{BatchItem, BatchPlan, Batched};
+use rote_app::{BatchItem, BatchPlan, Batched, MAX_PARALLEL};
 
 use crate::ask::with_bindings;
 use crate::commands::call::{References, note_created, seconds, text_of};
@@ -11,9 +11,6 @@ use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::table::table;
 use crate::ui::{Report, Ui};
-
-/// Most calls at once that can be asked for.
-pub(super) const MAX_PARALLEL: i64 = 32;
 
 /// Most failures of which the next step is shown.
 const MAX_HINTS: usize = 3;
@@ -26,7 +23,7 @@ pub struct Batch {
     /// `[{"tool_name": …, "arguments": {…}}, …]`, `@FILE`, or `-` for standard input
     calls: String,
     /// Most calls at once
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=MAX_PARALLEL))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_PARALLEL)))]
     parallel: u16,
     #[command(flatten)]
     references: References,
@@ -59,8 +56,8 @@ pub(super) fn run_batch(
     calls: Vec<BatchItem>,
     plan: BatchPlan,
 ) -> Result<Report> {
-    let app = context.app()?;
-    let done = with_bindings(context, ui, || context.block_on_to_the_end(app.batch(id, &calls, plan)))?;
+    let session = context.session()?;
+    let done = with_bindings(context, ui, || context.block_on_to_the_end(session.batch(id, &calls, plan)))?;
     note_created(ui, done.created_workspace.as_ref());
     let exit = u8::from(done.failed > 0);
     let hints = done.results.iter().filter_map(|one| one.error.as_ref()?.hint.clone()).take(MAX_HINTS);

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use rote_types::Language;
 use serde_json::json;
 
-use super::flow::Lang;
+use super::flow::language;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::units::size;
@@ -19,8 +20,8 @@ pub struct Bind {
     /// The adapter
     adapter: String,
     /// The language
-    #[arg(long, value_name = "LANG", default_value = "ts")]
-    lang: Lang,
+    #[arg(long, value_name = "LANG", default_value = "ts", value_parser = language())]
+    lang: Language,
     /// Only this tool; repeat it for more
     #[arg(long = "tool", value_name = "TOOL")]
     tools: Vec<String>,
@@ -31,12 +32,12 @@ pub struct Bind {
 
 impl Bind {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
-        let code = app.bind(&self.adapter, self.lang.into(), &self.tools)?;
+        let session = context.session()?;
+        let code = session.bind(&self.adapter, self.lang, &self.tools)?;
         let Some(out) = self.out else {
             return Ok(Report::new(json!({ "adapter": self.adapter, "code": code }), code).verbatim());
         };
-        app.write_source(&out, &code)?;
+        session.write_source(&out, &code)?;
         let data = json!({ "adapter": self.adapter, "path": out, "bytes": code.len() });
         Ok(Report::new(data, format!("wrote {} ({})", out.display(), size(code.len() as u64))))
     }

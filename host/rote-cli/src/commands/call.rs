@@ -139,8 +139,8 @@ impl Options {
             references: self.references.chosen(),
             timeout: self.timeout,
         };
-        let app = context.app()?;
-        let calls = || context.block_on_to_the_end(app.call(request.clone()));
+        let session = context.session()?;
+        let calls = || context.block_on_to_the_end(session.call(request.clone()));
         match with_bindings(context, ui, calls)? {
             Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
@@ -150,7 +150,7 @@ impl Options {
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());
                 let mut text = match self.body {
-                    true => super::query::body_text(&app.body(done.view.response.id)?),
+                    true => super::query::body_text(&session.body(done.view.response.id)?),
                     false => response::block(&done.view),
                 };
                 if let Some(variable) = &done.saved {
@@ -180,7 +180,7 @@ pub(super) fn text_of(context: &Context, word: &str) -> Result<String> {
             let read = context.environment.read_input(MAX_ARGUMENTS);
             read.map_err(|error| io("cannot read standard input", &error))?
         }
-        Some(path) => context.app()?.read_file(Path::new(path), MAX_ARGUMENTS)?,
+        Some(path) => context.session()?.read_file(Path::new(path), MAX_ARGUMENTS)?,
         None => return Ok(word.to_owned()),
     };
     String::from_utf8(bytes).map_err(|_| usage("the arguments are not UTF-8", "rote call --help"))

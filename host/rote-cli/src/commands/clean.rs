@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use rote_app::{Kept, KeptFor};
+use rote_app::{CleanFilter, Kept, KeptFor};
 
 use super::ls::unreadable;
 use crate::context::Context;
@@ -48,14 +48,9 @@ fn age(text: &str) -> Result<Duration, String> {
 
 impl Clean {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let clean = rote_app::Clean {
-            older_than: self.older_than,
-            empty: self.empty,
-            pattern: self.pattern,
-            all: self.all,
-            dry_run: self.dry_run,
-        };
-        let done = context.app()?.clean(&clean)?;
+        let filter =
+            CleanFilter { older_than: self.older_than, empty: self.empty, pattern: self.pattern, all: self.all };
+        let done = context.session()?.clean(&filter, self.dry_run)?;
         let names: Vec<String> = done.cleaning.removed.iter().map(|name| format!("  {name}")).collect();
         let verb = if done.dry_run { "would remove" } else { "removed" };
         let head = format!("{verb} {}", plural(names.len(), "workspace"));

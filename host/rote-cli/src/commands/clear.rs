@@ -25,7 +25,7 @@ impl Clear {
         if self.ids.is_empty() && !self.all {
             return Err(usage("nothing to clear was named", "rote clear @3, or rote clear --all"));
         }
-        let removed = context.app()?.clear(&self.ids)?;
+        let removed = context.session()?.clear(&self.ids)?;
         let number = usize::try_from(removed).unwrap_or(usize::MAX);
         Ok(Report::new(json!({ "removed": removed }), format!("removed {}", plural(number, "response"))))
     }

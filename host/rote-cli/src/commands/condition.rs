@@ -156,6 +156,6 @@ impl Condition {
             Self::HasSession { endpoint } => Asked::HasSession(endpoint),
             Self::HasVar { name } => Asked::HasVariable(name),
         };
-        Ok(Report::condition(context.app()?.holds(&asked)?))
+        Ok(Report::condition(context.session()?.holds(&asked)?))
     }
 }

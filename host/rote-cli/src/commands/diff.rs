@@ -28,7 +28,7 @@ pub struct Diff {
 
 impl Diff {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let changes = context.app()?.diff(self.before, self.after, self.program.as_deref())?;
+        let changes = context.session()?.diff(self.before, self.after, self.program.as_deref())?;
         let mut lines: Vec<String> = changes.iter().flat_map(lines).collect();
         let summary = match changes.len() {
             0 => format!("{} and {} are equal", self.before, self.after),

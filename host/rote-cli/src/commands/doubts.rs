@@ -75,7 +75,7 @@ impl Said {
                 false => Ok(None),
             };
         }
-        let doubts = context.app()?.settleable(workspace, &self.settle)?;
+        let doubts = context.session()?.settleable(workspace, &self.settle)?;
         let lines = doubts.iter().zip(&self.settle).map(|(doubt, (_, settlement))| {
             let word = match settlement {
                 Settlement::Done { answer: None } => "it happened".to_owned(),
@@ -129,7 +129,7 @@ impl Doubts {
         match self.command {
             Some(Command::Settle(settle)) => settle.run(context, ui),
             None => {
-                let listed = context.app()?.doubts(usize::from(self.limit))?;
+                let listed = context.session()?.doubts(usize::from(self.limit))?;
                 let text = text_of_list(&listed);
                 Ok(Report { text_has_commands: true, ..Report::new(&listed, text) })
             }
@@ -161,8 +161,8 @@ fn text_of_list(listed: &Listed) -> String {
 
 impl Settle {
     fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
-        let workspace = app.locate()?.name;
+        let session = context.session()?;
+        let workspace = session.locate()?.name;
         let said = self.words.read(context, command("rote doubts settle").option("--workspace", &workspace))?;
         let settle = said.settle.clone();
         if settle.is_empty() {
@@ -170,7 +170,7 @@ impl Settle {
         }
         // Somebody agreed, since something is said.
         let consent = said.agreed(context, ui, None)?.unwrap_or(Consent::Unattended);
-        let settled = app.settle(&settle, consent)?;
+        let settled = session.settle(&settle, consent)?;
         let line = |one: &rote_app::ResponseSummary| {
             let state = one.settled.map_or(one.state.as_str(), |settled| settled.as_str());
             format!("{} of workspace {workspace}: {state}", one.id)

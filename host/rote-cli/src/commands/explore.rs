@@ -20,7 +20,7 @@ pub struct Explore {
 
 impl Explore {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let (found, unreadable) = context.app()?.explore(&self.intent, usize::from(self.limit))?;
+        let (found, unreadable) = context.session()?.explore(&self.intent, usize::from(self.limit))?;
         let text = if found.is_empty() { "no tool fits; try other words".to_owned() } else { hits(&found, true) };
         Ok(Report::new(json!({ "intent": self.intent, "tools": found, "unreadable": unreadable }), text))
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rote_app::{Crystallize, Language};
+use rote_app::CrystallizeRequest;
 use rote_types::command;
 use serde_json::json;
 
@@ -46,24 +46,19 @@ impl Export {
         if !["wasm", "ts"].contains(&ending) || name.is_empty() {
             return Err(usage(format!("`{}` is neither a flow nor a source", self.file.display()), forms));
         }
-        let wish = Crystallize {
-            name: name.clone(),
-            parameters: self.params.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+        let session = context.session()?;
+        let request = CrystallizeRequest {
+            params: self.params.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+            workspace: session.workspace_name()?,
+            name: name.parse()?,
             description: self.description,
             result: None,
             skip: Vec::new(),
+            model: None,
             tags: self.tags,
             force: self.force,
         };
-        let app = context.app()?;
-        let made = context.block_on(app.crystallize(wish))??;
-        if self.release {
-            context.block_on(app.release_flow(&name, false))??;
-        }
-        match ending {
-            "ts" => drop(app.export_flow(&name, Language::TypeScript, &self.file)?),
-            _ => app.copy_flow(&name, &self.file)?,
-        }
+        let made = context.block_on(session.export_workspace(&request, self.release, &self.file))??;
         let steps = plural(made.report.steps.len(), "step");
         let text = format!("wrote {} ({steps}; the flow is {name} here)", self.file.display());
         let data = json!({ "flow": name, "path": self.file, "released": self.release, "made": made });

@@ -20,7 +20,7 @@ mod stats;
 mod template;
 mod validate;
 
-pub(super) use author::Lang;
+pub(super) use author::language;
 use clap::Subcommand;
 pub(super) use derive::Decompile;
 pub(super) use template::recorded_parameter;
@@ -94,7 +94,7 @@ impl Flow {
             Self::Health(command) => command.run(context),
             Self::Doctor(command) => command.run(context),
             Self::Repin(command) => command.run(context, ui),
-            Self::Schema(command) => command.run(context),
+            Self::Schema(_) => Ok(schema::Schema::run()),
             Self::Release(command) => command.run(context),
             Self::Remove(command) => command.run(context, ui),
             Self::Search(command) => command.run(context, ui),

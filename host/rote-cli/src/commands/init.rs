@@ -15,7 +15,7 @@ pub struct Init {
 
 impl Init {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let done = context.app()?.init(&self.name)?;
+        let done = context.session()?.init(&self.name)?;
         let word = if done.created { "made" } else { "found" };
         let text = format!("{word} workspace {} in {}", done.name, done.path.display());
         Ok(Report::new(&done, text))

@@ -29,12 +29,12 @@ impl Inject {
             let read = context.environment.read_input(MAX_DOCUMENT);
             read.map_err(|error| io("cannot read standard input", &error))?
         } else {
-            context.app()?.read_file(&self.file, MAX_DOCUMENT)?
+            context.session()?.read_file(&self.file, MAX_DOCUMENT)?
         };
         let stem = self.file.file_name().and_then(|name| name.to_str());
         let name = self.name.as_deref().or(if stdin { Some("stdin") } else { stem });
         let name = name.ok_or_else(|| usage("the document has no name", "rote inject FILE --as NAME"))?;
-        let view = context.app()?.inject(name, &bytes)?;
+        let view = context.session()?.inject(name, &bytes)?;
         let text = response::block(&view);
         Ok(Report::new(&view, text))
     }

@@ -12,7 +12,7 @@ pub struct Locate {}
 
 impl Locate {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let place = context.app()?.locate()?;
+        let place = context.session()?.locate()?;
         let text = place.path.display().to_string();
         Ok(Report::new(&place, text))
     }

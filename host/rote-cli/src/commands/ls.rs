@@ -19,13 +19,13 @@ pub struct Ls {
 
 impl Ls {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
+        let session = context.session()?;
         if self.all {
-            let all = app.workspaces()?;
+            let all = session.workspaces()?;
             let text = workspaces(&all);
             return Ok(Report::new(&all, text));
         }
-        let listing = app.ls()?;
+        let listing = session.ls()?;
         let text = responses(&listing);
         Ok(Report::new(&listing, text))
     }

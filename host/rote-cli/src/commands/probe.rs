@@ -27,7 +27,7 @@ pub struct Probe {
 
 impl Probe {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let found = context.app()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
+        let found = context.session()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
         let text = match (found.as_slice(), self.schema) {
             ([], _) => "no tool fits; try other words".to_owned(),
             (found, false) => hits(found, false),

@@ -55,21 +55,21 @@ impl Query {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         match (self.about, self.response, self.program) {
             (Some(About::Schema { response }), ..) => {
-                let schema = context.app()?.schema(response)?;
+                let schema = context.session()?.schema(response)?;
                 let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
                 Ok(Report::new(&schema, text))
             }
             (Some(About::Condition(condition)), ..) => condition.run(context),
             (None, Some(id), None) if self.body => body(context, id),
             (None, Some(id), None) if self.save.is_none() && !self.mcp => {
-                let view = context.app()?.view(id, ROWS)?;
+                let view = context.session()?.view(id, ROWS)?;
                 let text = response::block(&view);
                 Ok(Report::new(&view, text))
             }
             (None, Some(id), program) => {
                 let program = program.unwrap_or_else(|| ".".to_owned());
                 let query = rote_app::Query { response: id, program, unwrap_mcp: self.mcp, save_as: self.save };
-                let result = context.app()?.query(&query)?;
+                let result = context.session()?.query(&query)?;
                 let values: Vec<Value> =
                     result.values.iter().filter_map(|value| serde_json::from_str(value).ok()).collect();
                 let saved = result.saved.as_ref().map(|variable| variable.name.clone());
@@ -86,7 +86,7 @@ impl Query {
 }
 
 fn body(context: &Context, id: ResponseId) -> Result<Report> {
-    let body = context.app()?.body(id)?;
+    let body = context.session()?.body(id)?;
     let text = body_text(&body);
     Ok(Report::new(&body, text).verbatim())
 }

@@ -25,7 +25,7 @@ impl QueryStdin {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let input = context.environment.read_input(MAX_INPUT);
         let input = input.map_err(|error| io("cannot read standard input", &error))?;
-        let values = context.app()?.query_text(&self.program, &input)?;
+        let values = context.session()?.query_text(&self.program, &input)?;
         let parsed: Vec<Value> = values.iter().filter_map(|value| serde_json::from_str(value).ok()).collect();
         Ok(Report::new(json!({ "values": parsed }), values_text(&values, self.raw)).verbatim())
     }

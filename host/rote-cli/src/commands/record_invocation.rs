@@ -1,6 +1,7 @@
 //! `rote record-invocation`.
 
 use clap::Args;
+use rote_app::RunEnd;
 use serde_json::json;
 
 use crate::context::Context;
@@ -22,7 +23,8 @@ pub struct RecordInvocation {
 
 impl RecordInvocation {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        context.app()?.record_invocation(&self.flow, self.error.as_deref(), self.duration_ms)?;
+        let end = self.error.as_deref().map_or(RunEnd::Completed, RunEnd::Stopped);
+        context.host()?.analytics()?.record_invocation(&self.flow.parse()?, None, end, self.duration_ms)?;
         Ok(Report::new(json!({ "flow": self.flow }), format!("counted a run of {}", self.flow)))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{FlowRan, RunFlow, write_lines};
+use rote_app::{DryRun, ParameterInput, RunReport, RunRequest, write_lines};
 use rote_types::{RunLimits, command};
 use serde_json::{Value, json};
 
@@ -115,7 +115,9 @@ impl Run {
         if self.resume.as_deref() != Some("latest") {
             return Ok(self.resume.clone());
         }
-        let picked = context.app()?.latest_run(self.flow.as_deref())?;
+        let flow =
+            self.flow.as_deref().map(|flow| context.session()?.flow(flow).map_err(CliError::from)).transpose()?;
+        let picked = context.host()?.runner()?.latest_run(flow.as_ref())?;
         if !ui.json {
             ui.talk(&format!("going on with the run of {} in workspace {}", picked.flow, picked.workspace));
         }
@@ -144,64 +146,66 @@ impl Run {
         if let (Some((id, _)), None) = (settle.first(), &self.resume) {
             return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
         }
-        let app = context.app()?;
+        let session = context.session()?;
         let consent = said.agreed(context, ui, resume.as_deref())?;
-        let wish = RunFlow {
-            flow: self.flow.clone(),
-            parameters: parameters.collect::<Result<_>>()?,
-            dry_run: self.dry_run,
-            confirm: self.confirm,
-            resume,
+        let request = RunRequest {
+            flow: self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?,
+            parameters: ParameterInput::Words(parameters.collect::<Result<_>>()?),
+            resume: resume.as_deref().map(str::parse).transpose()?,
             settle,
-            consent,
-            record: self.record,
+            said: consent.map(|consent| session.word(consent)),
+            confirm: self.confirm,
             limits: self.budget.limits(),
+            record: self.record.map(|path| session.absolute(&path)),
         };
-        let shown = !ui.json && !self.quiet && !wish.dry_run;
+        if self.dry_run {
+            let dry = with_bindings(context, ui, || context.block_on_to_the_end(session.dry_run(&request)));
+            return Ok(would(&dry.inspect_err(|error| tell_log(ui, error))?));
+        }
+        let shown = !ui.json && !self.quiet;
         let ran = with_bindings(context, ui, || {
             let place = if shown { Place::stderr(context.environment.stderr_terminal) } else { Place::Nowhere };
             let progress = Progress::new(place);
-            let ran = context.block_on_to_the_end(app.run_flow(wish.clone(), Arc::clone(&progress) as _));
+            let ran = context.block_on_to_the_end(session.run_flow(&request, Arc::clone(&progress) as _));
             progress.finish();
             ran
         });
-        match ran.inspect_err(|error| tell_log(ui, error))? {
-            FlowRan::Dry(dry) => {
-                let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
-                let notes = dry.notes.iter().map(|note| format!("note: {note}"));
-                let writes = write_lines(&dry.writes, &dry.flows).into_iter().map(|line| format!("  may write {line}"));
-                let text = std::iter::once(dry.headline())
-                    .chain(calls)
-                    .chain(writes)
-                    .chain(notes)
-                    .collect::<Vec<_>>()
-                    .join("\n");
-                Ok(Report::new(json!({ "dry_run": dry }), text))
-            }
-            FlowRan::Done(done) => {
-                if !ui.json {
-                    done.notes.iter().for_each(|note| ui.talk(&clip(&format!("note: {note}"), MAX_LINE)));
-                    done.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
-                    let calls = plural(done.steps.len(), "call");
-                    let nested = usize::try_from(done.calls).unwrap_or(usize::MAX).saturating_sub(done.steps.len());
-                    let nested = match nested {
-                        0 => String::new(),
-                        more => format!(", and {} with the flows that it ran", plural(more, "more call")),
-                    };
-                    ui.talk(&format!("{} {}: {calls} in workspace {}{nested}", done.flow, done.status, done.workspace));
-                }
-                let result = || serde_json::to_string_pretty(&done.result).unwrap_or_default();
-                let text = match self.output {
-                    Form::Human if !done.human.is_empty() => done.human.join("\n"),
-                    Form::Summary if !done.summary.is_empty() => done.summary.join("\n"),
-                    Form::Summary => format!("{} done", done.flow),
-                    Form::Json => done.result.to_string(),
-                    Form::Human => result(),
-                };
-                Ok(Report::new(&done, text).verbatim())
-            }
-        }
+        let done = ran.inspect_err(|error| tell_log(ui, error))?;
+        Ok(did(&done, self.output, ui))
     }
+}
+
+/// What a run would do.
+fn would(dry: &DryRun) -> Report {
+    let calls = dry.calls.iter().map(|call| clip(&format!("  {call}"), MAX_LINE));
+    let notes = dry.notes.iter().map(|note| format!("note: {note}"));
+    let writes = write_lines(&dry.writes, &dry.flows).into_iter().map(|line| format!("  may write {line}"));
+    let text = std::iter::once(dry.headline()).chain(calls).chain(writes).chain(notes).collect::<Vec<_>>().join("\n");
+    Report::new(json!({ "dry_run": dry }), text)
+}
+
+/// What a run did, with what a person should know of it on the way.
+fn did(done: &RunReport, output: Form, ui: &mut Ui<'_>) -> Report {
+    if !ui.json {
+        done.notes.iter().for_each(|note| ui.talk(&clip(&format!("note: {note}"), MAX_LINE)));
+        done.log.iter().for_each(|line| ui.talk(&clip(line, MAX_LINE)));
+        let calls = plural(done.steps.len(), "call");
+        let nested = usize::try_from(done.calls).unwrap_or(usize::MAX).saturating_sub(done.steps.len());
+        let nested = match nested {
+            0 => String::new(),
+            more => format!(", and {} with the flows that it ran", plural(more, "more call")),
+        };
+        ui.talk(&format!("{} {}: {calls} in workspace {}{nested}", done.flow, done.status, done.workspace));
+    }
+    let result = || serde_json::to_string_pretty(&done.result).unwrap_or_default();
+    let text = match output {
+        Form::Human if !done.human.is_empty() => done.human.join("\n"),
+        Form::Summary if !done.summary.is_empty() => done.summary.join("\n"),
+        Form::Summary => format!("{} done", done.flow),
+        Form::Json => done.result.to_string(),
+        Form::Human => result(),
+    };
+    Report::new(done, text).verbatim()
 }
 
 /// Tells what a flow logged before it stopped.

@@ -22,10 +22,10 @@ impl Set {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         // All words are read before the first variable changes.
         let assignments: Vec<_> = self.assignments.iter().map(|word| self.assignment(word)).collect::<Result<_>>()?;
-        let app = context.app()?;
+        let session = context.session()?;
         let mut variables = Vec::with_capacity(assignments.len());
         for (name, value) in assignments {
-            variables.push(app.set_variable(name, value)?);
+            variables.push(session.set_variable(name, value)?);
         }
         let lines: Vec<_> = variables.iter().map(|one| format!("${} = {}", one.name, one.value)).collect();
         let text = lines.join("\n");

@@ -13,7 +13,7 @@ pub struct Vars {}
 
 impl Vars {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let variables = context.app()?.variables()?;
+        let variables = context.session()?.variables()?;
         let rows: Vec<Vec<String>> = variables
             .iter()
             .map(|one| {

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use include_dir::{Dir, DirEntry, include_dir};
 use rote_home::{FileMode, HomeError, create_private_dir, read_capped, write_atomic};
 use rote_script::{Entry, SourceError, Sources};
-use rote_types::FlowName;
+use rote_types::{FlowName, Language};
 use serde::Serialize;
 
-use super::{ENTRY, HEADER};
+use super::project::{ENTRY, HEADER};
 use crate::error::AuthorError;
 use crate::{FlowError, Library};
 
@@ -86,16 +86,6 @@ impl Sources for Folder {
     }
 }
 
-/// The language of a new project.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ProjectLanguage {
-    /// One file, no toolchain.
-    TypeScript,
-    /// A crate for wasm32-unknown-unknown.
-    Rust,
-}
-
 /// A project that was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewProject {
@@ -139,22 +129,17 @@ impl Library {
     ///
     /// # Errors
     /// [`AuthorError::FolderTaken`], or the disk refused.
-    pub fn new_project(
-        &self,
-        name: &FlowName,
-        language: ProjectLanguage,
-        folder: &Path,
-    ) -> Result<NewProject, FlowError> {
+    pub fn new_project(&self, name: &FlowName, language: Language, folder: &Path) -> Result<NewProject, FlowError> {
         if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(FlowError::Author(AuthorError::FolderTaken { path: folder.to_owned() }));
         }
         let files: Vec<(&str, String)> = match language {
-            ProjectLanguage::TypeScript => vec![
+            Language::TypeScript => vec![
                 (ENTRY, TS_MAIN.replace("{name}", name.as_str())),
                 ("tsconfig.json", TS_CONFIG.to_owned()),
                 ("rote-sdk.d.ts", TS_TYPES.to_owned()),
             ],
-            ProjectLanguage::Rust => vec![
+            Language::Rust => vec![
                 (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
                 ("Cargo.toml", rust_manifest(name, &self.unpack_rust_sdk()?)),
                 ("src/lib.rs", RUST_LIB.to_owned()),

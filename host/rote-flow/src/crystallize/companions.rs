@@ -5,9 +5,11 @@ use std::path::PathBuf;
 
 use rote_gate::Redaction;
 use rote_home::{FileMode, create_private_dir, write_atomic};
+use rote_types::Language;
 
+use crate::author::ENTRY;
 use crate::recording::{RunRecording, TEST_RECORDING};
-use crate::{FlowError, Library, Package, ProjectLanguage};
+use crate::{FlowError, Library, Package};
 
 /// Writes `main.ts`, `rust/` and `test.rec` into the flow's folder; returns their paths.
 pub(crate) fn write(
@@ -18,7 +20,7 @@ pub(crate) fn write(
 ) -> Result<Vec<PathBuf>, FlowError> {
     let folder = library.home.flow_dir(&package.frontmatter.name);
     let mut written = Vec::new();
-    for (language, below) in [(ProjectLanguage::TypeScript, "main.ts"), (ProjectLanguage::Rust, "rust")] {
+    for (language, below) in [(Language::TypeScript, ENTRY), (Language::Rust, "rust")] {
         for (name, text) in library.sources(package, language)? {
             let path = if name.is_empty() { folder.join(below) } else { folder.join(below).join(name) };
             create_private_dir(path.parent().unwrap_or(&folder))?;

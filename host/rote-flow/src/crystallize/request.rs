@@ -1,10 +1,12 @@
 //! What a person asks for when a flow is made of a workspace.
 
-use rote_types::{FlowName, ResponseId, WorkspaceName};
+use std::str::FromStr;
+
+use rote_types::{FlowName, IdError, ResponseId, WorkspaceName};
 
 /// What to make a flow from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct CrystallizeRequest {
     /// The recorded workspace.
     pub workspace: WorkspaceName,
     /// The flow's name.
@@ -34,6 +36,19 @@ pub struct ResultSpec {
     pub jq: String,
 }
 
+impl FromStr for ResultSpec {
+    type Err = IdError;
+
+    /// Reads `@3` or `@3{.jq}`.
+    fn from_str(text: &str) -> Result<Self, IdError> {
+        let (id, jq) = match text.strip_suffix('}').and_then(|text| text.split_once('{')) {
+            Some((id, jq)) => (id, jq),
+            None => (text, "."),
+        };
+        Ok(Self { response: id.parse()?, jq: jq.to_owned() })
+    }
+}
+
 /// A parameter that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParamSpec {
@@ -41,4 +56,17 @@ pub struct ParamSpec {
     pub name: String,
     /// The recorded value that it stands for; without one, the argument of that name is meant.
     pub value: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_is_a_response_and_perhaps_a_program() {
+        let spec = |response, jq: &str| ResultSpec { response: ResponseId(response), jq: jq.to_owned() };
+        assert_eq!("@3".parse(), Ok(spec(3, ".")));
+        assert_eq!("@3{.a | {b}}".parse(), Ok(spec(3, ".a | {b}")));
+        assert!("3".parse::<ResultSpec>().is_err());
+    }
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::arguments::Sources;
 use super::report::{Dropped, Report};
-use super::request::{Request, ResultSpec};
+use super::request::{CrystallizeRequest, ResultSpec};
 use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
@@ -31,7 +31,7 @@ pub(crate) struct Selection {
 /// Selects, and reports what was left out.
 pub(crate) fn select(
     sources: &Sources<'_>,
-    request: &Request,
+    request: &CrystallizeRequest,
     surface: &dyn Surface,
     report: &mut Report,
 ) -> Result<Selection, FlowError> {
@@ -69,7 +69,7 @@ pub(crate) fn select(
 }
 
 /// A write that may or may not have happened has no place in a flow, and neither has anything after it.
-fn refuse_in_doubt(trace: &Trace, request: &Request) -> Result<(), FlowError> {
+fn refuse_in_doubt(trace: &Trace, request: &CrystallizeRequest) -> Result<(), FlowError> {
     let in_doubt =
         |call: &&RecordedCall| call.state == ResponseState::InDoubt && !request.skip.contains(&call.response);
     match trace.calls.iter().find(in_doubt) {
@@ -84,7 +84,7 @@ fn refuse_in_doubt(trace: &Trace, request: &Request) -> Result<(), FlowError> {
 }
 
 /// Why a call cannot be a step by itself.
-fn unusable(call: &RecordedCall, request: &Request) -> Option<String> {
+fn unusable(call: &RecordedCall, request: &CrystallizeRequest) -> Option<String> {
     if request.skip.contains(&call.response) {
         return Some("skipped as asked".to_owned());
     }
@@ -148,7 +148,7 @@ fn same_target(one: &RecordedCall, other: &RecordedCall, surface: &dyn Surface) 
 /// The result: as asked; else the last shown query that no kept call follows; else the last response.
 fn choose_result(
     sources: &Sources<'_>,
-    request: &Request,
+    request: &CrystallizeRequest,
     usable: &dyn Fn(usize) -> bool,
     last: usize,
     notes: &mut Vec<String>,

@@ -2,14 +2,28 @@
 
 use std::path::PathBuf;
 
+use rote_gate::{GateError, ProcessFailure};
 use rote_types::{AdapterId, ErrorKind, Fingerprint, FlowName, command};
 use serde_json::json;
 
-use super::text::nearest_text;
+use super::text::{list_text, nearest_text};
 use super::told::{Told, classified, of_flow};
 
+/// The target that Rust flows are built for.
+pub(crate) const TARGET: &str = "wasm32-unknown-unknown";
 /// How a project begins.
 const NEW_PROJECT: &str = "rote flow new <name> --lang ts|rust";
+
+/// What cargo said of a crate that it could not build.
+#[derive(Debug, thiserror::Error)]
+pub enum CargoSaid {
+    /// There is no standard library for the target.
+    #[error("the standard library for {} is not installed", TARGET)]
+    NoTarget,
+    /// The end of what it printed.
+    #[error("{0}")]
+    Output(String),
+}
 
 /// Sources that cannot become a flow, or a flow that cannot become sources or a release.
 #[derive(Debug, thiserror::Error)]
@@ -22,6 +36,34 @@ pub enum AuthorError {
         path: PathBuf,
         /// Why.
         source: Box<rote_script::ScriptError>,
+    },
+    /// A folder has no sources.
+    #[error("`{}` has none of {}", path.display(), list_text(needed))]
+    NoProject {
+        /// The folder.
+        path: PathBuf,
+        /// The files that would do.
+        needed: [&'static str; 3],
+    },
+    /// A build tool of the person's own did not run to its end.
+    #[error(transparent)]
+    BuildTool(Box<GateError>),
+    /// A crate does not build.
+    #[error("cargo could not build `{}`", folder.display())]
+    Cargo {
+        /// The crate's folder.
+        folder: PathBuf,
+        /// Why.
+        #[source]
+        said: CargoSaid,
+    },
+    /// It is not clear which module a crate is built as.
+    #[error("`{}` holds {found} wasm files where one is needed", folder.display())]
+    Modules {
+        /// Where cargo leaves them.
+        folder: PathBuf,
+        /// How many there are.
+        found: usize,
     },
     /// A source has no frontmatter.
     #[error("`{}` has no frontmatter", path.display())]
@@ -106,9 +148,22 @@ impl AuthorError {
         match self {
             Self::Script { .. } | Self::Source { .. } | Self::CannotExport { .. } => Told::new(ErrorKind::Conflict),
             Self::NoHeader { .. } | Self::FolderTaken { .. } => Told::new(ErrorKind::Conflict).hint(NEW_PROJECT),
-            Self::NoSource { .. } => Told::new(ErrorKind::NotFound).hint(NEW_PROJECT),
+            Self::BuildTool(error) => {
+                let hint =
+                    matches!(error, ToolError::Start { .. }).then(|| "install Rust, which brings cargo".to_owned());
+                Told::new(ErrorKind::General).hint_if(hint)
+            }
+            Self::Cargo { said: CargoSaid::NoTarget, .. } => {
+                Told::new(ErrorKind::Conflict).hint(format!("rustup target add {TARGET}"))
+            }
+            Self::Cargo { said: CargoSaid::Output(_), .. } => {
+                Told::new(ErrorKind::Conflict).hint(format!("cargo build --target {TARGET}"))
+            }
+            Self::Modules { .. } => Told::new(ErrorKind::Conflict)
+                .hint("set `crate-type = [\"cdylib\"]` in Cargo.toml and remove old files"),
+            Self::NoProject { .. } | Self::NoSource { .. } => Told::new(ErrorKind::NotFound).hint(NEW_PROJECT),
             Self::Wrap { .. } => {
-                Told::new(ErrorKind::Conflict).hint("cargo build --release --target wasm32-unknown-unknown")
+                Told::new(ErrorKind::Conflict).hint(format!("cargo build --release --target {TARGET}"))
             }
             Self::BindingDrift { adapter, file, .. } => Told::new(ErrorKind::FingerprintMismatch)
                 .hint(command("rote bind").argument(adapter).option("--out", file)),

@@ -88,3 +88,12 @@ pub(super) fn mismatch_text(drifts: &[Drift]) -> String {
     }
     text
 }
+
+/// Names as a list: "`a`, `b` and `c`".
+pub(super) fn list_text(names: &[&str]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}

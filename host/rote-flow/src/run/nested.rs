@@ -111,10 +111,12 @@ impl Nested {
     fn failed(&self, workspace: &str, begun: Begun, error: &FlowError) -> RunError {
         let told = RunError::nested(error);
         let doubt = match error {
-            FlowError::Run(RunnerError::Unsettled { doubt, .. })
-            | FlowError::Run(RunnerError::EndedInDoubt { doubt, .. })
-            // However deep: it may be of a run that the nested one started.
-            | FlowError::Run(RunnerError::Stopped { doubt: Some(doubt), .. }) => Some(Doubt::clone(doubt)),
+            FlowError::Run(
+                RunnerError::Unsettled { doubt, .. }
+                | RunnerError::EndedInDoubt { doubt, .. }
+                // However deep: it may be of a run that the nested one started.
+                | RunnerError::Stopped { doubt: Some(doubt), .. },
+            ) => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
         };

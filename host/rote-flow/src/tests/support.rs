@@ -18,8 +18,8 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
-    AdapterTools, Analytics, BlessRequest, Blessed, Blessings, Crystallized, Crystallizer, Doctor, FlowError,
-    FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, Request, RunReport,
+    AdapterTools, Analytics, BlessRequest, Blessed, Blessings, CrystallizeRequest, Crystallized, Crystallizer, Doctor,
+    FlowError, FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, RunReport,
     RunRequest, Runner, RunnerParts, Search,
 };
 
@@ -455,12 +455,12 @@ impl Fixture {
     }
 }
 
-pub(crate) fn wish(params: &[(&str, Option<&str>)]) -> Request {
+pub(crate) fn wish(params: &[(&str, Option<&str>)]) -> CrystallizeRequest {
     let spec = |(name, value): &(&str, Option<&str>)| ParamSpec {
         name: (*name).to_owned(),
         value: value.map(ToOwned::to_owned),
     };
-    Request {
+    CrystallizeRequest {
         workspace: name("work"),
         name: FlowName::try_from("report".to_owned()).unwrap(),
         description: None,

@@ -44,11 +44,11 @@ impl Allow {
             reason => line.option("--reason", reason),
         };
         let Some(cidr) = &self.cidr else {
-            let app = context.app()?;
-            let origins = app.cleartext_origins(&self.id)?;
+            let session = context.session()?;
+            let origins = session.cleartext_origins(&self.id)?;
             let question = format!("let `{}` send credentials unencrypted to {}?", self.id, origins.join(", "));
             let consent = self.yes.agree(context, ui, &question, reason(head().plain("--cleartext")))?;
-            app.allow_cleartext(&self.id, &origins, &self.reason, consent)?;
+            session.allow_cleartext(&self.id, &origins, &self.reason, consent)?;
             let text = format!("{} may send credentials unencrypted to {}", self.id, origins.join(", "));
             return Ok(Report::new(json!({ "adapter": self.id, "cleartext": origins }), text));
         };
@@ -59,7 +59,7 @@ impl Allow {
             command = command.option("--port", port);
         }
         let consent = self.yes.agree(context, ui, &question, reason(command))?;
-        let allowed = context.app()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
+        let allowed = context.session()?.allow(&self.id, cidr, self.port, &self.reason, consent)?;
         let text = format!("{} may reach {}", self.id, allowed);
         Ok(Report::new(json!({ "adapter": self.id, "allowed": allowed }), text))
     }

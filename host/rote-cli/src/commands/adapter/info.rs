@@ -25,7 +25,7 @@ pub struct Info {
 
 impl Info {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let detail = context.app()?.adapter_info(&self.id)?;
+        let detail = context.session()?.adapter_info(&self.id)?;
         let most = if self.all { usize::MAX } else { MAX_TOOLS };
         let text = text(&detail, most);
         Ok(Report::new(&detail, text))

@@ -14,7 +14,7 @@ pub struct List {}
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let listed = context.app()?.adapters()?;
+        let listed = context.session()?.adapters()?;
         let rows: Vec<Vec<String>> = listed
             .adapters
             .iter()

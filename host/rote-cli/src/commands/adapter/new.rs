@@ -122,8 +122,8 @@ impl New {
             name: self.name,
             strict: self.strict,
         };
-        let app = context.app()?;
-        let plan = context.block_on(app.adapter_plan(wish))??;
+        let session = context.session()?;
+        let plan = context.block_on(session.adapter_plan(wish))??;
         let made = match dry_run {
             true => plan.report().clone(),
             false => {
@@ -131,7 +131,7 @@ impl New {
                     true => yes.agree(context, ui, &question(&plan), again)?,
                     false => Consent::Unattended,
                 };
-                app.adapter_install(plan, consent)?
+                session.adapter_install(plan, consent)?
             }
         };
         let report = Report::new(&made, text(&made));

@@ -23,7 +23,7 @@ impl Remove {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("remove the adapter `{}` with its policies and logs?", self.id);
         let consent = self.yes.agree(context, ui, &question, command("rote adapter remove").argument(&self.id))?;
-        let id = context.app()?.adapter_remove(&self.id, consent)?;
+        let id = context.session()?.adapter_remove(&self.id, consent)?;
         Ok(Report::new(json!({ "removed": id }), format!("removed {id}")))
     }
 }

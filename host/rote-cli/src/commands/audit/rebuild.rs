@@ -13,7 +13,7 @@ pub struct Rebuild {}
 
 impl Rebuild {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let done = context.app()?.audit_rebuild()?;
+        let done = context.session()?.audit_rebuild()?;
         let changed: Vec<String> = done.changed.iter().map(|file| format!("  did not say the same: {file}")).collect();
         let head = format!("rebuilt {} with {}", plural(done.files, "file"), plural(done.lines, "line"));
         Ok(Report::new(&done, [vec![head], changed].concat().join("\n")))

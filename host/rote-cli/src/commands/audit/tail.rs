@@ -20,7 +20,7 @@ pub struct Tail {
 
 impl Tail {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let events = context.app()?.audit_tail(usize::from(self.lines))?;
+        let events = context.session()?.audit_tail(usize::from(self.lines))?;
         let rows: Vec<Vec<String>> = events.iter().map(row).collect();
         let text = match rows.is_empty() {
             true => "the journal is empty".to_owned(),

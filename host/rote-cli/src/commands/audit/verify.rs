@@ -16,7 +16,7 @@ pub struct Verify {}
 
 impl Verify {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let done = context.app()?.audit_verify()?;
+        let done = context.session()?.audit_verify()?;
         let lost = done.lost.map_or_else(String::new, |(first, last)| {
             format!("\nevents {first} to {last} were not synced before the machine stopped, and are lost")
         });

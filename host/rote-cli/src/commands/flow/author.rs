@@ -4,9 +4,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use clap::{Args, ValueEnum};
-use rote_app::{Build as Wish, FlowRan, Language, NoObserver, RunFlow};
-use rote_types::{RunLimits, command};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use rote_app::{
+    BuildRequest, BuildSource, Built, FlowReference, NoObserver, ParameterInput, ReplayRequest, RunRequest,
+};
+use rote_types::{Language, RunLimits, command};
 use serde_json::json;
 
 use crate::ask::with_bindings;
@@ -21,22 +24,13 @@ const POLL: Duration = Duration::from_millis(200);
 const MAX_WATCHED: usize = 2_000;
 const MAX_DEPTH: usize = 8;
 
-/// A language of flows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Lang {
-    /// TypeScript: one file, no toolchain
-    Ts,
-    /// Rust: a crate, built by your cargo
-    Rust,
-}
-
-impl From<Lang> for Language {
-    fn from(lang: Lang) -> Self {
-        match lang {
-            Lang::Ts => Self::TypeScript,
-            Lang::Rust => Self::Rust,
-        }
-    }
+/// What `--lang` takes.
+pub(in crate::commands) fn language() -> impl TypedValueParser<Value = Language> {
+    let words = [
+        PossibleValue::new(Language::TypeScript.as_str()).help("TypeScript: one file, no toolchain"),
+        PossibleValue::new(Language::Rust.as_str()).help("Rust: a crate, built by your cargo"),
+    ];
+    PossibleValuesParser::new(words).try_map(|word| word.parse::<Language>())
 }
 
 /// Begin a flow of your own in a new folder
@@ -45,8 +39,8 @@ pub struct New {
     /// The flow's name
     name: String,
     /// Its language
-    #[arg(long, value_name = "LANG", default_value = "ts")]
-    lang: Lang,
+    #[arg(long, value_name = "LANG", default_value = "ts", value_parser = language())]
+    lang: Language,
     /// The folder [default: the flow's name]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -54,8 +48,9 @@ pub struct New {
 
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let project = context.app()?.new_flow(&self.name, self.lang.into(), self.dir.as_deref())?;
         let folder = self.dir.unwrap_or_else(|| PathBuf::from(&self.name));
+        let place = context.session()?.absolute(&folder);
+        let project = context.host()?.library()?.new_project(&self.name.parse()?, self.lang, &place)?;
         let text = project.files.iter().map(|file| folder.join(file).display().to_string()).collect::<Vec<_>>();
         Ok(Report::new(&project, text.join("\n")).next(command("rote flow build").argument(folder.display())))
     }
@@ -75,8 +70,7 @@ pub struct Build {
 impl Build {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let out = self.out.clone();
-        let wish = Wish { path: self.path, output: self.out };
-        let built = context.block_on(context.app()?.build_flow(&wish))??;
+        let built = build(context, &self.path, self.out.as_deref())?;
         let front = &built.frontmatter;
         let from = match built.modules.len() {
             0 => String::new(),
@@ -125,32 +119,40 @@ impl Dev {
     }
 
     fn build_and_run(&self, context: &Context, ui: &mut Ui<'_>) -> Result<String> {
-        let app = context.app()?;
-        let built = context.block_on(app.build_flow(&Wish { path: self.path.clone(), output: None }))??;
+        let built = build(context, &self.path, None)?;
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
             Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
             None => {
                 Err(usage(format!("`{word}` is no parameter of the form NAME=VALUE"), "rote flow dev . NAME=VALUE"))
             }
         });
-        let wish = RunFlow {
-            flow: Some(built.frontmatter.name.to_string()),
-            parameters: parameters.collect::<Result<_>>()?,
-            dry_run: false,
-            confirm: Vec::new(),
+        let request = RunRequest {
+            flow: Some(FlowReference::Name(built.frontmatter.name)),
+            parameters: ParameterInput::Words(parameters.collect::<Result<_>>()?),
             resume: None,
             settle: Vec::new(),
-            consent: None,
-            record: None,
+            said: None,
+            confirm: Vec::new(),
             limits: RunLimits::default(),
+            record: None,
         };
-        let run = || context.block_on(app.run_flow(wish.clone(), Arc::new(NoObserver)));
-        Ok(match with_bindings(context, ui, run)? {
-            FlowRan::Done(done) if !done.human.is_empty() => done.human.join("\n"),
-            FlowRan::Done(done) => serde_json::to_string_pretty(&done.result).unwrap_or_default(),
-            FlowRan::Dry(_) => String::new(),
+        let session = context.session()?;
+        let run = || context.block_on(session.run_flow(&request, Arc::new(NoObserver)));
+        let done = with_bindings(context, ui, run)?;
+        Ok(match done.human.is_empty() {
+            false => done.human.join("\n"),
+            true => serde_json::to_string_pretty(&done.result).unwrap_or_default(),
         })
     }
+}
+
+/// Builds the sources at a path, into the home where no file is named.
+fn build(context: &Context, path: &Path, output: Option<&Path>) -> Result<Built> {
+    let session = context.session()?;
+    let source = BuildSource::of(&session.absolute(path))?;
+    let output = output.map(|output| session.absolute(output));
+    let author = session.host().author()?;
+    Ok(context.block_on(author.build(&BuildRequest { source, output }))??)
 }
 
 fn parent(path: &Path) -> PathBuf {
@@ -194,8 +196,10 @@ pub struct Test {
 
 impl Test {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
-        let report = context.block_on(app.test_flow(self.flow.as_deref(), &self.replay))??;
+        let session = context.session()?;
+        let flow = self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?;
+        let request = ReplayRequest { flow, recording: session.absolute(&self.replay) };
+        let report = context.block_on(session.host().replayer()?.test(&request))??;
         let mut text = format!(
             "{} {}: replayed {} times, {} answered, output as recorded",
             report.flow,

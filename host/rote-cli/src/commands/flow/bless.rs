@@ -1,15 +1,16 @@
 //! `rote flow bless` and `unbless`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{Bless as Wish, write_lines};
+use rote_app::{BlessRequest, FlowInfo, write_lines};
 use rote_types::{CommandLine, command};
 use serde_json::json;
 
 use crate::ask::Yes;
 use crate::context::Context;
-use crate::error::Result;
+use crate::error::{Result, usage};
 use crate::render::table::table;
 use crate::render::units::second;
 use crate::ui::{Report, Ui};
@@ -37,19 +38,15 @@ pub struct Bless {
 
 impl Bless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
-        let info = app.flow_info(&self.flow)?;
-        let offer = app.flow_blessing(Wish {
-            flow: self.flow.clone(),
-            max_calls: self.max_calls,
-            constraints: self.constrain.clone(),
-            lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
-        })?;
+        let session = context.session()?;
+        let blessings = session.host().blessings()?;
+        let info = FlowInfo::read(&blessings, &session.flow(&self.flow)?)?;
+        let offer = blessings.offer_blessing(self.request(session.user())?)?;
         let writes = write_lines(&offer.writes, &[]).join("\n  ");
         let until = offer.expires_at.map_or_else(|| "it is taken back".to_owned(), second);
         let question = format!("let `{}` write without asking?\n  {writes}\n  until {until}", self.flow);
         let consent = self.yes.agree(context, ui, &question, self.command())?;
-        let blessed = app.bless(&offer, consent)?;
+        let blessed = session.bless(&offer, consent)?;
         let rows: Vec<Vec<String>> = blessed
             .permissions
             .tools
@@ -68,6 +65,23 @@ impl Bless {
 }
 
 impl Bless {
+    fn request(&self, by: &str) -> Result<BlessRequest> {
+        let constraints = match &self.constrain {
+            None => BTreeMap::new(),
+            Some(text) => serde_json::from_str(text).map_err(|error| {
+                let hint = "--constrain '{\"adapter/tool\": {\"argument\": {\"enum\": [\"a\"]}}}'";
+                usage(format!("the constraints do not fit: {error}"), hint)
+            })?,
+        };
+        Ok(BlessRequest {
+            flow: self.flow.parse()?,
+            max_calls: self.max_calls,
+            constraints,
+            lifetime: self.days.map(|days| Duration::from_secs(u64::from(days) * 86_400)),
+            by: by.to_owned(),
+        })
+    }
+
     /// The command as it was typed: with other bounds it would allow something else.
     fn command(&self) -> CommandLine {
         let mut line = command("rote flow bless").argument(&self.flow);
@@ -104,7 +118,7 @@ impl Unbless {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let question = format!("take the blessing of `{}` back?", self.flow);
         let consent = self.yes.agree(context, ui, &question, command("rote flow unbless").argument(&self.flow))?;
-        let was = context.app()?.unbless(&self.flow, consent)?;
+        let was = context.session()?.unbless(&self.flow.parse()?, consent)?;
         let text = if was { "is no longer blessed" } else { "was not blessed" };
         Ok(Report::new(json!({ "flow": self.flow, "was_blessed": was }), format!("{} {text}", self.flow)))
     }

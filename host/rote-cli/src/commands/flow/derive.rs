@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use rote_app::VersionPart;
-use rote_types::command;
+use rote_types::{Language, command};
 use serde_json::json;
 
-use super::Lang;
+use super::language;
 use crate::context::Context;
 use crate::error::Result;
 use crate::ui::Report;
@@ -27,7 +27,11 @@ pub struct Fork {
 
 impl Fork {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let forked = context.app()?.fork_flow(&self.flow, &self.name, self.description)?;
+        let forked = context.host()?.author()?.fork(
+            &context.session()?.flow(&self.flow)?,
+            &self.name.parse()?,
+            self.description,
+        )?;
         let text = format!("forked {} as {} {}", self.flow, forked.frontmatter.name, forked.frontmatter.version);
         Ok(Report::new(&forked, text).next(forked.frontmatter.run_command(&self.name)))
     }
@@ -57,7 +61,7 @@ impl Bump {
             Part::Minor => VersionPart::Minor,
             Part::Patch => VersionPart::Patch,
         };
-        let bumped = context.app()?.bump_flow(&self.flow, part)?;
+        let bumped = context.host()?.library()?.bump(&self.flow.parse()?, part)?;
         let text = format!("{} is now a draft of {}", self.flow, bumped.frontmatter.version);
         Ok(Report::new(&bumped, text).next(command("rote flow release").argument(&self.flow)))
     }
@@ -69,8 +73,8 @@ pub struct Export {
     /// Its name, or a path to a flow.wasm
     flow: String,
     /// The language
-    #[arg(long, value_name = "LANG", default_value = "ts")]
-    lang: Lang,
+    #[arg(long, value_name = "LANG", default_value = "ts", value_parser = language())]
+    lang: Language,
     /// The file, or for Rust the folder [default: the flow's name]
     #[arg(short, long, value_name = "PATH")]
     out: Option<PathBuf>,
@@ -79,11 +83,13 @@ pub struct Export {
 impl Export {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let default = match self.lang {
-            Lang::Ts => PathBuf::from("main.ts"),
-            Lang::Rust => PathBuf::from(&self.flow),
+            Language::TypeScript => PathBuf::from("main.ts"),
+            Language::Rust => PathBuf::from(&self.flow),
         };
         let out = self.out.unwrap_or(default);
-        let exported = context.app()?.export_flow(&self.flow, self.lang.into(), &out)?;
+        let session = context.session()?;
+        let (flow, path) = (session.flow(&self.flow)?, session.absolute(&out));
+        let exported = session.host().library()?.export(&flow, self.lang, &path)?;
         let text = exported.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("\n");
         Ok(Report::new(&exported, text).next(command("rote flow build").argument(out.display())))
     }
@@ -101,12 +107,12 @@ pub struct Decompile {
 
 impl Decompile {
     pub(in crate::commands) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
-        let text = app.decompile(&self.flow)?;
+        let session = context.session()?;
+        let text = session.host().library()?.decompile(&session.flow(&self.flow)?)?;
         match self.output {
             None => Ok(Report::new(json!({ "flow": self.flow, "text": text }), text).verbatim()),
             Some(path) => {
-                app.write_source(&path, &text)?;
+                session.write_source(&path, &text)?;
                 Ok(Report::new(json!({ "flow": self.flow, "path": path }), format!("wrote {}", path.display())))
             }
         }

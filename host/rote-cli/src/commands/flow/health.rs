@@ -19,7 +19,7 @@ pub struct Health {
 
 impl Health {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let health = context.app()?.flow_health(&self.flow)?;
+        let health = context.host()?.doctor()?.health(&context.session()?.flow(&self.flow)?)?;
         let text = format!("{}\n{}", head(&health), detail(&health));
         let exit = u8::from(!health.healthy);
         Ok(Report { exit, ..Report::new(&health, text.trim_end()) })
@@ -32,7 +32,7 @@ pub struct Doctor {}
 
 impl Doctor {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let all = context.app()?.flow_doctor()?;
+        let all = context.host()?.doctor()?.all()?;
         let unhealthy = all.iter().filter(|one| !one.healthy).count();
         let rows: Vec<Vec<String>> = all
             .iter()

@@ -18,8 +18,8 @@ pub struct Index {
 
 impl Index {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
-        let report = if self.rebuild { app.rebuild_flow_index()? } else { app.verify_flow_index()? };
+        let library = context.host()?.library()?;
+        let report = if self.rebuild { library.rebuild_index()? } else { library.verify_index()? };
         let text = text(&report);
         Ok(Report::new(&report, text))
     }

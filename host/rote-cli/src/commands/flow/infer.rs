@@ -24,7 +24,7 @@ pub struct Infer {
 
 impl Infer {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let inferred = context.app()?.infer_flow(&self.flow, &self.intent)?;
+        let inferred = context.session()?.infer_flow(&self.flow, &self.intent)?;
         let text = text(&inferred);
         Ok(Report::new(&inferred, text).next(inferred.command.clone()))
     }

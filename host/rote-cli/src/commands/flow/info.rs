@@ -18,7 +18,7 @@ pub struct Info {
 
 impl Info {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let detail = context.app()?.flow_info(&self.flow)?;
+        let detail = FlowInfo::read(&context.host()?.blessings()?, &context.session()?.flow(&self.flow)?)?;
         let text = text(&detail);
         Ok(Report::new(&detail, text))
     }

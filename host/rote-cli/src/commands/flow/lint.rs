@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rote_app::LintReport;
+use rote_app::{LintOptions, LintReport};
 use rote_types::ErrorKind;
 
 use crate::context::Context;
@@ -29,8 +29,11 @@ pub struct Lint {
 
 impl Lint {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let wish = rote_app::Lint { flow: self.flow, replay: self.replay, skip_runtime: self.skip_runtime };
-        let found = context.block_on(context.app()?.flow_lint(wish))??;
+        let session = context.session()?;
+        let replay = self.replay.map(|path| session.absolute(&path));
+        let options = LintOptions { path: None, replay, skip_runtime: self.skip_runtime };
+        let linter = session.host().linter()?;
+        let found = context.block_on(linter.lint_reference(&session.flow(&self.flow)?, options))??;
         let exit = if found.errors > 0 { ErrorKind::Conflict.exit_code() } else { 0 };
         let text = text(&found);
         Ok(Report { exit, ..Report::new(&found, text) })

@@ -18,9 +18,9 @@ pub struct List {
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let mut flows = context.app()?.flows()?;
+        let mut flows = context.host()?.library()?.list()?;
         if self.unhealthy {
-            let healthy = context.app()?.flow_doctor()?.into_iter().filter(|one| one.healthy).map(|one| one.name);
+            let healthy = context.host()?.doctor()?.all()?.into_iter().filter(|one| one.healthy).map(|one| one.name);
             let healthy: Vec<String> = healthy.collect();
             flows.retain(|one| !healthy.contains(&one.name));
         }

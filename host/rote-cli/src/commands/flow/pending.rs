@@ -1,8 +1,8 @@
 //! `rote flow pending …`.
 
 use clap::{Args, Subcommand};
-use rote_app::{Pending as Wish, PendingFlow};
-use rote_types::{ResponseId, command};
+use rote_app::PendingFlow;
+use rote_types::{IdError, ResponseId, command};
 use serde_json::json;
 
 use crate::context::Context;
@@ -67,38 +67,40 @@ pub struct List {}
 
 impl Pending {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let app = context.app()?;
+        let library = context.host()?.library()?;
         Ok(match self {
             Self::Write(write) => {
-                let stub = app.pending_write(Wish {
-                    workspace: Some(write.workspace),
-                    name: write.name,
-                    adapters: write.adapters,
+                let stub = PendingFlow {
+                    workspace: write.workspace.parse()?,
+                    name: write.name.parse()?,
+                    adapters: write.adapters.iter().map(|id| id.parse()).collect::<Result<_, IdError>>()?,
                     description: write.description,
                     query: write.query,
                     response: write.response,
                     params: write.params,
                     notes: write.notes,
-                })?;
+                    created_at: context.host()?.now(),
+                };
+                context.session()?.pending_write(&stub)?;
                 let text = format!("{} is pending in workspace {}", stub.name, stub.workspace);
                 Report::new(&stub, text).next(command("rote flow pending save").argument(&stub.workspace))
             }
             Self::Save(named) => {
-                let stub = app.pending(&named.workspace)?;
+                let stub = library.pending(&named.workspace.parse()?)?;
                 Report::new(json!({ "command": stub.command(), "pending": stub }), stub.command())
             }
             Self::List(_) => {
-                let stubs = app.all_pending()?;
+                let stubs = library.all_pending()?;
                 let text = if stubs.is_empty() { "nothing is pending".to_owned() } else { listing(&stubs) };
                 Report::new(json!({ "total": stubs.len(), "pending": stubs }), text)
             }
             Self::Show(named) => {
-                let stub = app.pending(&named.workspace)?;
+                let stub = library.pending(&named.workspace.parse()?)?;
                 let text = shown(&stub);
                 Report::new(&stub, text).next(stub.command())
             }
             Self::Discard(named) => {
-                app.pending_discard(&named.workspace)?;
+                library.discard_pending(&named.workspace.parse()?)?;
                 let text = format!("nothing is pending in workspace {} any more", named.workspace);
                 Report::new(json!({ "workspace": named.workspace }), text)
             }

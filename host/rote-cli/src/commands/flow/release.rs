@@ -22,7 +22,7 @@ pub struct Release {
 
 impl Release {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let done = context.block_on(context.app()?.release_flow(&self.flow, self.force))??;
+        let done = context.block_on(context.host()?.releases()?.release(&self.flow.parse()?, self.force))??;
         let rows = [("file", done.path.display().to_string()), ("digest", done.sha256.to_string())];
         let head = match done.already {
             true => format!("{} {} is released already", done.name, done.version),

@@ -25,8 +25,8 @@ pub struct Remove {
 
 impl Remove {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
-        let removal = app.flow_removal(&self.flow, self.force)?;
+        let session = context.session()?;
+        let removal = session.host().blessings()?.removal(&self.flow.parse()?, self.force)?;
         let consent = match removal.blessed {
             // Nothing that was granted ends with it.
             false => Consent::Unattended,
@@ -36,7 +36,7 @@ impl Remove {
                 self.yes.agree(context, ui, &format!("remove `{}` with its blessing?", self.flow), remove)?
             }
         };
-        app.remove_flow(&removal, self.force, consent)?;
+        session.remove_flow(&removal, self.force, consent)?;
         Ok(Report::new(json!({ "removed": self.flow }), format!("removed {}", self.flow)))
     }
 }

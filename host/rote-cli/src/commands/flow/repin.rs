@@ -28,8 +28,8 @@ pub struct Repin {
 
 impl Repin {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
-        let shown = app.flow_repin_preview(&self.flow)?;
+        let session = context.session()?;
+        let shown = session.flow_repin_preview(&self.flow)?;
         if shown.drifts.is_empty() {
             let text = format!("{} {} pins what is installed; there is nothing to do", shown.flow, shown.from);
             return Ok(Report::new(json!({ "changed": false, "repin": shown }), text));
@@ -45,7 +45,7 @@ impl Repin {
                 self.yes.agree(context, ui, &question, repin)?
             }
         };
-        let done = app.flow_repin(&shown, self.accept_breaking, consent)?;
+        let done = session.flow_repin(&shown, self.accept_breaking, consent)?;
         let mut lines = vec![format!("repinned {}: {} is now {}", shown.flow, shown.from, shown.to), changes];
         if shown.voids_blessing {
             lines.push("  its blessing is void: it was for the file as it was".to_owned());

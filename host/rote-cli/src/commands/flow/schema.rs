@@ -1,9 +1,9 @@
 //! `rote flow schema`.
 
 use clap::Args;
+use rote_app::FRONTMATTER_SCHEMA;
+use serde_json::Value;
 
-use crate::context::Context;
-use crate::error::Result;
 use crate::ui::Report;
 
 /// Print the JSON Schema of a flow's frontmatter
@@ -11,8 +11,9 @@ use crate::ui::Report;
 pub struct Schema {}
 
 impl Schema {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let (text, data) = context.app()?.flow_schema()?;
-        Ok(Report::new(data, text))
+    pub(super) fn run() -> Report {
+        // A test reads it as JSON.
+        let data: Value = serde_json::from_str(FRONTMATTER_SCHEMA).unwrap_or_default();
+        Report::new(data, FRONTMATTER_SCHEMA)
     }
 }

@@ -16,7 +16,7 @@ pub struct Score {
 
 impl Score {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let score = context.app()?.flow_score(&self.flow)?;
+        let score = context.host()?.linter()?.score(&context.session()?.flow(&self.flow)?)?;
         let rows: Vec<Vec<String>> = score
             .dimensions
             .iter()

@@ -1,7 +1,7 @@
 //! `rote flow search`.
 
 use clap::Args;
-use rote_app::{CallableState, EndpointState, SearchFlows, SearchHit};
+use rote_app::{CallableState, EndpointState, Scope, SearchHit, SearchRequest};
 use serde_json::json;
 
 use crate::context::Context;
@@ -31,13 +31,13 @@ pub struct Search {
 
 impl Search {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let wish = SearchFlows {
+        let request = SearchRequest {
             intent: self.intent.clone(),
-            drafts: self.all,
+            scope: if self.all { Scope::All } else { Scope::Released },
             limit: usize::from(self.limit),
             explain: self.explain,
         };
-        let found = context.app()?.search_flows(wish)?;
+        let found = context.host()?.search()?.search(&request)?;
         if !ui.json {
             found.notes.iter().for_each(|note| ui.talk(&format!("note: {note}")));
             if found.misspelt && !found.items.is_empty() {

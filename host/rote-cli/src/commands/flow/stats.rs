@@ -25,7 +25,7 @@ pub struct Stats {
 
 impl Stats {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let stats = context.app()?.flow_stats(Some(&self.flow))?.remove(0);
+        let stats = context.host()?.analytics()?.stats(&self.flow.parse()?)?;
         let mut text = match stats.runs {
             0 => format!("{} never ran", self.flow),
             _ => summary(std::slice::from_ref(&stats)),
@@ -46,7 +46,7 @@ pub struct Analytics {}
 
 impl Analytics {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let all = context.app()?.flow_stats(None)?;
+        let all = context.host()?.analytics()?.all_stats()?;
         let saved: u64 = all.iter().map(|one| one.tokens_saved).sum();
         let text = match all.is_empty() {
             true => "no flow ever ran".to_owned(),

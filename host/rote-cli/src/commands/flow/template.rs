@@ -1,7 +1,7 @@
 //! `rote flow template …`.
 
 use clap::{Args, Subcommand};
-use rote_app::{Crystallize, Crystallized};
+use rote_app::{CrystallizeRequest, Crystallized, ParamSpec};
 use rote_types::{CommandLine, command};
 use serde_json::Value;
 
@@ -60,27 +60,29 @@ impl Template {
 
 impl Create {
     fn run(self, context: &Context) -> Result<Report> {
-        let wish = Crystallize {
-            name: self.name,
-            parameters: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+        let request = CrystallizeRequest {
+            params: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+            workspace: context.session()?.workspace_name()?,
+            name: self.name.parse()?,
             description: self.description,
-            result: self.result,
+            result: self.result.as_deref().map(str::parse).transpose()?,
             skip: self.skip,
+            model: None,
             tags: self.tags,
             force: self.force,
         };
-        let made = context.block_on(context.app()?.crystallize(wish))??;
+        let made = context.block_on(context.host()?.crystallizer()?.crystallize(&request))??;
         let text = text(&made);
         Ok(Report::new(&made, text).next(run_as_recorded(&made)))
     }
 }
 
 /// Reads a parameter: a name, and the recorded value that it stands for unless it is an argument's name.
-pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<(String, Option<String>)> {
+pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<ParamSpec> {
     match word.split_once('=') {
         Some(("", _)) => Err(usage(format!("`{word}` has no name"), "--param NAME=VALUE, the recorded value")),
-        Some((name, value)) => Ok((name.to_owned(), Some(value.to_owned()))),
-        None => Ok((word.to_owned(), None)),
+        Some((name, value)) => Ok(ParamSpec { name: name.to_owned(), value: Some(value.to_owned()) }),
+        None => Ok(ParamSpec { name: word.to_owned(), value: None }),
     }
 }
 

@@ -19,7 +19,7 @@ pub struct Validate {
 
 impl Validate {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let held = context.app()?.flow_validate(&self.flow)?;
+        let held = context.host()?.linter()?.validate(&context.session()?.flow(&self.flow)?)?;
         let bytes = size(u64::try_from(held.bytes).unwrap_or(u64::MAX));
         let rows: Vec<(&str, String)> = held.checks.iter().map(|one| (one.check, one.found.clone())).collect();
         let head = format!("{} {} is a flow ({bytes}, {})", held.flow, held.version, held.sha256);

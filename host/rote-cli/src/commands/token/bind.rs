@@ -26,11 +26,11 @@ pub struct Bind {
 
 impl Bind {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
-        let binding = app.token_binding(&self.name, &self.adapter)?;
+        let session = context.session()?;
+        let binding = session.token_binding(&self.name, &self.adapter)?;
         let command = command("rote token bind").argument(&self.name).argument(&self.adapter);
         let consent = self.yes.agree(context, ui, &bind_question(&self.name, &binding), command)?;
-        let bound = app.token_bind(&self.name, &binding, consent)?;
+        let bound = session.token_bind(&self.name, &binding, consent)?;
         let text = format!("{}\nbound to {}", self.name, bindings(&bound));
         Ok(Report::new(json!({ "name": self.name, "bindings": bound }), text))
     }

@@ -23,7 +23,7 @@ impl Delete {
         let question = format!("delete the credential `{}`?", self.name);
         let command = command("rote token delete").argument(&self.name);
         let consent = self.yes.agree(context, ui, &question, command)?;
-        context.app()?.token_delete(&self.name, consent)?;
+        context.session()?.token_delete(&self.name, consent)?;
         Ok(Report::new(json!({ "deleted": self.name }), format!("deleted {}", self.name)))
     }
 }

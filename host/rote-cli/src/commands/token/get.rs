@@ -26,13 +26,13 @@ pub struct Get {
 
 impl Get {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let app = context.app()?;
+        let session = context.session()?;
         let (value, source) = match self.reveal {
-            false => app.token_get(&self.name)?,
+            false => session.token_get(&self.name)?,
             true => {
                 let question = format!("print the value of `{}` here?", self.name);
                 let command = command("rote token get").argument(&self.name).plain("--reveal");
-                app.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
+                session.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
             }
         };
         let characters = value.expose_secret().chars().count();

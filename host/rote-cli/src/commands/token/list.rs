@@ -18,7 +18,7 @@ pub struct List {}
 
 impl List {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let tokens = context.app()?.tokens()?;
+        let tokens = context.session()?.tokens()?;
         let rows: Vec<Vec<String>> = tokens.iter().flat_map(rows_of).collect();
         let text = match rows.is_empty() {
             true => "no credentials yet".to_owned(),

@@ -42,7 +42,7 @@ pub struct Set {
 
 impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let targets = context.app()?.token_targets(&self.name, &self.adapters)?;
+        let targets = context.session()?.token_targets(&self.name, &self.adapters)?;
         let typed = self.value.is_none() && !self.stdin && context.environment.input_is_terminal();
         let consent = match typed {
             // Typing the value where it is asked for is the answer.
@@ -68,7 +68,7 @@ impl Set {
                 text(&bytes)?
             }
         };
-        let stored = context.app()?.token_set(&self.name, &value, &self.description, &targets, consent)?;
+        let stored = context.session()?.token_set(&self.name, &value, &self.description, &targets, consent)?;
         let info = &stored.info;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
@@ -91,7 +91,7 @@ impl Set {
 }
 
 fn is_stored(context: &Context, name: &str) -> Result<bool> {
-    Ok(context.app()?.tokens()?.iter().any(|token| token.name == name))
+    Ok(context.session()?.tokens()?.iter().any(|token| token.name == name))
 }
 
 fn origins(binding: &Binding) -> String {

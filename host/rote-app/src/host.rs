@@ -1,26 +1,25 @@
-//! The application: the parts, each built when first needed, and what all use cases share.
+//! The host: what a process has once, each part built when first needed.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
 use rote_gate::{Environment, Gate, GateParts, Redaction};
-use rote_home::{Home, Journal, read_capped};
+use rote_home::{Home, Journal};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
-use rote_types::{Clock, Entropy};
+use rote_types::{Clock, Entropy, Interrupt};
 use rote_vault::{KeySource, Vault};
-use rote_workspace::Workspace;
 use serde_json::Value;
 
+use crate::config::in_directory;
 use crate::lazy::Lazy;
 use crate::system::{SystemClock, SystemEntropy};
-use crate::{AppConfig, AppError};
+use crate::{AppError, HostConfig};
 
-/// Everything that rote can do, on one home.
-pub struct App {
-    config: AppConfig,
+/// One home, and everything that works on it: journal, vault, gate, runtime, adapters, flows. A process has one, whoever
+/// and however many its clients are.
+pub struct Host {
+    config: HostConfig,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     home: std::sync::OnceLock<Home>,
@@ -34,24 +33,21 @@ pub struct App {
     runtime: Lazy<Runtime>,
     adapters: Lazy<Adapters>,
     caller: Lazy<Caller>,
-    pub(crate) open_workspace: Lazy<Workspace>,
-    /// What the workspace in use had lost was taken up again.
-    pub(crate) recovered: AtomicBool,
     notes: Mutex<Vec<String>>,
 }
 
-impl std::fmt::Debug for App {
+impl std::fmt::Debug for Host {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("home", &self.config.home).finish_non_exhaustive()
+        f.debug_struct("Host").field("home", &self.config.home).finish_non_exhaustive()
     }
 }
 
-impl App {
-    /// Returns an application that has opened nothing yet.
+impl Host {
+    /// Returns a host that has opened nothing yet.
     #[must_use]
-    pub fn new(config: AppConfig) -> Self {
+    pub fn new(config: HostConfig) -> Self {
         if let Some(instances) = config.instances {
-            // A second application of one process keeps the engine of the first.
+            // A second host of one process keeps the engine of the first.
             let _counts = rote_runtime::set_instances(instances);
         }
         Self {
@@ -69,26 +65,7 @@ impl App {
             runtime: Lazy::new(),
             adapters: Lazy::new(),
             caller: Lazy::new(),
-            open_workspace: Lazy::new(),
-            recovered: AtomicBool::new(false),
             notes: Mutex::default(),
-        }
-    }
-
-    /// Reads a file of the caller's, relative to the caller's directory.
-    ///
-    /// # Errors
-    /// `NotFound` when there is none, Limit when it is longer than `most` bytes.
-    pub fn read_file(&self, path: &Path, most: u64) -> Result<Vec<u8>, AppError> {
-        Ok(read_capped(&self.absolute(path), most)?)
-    }
-
-    /// Returns a caller's path as an absolute one.
-    pub(crate) fn absolute(&self, path: &Path) -> PathBuf {
-        match &self.config.directory {
-            // `./x` is the file `x`, in messages too.
-            Some(directory) => directory.join(path).components().collect(),
-            None => path.to_owned(),
         }
     }
 
@@ -104,11 +81,18 @@ impl App {
         self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
     }
 
-    pub(crate) fn config(&self) -> &AppConfig {
+    pub(crate) fn config(&self) -> &HostConfig {
         &self.config
     }
 
-    pub(crate) fn now(&self) -> Timestamp {
+    /// Returns what stops runs.
+    pub(crate) fn interrupt(&self) -> &Arc<dyn Interrupt> {
+        &self.config.interrupt
+    }
+
+    /// Returns the time.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
@@ -120,7 +104,7 @@ impl App {
         &self.entropy
     }
 
-    /// Returns a look-up in the caller's environment.
+    /// Returns a look-up in the environment of the process.
     pub(crate) fn environment(&self) -> Environment {
         let variables = Arc::clone(&self.config.environment);
         Arc::new(move |name| variables.get(name).cloned())
@@ -130,7 +114,7 @@ impl App {
         if let Some(home) = self.home.get() {
             return Ok(home);
         }
-        let home = Home::open(self.absolute(&self.config.home))?;
+        let home = Home::open(in_directory(self.config.directory.as_deref(), &self.config.home))?;
         Ok(self.home.get_or_init(|| home))
     }
 
@@ -223,7 +207,8 @@ impl App {
         })
     }
 
-    pub(crate) fn adapters_of_home(&self) -> Result<Arc<Adapters>, AppError> {
+    /// Returns the installed adapters.
+    pub(crate) fn adapters(&self) -> Result<Arc<Adapters>, AppError> {
         self.adapters.get(|| Ok(Adapters::new(self.home()?, Arc::clone(&self.clock), Arc::clone(&self.entropy))))
     }
 
@@ -231,7 +216,7 @@ impl App {
         self.caller.get(|| {
             let runtime = self.runtime()?;
             let parts = CallerParts {
-                adapters: self.adapters_of_home()?,
+                adapters: self.adapters()?,
                 queries: runtime.query_engine(),
                 runtime,
                 vault: self.vault()?,

@@ -1,0 +1,80 @@
+//! A session: what one client has of its own, on a host that others may share.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use rote_flow::FlowReference;
+use rote_govern::audit::Word;
+use rote_home::read_capped;
+use rote_workspace::Workspace;
+
+use crate::config::{in_directory, user};
+use crate::lazy::Lazy;
+use crate::{AppError, Consent, Host, SessionConfig};
+
+/// One client: the workspace in use, its directory and its environment.
+pub struct Session {
+    pub(crate) host: Arc<Host>,
+    pub(crate) config: SessionConfig,
+    pub(crate) open_workspace: Lazy<Workspace>,
+    /// What the workspace in use had lost was taken up again.
+    pub(crate) recovered: AtomicBool,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Session").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
+impl Session {
+    /// Returns the session of a client; nothing is opened.
+    #[must_use]
+    pub fn new(host: Arc<Host>, config: SessionConfig) -> Self {
+        Self { host, config, open_workspace: Lazy::new(), recovered: AtomicBool::new(false) }
+    }
+
+    /// Returns what the session works on.
+    #[must_use]
+    pub fn host(&self) -> &Host {
+        &self.host
+    }
+
+    /// Reads a file of the client's, relative to its directory.
+    ///
+    /// # Errors
+    /// `NotFound` when there is none, Limit when it is longer than `most` bytes.
+    pub fn read_file(&self, path: &Path, most: u64) -> Result<Vec<u8>, AppError> {
+        Ok(read_capped(&self.absolute(path), most)?)
+    }
+
+    /// Returns a path of the client's as an absolute one.
+    #[must_use]
+    pub fn absolute(&self, path: &Path) -> PathBuf {
+        in_directory(self.config.directory.as_deref(), path)
+    }
+
+    /// Returns the flow that the client means; a path is seen from its directory.
+    ///
+    /// # Errors
+    /// Usage when it is neither a name nor a path.
+    pub fn flow(&self, text: &str) -> Result<FlowReference, AppError> {
+        Ok(match FlowReference::parse(text)? {
+            FlowReference::Path(path) => FlowReference::Path(self.absolute(&path)),
+            named => named,
+        })
+    }
+
+    /// Returns the client's name, as its environment gives it.
+    #[must_use]
+    pub fn user(&self) -> &str {
+        user(&self.config.environment)
+    }
+
+    /// Returns who agrees to something, and whether somebody was asked.
+    #[must_use]
+    pub fn word(&self, consent: Consent) -> Word {
+        Word { by: self.user().to_owned(), attended: consent.attended() }
+    }
+}
