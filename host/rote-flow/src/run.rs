@@ -18,7 +18,7 @@ mod resume;
 mod stopped;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -273,14 +273,7 @@ impl Runner {
         let ending =
             Ending { running: &running, workspace: &workspace, tools: &tools, tape: &tape, within, duration_ms };
         let mut result = self.conclude(&ending, outcome);
-        let noted =
-            self.parts.analytics.note_run(&frontmatter, running.digest, &workspace, &result, duration_ms).and_then(
-                |()| match &request.record {
-                    Some(path) => RunRecording::of_run(&workspace, result.as_ref().ok().map(given))?
-                        .write(path, self.parts.runtime.redaction()),
-                    None => Ok(()),
-                },
-            );
+        let noted = self.keep(request.record.as_deref(), &ending, &result);
         match &mut result {
             Ok(_) => noted?,
             Err(error) => error.keep(noted),
@@ -290,6 +283,20 @@ impl Runner {
             report.notes.splice(0..0, notes);
             RunReport { calls, writes, ..report }
         })
+    }
+
+    /// Counts a run, and leaves the recording that was asked for.
+    fn keep(
+        &self,
+        record: Option<&Path>,
+        run: &Ending<'_>,
+        result: &Result<RunReport, FlowError>,
+    ) -> Result<(), FlowError> {
+        let Running { frontmatter, digest, .. } = run.running;
+        self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, run.duration_ms)?;
+        let Some(path) = record else { return Ok(()) };
+        RunRecording::of_run(run.workspace, result.as_ref().ok().map(given))?
+            .write(path, self.parts.runtime.redaction())
     }
 
     /// What a run has that a person started, and what the person should know.
