@@ -224,7 +224,12 @@ fn flows(home: &Home) -> Flows {
         resolver: None,
     };
     let gate = Arc::new(Gate::new(parts));
-    let parts = RuntimeParts { home: home.clone(), gate, entropy: Arc::clone(&entropy), clock: Arc::clone(&clock) };
+    let parts = RuntimeParts {
+        home: home.clone(),
+        gate: Arc::clone(&gate),
+        entropy: Arc::clone(&entropy),
+        clock: Arc::clone(&clock),
+    };
     let runtime = Arc::new(Runtime::new(parts));
     let library = Library::new(home.clone());
     let pins = Pins::new(library.clone(), Arc::new(Nothing));

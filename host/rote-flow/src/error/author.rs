@@ -149,9 +149,11 @@ impl AuthorError {
             Self::Script { .. } | Self::Source { .. } | Self::CannotExport { .. } => Told::new(ErrorKind::Conflict),
             Self::NoHeader { .. } | Self::FolderTaken { .. } => Told::new(ErrorKind::Conflict).hint(NEW_PROJECT),
             Self::BuildTool(error) => {
-                let hint =
-                    matches!(error, ToolError::Start { .. }).then(|| "install Rust, which brings cargo".to_owned());
-                Told::new(ErrorKind::General).hint_if(hint)
+                let told = Told::of(&**error);
+                match &**error {
+                    GateError::Process(ProcessFailure::Start { .. }) => told.hint("install Rust, which brings cargo"),
+                    _ => told,
+                }
             }
             Self::Cargo { said: CargoSaid::NoTarget, .. } => {
                 Told::new(ErrorKind::Conflict).hint(format!("rustup target add {TARGET}"))
