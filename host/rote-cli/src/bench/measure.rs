@@ -7,8 +7,8 @@ use rote_app::AppError;
 use rote_types::ErrorKind;
 use serde_json::Value;
 
-use super::Measured;
-use super::process::{Took, median, program, rote, time};
+use super::process::{median, program, rote, time};
+use super::{Bound, Measured};
 use crate::context::Context;
 use crate::demo::DOCUMENT;
 use crate::error::{Result, io};
@@ -20,7 +20,12 @@ const MOST_SPEC_BYTES: u64 = 256 << 20;
 const LARGE_SPEC_BYTES: usize = 16 << 20;
 /// Rows of the response that is queried: about 10 MB of JSON.
 const ROWS: usize = 100_000;
-const PROGRAM: &str = "[.[] | select(.id % 1000 == 0) | .name] | length";
+/// What is asked of it, and how long that may take against jq.
+const PROGRAMS: [(&str, f64, &str); 3] = [
+    ("[.[] | select(.id % 1000 == 0) | .name] | length", 0.7, "0.7 of jq's time"),
+    ("1", 0.7, "0.7 of jq's time"),
+    (".[0].id", 0.3, "0.3 of jq's time"),
+];
 
 /// Takes every measurement, telling each as it comes.
 pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], runs: u32) -> Result<Vec<Measured>> {
@@ -36,8 +41,10 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
     all.extend(super::adapters::measure(folder.path(), &sample, runs)?);
     ui.talk("running flows");
     all.extend(super::runs::measure(folder.path(), &sample, runs)?);
+    ui.talk("governing calls");
+    all.extend(super::governed::measure(context, folder.path())?);
     ui.talk("querying a 10 MB response");
-    all.push(query(folder.path(), runs.min(10))?);
+    all.extend(queries(folder.path(), runs.min(10))?);
     Ok(all)
 }
 
@@ -70,12 +77,10 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
         true => ("3000 ms and 300 MiB for Microsoft Graph's 20 MB", Duration::from_secs(3), 300.0),
         false => ("1000 ms and 200 MiB for GitHub and Stripe", Duration::from_secs(1), 200.0),
     };
-    let mut measured = Measured::new(format!("adapter new {name}"), took.wall, goal)
+    Ok(Measured::new(format!("adapter new {name}"), took.wall, goal)
         .against("parsing it as JSON", parse)
-        .at_most(at_most);
-    measured.peak_mib = Some(mib(took.peak_bytes));
-    measured.at_most_mib = Some(at_most_mib);
-    Ok(measured)
+        .at_most(at_most)
+        .peak(mib(took.peak_bytes), at_most_mib))
 }
 
 fn mib(bytes: u64) -> f64 {
@@ -85,8 +90,8 @@ fn mib(bytes: u64) -> f64 {
     bytes / f64::from(1 << 20)
 }
 
-/// A jq query on a recorded response of about 10 MB, against jq on the same bytes.
-fn query(folder: &Path, runs: u32) -> Result<Measured> {
+/// jq queries on a recorded response of about 10 MB, against jq on the same bytes.
+fn queries(folder: &Path, runs: u32) -> Result<Vec<Measured>> {
     let rows: Vec<String> = (0..ROWS)
         .map(|n| format!(r#"{{"id":{n},"name":"row {n}","note":"{}","tags":["a","b"]}}"#, "x".repeat(50)))
         .collect();
@@ -95,15 +100,19 @@ fn query(folder: &Path, runs: u32) -> Result<Measured> {
     let home = fresh(folder)?;
     time(&mut rote(home.path(), &["init", "bench"])?)?;
     time(&mut rote(home.path(), &["inject", text(&file)?])?)?;
-    let ask = || time(&mut rote(home.path(), &["query", "@1", PROGRAM])?);
-    ask()?;
-    let took = median(runs, ask)?;
-    let jq = median(runs, || jq(&file)).ok().map(|took| took.wall);
-    Ok(Measured::new("query on 10 MB", took.wall, "as fast as jq").against("jq", jq))
+    PROGRAMS.iter().map(|(program, goal, words)| query(home.path(), &file, runs, program, *goal, words)).collect()
 }
 
-fn jq(file: &Path) -> Result<Took> {
-    time(&mut program("jq", &[PROGRAM, text(file)?]))
+fn query(home: &Path, file: &Path, runs: u32, asked: &str, goal: f64, words: &'static str) -> Result<Measured> {
+    let ask = || time(&mut rote(home, &["query", "@1", asked])?);
+    ask()?;
+    let took = median(runs, ask)?.wall;
+    let jq = median(runs, || time(&mut program("jq", &[asked, text(file)?]))).ok().map(|took| took.wall);
+    let measured = Measured::new(format!("query on 10 MB: {asked}"), took, words).against("jq", jq);
+    Ok(match jq {
+        Some(jq) => measured.bound(Bound::most(took.as_secs_f64() / jq.as_secs_f64(), goal)),
+        None => measured,
+    })
 }
 
 #[cfg(test)]
