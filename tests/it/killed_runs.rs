@@ -13,8 +13,8 @@ use crate::killed::boundaries;
 
 /// Most kills of one flow. With more boundaries, every n-th one is taken.
 const KILLS: usize = 200;
-/// Most kills of a flow whose writes carry idempotency keys.
-const KEYED_KILLS: usize = 120;
+/// Most kills of a flow whose writes carry idempotency keys: all boundaries, since few lie between a request and its answer.
+const KEYED_KILLS: usize = 400;
 /// Most kills of what goes on with a write in doubt, each of which first has to be lost.
 const RESUMED_KILLS: usize = 40;
 

@@ -150,7 +150,7 @@ fn many_doubts_are_listed_with_few_open_files_and_soon() {
     let calls =
         Value::from_iter((0..200).map(|n| json!({ "tool_name": "write", "arguments": { "which": format!("n{n}") } })));
     let calls = calls.to_string();
-    let run = home.rote(&["batch", "slow", &calls, "--parallel", "32", "--timeout", "1"]);
+    let run = home.rote(&["batch", "slow", &calls, "--parallel", "32", "--timeout", "2"]);
     assert_eq!(run.code, 1, "{run}");
     let mut command = home.invocation(&["doubts", "--limit", "1000", "--json"]).command();
     #[expect(unsafe_code, reason = "setrlimit(2) in the child has no safe form in libc")]
