@@ -10,6 +10,7 @@
 //! | variable | effect |
 //! |---|---|
 //! | `ROTE_TEST_KILL_AT=n` | SIGKILL to itself at boundary `n`, counted from 1 |
+//! | `ROTE_TEST_KILL_AT=sent:n` | SIGKILL to itself right after its `n`-th packet to a socket, counted from 1 |
 //! | `ROTE_TEST_FULL_AT=n` | from boundary `n` on, what would take space on a disk fails with `ENOSPC` |
 //! | `ROTE_TEST_COUNT=file` | the number of boundaries is written there at the end |
 
@@ -25,14 +26,22 @@ use libc::{c_char, c_int, c_long, c_uint, c_void, iovec, mode_t, msghdr, off_t, 
 static PASSED: AtomicU64 = AtomicU64::new(0);
 /// Where to die; 0 for nowhere.
 static KILL_AT: AtomicU64 = AtomicU64::new(0);
+/// Packets given to sockets since [`around`] began.
+static SENT: AtomicU64 = AtomicU64::new(0);
+/// After which packet to die; 0 for none.
+static KILL_SENT: AtomicU64 = AtomicU64::new(0);
 /// From where on the disk is full; 0 for never.
 static FULL_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Runs the program with the faults that the environment asks for.
 #[expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "a test program reads its own orders, or fails")]
 pub(crate) fn around(program: impl FnOnce() -> ExitCode) -> ExitCode {
-    let number = |name| std::env::var(name).ok().map_or(0, |text| text.parse().unwrap());
-    KILL_AT.store(number("ROTE_TEST_KILL_AT"), Ordering::SeqCst);
+    let order = |name| std::env::var(name).unwrap_or_else(|_| "0".to_owned());
+    let number = |name| order(name).parse().unwrap();
+    match order("ROTE_TEST_KILL_AT").strip_prefix("sent:") {
+        Some(packet) => KILL_SENT.store(packet.parse().unwrap(), Ordering::SeqCst),
+        None => KILL_AT.store(number("ROTE_TEST_KILL_AT"), Ordering::SeqCst),
+    }
     FULL_AT.store(number("ROTE_TEST_FULL_AT"), Ordering::SeqCst);
     PASSED.store(0, Ordering::SeqCst);
     let code = program();
@@ -47,9 +56,25 @@ pub(crate) fn around(program: impl FnOnce() -> ExitCode) -> ExitCode {
 /// Passes one boundary: dies here if that is the order.
 fn boundary() {
     if PASSED.fetch_add(1, Ordering::SeqCst) + 1 == KILL_AT.load(Ordering::SeqCst) {
-        // SAFETY: both calls take and return plain numbers.
-        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+        die();
     }
+}
+
+fn die() {
+    // SAFETY: both calls take and return plain numbers.
+    unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+}
+
+/// Passes the boundaries around a packet. How many lie before it differs by a few from run to run, so a test that
+/// must meet the moment after it says which packet, not which boundary.
+fn packet<T>(call: impl FnOnce() -> T) -> T {
+    boundary();
+    let result = call();
+    if SENT.fetch_add(1, Ordering::SeqCst) + 1 == KILL_SENT.load(Ordering::SeqCst) {
+        die();
+    }
+    boundary();
+    result
 }
 
 /// Passes the boundaries around one call.
@@ -65,8 +90,8 @@ fn between<T>(call: impl FnOnce() -> T) -> T {
 enum Kind {
     /// A file, which takes space.
     File,
-    /// A pipe or a socket.
-    Stream,
+    Pipe,
+    Socket,
     /// Nothing that anybody else can see, such as the counter that wakes an event loop.
     Inner,
 }
@@ -82,18 +107,20 @@ fn kind_of(descriptor: c_int) -> Kind {
         // A file without a name is memory: wasmtime keeps the first pages of a component in one.
         libc::S_IFREG if found.st_nlink == 0 => Kind::Inner,
         libc::S_IFREG => Kind::File,
-        libc::S_IFSOCK | libc::S_IFIFO => Kind::Stream,
+        libc::S_IFIFO => Kind::Pipe,
+        libc::S_IFSOCK => Kind::Socket,
         _ => Kind::Inner,
     }
 }
 
 /// Makes a call that takes space when it goes to a file.
 fn spend(descriptor: c_int, call: impl FnOnce() -> c_long) -> c_long {
-    let kind = kind_of(descriptor);
-    if kind == Kind::Inner {
-        return call();
+    match kind_of(descriptor) {
+        Kind::Inner => call(),
+        Kind::Pipe => between(call),
+        Kind::Socket => packet(call),
+        Kind::File => between(|| if is_full() { no_space() } else { call() }),
     }
-    between(|| if kind == Kind::File && is_full() { no_space() } else { call() })
 }
 
 fn is_full() -> bool {
@@ -151,13 +178,13 @@ symbols! {
         size(spend(fd, || system!(SYS_writev, fd, parts, count)))
     }
     send(fd: c_int, data: *const c_void, length: size_t, flags: c_int) -> ssize_t {
-        size(between(|| system!(SYS_sendto, fd, data, length, flags, 0_usize, 0_usize)))
+        size(packet(|| system!(SYS_sendto, fd, data, length, flags, 0_usize, 0_usize)))
     }
     sendto(fd: c_int, data: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, to_length: socklen_t) -> ssize_t {
-        size(between(|| system!(SYS_sendto, fd, data, length, flags, to, to_length)))
+        size(packet(|| system!(SYS_sendto, fd, data, length, flags, to, to_length)))
     }
     sendmsg(fd: c_int, message: *const msghdr, flags: c_int) -> ssize_t {
-        size(between(|| system!(SYS_sendmsg, fd, message, flags)))
+        size(packet(|| system!(SYS_sendmsg, fd, message, flags)))
     }
     fsync(fd: c_int) -> c_int { int(between(|| system!(SYS_fsync, fd))) }
     fdatasync(fd: c_int) -> c_int { int(between(|| system!(SYS_fdatasync, fd))) }

@@ -13,8 +13,8 @@ use crate::killed::boundaries;
 
 /// Most kills of one flow. With more boundaries, every n-th one is taken.
 const KILLS: usize = 200;
-/// Most kills of a flow whose writes carry idempotency keys: all boundaries, since few lie between a request and its answer.
-const KEYED_KILLS: usize = 400;
+/// Requests that the plan makes: a read and two writes. The script makes at least as many.
+const PACKETS: usize = 3;
 /// Most kills of what goes on with a write in doubt, each of which first has to be lost.
 const RESUMED_KILLS: usize = 40;
 
@@ -144,12 +144,14 @@ fn a_run_that_is_killed_anywhere_repeats_its_write_with_the_same_key() {
     let (home, api) = ready(true);
     let run = home.rote(&["adapter", "set", "pair", "idempotency_header", "Idempotency-Key", "-y"]);
     assert_eq!(run.code, 0, "{run}");
-    let points = boundaries(&home, &["run", "pair", "tag=counted"], KEYED_KILLS);
+    let mut points = boundaries(&home, &["run", "pair", "tag=counted"], KILLS);
+    points.extend((1..=PACKETS).map(|packet| format!("sent:{packet}")));
     let (mut kills, mut repeated) = (0, 0);
     for at in points {
         let (tag, before) = (format!("k{at}"), runs(&home));
         let run = home.invocation(&["run", "pair", &format!("tag={tag}")]).env("ROTE_TEST_KILL_AT", &at).run();
         api.settle();
+        assert!(run.killed || !at.starts_with("sent:"), "{run}");
         kills += usize::from(run.killed);
         let new: Vec<String> = runs(&home).into_iter().filter(|name| !before.contains(name)).collect();
         let sent = keyed_writes(&api, &tag);
@@ -173,7 +175,8 @@ fn a_run_that_is_killed_anywhere_repeats_its_write_with_the_same_key() {
 
 fn killed_runs(script: bool) {
     let (home, api) = ready(script);
-    let points = boundaries(&home, &["run", "pair", "tag=counted"], KILLS);
+    let mut points = boundaries(&home, &["run", "pair", "tag=counted"], KILLS);
+    points.extend((1..=PACKETS).map(|packet| format!("sent:{packet}")));
     let (mut kills, mut resumed, mut asked) = (0, 0, 0);
     for at in points {
         let tag = format!("k{at}");
@@ -183,6 +186,7 @@ fn killed_runs(script: bool) {
         api.settle();
         let context = format!("killed at {at}: {run}");
         assert!(run.killed || run.code == 0, "{context}");
+        assert!(run.killed || !at.starts_with("sent:"), "{run}");
         kills += usize::from(run.killed);
         let new: Vec<String> = runs(&home).into_iter().filter(|name| !before.contains(name)).collect();
         assert!(new.len() <= 1, "{context}");

@@ -108,6 +108,54 @@ fn a_run_that_stopped_after_it_wrote_is_removed_only_by_name_or_with_all() {
     assert!(run.stdout.contains("removed 1 workspace"), "{run}");
 }
 
+/// Runs `twice`, which may run to its end, and writes then.
+const OUTER: &str = r#"/**
+ * @rote-frontmatter
+ * ---
+ * name: outer
+ * description: Orders two things and one more.
+ * adapters: {shop: {tools: [create]}}
+ * write_permissions: [shop/create]
+ * flows: [twice]
+ * ---
+ */
+import { Rote } from "@rote/sdk";
+
+export default async function main(): Promise<unknown> {
+  const rote = await Rote.workspace("outer");
+  await rote.flows.run("twice", {});
+  return (await rote.adapter("shop").call("create", { owner: "ann", item: "three" })).json();
+}
+"#;
+
+#[test]
+fn a_run_that_ended_within_a_stopped_one_is_kept_with_it() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    losing.store(false, SeqCst);
+    for (name, source) in [("twice", TWICE), ("outer", OUTER)] {
+        let file = format!("{name}.ts");
+        home.file(&file, source);
+        let run = home.rote(&["flow", "build", &file]);
+        assert_eq!(run.code, 0, "{run}");
+        let run = home.rote(&["flow", "release", name, "--force"]);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    let before = writes(&api);
+    let run = home.rote(&["run", "outer", "--max-writes", "2"]);
+    assert_eq!((run.code, writes(&api)), (9, before + 2), "{run}");
+    let run = home.rote(&["clean", "--older-than", "0s"]);
+    assert!(run.code == 0 && run.stdout.contains("kept 2: 2 with a run that stopped"), "{run}");
+    assert_eq!(runs(&home).len(), 2);
+    // What the nested run wrote is still taken off the budget: there is one more write, and no more.
+    let run = home.rote(&["run", "--resume", "latest", "outer", "--max-writes", "2"]);
+    assert_eq!((run.code, writes(&api)), (9, before + 2), "{run}");
+    let run = home.rote(&["run", "--resume", "latest", "outer", "--max-writes", "3"]);
+    assert_eq!((run.code, writes(&api)), (0, before + 3), "{run}");
+    let run = home.rote(&["clean", "--older-than", "0s"]);
+    assert!(run.stdout.contains("removed 2 workspaces"), "{run}");
+}
+
 /// Writes twice.
 const TWICE: &str = r#"/**
  * @rote-frontmatter

@@ -23,7 +23,9 @@ impl Host {
     /// # Errors
     /// The home cannot be opened.
     pub fn analytics(&self) -> Result<Analytics, AppError> {
-        Ok(Analytics::new(self.library()?, Arc::clone(self.clock())))
+        let kept =
+            self.analytics.get(|| Ok::<_, AppError>(Analytics::new(self.library()?, Arc::clone(self.clock()))))?;
+        Ok(Analytics::clone(&kept))
     }
 
     /// Returns the search for flows.

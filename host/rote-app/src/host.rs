@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
+use rote_flow::Analytics;
 use rote_gate::{Environment, Gate, GateParts, Redaction};
 use rote_home::{Home, Journal};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
@@ -33,6 +34,7 @@ pub struct Host {
     runtime: Lazy<Runtime>,
     adapters: Lazy<Adapters>,
     caller: Lazy<Caller>,
+    pub(crate) analytics: Lazy<Analytics>,
     notes: Mutex<Vec<String>>,
 }
 
@@ -65,6 +67,7 @@ impl Host {
             runtime: Lazy::new(),
             adapters: Lazy::new(),
             caller: Lazy::new(),
+            analytics: Lazy::new(),
             notes: Mutex::default(),
         }
     }

@@ -143,17 +143,17 @@ impl Session {
     /// # Errors
     /// Usage when no filter is given; General when the journal refused, then what was removed is named.
     pub fn clean(&self, filter: &CleanFilter, dry_run: bool) -> Result<Cleaned, AppError> {
-        let journal = self.host.journal()?;
+        let (home, journal) = (self.host.home()?, self.host.journal()?);
         let spares = !filter.all && filter.pattern.is_none();
         let look = |workspace: &Workspace| -> Result<Option<KeptFor>, AppError> {
             rote_gate::recover(&journal, workspace)?;
             // What is not ended now is in doubt and kept.
             rote_gate::sift(&journal, workspace).ok();
-            let stopped = spares && rote_flow::stopped_after_writing(workspace)?;
+            let stopped = spares && rote_flow::stopped_after_writing(home, workspace)?;
             Ok(stopped.then_some(KeptFor::Stopped))
         };
         let look = |workspace: &Workspace| look(workspace).map_err(|error| error.in_a_line());
-        let cleaning = clean_workspaces(self.host.home()?, filter, self.host.now(), dry_run, look)?;
+        let cleaning = clean_workspaces(home, filter, self.host.now(), dry_run, look)?;
         if !dry_run && !cleaning.removed.is_empty() {
             self.tell_removed(&journal, &cleaning.removed)?;
         }

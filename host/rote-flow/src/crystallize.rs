@@ -82,7 +82,7 @@ impl Crystallizer {
     /// # Errors
     /// A refusal that names what stands in the way ([`CrystallizeError::NothingToCrystallize`](crate::CrystallizeError::NothingToCrystallize), `InDoubt`,
     /// `UnusableResponse`, `Secret`, `ParamSpec`, `AdapterChanged`), a replay that does not reproduce the recorded
-    /// result (`ReplayStale`, `ReplayDiffers`, `ReplayFailed`), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
+    /// result ([`ReplayError`](crate::error::ReplayError)), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
     pub async fn crystallize(&self, request: &CrystallizeRequest) -> Result<Crystallized, FlowError> {
         self.pins.library.check_free(&request.name, request.force)?;
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;

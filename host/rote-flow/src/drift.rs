@@ -6,20 +6,44 @@ use std::fmt;
 use rote_types::{AdapterId, Fingerprint};
 use serde::Serialize;
 
+/// Whether a pinned tool still takes what the flow sends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compatibility {
+    /// It is the pinned one.
+    Identical,
+    /// It changed, and what the flow sends still fits.
+    Compatible,
+    /// It is gone, or what the flow sends may not fit any more.
+    Breaking,
+}
+
+impl Compatibility {
+    /// Returns its name, as machine output has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::Compatible => "compatible",
+            Self::Breaking => "breaking",
+        }
+    }
+}
+
 /// What became of one pinned tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolChange {
     /// The tool.
     pub tool: String,
-    /// `identical`, `compatible` or `breaking`, for this flow.
-    pub verdict: &'static str,
+    /// Whether this flow can go on using it.
+    pub verdict: Compatibility,
     /// What changed, in words.
     pub changes: Vec<String>,
 }
 
 impl fmt::Display for ToolChange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.tool, self.verdict)?;
+        write!(f, "{}: {}", self.tool, self.verdict.as_str())?;
         if self.changes.is_empty() { Ok(()) } else { write!(f, " ({})", self.changes.join("; ")) }
     }
 }
@@ -47,4 +71,11 @@ pub struct Drift {
     pub elsewhere: Option<Elsewhere>,
     /// What became of each tool that the flow uses.
     pub tools: Vec<ToolChange>,
+}
+
+impl Drift {
+    /// Returns the tools that may not take any more what the flow sends.
+    pub(crate) fn breaking(&self) -> impl Iterator<Item = &ToolChange> {
+        self.tools.iter().filter(|tool| tool.verdict == Compatibility::Breaking)
+    }
 }

@@ -25,13 +25,43 @@ pub struct HealthProblem {
     pub fix: String,
 }
 
+/// How an installed adapter stands to the one that a flow pins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AdapterState {
+    /// It is the pinned one.
+    Pinned,
+    /// It sends the flow's requests to other origins.
+    Elsewhere,
+    /// It changed; what the flow sends still fits.
+    Compatible,
+    /// It changed, and what the flow sends may not fit.
+    Breaking,
+    /// It is not installed.
+    Missing,
+}
+
+impl AdapterState {
+    /// Returns its name, as machine output has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pinned => "pinned",
+            Self::Elsewhere => "elsewhere",
+            Self::Compatible => "compatible",
+            Self::Breaking => "breaking",
+            Self::Missing => "missing",
+        }
+    }
+}
+
 /// One adapter of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdapterHealth {
     /// The adapter.
     pub adapter: AdapterId,
-    /// `pinned`, `elsewhere`, `compatible`, `breaking` or `missing`.
-    pub state: &'static str,
+    /// How it stands to the pinned one.
+    pub state: AdapterState,
     /// Its credentials as `{"slot", "token", "present", "source"}`; never a value.
     pub credentials: Vec<Value>,
 }
@@ -140,13 +170,12 @@ impl Doctor {
         let drifts = self.pins().drifts(package, Some(&path))?;
         for (adapter, pin) in &frontmatter.adapters {
             let installed = self.pins().surface.manifest(adapter)?.is_some();
-            let breaking = |one: &crate::drift::Drift| one.tools.iter().any(|tool| tool.verdict == "breaking");
             let state = match (installed, drifts.iter().find(|drift| drift.adapter == *adapter)) {
-                (false, _) => "missing",
-                (true, None) => "pinned",
-                (true, Some(drift)) if breaking(drift) => "breaking",
-                (true, Some(drift)) if drift.elsewhere.is_some() => "elsewhere",
-                (true, Some(_)) => "compatible",
+                (false, _) => AdapterState::Missing,
+                (true, None) => AdapterState::Pinned,
+                (true, Some(drift)) if drift.breaking().next().is_some() => AdapterState::Breaking,
+                (true, Some(drift)) if drift.elsewhere.is_some() => AdapterState::Elsewhere,
+                (true, Some(_)) => AdapterState::Compatible,
             };
             if let Some(problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
                 problems.push(problem);
@@ -254,22 +283,27 @@ fn credential_problem(adapter: &AdapterId, state: &Value) -> HealthProblem {
     }
 }
 
-fn adapter_problem(flow: &FlowName, adapter: &AdapterId, state: &str, origin: Option<&str>) -> Option<HealthProblem> {
+fn adapter_problem(
+    flow: &FlowName,
+    adapter: &AdapterId,
+    state: AdapterState,
+    origin: Option<&str>,
+) -> Option<HealthProblem> {
     let (what, fix) = match state {
-        "missing" => (format!("adapter `{adapter}` is not installed"), install(adapter, origin)),
-        "elsewhere" => {
+        AdapterState::Missing => (format!("adapter `{adapter}` is not installed"), install(adapter, origin)),
+        AdapterState::Elsewhere => {
             let what = format!("adapter `{adapter}` goes elsewhere than where the flow was made");
             (what, command("rote flow repin").argument(flow).into())
         }
-        "compatible" => {
+        AdapterState::Compatible => {
             let what = format!("adapter `{adapter}` changed; all that the flow sends still fits");
             (what, command("rote flow repin").argument(flow).into())
         }
-        "breaking" => {
+        AdapterState::Breaking => {
             let what = format!("adapter `{adapter}` changed in a way that may break the flow");
             (what, command("rote flow repin").argument(flow).plain("--accept-breaking").into())
         }
-        _ => return None,
+        AdapterState::Pinned => return None,
     };
     Some(HealthProblem { what, fix })
 }

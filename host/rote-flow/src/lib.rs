@@ -54,7 +54,7 @@ pub use crystallize::{
     ResultSpec, StepOrigin, Suggestion,
 };
 pub use derive::{Derived, VersionPart};
-pub use drift::{Drift, Elsewhere, ToolChange};
+pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};
 pub use emit::Exported;
 pub use error::{
     AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, LibraryError, PackageError, ParameterProblem,
@@ -64,7 +64,7 @@ pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,
     ToolPin, WriteMode, WritePermission,
 };
-pub use health::{AdapterHealth, Doctor, FlowHealth, HealthProblem};
+pub use health::{AdapterHealth, AdapterState, Doctor, FlowHealth, HealthProblem};
 pub use infer::{InferContext, InferSource, Inference, InferredParameter};
 pub use info::FlowInfo;
 pub use library::{

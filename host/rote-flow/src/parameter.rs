@@ -21,6 +21,12 @@ pub enum ParameterInput {
     Json(Map<String, Value>),
 }
 
+impl Default for ParameterInput {
+    fn default() -> Self {
+        Self::Words(Vec::new())
+    }
+}
+
 /// Returns the parameters, typed and complete with defaults.
 ///
 /// # Errors

@@ -98,7 +98,7 @@ impl Pins {
             return Err(FlowError::Pins(PinError::MissingAdapters { flow: name.clone(), missing, origin }));
         }
         let drifts = self.drifts(package, Some(path))?;
-        let breaking = drifts.iter().flat_map(|drift| &drift.tools).any(|tool| tool.verdict == "breaking");
+        let breaking = drifts.iter().any(|drift| drift.breaking().next().is_some());
         Ok(Repin {
             flow: name.clone(),
             from: frontmatter.version.clone(),

@@ -32,7 +32,7 @@ pub(crate) struct Replayed {
     pub(crate) tape: Vec<Frame>,
 }
 
-/// Runs flows against recordings. Nothing that it is made of can send for them.
+/// Runs flows against recordings: the tools of such a run are the recording, so that no call of it reaches the gate.
 #[derive(Clone)]
 pub struct Replayer {
     pub(crate) library: Library,

@@ -51,7 +51,7 @@ use ending::Ending;
 use nested::{Inherited, Nested};
 
 /// A wish to run a flow.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunRequest {
     /// Which; a resumed run knows it.
     pub flow: Option<FlowReference>,
@@ -63,7 +63,7 @@ pub struct RunRequest {
     pub settle: Vec<(ResponseId, Settlement)>,
     /// Who says it; none where nothing is settled.
     pub said: Option<Word>,
-    /// Confirm tokens, used one by one for the calls that need one.
+    /// Confirm tokens; the gate finds each call's own.
     pub confirm: Vec<String>,
     /// Bounds.
     pub limits: RunLimits,

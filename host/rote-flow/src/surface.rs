@@ -14,7 +14,7 @@ use serde_json::Value;
 
 pub(crate) use installed::opened;
 
-use crate::drift::{Drift, Elsewhere, ToolChange};
+use crate::drift::{Compatibility, Drift, Elsewhere, ToolChange};
 use crate::usage::{Call, Sent, Usage};
 use crate::{AdapterPin, FlowError, ToolPin};
 
@@ -85,7 +85,7 @@ pub(crate) fn drift(
     for (name, tool_pin) in &pin.tools {
         let same = installed.tool_digests.get(name) == Some(&tool_pin.digest);
         let change = if same {
-            ToolChange { tool: name.clone(), verdict: "identical", changes: Vec::new() }
+            ToolChange { tool: name.clone(), verdict: Compatibility::Identical, changes: Vec::new() }
         } else {
             judge(adapter, name, tool_pin, surface.tool(adapter, name)?.as_ref(), usage)
         };
@@ -98,7 +98,11 @@ pub(crate) fn drift(
 /// Judges a changed tool by what the flow sends.
 fn judge(adapter: &AdapterId, name: &str, pin: &ToolPin, installed: Option<&Tool>, usage: &Usage<'_>) -> ToolChange {
     let Some(tool) = installed else {
-        return ToolChange { tool: name.to_owned(), verdict: "breaking", changes: vec!["it is gone".to_owned()] };
+        return ToolChange {
+            tool: name.to_owned(),
+            verdict: Compatibility::Breaking,
+            changes: vec!["it is gone".to_owned()],
+        };
     };
     let mut breaking = Vec::new();
     if tool.method != pin.method {
@@ -122,9 +126,9 @@ fn judge(adapter: &AdapterId, name: &str, pin: &ToolPin, installed: Option<&Tool
     }
     if breaking.is_empty() {
         let changes = vec!["its schema or hints changed; all that this flow sends was checked and fits".to_owned()];
-        return ToolChange { tool: name.to_owned(), verdict: "compatible", changes };
+        return ToolChange { tool: name.to_owned(), verdict: Compatibility::Compatible, changes };
     }
-    ToolChange { tool: name.to_owned(), verdict: "breaking", changes: breaking }
+    ToolChange { tool: name.to_owned(), verdict: Compatibility::Breaking, changes: breaking }
 }
 
 /// The arguments that are sent and that the tool does not take.

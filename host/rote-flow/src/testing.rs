@@ -47,8 +47,8 @@ impl Replayer {
     /// Replays a recording.
     ///
     /// # Errors
-    /// [`ReplayError::Stale`] when the flow asks for what was not recorded, `ReplayDiffers` when it gives
-    /// something else, `ReplayFailed` when it fails where the recorded run did not.
+    /// [`ReplayError::Stale`] when the flow asks for what was not recorded, [`ReplayError::Differs`] when it gives
+    /// something else, [`ReplayError::Failed`] when it fails where the recorded run did not.
     pub async fn test(&self, request: &ReplayRequest) -> Result<ReplayReport, FlowError> {
         let recording = RunRecording::read(&request.recording)?;
         let reference = match &request.flow {

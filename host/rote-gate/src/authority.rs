@@ -80,8 +80,10 @@ impl OpenTask {
     pub fn of(event: &Event, later: &[Event]) -> Option<Self> {
         let process =
             event.body["process"].as_str().filter(|_| event.kind == STARTED && event.body["task"].is_string());
-        let ended = later.iter().any(|other| other.effect == event.effect);
-        let process = process.filter(|_| !ended)?;
+        let process = process?;
+        if later.iter().any(|other| other.effect == event.effect) {
+            return None;
+        }
         Some(if is_alive(process) { Self::Running } else { Self::Lost })
     }
 }

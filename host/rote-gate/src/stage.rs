@@ -171,15 +171,21 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// Says what a policy makes of a tool, and whether the blessing of the flow that calls it covers these arguments; if it
-    /// does, the call is counted against it, as a run counts.
+    /// Says what a policy makes of a tool with these arguments, and whether the blessing of the flow that calls it covers them;
+    /// if it does, the call is counted against it, as a run counts.
     #[must_use]
-    pub fn of(adapter: &Manifest, policy: &PolicyState, tool: &Tool, blessing: Option<(&Blessing, &Value)>) -> Self {
+    pub fn of(
+        adapter: &Manifest,
+        policy: &PolicyState,
+        tool: &Tool,
+        arguments: &Value,
+        blessing: Option<&Blessing>,
+    ) -> Self {
         let decision = match policy {
-            Ok(policy) => guard(policy, &facts(adapter, tool, None)),
+            Ok(policy) => guard(policy, &facts(adapter, tool, tool.raised_by(arguments))),
             Err(error) => return Self { verdict: Verdict::Deny, reason: error.to_string(), blessed: false },
         };
-        let covers = |(blessing, arguments): (&Blessing, &Value)| {
+        let covers = |blessing: &Blessing| {
             blessing.take(&adapter.id, &tool.name, &trust_root(adapter, policy.as_ref().ok()), arguments)
         };
         match decision.verdict {

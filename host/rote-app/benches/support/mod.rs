@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_app::{
-    AdapterNew, BuildRequest, BuildSource, Consent, Host, HostConfig, NoObserver, ParameterInput, RunRequest, Session,
-    SessionConfig,
+    AdapterNew, BuildRequest, BuildSource, Consent, Host, HostConfig, NoObserver, RunRequest, Session, SessionConfig,
 };
 use rote_types::RunLimits;
 
@@ -59,15 +58,6 @@ pub(crate) async fn build(app: &Session, path: &Path) {
 
 /// Runs a flow to its end and returns how many calls it made.
 pub(crate) async fn run(app: &Session, flow: &str, limits: RunLimits) -> usize {
-    let request = RunRequest {
-        flow: Some(app.flow(flow).expect("a flow")),
-        parameters: ParameterInput::Words(Vec::new()),
-        resume: None,
-        settle: Vec::new(),
-        said: None,
-        confirm: Vec::new(),
-        limits,
-        record: None,
-    };
+    let request = RunRequest { flow: Some(app.flow(flow).expect("a flow")), limits, ..RunRequest::default() };
     app.run_flow(&request, Arc::new(NoObserver)).await.expect("the run ends well").steps.len()
 }

@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rote_app::{
-    AdapterNew, BuildRequest, BuildSource, CallRequest, Consent, Host, HostConfig, NoObserver, ParameterInput,
-    References, RunRequest, Session, SessionConfig,
+    AdapterNew, BuildRequest, BuildSource, CallRequest, Consent, Host, HostConfig, NoObserver, References, RunRequest,
+    Session, SessionConfig,
 };
-use rote_types::{NoInterrupt, RunLimits};
+use rote_types::NoInterrupt;
 use serde_json::json;
 
 use super::measure::{fresh, text, write};
@@ -195,16 +195,7 @@ async fn runs(app: &Arc<Session>) -> Result<Vec<Measured>> {
 }
 
 async fn run(app: &Session, flow: &str) -> Result<()> {
-    let request = RunRequest {
-        flow: Some(app.flow(flow)?),
-        parameters: ParameterInput::Words(Vec::new()),
-        resume: None,
-        settle: Vec::new(),
-        said: None,
-        confirm: Vec::new(),
-        limits: RunLimits::default(),
-        record: None,
-    };
+    let request = RunRequest { flow: Some(app.flow(flow)?), ..RunRequest::default() };
     app.run_flow(&request, Arc::new(NoObserver)).await?;
     Ok(())
 }

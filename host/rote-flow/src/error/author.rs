@@ -144,7 +144,7 @@ pub enum AuthorError {
 classified!(AuthorError);
 
 impl AuthorError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::Script { .. } | Self::Source { .. } | Self::CannotExport { .. } => Told::new(ErrorKind::Conflict),
             Self::NoHeader { .. } | Self::FolderTaken { .. } => Told::new(ErrorKind::Conflict).hint(NEW_PROJECT),

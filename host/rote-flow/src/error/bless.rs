@@ -28,7 +28,7 @@ pub enum BlessError {
 classified!(BlessError);
 
 impl BlessError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::Void { flow, .. } => Told::new(ErrorKind::Denied).hint(of_flow("rote flow bless", flow)),
             Self::NothingToBless { .. } => Told::new(ErrorKind::Conflict),

@@ -84,7 +84,7 @@ pub enum CrystallizeError {
 classified!(CrystallizeError);
 
 impl CrystallizeError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::InDoubt { .. } => Told::new(ErrorKind::Conflict).hint("rote doubts"),
             Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)

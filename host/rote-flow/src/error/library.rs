@@ -90,7 +90,7 @@ pub enum LibraryError {
 classified!(LibraryError);
 
 impl LibraryError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::NoFlow { .. } | Self::NoFile { .. } => Told::new(ErrorKind::NotFound).hint("rote flow list"),
             Self::Exists { released: false, name } => Told::new(ErrorKind::Conflict).hint(
@@ -100,7 +100,7 @@ impl LibraryError {
             Self::IsReleased { flow } => {
                 Told::new(ErrorKind::Conflict).hint(of_flow("rote flow remove", flow).plain("--force"))
             }
-            Self::File { source, .. } => Told::of(&**source),
+            Self::File { source, .. } => source.told(),
             Self::OtherName { kept, name } => Told::new(ErrorKind::Conflict)
                 .hint(of_flow("rote flow remove", kept))
                 .details(json!({ "kept": kept, "name": name })),

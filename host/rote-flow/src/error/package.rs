@@ -51,7 +51,7 @@ pub enum PackageError {
 classified!(PackageError);
 
 impl PackageError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::NotAFlow { .. } | Self::Tampered | Self::Malformed { .. } => {
                 Told::new(ErrorKind::Conflict).hint(MAKE_A_FLOW)

@@ -58,7 +58,7 @@ pub enum PinError {
 classified!(PinError);
 
 impl PinError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::MissingAdapters { flow, missing, origin } => {
                 let install = missing.first().map(|id| install(id, origin.as_deref()));

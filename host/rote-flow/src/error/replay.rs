@@ -45,7 +45,7 @@ pub enum ReplayError {
 classified!(ReplayError);
 
 impl ReplayError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::Stale { stale } => Told::new(ErrorKind::Conflict).details(json!({ "stale": stale })),
             Self::Differs { recorded, replayed } => {

@@ -165,7 +165,7 @@ pub enum RunnerError {
 classified!(RunnerError);
 
 impl RunnerError {
-    fn told(&self) -> Told {
+    pub(super) fn told(&self) -> Told {
         match self {
             Self::Parameters { flow, problems, expected, schema } => {
                 let names = expected.iter().filter_map(|line| line.split([' ', '`']).find(|word| !word.is_empty()));

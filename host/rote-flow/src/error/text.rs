@@ -42,8 +42,7 @@ pub(super) fn expected_text(expected: &[String]) -> String {
 
 /// The breaking tools, with what changed.
 pub(super) fn breaking_text(drifts: &[Drift]) -> String {
-    let tools = drifts.iter().flat_map(|drift| drift.tools.iter().map(move |tool| (&drift.adapter, tool)));
-    let breaking = tools.filter(|(_, tool)| tool.verdict == "breaking");
+    let breaking = drifts.iter().flat_map(|drift| drift.breaking().map(move |tool| (&drift.adapter, tool)));
     breaking
         .map(|(adapter, tool)| format!("`{adapter}/{}` ({})", tool.tool, tool.changes.join("; ")))
         .collect::<Vec<_>>()

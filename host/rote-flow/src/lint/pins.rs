@@ -9,7 +9,7 @@ use super::finding::{Finding, Findings, Position};
 use crate::error::{LibraryError, install};
 use crate::surface::misfits;
 use crate::usage::Usage;
-use crate::{FlowError, FlowReference, FlowStatus, Package, Pins};
+use crate::{Compatibility, FlowError, FlowReference, FlowStatus, Package, Pins};
 
 impl Pins {
     pub(super) fn lint(
@@ -29,7 +29,8 @@ impl Pins {
         }
         for drift in self.drifts(package, path)? {
             let place = Position::frontmatter(format!("/adapters/{}/fingerprint", drift.adapter));
-            let changed = drift.tools.iter().filter(|tool| tool.verdict != "identical").map(ToString::to_string);
+            let changed =
+                drift.tools.iter().filter(|tool| tool.verdict != Compatibility::Identical).map(ToString::to_string);
             let changed: Vec<String> = changed.collect();
             let what = match changed.is_empty() {
                 true => "the tools in use are identical".to_owned(),

@@ -1,9 +1,10 @@
 //! A run whose flow went on although nobody knows what came of a write of it: it has not ended well.
 
 use rote_gate::Doubt;
+use rote_home::Home;
 use rote_runtime::FlowOutcome;
-use rote_types::ErrorKind;
-use rote_workspace::{ResponseState, ResponseSummary, Workspace};
+use rote_types::{ErrorKind, WorkspaceIdentity};
+use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
 use super::resume::{Resumed, is_unknown};
@@ -29,12 +30,18 @@ pub fn unknown_writes(workspace: &Workspace) -> Result<Vec<ResponseSummary>, Flo
 }
 
 /// Whether a run stopped after it wrote, itself or by runs that it started: only who goes on with it makes none of that
-/// twice.
+/// twice. What a nested run did belongs to the run that a person started, for as long as that can go on.
 ///
 /// # Errors
-/// The workspace or its tape cannot be read.
-pub fn stopped_after_writing(workspace: &Workspace) -> Result<bool, FlowError> {
-    if Ends::read(workspace)?.is_none_or(|ends| ends.is_complete()) {
+/// The workspace, that of the run which a person started, or a tape cannot be read.
+pub fn stopped_after_writing(home: &Home, workspace: &Workspace) -> Result<bool, FlowError> {
+    let Some(ends) = Ends::read(workspace)? else { return Ok(false) };
+    if let Some(root) = &ends.header.root
+        && is_open(home, root)?
+    {
+        return Ok(true);
+    }
+    if ends.is_complete() {
         return Ok(false);
     }
     let wrote = |one: &ResponseSummary| one.writes && (one.status.is_some() || one.settled.is_some());
@@ -43,6 +50,18 @@ pub fn stopped_after_writing(workspace: &Workspace) -> Result<bool, FlowError> {
     }
     let recorded = Recorded::read(workspace)?;
     Ok(recorded.is_some_and(|recorded| recorded.frames.iter().any(|frame| frame.nested().is_some())))
+}
+
+/// Whether the workspace of a run is there, and the run has not ended well.
+fn is_open(home: &Home, run: &WorkspaceIdentity) -> Result<bool, FlowError> {
+    match Workspace::open(home, &run.name) {
+        Ok(workspace) if workspace.identity() == run => {
+            Ok(Ends::read(&workspace)?.is_some_and(|ends| !ends.is_complete()))
+        }
+        // Another one has its name now.
+        Ok(_) | Err(WorkspaceError::NoWorkspace { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Most writes in doubt of one run that are counted.

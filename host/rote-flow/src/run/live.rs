@@ -63,8 +63,7 @@ impl ToolSource for AdapterTools {
             return Ok(Outlook { verdict: Verdict::Deny, reason, blessed: false });
         };
         let tool = adapter.tool(&call.tool).map_err(|error| FlowError::adapter(&call.adapter, &error))?;
-        let blessing = blessing.map(|blessing| (blessing, &call.arguments));
-        Ok(Outlook::of(adapter.manifest(), adapter.policy(), &tool, blessing))
+        Ok(Outlook::of(adapter.manifest(), adapter.policy(), &tool, &call.arguments, blessing))
     }
 
     fn look(&self, write: &ToolCall) -> Option<String> {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
 use crate::error::PinError;
-use crate::{BlessRequest, FlowError, FlowReference};
+use crate::{AdapterState, BlessRequest, FlowError, FlowReference};
 
 /// Lists the orders of an owner, makes an order, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -28,7 +28,7 @@ fn judged(fixture: &Fixture, tool: &str, from: &str, to: &str) -> (String, Strin
     fixture.install(&SHOP.replacen(from, to, 1));
     let repin = fixture.flows.pins.repin_preview(&name()).unwrap();
     let found = repin.drifts[0].tools.iter().find(|one| one.tool == tool).unwrap();
-    (found.verdict.to_owned(), found.changes.join("; "))
+    (found.verdict.as_str().to_owned(), found.changes.join("; "))
 }
 
 #[tokio::test]
@@ -150,13 +150,13 @@ async fn health_names_what_is_in_the_way_with_the_command_that_mends_it() {
     let reference = FlowReference::Name(name());
     let health = fixture.flows.doctor.health(&reference).unwrap();
     assert!(health.healthy && health.intact && health.runs.is_none(), "{health:?}");
-    assert_eq!((health.adapters[0].state, health.blessing.as_str()), ("pinned", "none"));
+    assert_eq!((health.adapters[0].state, health.blessing.as_str()), (AdapterState::Pinned, "none"));
     fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap();
     assert_eq!(fixture.flows.doctor.health(&reference).unwrap().runs.unwrap().completed, 1);
 
     fixture.install(&SHOP.replacen(r#""required": ["item"]"#, r#""required": ["item", "note"]"#, 1));
     let health = fixture.flows.doctor.health(&reference).unwrap();
-    assert_eq!(health.adapters[0].state, "breaking");
+    assert_eq!(health.adapters[0].state, AdapterState::Breaking);
     assert_eq!(health.problems[0].fix, "rote flow repin report --accept-breaking");
     fixture.adapters.remove(&id()).unwrap();
     let health = fixture.flows.doctor.health(&reference).unwrap();

@@ -11,7 +11,7 @@ use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, Install
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
 use rote_runtime::{NoObserver, Runtime, RuntimeParts, World};
-use rote_types::{AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, RunLimits, WorkspaceName};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, WorkspaceName};
 use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{QueryRequest, QuerySource, Workspace};
 use secrecy::SecretString;
@@ -441,12 +441,7 @@ impl Fixture {
             parameters: ParameterInput::Words(
                 words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             ),
-            resume: None,
-            settle: Vec::new(),
-            said: None,
-            confirm: Vec::new(),
-            limits: RunLimits::default(),
-            record: None,
+            ..RunRequest::default()
         }
     }
 

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rote_app::{
     BuildRequest, BuildSource, Built, FlowReference, NoObserver, ParameterInput, ReplayRequest, RunRequest,
 };
-use rote_types::{Language, RunLimits, command};
+use rote_types::{Language, command};
 use serde_json::json;
 
 use crate::ask::with_bindings;
@@ -129,15 +129,10 @@ impl Dev {
         let request = RunRequest {
             flow: Some(FlowReference::Name(built.frontmatter.name)),
             parameters: ParameterInput::Words(parameters.collect::<Result<_>>()?),
-            resume: None,
-            settle: Vec::new(),
-            said: None,
-            confirm: Vec::new(),
-            limits: RunLimits::default(),
-            record: None,
+            ..RunRequest::default()
         };
         let session = context.session()?;
-        let run = || context.block_on(session.run_flow(&request, Arc::new(NoObserver)));
+        let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
         Ok(match done.human.is_empty() {
             false => done.human.join("\n"),
