@@ -114,7 +114,7 @@ fn wrong_words_are_caught_before_any_request() {
             --- exit 2
             $ rote call tracker listIssues -p project
             --- stderr
-            error: `project` is no argument
+            error: `project` is not an argument
 
             hint: --param name=value
             --- exit 2

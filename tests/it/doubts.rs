@@ -86,7 +86,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
         &expect![[r#"
         $ rote call shop create -p 'owner=ann lee' -p item=pen
         --- stderr
-        error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+        error: `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
 
         hint: rote call shop list '{"owner":"ann lee"}' # tells whether it happened
         rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
@@ -95,7 +95,7 @@ fn a_lost_answer_is_told_listed_and_settled() {
         --- exit 8
         $ rote call shop ping
         --- stderr
-        error: `POST http://127.0.0.1:[PORT]/ping` (`shop/ping`, `@2` of workspace `w`) left at [TIME], was answered 201 and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: end of file before message length reached
+        error: `POST http://127.0.0.1:[PORT]/ping` (`shop/ping`, `@2` of workspace `w`) left at [TIME], was answered 201 and may have happened: the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: end of file before message length reached
 
         hint: rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
         rote doubts settle --workspace w --skip @2 # it did not happen and shall not
@@ -122,13 +122,13 @@ fn a_lost_answer_is_told_listed_and_settled() {
         2 writes in doubt
 
         `POST http://127.0.0.1:[PORT]/ping` (`shop/ping`, `@2` of workspace `w`) left at [TIME], was answered 201 and may have happened
-          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: end of file before message length reached
+          the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: end of file before message length reached
           rote doubts settle --workspace w --done @2 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @2 # it did not happen and shall not
           rote doubts settle --workspace w --retry @2 # it did not happen: the same call is sent again then
 
         `POST http://127.0.0.1:[PORT]/ann%20lee/orders` with `{"owner":"ann lee","item":"pen"}` (`shop/create`, `@1` of workspace `w`) left at [TIME] and may have happened
-          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+          the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
           rote call shop list '{"owner":"ann lee"}' # tells whether it happened
           rote doubts settle --workspace w --done @1 # it happened; --answer JSON says what it answered
           rote doubts settle --workspace w --skip @1 # it did not happen and shall not
@@ -263,7 +263,7 @@ fn a_write_in_doubt_is_not_made_by_the_same_call_typed_again() {
     let run = home.rote(&["batch", "shop", &batch]);
     assert!(run.code == 1 && run.stdout.contains("1 of 2 succeeded"), "{run}");
     assert_eq!(writes(&api), 2, "the cup is another write");
-    assert_eq!(home.data(&["doubts"])["total"], 1, "what was refused is no doubt");
+    assert_eq!(home.data(&["doubts"])["total"], 1, "what was refused is not a doubt");
     assert_eq!(home.rote(&["call", "shop", "create", pen, "-w", "w", "--dry-run"]).code, 0, "it can be looked at");
     // Another workspace is other work.
     assert_eq!(home.rote(&["init", "v"]).code, 0);
@@ -366,7 +366,7 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
 
         `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
           made by flow order
-          the answer of `127.0.0.1:[PORT]` broke off or is no HTTP: connection closed before message completed
+          the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
           rote call shop list '{"owner":"ann"}' # tells whether it happened
           rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
           rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not

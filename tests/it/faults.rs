@@ -5,7 +5,7 @@
 //! socket, a sync, a new name, a rename, a removal. Such calls go through symbols of the C library, from Rust's
 //! standard library as from SQLite, and the definitions here take the place of those symbols when the program is
 //! linked. Calls that `rustix` makes (the renames of staged folders and of temporary files) go straight to the
-//! kernel and are no boundary of their own; the boundaries before and after them stand on either side.
+//! kernel and are not a boundary of their own; the boundaries before and after them stand on either side.
 //!
 //! | variable | effect |
 //! |---|---|

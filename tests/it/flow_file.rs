@@ -1,4 +1,4 @@
-//! Files that are given to `rote run` and are no flow, or not the flow that was made.
+//! Files that are given to `rote run` and are not a flow, or not the flow that was made.
 //!
 //! Whoever rewrites a flow can write a new digest too, so what comes after the digest has to hold by itself.
 

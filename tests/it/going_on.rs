@@ -12,10 +12,8 @@ use crate::home;
 fn shop() -> (TestHome, FakeApi, Arc<AtomicBool>) {
     let away = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&away);
-    let api = FakeApi::start(move |_| match flag.load(SeqCst) {
-        true => Script::Close,
-        false => Script::Json(200, json!({ "n": 1 })),
-    });
+    let api =
+        FakeApi::start(move |_| if flag.load(SeqCst) { Script::Close } else { Script::Json(200, json!({ "n": 1 })) });
     (home_of(&api), api, away)
 }
 

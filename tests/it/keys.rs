@@ -36,9 +36,8 @@ fn till() -> (TestHome, FakeApi, Arc<AtomicUsize>) {
     let losing = Arc::new(AtomicUsize::new(0));
     let left = Arc::clone(&losing);
     let lose = move || left.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
-    let api = FakeApi::start(move |request| match request.method == "POST" && lose() {
-        true => Script::Close,
-        false => Script::Json(200, json!({ "n": 1 })),
+    let api = FakeApi::start(move |request| {
+        if request.method == "POST" && lose() { Script::Close } else { Script::Json(200, json!({ "n": 1 })) }
     });
     let home = home();
     home.file("till.json", document());

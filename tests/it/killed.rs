@@ -178,7 +178,7 @@ pub(crate) fn installed(home: &TestHome) -> Option<String> {
     Some(info["adapter"]["fingerprint"].as_str().unwrap().to_owned())
 }
 
-/// The names in the folder of adapters that are no adapter: what an install was building, or has thrown away.
+/// The names in the folder of adapters that are not an adapter: what an install was building, or has thrown away.
 pub(crate) fn leftovers(home: &TestHome) -> Vec<String> {
     let Ok(entries) = home.home().join("adapters").read_dir() else { return Vec::new() };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -234,9 +234,8 @@ fn a_script_that_is_killed_anywhere_goes_on_without_writing_twice() {
 fn losing() -> (TestHome, FakeApi, Arc<AtomicBool>) {
     let losing = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&losing);
-    let (home, api) = ready_with(true, move |request| match request.target == "/one" && flag.load(SeqCst) {
-        true => Script::Close,
-        false => Script::Json(200, json!({ "n": 1 })),
+    let (home, api) = ready_with(true, move |request| {
+        if request.target == "/one" && flag.load(SeqCst) { Script::Close } else { Script::Json(200, json!({ "n": 1 })) }
     });
     (home, api, losing)
 }
@@ -308,9 +307,10 @@ fn a_write_that_the_server_failed_at_is_repeated_only_when_a_person_says_so() {
     let failed = AtomicBool::new(false);
     let fails_once = move |one: &rote_testkit::Received| {
         let is_it = one.target == "/one" && text(&one.body).contains("\"tag\":\"broken\"");
-        match is_it && !failed.swap(true, SeqCst) {
-            true => Script::Json(500, json!({ "error": "try again" })),
-            false => Script::Json(200, json!({ "n": 1 })),
+        if is_it && !failed.swap(true, SeqCst) {
+            Script::Json(500, json!({ "error": "try again" }))
+        } else {
+            Script::Json(200, json!({ "n": 1 }))
         }
     };
     let (home, api) = ready_with(true, fails_once);
@@ -331,10 +331,11 @@ fn a_run_that_lost_its_server_goes_on_when_it_is_back() {
     for script in [false, true] {
         let away = Arc::new(AtomicBool::new(false));
         let closed = Arc::clone(&away);
-        let (home, api) = ready_with(script, move |_| match closed.load(SeqCst) {
-            true => Script::Close,
-            false => Script::Json(200, json!({ "n": 1 })),
-        });
+        let (home, api) =
+            ready_with(
+                script,
+                move |_| if closed.load(SeqCst) { Script::Close } else { Script::Json(200, json!({ "n": 1 })) },
+            );
         away.store(true, SeqCst);
         for words in [&["run", "pair", "tag=lost"][..], &["run", "--resume", "latest"]] {
             let run = home.rote(words);

@@ -112,9 +112,8 @@ fn run_elsewhere(home: &TestHome, line: &str) -> (i32, String) {
 
 #[test]
 fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
-    let api = FakeApi::start(|request| match request.target.contains("lost") {
-        true => Script::Close,
-        false => Script::Json(200, json!({ "n": 1 })),
+    let api = FakeApi::start(|request| {
+        if request.target.contains("lost") { Script::Close } else { Script::Json(200, json!({ "n": 1 })) }
     });
     let home = home();
     let which = json!([{ "name": "which", "in": "query", "schema": { "type": "string" } }]);

@@ -176,10 +176,10 @@ fn no_command_writes_through_a_link_below_the_home() {
             assert!((0..=10).contains(&run.code), "{}: {run}", directory.display());
         }
         assert_eq!(state(&outside), before, "{} was written through", directory.display());
-        match directory.is_symlink() {
-            true => std::fs::remove_file(&directory).unwrap(),
-            // A command put a directory in the link's place.
-            false => std::fs::remove_dir_all(&directory).unwrap(),
+        if directory.is_symlink() {
+            std::fs::remove_file(&directory).unwrap()
+        } else {
+            std::fs::remove_dir_all(&directory).unwrap()
         }
         std::fs::rename(&outside, &directory).unwrap();
     }
@@ -202,10 +202,7 @@ fn ended(run: &Invocation) -> String {
 
 fn files(directory: &Path, found: &mut Vec<std::path::PathBuf>) {
     for entry in directory.read_dir().unwrap().flatten() {
-        match entry.file_type().unwrap().is_dir() {
-            true => files(&entry.path(), found),
-            false => found.push(entry.path()),
-        }
+        if entry.file_type().unwrap().is_dir() { files(&entry.path(), found) } else { found.push(entry.path()) }
     }
 }
 

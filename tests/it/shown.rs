@@ -30,10 +30,8 @@ fn document(most: u32) -> String {
 /// A home with the adapters `shop` and `other` of one API, which both send `KEY`, and the flow `sweep`, which orders. The
 /// API closes the connection while the switch is on.
 fn shop(lost: &'static AtomicBool) -> (TestHome, FakeApi) {
-    let api = FakeApi::start(move |_| match lost.load(SeqCst) {
-        true => Script::Close,
-        false => Script::Json(201, json!({ "id": 1 })),
-    });
+    let api =
+        FakeApi::start(move |_| if lost.load(SeqCst) { Script::Close } else { Script::Json(201, json!({ "id": 1 })) });
     let home = home();
     home.file("shop.json", document(10));
     for id in ["shop", "other"] {

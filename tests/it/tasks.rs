@@ -53,10 +53,10 @@ fn a_fetch_that_was_killed_is_lost_and_the_next_one_is_made() {
         "openapi": "3.1.0", "info": { "title": "Small", "version": "1" }, "servers": [{ "url": "http://127.0.0.1:9" }],
         "paths": { "/x": { "get": { "operationId": "x", "responses": { "200": { "description": "ok" } } } } },
     });
-    let api = FakeApi::start(move |_| match asked.load(Ordering::SeqCst) {
-        true => Script::Hang,
-        false => Script::Json(200, document.clone()),
-    });
+    let api =
+        FakeApi::start(
+            move |_| if asked.load(Ordering::SeqCst) { Script::Hang } else { Script::Json(200, document.clone()) },
+        );
     let home = home();
     let url = format!("{}/spec.json", api.url());
     let install = ["adapter", "new", "small", &url, "--yes"];

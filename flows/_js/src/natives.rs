@@ -105,7 +105,7 @@ fn file_names() -> String {
 }
 
 fn query_response(id: f64, program: String) -> String {
-    // Numbers that are no number of a response become 0, which names none.
+    // Numbers that are not numbers of a response become 0, which names none.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
     let id = id as u64;
     outcome(query::response(id, &program), |outputs| array(&outputs))

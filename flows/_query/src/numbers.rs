@@ -123,7 +123,7 @@ fn modulo(left: Val, right: Val) -> Outcome {
     }
 }
 
-/// A place in an array; one that is no number stays as it is, to be refused where it is used.
+/// A place in an array; one that is not a number stays as it is, to be refused where it is used.
 fn rounded(value: Val, round: fn(f64) -> f64, undefined: Val) -> Val {
     if !matches!(&value, Val::Num(_)) {
         return value;

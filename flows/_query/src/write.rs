@@ -13,7 +13,7 @@ pub(crate) enum Stop {
     Size,
     /// Nested too deeply.
     Depth,
-    /// An object key is no string.
+    /// An object key is not a string.
     Key,
 }
 

@@ -56,7 +56,7 @@ export class Driver {
     }
   }
 
-  /** Notes that a promise was rejected, or that somebody came to handle it. What the flow gave up is no failure. */
+  /** Notes that a promise was rejected, or that somebody came to handle it. What the flow gave up is not a failure. */
   rejected(promise: unknown, reason: unknown, handled: boolean): void {
     if (reason instanceof CancelledError) return;
     if (handled) this.#rejections.delete(promise);

@@ -285,9 +285,10 @@ impl Caller {
         calls: &[Checked],
         options: &CallOptions,
     ) -> Result<Vec<Option<Reservation>>, AdapterError> {
-        match options.dry_run {
-            true => Ok(calls.iter().map(|_| None).collect()),
-            false => Ok(self.reserve(workspace, calls, options)?.into_iter().map(Some).collect()),
+        if options.dry_run {
+            Ok(calls.iter().map(|_| None).collect())
+        } else {
+            Ok(self.reserve(workspace, calls, options)?.into_iter().map(Some).collect())
         }
     }
 

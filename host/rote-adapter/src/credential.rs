@@ -174,9 +174,10 @@ pub(crate) fn name_slots(auth: &mut Authentication, id: &AdapterId) {
         }
         let shared = endings.iter().filter(|other| **other == ending).count() > 1;
         let scheme = word(name);
-        let mut entry = match shared && !scheme.is_empty() && recommended.as_ref() != Some(name) {
-            true => format!("{prefix}_{scheme}_{ending}"),
-            false => format!("{prefix}_{ending}"),
+        let mut entry = if shared && !scheme.is_empty() && recommended.as_ref() != Some(name) {
+            format!("{prefix}_{scheme}_{ending}")
+        } else {
+            format!("{prefix}_{ending}")
         };
         while taken.contains(&entry) {
             entry.push_str("_2");

@@ -102,7 +102,7 @@ impl Phase {
         Self { lexicon, methods }
     }
 
-    /// Returns the tools of an index that are found, best first; `None` for bytes that are no index.
+    /// Returns the tools of an index that are found, best first; `None` for bytes that are not an index.
     fn search(&mut self, intent: &Intent, index: &[u8], limit: usize) -> Option<Vec<Found>> {
         let mut reader = Reader::new(index)?;
         let meanings = reader.words(|known| self.lexicon.number(intent, known))?;
@@ -123,7 +123,7 @@ impl Search {
         Self { as_typed: Phase::new(&intent, false), misspelt: Phase::new(&intent, true), intent }
     }
 
-    /// Returns the tools of an index that fit best, at most `limit`; `None` for bytes that are no index.
+    /// Returns the tools of an index that fit best, at most `limit`; `None` for bytes that are not an index.
     pub(crate) fn best(&mut self, index: &[u8], limit: usize) -> Option<Vec<Found>> {
         let found = self.as_typed.search(&self.intent, index, limit)?;
         if found.is_empty() { self.misspelt.search(&self.intent, index, limit) } else { Some(found) }

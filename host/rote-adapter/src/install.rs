@@ -261,7 +261,7 @@ fn bundle(document: &Document, loader: Loader) -> Result<Cow<'_, [u8]>, AdapterE
         }
         documents.extend(serde_json::to_vec(name).expect("a text is JSON"));
         documents.push(b':');
-        // What was loaded and is no JSON or YAML is kept as text: it is evidence, not input.
+        // What was loaded and is not JSON or YAML is kept as text: it is evidence, not input.
         match as_json(name, bytes) {
             Ok(json) => documents.extend_from_slice(&json),
             Err(_) => documents.extend(serde_json::to_vec(&String::from_utf8_lossy(bytes)).expect("a text is JSON")),

@@ -43,7 +43,7 @@ fn find(adapter: &Adapter, write: &ToolCall) -> Result<Option<Found>, AdapterErr
     Ok(best.map(|(_, tool, arguments)| (tool, arguments)))
 }
 
-/// How many segments above `path` a read is; `None` for what is no read of the same things.
+/// How many segments above `path` a read is; `None` for what is not a read of the same things.
 fn distance(tool: &Tool, path: &str) -> Option<usize> {
     let rest = path.strip_prefix(tool.path.trim_end_matches('/')).filter(|_| tool.method == Method::Get)?;
     let up = rest.split('/').filter(|segment| !segment.is_empty()).count();

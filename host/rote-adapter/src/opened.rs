@@ -128,9 +128,10 @@ impl Adapter {
     pub fn check_arguments(&self, tool: &str, arguments: &Value) -> Result<Arc<Tool>, AdapterError> {
         let loaded = self.load(tool)?;
         let problems: Vec<ArgumentProblem> = loaded.validators.check(&loaded.tool, arguments);
-        match problems.is_empty() {
-            true => Ok(Arc::clone(&loaded.tool)),
-            false => Err(AdapterError::Arguments { id: self.id().clone(), tool: tool.to_owned(), problems }),
+        if problems.is_empty() {
+            Ok(Arc::clone(&loaded.tool))
+        } else {
+            Err(AdapterError::Arguments { id: self.id().clone(), tool: tool.to_owned(), problems })
         }
     }
 
@@ -224,14 +225,15 @@ pub(crate) fn read_manifest(dir: &Path, id: &AdapterId) -> Result<Manifest, Adap
 /// Checks that a manifest has the fingerprint that it claims.
 fn verify(manifest: &Manifest) -> Result<(), AdapterError> {
     let actual = fingerprint(manifest.spec_type, &manifest.server, &manifest.auth, &manifest.tool_digests)?;
-    match actual == manifest.fingerprint {
-        true => Ok(()),
-        false => Err(AdapterError::Changed {
+    if actual == manifest.fingerprint {
+        Ok(())
+    } else {
+        Err(AdapterError::Changed {
             id: manifest.id.clone(),
             subject: "the fingerprint of its manifest".to_owned(),
             recorded: manifest.fingerprint.to_string(),
             actual: actual.to_string(),
-        }),
+        })
     }
 }
 

@@ -166,7 +166,7 @@ impl Adapters {
         let fail = |source| rote_home::HomeError::Io { action: "list", path: dir.clone(), source };
         let mut ids = Vec::new();
         for entry in dir.read_dir().map_err(fail)? {
-            // Names that are no adapter ids are not ours: staging directories, locks, other people's files.
+            // Names that are not adapter ids are not ours: staging directories, locks, other people's files.
             let name = entry.map_err(fail)?.file_name();
             if let Some(id) = name.to_str().and_then(|name| name.parse::<AdapterId>().ok())
                 && dir.join(id.as_str()).is_dir()

@@ -79,10 +79,7 @@ impl Reservation {
     /// could not record what came of it, a write is in doubt.
     pub(crate) fn close(self, error: &AdapterError, redaction: &Redaction) {
         let message = redaction.text(&error.to_string());
-        match self.writes && self.is_begun() {
-            true => self.doubt(message),
-            false => self.fail(error.kind().as_str(), message),
-        }
+        if self.writes && self.is_begun() { self.doubt(message) } else { self.fail(error.kind().as_str(), message) }
     }
 
     fn is_begun(&self) -> bool {

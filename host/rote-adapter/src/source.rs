@@ -205,7 +205,7 @@ impl Loader {
     }
 
     fn fetch_from(&mut self, origin: &Url, reference: &str) -> Result<Vec<u8>, String> {
-        let url = Url::parse(reference).map_err(|error| format!("`{reference}` is no URL: {error}"))?;
+        let url = Url::parse(reference).map_err(|error| format!("`{reference}` is not a URL: {error}"))?;
         if url.origin() != origin.origin() {
             return Err(format!("`{reference}` is not of the document's own origin"));
         }

@@ -138,7 +138,7 @@ fn given((kind, token_env): (AuthKind, String)) -> Result<GivenCredential, AppEr
     if let AuthKind::ApiKeyHeader { name } | AuthKind::ApiKeyQuery { name } = &kind {
         let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c));
         if !fits || name.is_empty() {
-            let message = format!("`{name}` is no name of a header or a query parameter");
+            let message = format!("`{name}` is not a name of a header or a query parameter");
             return Err(AppError::new(ErrorKind::Usage, message).with_hint("--api-key-header X-Api-Key=MY_API_KEY"));
         }
     }

@@ -41,7 +41,7 @@ impl Session {
     ///
     /// # Errors
     /// `NotFound` for a response that is not there, Usage for a program that does not parse. A condition that
-    /// is false is no error.
+    /// is false is not an error.
     pub fn holds(&self, condition: &Condition) -> Result<bool, AppError> {
         let workspace = self.workspace()?;
         Ok(match condition {

@@ -56,7 +56,7 @@ pub(crate) fn add(
                 one => items.push(one),
             },
             Some(_) => {
-                let message = format!("`{name}` is given twice, but is no list");
+                let message = format!("`{name}` is given twice, but is not a list");
                 return Err(AppError::new(ErrorKind::Usage, message));
             }
         }
@@ -249,7 +249,7 @@ mod tests {
     fn words_that_fit_nowhere_are_refused_by_name() {
         check(&[("n", "seven")], json!("`n` must be integer, not `seven`"));
         check(&[("n", "1.5")], json!("`n` must be integer, not `1.5`"));
-        check(&[("s", "a"), ("s", "b")], json!("`s` is given twice, but is no list"));
+        check(&[("s", "a"), ("s", "b")], json!("`s` is given twice, but is not a list"));
         check(&[("ids", "x")], json!("`ids` must be integer, not `x`"));
     }
 }

@@ -150,7 +150,7 @@ impl RpcRequest {
     /// Takes the tool's name and its arguments out of a `tools/call` request.
     fn tools_call(&self) -> Result<(String, Map<String, Value>), RpcFailure> {
         if self.message["method"] != "tools/call" {
-            return Err(RpcFailure::new(METHOD_NOT_FOUND, "the message is no `tools/call` request"));
+            return Err(RpcFailure::new(METHOD_NOT_FOUND, "the message is not a `tools/call` request"));
         }
         let params = object(self.message.get("params"), "params")?;
         // `_meta` is MCP's own place for what concerns the exchange and not the call.

@@ -33,12 +33,13 @@ impl Host {
         );
         for (name, bindings) in taken {
             let adapters: Vec<String> = bindings.iter().map(|one| one.adapter.to_string()).collect();
-            match adapters.is_empty() {
-                true => self.note(format!(
+            if adapters.is_empty() {
+                self.note(format!(
                     "{name} is bound to no adapter: {}",
                     command("rote token bind").argument(&name).plain("ADAPTER")
-                )),
-                false => self.note(format!("{name} is bound to {}", adapters.join(", "))),
+                ))
+            } else {
+                self.note(format!("{name} is bound to {}", adapters.join(", ")))
             }
         }
         Ok(())

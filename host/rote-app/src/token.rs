@@ -147,9 +147,8 @@ impl Session {
         if !vault.list()?.iter().any(|info| info.name == name) {
             return Err(no_token(name));
         }
-        self.change(Change::TokenDeleted, consent, json!({ "name": name }), || match vault.delete(name)? {
-            true => Ok(()),
-            false => Err(no_token(name)),
+        self.change(Change::TokenDeleted, consent, json!({ "name": name }), || {
+            if vault.delete(name)? { Ok(()) } else { Err(no_token(name)) }
         })
     }
 
@@ -168,10 +167,10 @@ impl Session {
         let error = AppError::new(ErrorKind::NotFound, message);
         Err(match auth.token_env.as_deref().or(names.first().copied()) {
             Some(first) => error.with_cause(format!("it uses {}", names.join(", "))).with_hint(
-                match self.host.vault()?.list()?.iter().any(|info| info.name == name) {
-                    // She keeps it under a name of her own, and does not mistype the adapter's.
-                    true => command("rote adapter set").argument(id).plain("credential").argument(name),
-                    false => command("rote token bind").argument(first).argument(id),
+                if self.host.vault()?.list()?.iter().any(|info| info.name == name) {
+                    command("rote adapter set").argument(id).plain("credential").argument(name)
+                } else {
+                    command("rote token bind").argument(first).argument(id)
                 },
             ),
             None => {

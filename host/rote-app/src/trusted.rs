@@ -2,7 +2,7 @@
 //! once of each such choice which authorities it names, before a request can go out under it.
 //!
 //! The journal's own newest event is what a choice is compared with: a file beside it could be edited. A process without
-//! the variables trusts the system's authorities, which is no event.
+//! the variables trusts the system's authorities, which is not an event.
 
 use std::path::Path;
 

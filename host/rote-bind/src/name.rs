@@ -24,10 +24,7 @@ impl Names {
 
     /// Claims `wanted`, or `wanted`, `separator` and a number when it is taken.
     pub(crate) fn claim(&mut self, wanted: &str, separator: &str) -> String {
-        let wanted = match self.reserved.contains(&wanted) {
-            true => format!("{wanted}_"),
-            false => wanted.to_owned(),
-        };
+        let wanted = if self.reserved.contains(&wanted) { format!("{wanted}_") } else { wanted.to_owned() };
         let Some(mut number) = self.next.get(&wanted).copied() else {
             self.next.insert(wanted.clone(), 2);
             return wanted;
@@ -84,7 +81,7 @@ pub(crate) fn variant(value: &str) -> String {
     pascal(&words.join("_"))
 }
 
-/// Splits at everything that is no ASCII letter or digit.
+/// Splits at everything that is not an ASCII letter or digit.
 fn runs(name: &str) -> Vec<String> {
     name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|run| !run.is_empty()).map(str::to_owned).collect()
 }

@@ -280,7 +280,7 @@ fn note(schema: &Value) -> Note {
     }
 }
 
-/// Reads `const` and `enum`, unless one of the values is no scalar.
+/// Reads `const` and `enum`, unless one of the values is not a scalar.
 fn literals(schema: &Map<String, Value>) -> Option<Shape> {
     let values = match (schema.get("const"), schema.get("enum")) {
         (Some(value), _) => vec![value.clone()],

@@ -101,10 +101,7 @@ fn app_text(error: &AppError) -> String {
 fn set_in(message: &str, by: &str) -> String {
     let mut lines = message.split('\n');
     let first = lines.next().unwrap_or_default().to_owned();
-    lines.fold(first, |text, line| match line.starts_with(by) {
-        true => text + "\n" + line,
-        false => text + "\n" + by + line,
-    })
+    lines.fold(first, |text, line| if line.starts_with(by) { text + "\n" + line } else { text + "\n" + by + line })
 }
 
 #[cfg(test)]

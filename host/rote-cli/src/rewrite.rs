@@ -29,7 +29,7 @@ pub fn rewrite(words: Vec<OsString>, known: &dyn Fn(&str) -> bool) -> Vec<OsStri
     rewritten
 }
 
-/// Returns where the command stands: the first word after the program's name that is no global flag.
+/// Returns where the command stands: the first word after the program's name that is not a global flag.
 fn command_position(words: &[OsString]) -> Option<usize> {
     let mut at = 1;
     while let Some(word) = words.get(at) {

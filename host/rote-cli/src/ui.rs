@@ -138,9 +138,10 @@ impl<'a> Ui<'a> {
         }
         if !report.text.is_empty() {
             let end = if report.text.ends_with('\n') { "" } else { "\n" };
-            match report.verbatim {
-                true => self.verbatim(&format!("{}{end}", report.text))?,
-                false => self.out(&format!("{}{end}", clean(&report.text)))?,
+            if report.verbatim {
+                self.verbatim(&format!("{}{end}", report.text))?
+            } else {
+                self.out(&format!("{}{end}", clean(&report.text)))?
             }
         }
         for command in &report.next {

@@ -227,7 +227,7 @@ impl Blessings {
                 let change = self.blessed_change(&package.frontmatter.name, &blessing)?;
                 Ok((Some(Arc::new(blessing)), change.iter().map(ToString::to_string).collect()))
             }
-            // A blessing that does not count is no reason not to run: its writes ask for tokens again.
+            // A blessing that does not count is not a reason not to run: its writes ask for tokens again.
             Err(error @ FlowError::Bless(BlessError::Void { .. })) => Ok((None, vec![error.to_string()])),
             Err(error) => Err(error),
         }
@@ -313,9 +313,10 @@ fn blessed_tools(package: &Package, below: &[Inner], request: &BlessRequest) -> 
         let message = format!("flow `{}` does not write with `{unknown}`", request.flow);
         return Err(FlowError::Usage { message });
     }
-    match tools.is_empty() {
-        true => Err(FlowError::Bless(BlessError::NothingToBless { flow: request.flow.clone() })),
-        false => Ok(tools),
+    if tools.is_empty() {
+        Err(FlowError::Bless(BlessError::NothingToBless { flow: request.flow.clone() }))
+    } else {
+        Ok(tools)
     }
 }
 

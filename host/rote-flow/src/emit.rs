@@ -29,7 +29,7 @@ impl Library {
     /// Writes a plan flow as editable sources: one file for TypeScript, a crate's files for Rust.
     ///
     /// # Errors
-    /// [`AuthorError::CannotExport`] for a flow that is no plain plan; the disk refused.
+    /// [`AuthorError::CannotExport`] for a flow that is not a plain plan; the disk refused.
     pub fn export(&self, flow: &FlowReference, language: Language, path: &Path) -> Result<Exported, FlowError> {
         let (_, package) = self.load(flow)?;
         let files = self.sources(&package, language)?;
@@ -122,10 +122,7 @@ fn variable(name: &str) -> String {
 /// The variable of an adapter, which no step of the plan has.
 fn adapter_variable(plan: &Plan, adapter: &str) -> String {
     let name = variable(adapter);
-    match plan.steps.iter().any(|step| variable(&step.id) == name) {
-        true => format!("adapter_{name}"),
-        false => name,
-    }
+    if plan.steps.iter().any(|step| variable(&step.id) == name) { format!("adapter_{name}") } else { name }
 }
 
 /// A string literal that both languages read as the same text.

@@ -1,7 +1,7 @@
 //! What is known of earlier runs of a flow: a recording, or the workspace that it was crystallized from.
 //!
 //! Used where a claim about a flow needs proof: the replay of lint, and the judgement of a changed adapter by the
-//! arguments that were really sent. Reads only; finding nothing is no error.
+//! arguments that were really sent. Reads only; finding nothing is not an error.
 
 use std::path::Path;
 

@@ -111,7 +111,7 @@ impl Doctor {
     /// Says how one flow stands.
     ///
     /// # Errors
-    /// There is no such flow, or what belongs to rote itself cannot be read. A broken flow is no error.
+    /// There is no such flow, or what belongs to rote itself cannot be read. A broken flow is not an error.
     pub fn health(&self, flow: &FlowReference) -> Result<FlowHealth, FlowError> {
         match self.pins().library.load(flow) {
             Ok((path, package)) => self.health_of(path, &package),
@@ -271,15 +271,16 @@ impl Doctor {
 
 fn credential_problem(adapter: &AdapterId, state: &Value) -> HealthProblem {
     let token = state["token"].as_str().unwrap_or_default();
-    match state["source"] == "unbound" {
-        true => HealthProblem {
+    if state["source"] == "unbound" {
+        HealthProblem {
             what: format!("credential `{token}` is not bound to adapter `{adapter}` and where its requests go"),
             fix: command("rote token bind").argument(token).argument(adapter).into(),
-        },
-        false => HealthProblem {
+        }
+    } else {
+        HealthProblem {
             what: format!("credential `{token}` of adapter `{adapter}` is missing"),
             fix: command("rote token set").argument(token).into(),
-        },
+        }
     }
 }
 

@@ -221,7 +221,7 @@ fn infer(name: &str, schema: &Value, required: bool, clues: &Clues, context: &In
     }
 }
 
-/// Whether a value may be proposed: the schema takes it, and it is no secret.
+/// Whether a value may be proposed: the schema takes it, and it is not a secret.
 fn fits(name: &str, schema: &Value, value: &Value) -> bool {
     parameter::check(schema, value).is_ok() && !secret_name(name) && !is_secret(name, value)
 }

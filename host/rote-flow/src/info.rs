@@ -38,7 +38,7 @@ impl FlowInfo {
     /// Describes one flow.
     ///
     /// # Errors
-    /// It does not exist, or its file is no intact flow.
+    /// It does not exist, or its file is not an intact flow.
     pub fn read(blessings: &Blessings, reference: &FlowReference) -> Result<Self, FlowError> {
         let pins = &blessings.pins;
         let (path, package) = pins.library.load(reference)?;

@@ -126,7 +126,7 @@ impl Library {
     /// Returns the whole file of a flow.
     ///
     /// # Errors
-    /// It does not exist, or its file is no intact flow.
+    /// It does not exist, or its file is not an intact flow.
     pub fn bytes(&self, reference: &FlowReference) -> Result<Vec<u8>, FlowError> {
         Ok(self.load(reference)?.1.bytes().to_vec())
     }
@@ -159,9 +159,10 @@ impl Library {
     fn read_named(&self, kept: &FlowName, path: &Path) -> Result<Package, FlowError> {
         let package = self.read_path(path)?;
         let name = &package.frontmatter.name;
-        match name == kept {
-            true => Ok(package),
-            false => Err(FlowError::Library(LibraryError::OtherName { kept: kept.clone(), name: name.clone() })),
+        if name == kept {
+            Ok(package)
+        } else {
+            Err(FlowError::Library(LibraryError::OtherName { kept: kept.clone(), name: name.clone() }))
         }
     }
 

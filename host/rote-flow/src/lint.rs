@@ -150,7 +150,7 @@ fn lint_output(package: &Package, findings: &mut Findings) {
         let finding = Finding::warning("OUTPUT_SCHEMA_MISSING", at(), "nothing says what the result looks like");
         findings.push(finding.edit("write the JSON Schema of the result into `output.schema`"));
     } else if let Err(error) = Contract::new(&output.schema) {
-        let message = format!("`output.schema` is no JSON Schema: {error}");
+        let message = format!("`output.schema` is not a JSON Schema: {error}");
         findings.push(Finding::error("OUTPUT_SCHEMA_INVALID", at(), message).edit("correct `output.schema`"));
     }
 }

@@ -91,7 +91,7 @@ impl Package {
     /// Makes the file of a flow that is a component of its own.
     ///
     /// # Errors
-    /// The bytes are no component, or the frontmatter is invalid.
+    /// The bytes are not a component, or the frontmatter is invalid.
     pub fn of_component(frontmatter: Frontmatter, component: &[u8]) -> Result<Self, FlowError> {
         Self::assemble(component, frontmatter, Content::Component, None)
     }
@@ -277,9 +277,10 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
 /// Refuses JSON that is not written as RFC 8785 says.
 fn canonical<'a>(what: &'static str, text: &'a [u8]) -> Result<&'a [u8], FlowError> {
     let value: Value = serde_json::from_slice(text).map_err(|error| malformed(what, &error))?;
-    match canonical_json(&value).is_ok_and(|canonical| canonical == text) {
-        true => Ok(text),
-        false => Err(malformed(what, &"it is not canonical JSON (RFC 8785), as rote writes it")),
+    if canonical_json(&value).is_ok_and(|canonical| canonical == text) {
+        Ok(text)
+    } else {
+        Err(malformed(what, &"it is not canonical JSON (RFC 8785), as rote writes it"))
     }
 }
 

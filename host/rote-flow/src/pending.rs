@@ -113,9 +113,10 @@ impl Library {
     /// [`LibraryError::NotPending`] when it has none.
     pub fn discard_pending(&self, workspace: &WorkspaceName) -> Result<(), FlowError> {
         let path = self.pending_file(workspace)?;
-        match path.exists() {
-            true => Ok(remove_file(&path)?),
-            false => Err(FlowError::Library(LibraryError::NotPending { workspace: workspace.clone() })),
+        if path.exists() {
+            Ok(remove_file(&path)?)
+        } else {
+            Err(FlowError::Library(LibraryError::NotPending { workspace: workspace.clone() }))
         }
     }
 

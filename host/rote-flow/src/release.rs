@@ -118,9 +118,10 @@ impl Releases {
         released: &Package,
         violations: &[String],
     ) -> Result<(), FlowError> {
-        match self.library().search_index().exists() {
-            true => self.library().index_flows(std::slice::from_ref(name))?,
-            false => drop(self.library().write_index(None)?),
+        if self.library().search_index().exists() {
+            self.library().index_flows(std::slice::from_ref(name))?
+        } else {
+            drop(self.library().write_index(None)?)
         }
         let body = json!({
             "flow": name,
@@ -154,7 +155,7 @@ fn frontmatter_problems(frontmatter: &Frontmatter) -> Vec<String> {
         problems.push("it has no description".to_owned());
     }
     if frontmatter.version.split('.').filter(|part| part.parse::<u32>().is_ok()).count() != 3 {
-        problems.push(format!("`{}` is no version of the form 1.2.3", frontmatter.version));
+        problems.push(format!("`{}` is not a version of the form 1.2.3", frontmatter.version));
     }
     if frontmatter.output.format.is_empty() {
         problems.push("it does not say what it returns".to_owned());

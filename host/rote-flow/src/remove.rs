@@ -24,7 +24,7 @@ impl Blessings {
     /// # Errors
     /// [`LibraryError::NoFlow`], [`LibraryError::IsReleased`] for a released one without `force`, or the journal refused.
     pub fn removal(&self, name: &FlowName, force: bool) -> Result<Removal, FlowError> {
-        // A damaged file is no reason to keep it.
+        // A damaged file is not a reason to keep it.
         let sha256 = match self.pins.library.load(&FlowReference::Name(name.clone())) {
             Ok((_, package)) if package.frontmatter.status != FlowStatus::Draft && !force => {
                 return Err(FlowError::Library(LibraryError::IsReleased { flow: name.clone() }));

@@ -49,7 +49,7 @@ impl Code {
     /// Says whose code a file is, which claims to be of a form.
     ///
     /// # Errors
-    /// [`PackageError::OtherTemplate`] for a plan or a script whose code is no template that is known.
+    /// [`PackageError::OtherTemplate`] for a plan or a script whose code is not a template that is known.
     pub(crate) fn of(bytes: &[u8], form: Form) -> Result<Self, FlowError> {
         let Some((template, digest)) = form.template() else { return Ok(Self::Own) };
         if is_code_with_rote_sections(bytes, template)? {

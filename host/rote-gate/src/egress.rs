@@ -128,7 +128,7 @@ impl Egress {
             }
         };
         if head.status() == reqwest::StatusCode::SWITCHING_PROTOCOLS {
-            // RFC 9110 §15.2.2: only to whom asked for it. What follows is no answer, so none has come.
+            // RFC 9110 §15.2.2: only to whom asked for it. What follows is not an answer, so none has come.
             let message = "it switched protocols (101), which nobody asked for".to_owned();
             return Err(UpstreamFailure::Protocol { host: host.to_owned(), message }.into());
         }
@@ -221,10 +221,10 @@ fn build(key: &ClientKey, dial: &[SocketAddr]) -> Result<reqwest::Client, reqwes
         .http2_max_header_list_size(256 << 10)
         .dns_resolver(NoNames)
         .resolve_to_addrs(&key.host, dial);
-    match key.https {
-        true => builder.https_only(true).tls_version_min(reqwest::tls::Version::TLS_1_2).build(),
-        // No certificate is looked at, so none has to be loaded.
-        false => builder.http1_only().tls_certs_only(std::iter::empty()).build(),
+    if key.https {
+        builder.https_only(true).tls_version_min(reqwest::tls::Version::TLS_1_2).build()
+    } else {
+        builder.http1_only().tls_certs_only(std::iter::empty()).build()
     }
 }
 

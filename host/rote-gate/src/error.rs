@@ -317,15 +317,15 @@ pub enum UpstreamFailure {
         /// What the reader said.
         message: String,
     },
-    /// The connection broke, or what came is no HTTP. A retry may help for reads.
-    #[error("the answer of `{host}` broke off or is no HTTP: {message}")]
+    /// The connection broke, or what came is not HTTP. A retry may help for reads.
+    #[error("the answer of `{host}` broke off or is not HTTP: {message}")]
     Protocol {
         /// Host and port.
         host: String,
         /// What the client said.
         message: String,
     },
-    /// A write that may have happened was sent once more with the same idempotency key, and the answer is no success.
+    /// A write that may have happened was sent once more with the same idempotency key, and the answer is not a success.
     #[error("`{host}` answered {status} when it was sent again with the same key, which does not say what came of it")]
     Unsettled {
         /// Host and port.

@@ -185,10 +185,7 @@ impl Gate {
         let Some((invocation, record)) = entry.call() else { return Ok(()) };
         doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
         let call = (record.response, record.args_digest);
-        match entry.writes {
-            true => doubt::refuse_same(&self.parts, invocation, call, &case.redactor),
-            false => Ok(()),
-        }
+        if entry.writes { doubt::refuse_same(&self.parts, invocation, call, &case.redactor) } else { Ok(()) }
     }
 
     /// Writes the start, using a confirm token up where one is needed.

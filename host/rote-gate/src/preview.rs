@@ -64,7 +64,7 @@ pub struct StageVerdict {
 /// The beginning of a request body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BodyPreview {
-    /// The first 4 KiB as text; bytes that are no text are replaced.
+    /// The first 4 KiB as text; bytes that are not text are replaced.
     pub text: String,
     /// Size of the whole body in bytes.
     pub bytes: usize,

@@ -131,7 +131,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
         let content = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| bad("holds a control character"))?;
         let lower = parsed.as_str();
         if lower == COOKIE_PARAMETER {
-            outgoing.cookies.push(cookie_pair(value).ok_or_else(|| bad("is no cookie pair"))?);
+            outgoing.cookies.push(cookie_pair(value).ok_or_else(|| bad("is not a cookie pair"))?);
         } else if is_host_only(lower) {
             outgoing.dropped.push(lower.to_owned());
         } else {

@@ -103,7 +103,7 @@ struct Hit {
 }
 
 impl Redactor {
-    /// Prepares the search. A value shorter than 4 bytes is no secret, and neither are `true`, `false` and `null`;
+    /// Prepares the search. A value shorter than 4 bytes is not a secret, and neither are `true`, `false` and `null`;
     /// one shorter than 8 bytes is looked for as it is written, a longer one without regard to the case of its
     /// ASCII letters. Of a value of the form `user:password` the password is secret on its own, and of
     /// one of the form `SCHEME VALUE` the value, if it has 8 bytes.
@@ -158,13 +158,14 @@ impl Redactor {
         }
         let masked = json::mask(self, text, &hits);
         // What is left stands across the document's own signs: a value with `","` in it. The document goes then.
-        match self.hits(masked.as_bytes()).is_empty() {
-            true => Cow::Owned(masked),
-            false => Cow::Owned(Value::String(self.text(&masked).into_owned()).to_string()),
+        if self.hits(masked.as_bytes()).is_empty() {
+            Cow::Owned(masked)
+        } else {
+            Cow::Owned(Value::String(self.text(&masked).into_owned()).to_string())
         }
     }
 
-    /// Masks secrets in bytes that are no text.
+    /// Masks secrets in bytes that are not text.
     #[must_use]
     pub fn bytes(&self, bytes: Vec<u8>) -> Vec<u8> {
         let hits = self.hits(&bytes);

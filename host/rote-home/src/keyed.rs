@@ -24,10 +24,7 @@ const SEALED_TOKENS: u32 = 2;
 /// # Errors
 /// [`HomeError::Io`] when the mark cannot be written.
 pub fn mark(home: &Home, part: &str) -> Result<(), HomeError> {
-    match is_marked(home, part) {
-        true => Ok(()),
-        false => write_durable(&path(home, part), TEXT, FileMode::Private),
-    }
+    if is_marked(home, part) { Ok(()) } else { write_durable(&path(home, part), TEXT, FileMode::Private) }
 }
 
 /// Whether a part of the home was marked.

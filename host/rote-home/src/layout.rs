@@ -180,10 +180,7 @@ impl Home {
             Some(part) => resolve(part)?.starts_with(&root),
             None => false,
         };
-        match inside {
-            true => Ok(()),
-            false => Err(HomeError::Outside { path: path.to_owned(), root: self.root.to_path_buf() }),
-        }
+        if inside { Ok(()) } else { Err(HomeError::Outside { path: path.to_owned(), root: self.root.to_path_buf() }) }
     }
 }
 

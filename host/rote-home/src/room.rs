@@ -186,10 +186,7 @@ fn check_free(path: &Path, reserve: u64) -> Result<u64, HomeError> {
         source: error.into(),
     })?;
     let free = state.f_bavail.saturating_mul(state.f_frsize);
-    match free < reserve {
-        true => Err(HomeError::DiskFull { path: path.to_owned(), free, reserve }),
-        false => Ok(free),
-    }
+    if free < reserve { Err(HomeError::DiskFull { path: path.to_owned(), free, reserve }) } else { Ok(free) }
 }
 
 #[cfg(test)]

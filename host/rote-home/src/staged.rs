@@ -203,9 +203,10 @@ fn sweep(path: &Path, is_dir: bool) -> Result<bool, HomeError> {
     if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
         return Ok(false);
     }
-    match is_dir {
-        true => remove_dir(path)?,
-        false => crate::remove_file(path)?,
+    if is_dir {
+        remove_dir(path)?
+    } else {
+        crate::remove_file(path)?
     }
     Ok(true)
 }

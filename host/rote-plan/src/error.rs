@@ -145,7 +145,7 @@ pub enum RunError<E> {
         /// What is missing.
         message: String,
     },
-    /// A value is there but cannot be used: a `for_each` that is no array, sides that cannot be compared.
+    /// A value is there but cannot be used: a `for_each` that is not an array, sides that cannot be compared.
     Value {
         /// Who needs it, a step's id.
         by: String,

@@ -73,7 +73,7 @@ pub(crate) enum Extent {
     Part,
 }
 
-/// An object with a `$` key that is no expression, nesting beyond [`MAX_DEPTH`], or what is no condition.
+/// An object with a `$` key that is not an expression, nesting beyond [`MAX_DEPTH`], or what is not a condition.
 #[derive(Debug)]
 pub struct ExpressionError(String);
 

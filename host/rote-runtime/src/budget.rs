@@ -145,10 +145,7 @@ impl Budget {
     /// [`RunError::Limit`] when there is not.
     pub fn check_response(&self) -> Result<(), RunError> {
         let max = self.limits.response_bytes;
-        match self.response_bytes.load(Ordering::Relaxed) < max {
-            true => Ok(()),
-            false => Err(over(RESPONSES, max)),
-        }
+        if self.response_bytes.load(Ordering::Relaxed) < max { Ok(()) } else { Err(over(RESPONSES, max)) }
     }
 
     /// When all of it has to be over.

@@ -290,7 +290,7 @@ fn new_store(handle: &EngineHandle, limits: &RunLimits, state: FlowState) -> Sto
     store
 }
 
-/// A guest may have crashed because of what it was told; a bound is no call's fault.
+/// A guest may have crashed because of what it was told; a bound is not a call's fault.
 fn trapped(error: RunError, remembered: &Remembered) -> FlowFailure {
     let crashed = matches!(error, RunError::Trapped { .. });
     let suspect = remembered.suspect().filter(|_| crashed);

@@ -22,7 +22,7 @@ const MODULE_HEADER: [u8; 8] = [0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00];
 /// Returns the contents of the custom section `name`, or `None` when the component has none of that name.
 ///
 /// # Errors
-/// [`LoadError`] when the bytes are no component, are cut off, or carry the section twice (then nobody could
+/// [`LoadError`] when the bytes are not a component, are cut off, or carry the section twice (then nobody could
 /// say which one was meant). The maker of the file is to blame.
 pub fn custom_section<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a [u8]>, LoadError> {
     let mut found = None;
@@ -38,7 +38,7 @@ pub fn custom_section<'a>(component: &'a [u8], name: &str) -> Result<Option<&'a 
 /// compile cache is keyed by.
 ///
 /// # Errors
-/// [`LoadError`] when the bytes are no component or are cut off.
+/// [`LoadError`] when the bytes are not a component or are cut off.
 pub fn strip_rote_sections(component: &[u8]) -> Result<Vec<u8>, LoadError> {
     let mut stripped = Vec::with_capacity(component.len());
     stripped.extend_from_slice(&COMPONENT_HEADER);
@@ -63,7 +63,7 @@ pub fn is_code_with_rote_sections(component: &[u8], code: &[u8]) -> Result<bool,
 /// Returns the names of the `rote:*` custom sections, in the order in which they stand.
 ///
 /// # Errors
-/// [`LoadError`] when the bytes are no component or are cut off.
+/// [`LoadError`] when the bytes are not a component or are cut off.
 pub fn rote_section_names(component: &[u8]) -> Result<Vec<&str>, LoadError> {
     let rote = sections(component)?.into_iter().filter(Section::is_rote);
     Ok(rote.filter_map(|section| section.custom_name).collect())

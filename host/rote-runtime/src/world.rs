@@ -162,7 +162,7 @@ impl fmt::Display for World {
 /// no interface could have are cleaned for showing.
 ///
 /// # Errors
-/// [`LoadError::Malformed`] when the bytes are no component; the maker of the file is to blame.
+/// [`LoadError::Malformed`] when the bytes are not a component; the maker of the file is to blame.
 pub fn imported_interfaces(component: &[u8]) -> Result<Vec<String>, LoadError> {
     let names = Names::read(component)?;
     let interfaces = names.imports.iter().filter(|import| matches!(import.kind, ImportKind::Interface));

@@ -73,9 +73,10 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
     let mut printed = Vec::with_capacity(modules.len());
     let mut code_bytes = 0;
     for (index, module) in modules.iter().enumerate() {
-        let code = match live.modules[index] {
-            true => print(&module.path, module.form, &mut bodies[index], &live.parts[index]),
-            false => Printed::default(),
+        let code = if live.modules[index] {
+            print(&module.path, module.form, &mut bodies[index], &live.parts[index])
+        } else {
+            Printed::default()
         };
         code_bytes += code.code.len();
         check_size("the bundled script is too large, in bytes", code_bytes, limits.output_bytes)?;

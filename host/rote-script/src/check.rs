@@ -270,7 +270,7 @@ impl<'a> Visit<'a> for Checker<'_> {
         }
     }
 
-    // Types vanish; whatever they name is no use of it.
+    // Types vanish; whatever they name is not a use of it.
     fn visit_ts_type(&mut self, _: &TSType<'a>) {}
     fn visit_ts_interface_declaration(&mut self, _: &TSInterfaceDeclaration<'a>) {}
     fn visit_ts_class_implements(&mut self, _: &TSClassImplements<'a>) {}

@@ -82,9 +82,10 @@ pub(crate) fn emit(
     }
     script.line("].map((module) => module());")?;
     script.line("for (const module of __rote_modules) module.next();")?;
-    match common_js {
-        true => script.line(&format!("for (let at = 0; at < {}; at++) __rote_run(at);", live.order.len()))?,
-        false => script.line("for (const module of __rote_modules) module.next();")?,
+    if common_js {
+        script.line(&format!("for (let at = 0; at < {}; at++) __rote_run(at);", live.order.len()))?
+    } else {
+        script.line("for (const module of __rote_modules) module.next();")?
     }
     script.line("return __rote_m0;")?;
     script.line("})();")?;

@@ -194,9 +194,10 @@ impl Resolver {
             let (what, reason) = ("a module of Node", "a flow runs without Node");
             return Unresolved::Foreign { what, reason };
         }
-        let words = match relative {
-            true => normalise(folder, specifier).unwrap_or_default(),
-            false => format!("node_modules/{}", package_name(specifier)),
+        let words = if relative {
+            normalise(folder, specifier).unwrap_or_default()
+        } else {
+            format!("node_modules/{}", package_name(specifier))
         };
         if let Some((path, error)) = self.trouble.at(&words) {
             return Unresolved::Unreadable(path, error);

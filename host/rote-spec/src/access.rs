@@ -55,7 +55,7 @@ struct Reading<'t> {
     method: Method,
     /// The verb of the operation id, or else those of the summary, with their classes.
     verbs: Vec<(Class, &'static str, Place)>,
-    /// The last segment of the path, when it is no parameter.
+    /// The last segment of the path, when it is not a parameter.
     segment: Vec<String>,
     /// Every word of the id and of the last two segments of the path: what it is about.
     about: Vec<String>,

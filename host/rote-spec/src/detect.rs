@@ -171,7 +171,7 @@ mod tests {
         check(b" \n\t", "`d` is empty");
         check(b"<!DOCTYPE html><html>", "`d` is an HTML page, not an API description");
         check(b"<?xml version='1.0'?><a/>", "`d` is not an API description: it is XML");
-        check(b"{\"openapi\": \"\xff\"}", "`d` is not text: byte 13 is no UTF-8");
+        check(b"{\"openapi\": \"\xff\"}", "`d` is not text: byte 13 is not UTF-8");
         check(b"{\"openapi\": \"3.0.2\"}", "openapi3 3.0.2");
         check(b"\xef\xbb\xbfopenapi: 3.1\n", "openapi31 3.1");
         check(b"\xff\xfe{\0\"\0o\0p\0e\0n\0a\0p\0i\0\"\0:\0\"\x003\0.\x002\0\"\0}\0", "openapi31 3.2");

@@ -19,7 +19,7 @@ pub enum SpecError {
         name: String,
     },
     /// Neither text in UTF-8 nor in UTF-16 with a byte order mark.
-    #[error("`{name}` is not text: byte {offset} is no UTF-8")]
+    #[error("`{name}` is not text: byte {offset} is not UTF-8")]
     NotText {
         /// The document.
         name: String,

@@ -32,7 +32,7 @@ use rote_types::SpecType;
 ///
 /// # Errors
 /// [`SpecError`] when the document as a whole cannot be read: the document is to blame and a retry does not
-/// help. A single operation that cannot be read is no error; it is in [`Api::skipped`].
+/// help. A single operation that cannot be read is not an error; it is in [`Api::skipped`].
 pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &SpecLimits) -> Result<Api, SpecError> {
     let tree = detect::parse(document.name, document.bytes, limits)?;
     let (spec_type, version) = detect::format(document.name, &tree.value)?;
@@ -62,7 +62,7 @@ struct Found<'a> {
 /// Returns the document as compact JSON, whichever of JSON and YAML it was written in.
 ///
 /// # Errors
-/// [`SpecError`] as for [`read`], for documents that are no readable JSON or YAML.
+/// [`SpecError`] as for [`read`], for documents that are not readable JSON or YAML.
 pub fn document_json(document: Source<'_>, limits: &SpecLimits) -> Result<Vec<u8>, SpecError> {
     let tree = detect::parse(document.name, document.bytes, limits)?;
     // A `Value` has string keys only and finite numbers, so it always is JSON.

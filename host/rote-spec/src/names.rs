@@ -104,9 +104,10 @@ pub(crate) fn argument(name: &str) -> String {
     let shown = clean_line(name, usize::MAX);
     let shown: String = shown.trim_start_matches(['-', ' ']).chars().take(MOST_CHARS).collect();
     let digest = sha256(name.as_bytes()).hex();
-    match shown.is_empty() {
-        true => format!("parameter-{}", &digest[..SUFFIX_DIGITS]),
-        false => format!("{shown}-{}", &digest[..SUFFIX_DIGITS]),
+    if shown.is_empty() {
+        format!("parameter-{}", &digest[..SUFFIX_DIGITS])
+    } else {
+        format!("{shown}-{}", &digest[..SUFFIX_DIGITS])
     }
 }
 

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use serde_json::{Number, Value};
 
-/// A value that has no canonical form (a map key that is no string, or a number that JSON cannot hold).
+/// A value that has no canonical form (a map key that is not a string, or a number that JSON cannot hold).
 #[derive(Debug, thiserror::Error)]
 #[error("value has no canonical JSON form")]
 pub struct CanonicalError(#[source] serde_json::Error);
@@ -109,10 +109,7 @@ impl Canonical {
 
 /// The order of RFC 8785 §3.2.3: by UTF-16 code units, which for ASCII is that of the bytes.
 fn by_utf16(one: &str, other: &str) -> Ordering {
-    match one.is_ascii() && other.is_ascii() {
-        true => one.cmp(other),
-        false => one.encode_utf16().cmp(other.encode_utf16()),
-    }
+    if one.is_ascii() && other.is_ascii() { one.cmp(other) } else { one.encode_utf16().cmp(other.encode_utf16()) }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ struct Part {
     text: String,
     /// It is an option with its value, or a flag.
     option: bool,
-    /// It is no option, but would be taken for one.
+    /// It is not an option, but would be taken for one.
     dashed: bool,
 }
 

@@ -62,7 +62,7 @@ pub enum VaultError {
         /// The entry.
         name: String,
     },
-    /// A name that is no token name.
+    /// A name that is not a token name.
     #[error("`{name}` is not a token name: {rule}")]
     InvalidName {
         /// The name.

@@ -34,7 +34,7 @@ pub(crate) fn read(token: &str) -> Option<Jwt> {
     Some(Jwt { expires_at: claims.exp.and_then(timestamp) })
 }
 
-/// Seconds since 1970 may have a fraction; what is out of range is no time.
+/// Seconds since 1970 may have a fraction; what is out of range is not a time.
 fn timestamp(seconds: f64) -> Option<Timestamp> {
     let duration = jiff::SignedDuration::try_from_secs_f64(seconds.floor()).ok()?;
     Timestamp::from_duration(duration).ok()

@@ -191,10 +191,7 @@ struct AnchorChanged;
 fn anchored(bytes: Option<&[u8]>, key: &MachineKey) -> Result<Option<u64>, AnchorChanged> {
     let Some(bytes) = bytes else { return Ok(None) };
     let anchor: Anchor = serde_json::from_slice(bytes).map_err(|_| AnchorChanged)?;
-    match anchor.seal.fits(key, &anchor_content(anchor.counter)) {
-        true => Ok(Some(anchor.counter)),
-        false => Err(AnchorChanged),
-    }
+    if anchor.seal.fits(key, &anchor_content(anchor.counter)) { Ok(Some(anchor.counter)) } else { Err(AnchorChanged) }
 }
 
 fn anchor_content(counter: u64) -> Vec<u8> {

@@ -17,10 +17,7 @@ pub fn check_name(name: &str) -> Result<(), VaultError> {
     let fits = (1..=128).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'));
-    match fits {
-        true => Ok(()),
-        false => Err(VaultError::InvalidName { name: name.to_owned(), rule: NAME_RULE }),
-    }
+    if fits { Ok(()) } else { Err(VaultError::InvalidName { name: name.to_owned(), rule: NAME_RULE }) }
 }
 
 /// Brings a value to its one form: no white space around it and no `Bearer ` before it (the adapter's slot says

@@ -231,7 +231,7 @@ fn sniff(bytes: Vec<u8>) -> Decoded {
 }
 
 /// Decodes by byte-order mark, else by the declared character set, else as UTF-8, else as Windows-1252, which is
-/// what the WHATWG Encoding Standard makes of undeclared text. Gives the bytes back when they are no text.
+/// what the WHATWG Encoding Standard makes of undeclared text. Gives the bytes back when they are not text.
 fn decode(content_type: &str, bytes: Vec<u8>) -> Result<(String, Option<String>), Vec<u8>> {
     let declared = charset(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
     let marked = Encoding::for_bom(&bytes).map(|(encoding, _)| encoding);

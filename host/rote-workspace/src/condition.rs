@@ -13,7 +13,7 @@ use crate::{ResponseState, Result, Workspace, WorkspaceError};
 /// How `compare` compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// `-eq`: equal as JSON, or as text when the wanted value is no JSON.
+    /// `-eq`: equal as JSON, or as text when the wanted value is not JSON.
     Equal,
     /// `-gt`: greater number, or later text.
     Greater,
@@ -35,7 +35,7 @@ impl FromStr for Comparison {
             "lt" => Ok(Self::Less),
             "match" => Ok(Self::Matches),
             "contains" => Ok(Self::Contains),
-            _ => Err(bad(format!("`{word}` is no comparison; use -eq, -gt, -lt, -match or -contains"))),
+            _ => Err(bad(format!("`{word}` is not a comparison; use -eq, -gt, -lt, -match or -contains"))),
         }
     }
 }
@@ -92,7 +92,7 @@ impl FromStr for JsonType {
         const ALL: [JsonType; 6] =
             [JsonType::Null, JsonType::Boolean, JsonType::Number, JsonType::String, JsonType::Array, JsonType::Object];
         let known = ALL.into_iter().find(|kind| kind.as_str() == word || (*kind == Self::Boolean && word == "bool"));
-        known.ok_or_else(|| bad(format!("`{word}` is no type; use null, boolean, number, string, array or object")))
+        known.ok_or_else(|| bad(format!("`{word}` is not a type; use null, boolean, number, string, array or object")))
     }
 }
 
@@ -267,7 +267,7 @@ fn compare(value: &Value, comparison: Comparison, wanted: &str) -> Result<bool> 
         Comparison::Less => Ok(order(value, wanted)? == Ordering::Less),
         Comparison::Matches => {
             let pattern = regex::RegexBuilder::new(wanted).size_limit(1 << 20).build();
-            let pattern = pattern.map_err(|error| bad(format!("`{wanted}` is no regular expression: {error}")))?;
+            let pattern = pattern.map_err(|error| bad(format!("`{wanted}` is not a regular expression: {error}")))?;
             Ok(pattern.is_match(&text_of(value)))
         }
         Comparison::Contains => Ok(match value {

@@ -105,10 +105,7 @@ fn compare(before: &Value, after: &Value, pointer: &str, changes: &mut Vec<Chang
 /// Positions in the report are those of the first array for what changed or went, of the second for what came.
 fn compare_arrays(left: &[Value], right: &[Value], pointer: &str, changes: &mut Vec<Change>) {
     // Arrays of one length are compared position by position: a changed element is the likeliest story.
-    let (start, end) = match left.len() == right.len() {
-        true => (0, 0),
-        false => common_ends(left, right),
-    };
+    let (start, end) = if left.len() == right.len() { (0, 0) } else { common_ends(left, right) };
     let (left_middle, right_middle) = (&left[start..left.len() - end], &right[start..right.len() - end]);
     for (offset, (one, other)) in left_middle.iter().zip(right_middle).enumerate() {
         compare(one, other, &format!("{pointer}/{}", start + offset), changes);

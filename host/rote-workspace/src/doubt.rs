@@ -253,7 +253,7 @@ fn outcome(summary: &ResponseSummary, settlement: &Settlement) -> Recording {
     let without_a_head = if matches!(settlement, Settlement::Done { answer: Some(_) }) { 200 } else { 204 };
     let outcome = match settlement {
         Settlement::Done { answer } => RecordedOutcome::Http {
-            // What another answer's head said (a 409 to a repetition) is no answer of a write that happened. RFC 9110
+            // What another answer's head said (a 409 to a repetition) is not an answer of a write that happened. RFC 9110
             // §15.3: a success with content is 200, one without is 204.
             status: summary.status.filter(|status| (200..300).contains(status)).unwrap_or(without_a_head),
             headers: Vec::new(),

@@ -89,9 +89,10 @@ impl Workspace {
     }
 
     fn file_path(&self, name: &str) -> Result<PathBuf> {
-        match is_name(name) {
-            true => Ok(self.artifacts_dir().join(FOLDER).join(name)),
-            false => Err(WorkspaceError::BadFileName { name: name.chars().take(MAX_NAME_BYTES).collect() }),
+        if is_name(name) {
+            Ok(self.artifacts_dir().join(FOLDER).join(name))
+        } else {
+            Err(WorkspaceError::BadFileName { name: name.chars().take(MAX_NAME_BYTES).collect() })
         }
     }
 }

@@ -31,10 +31,7 @@ pub fn is_alive(name: &str) -> bool {
     let Ok(pid) = pid.parse::<u32>() else {
         return false;
     };
-    match start.is_empty() {
-        true => exists(pid),
-        false => start_time(pid).as_deref() == Some(start),
-    }
+    if start.is_empty() { exists(pid) } else { start_time(pid).as_deref() == Some(start) }
 }
 
 fn exists(pid: u32) -> bool {

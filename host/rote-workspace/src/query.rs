@@ -255,12 +255,11 @@ impl Workspace {
                 bound.push((name, text));
             }
         }
-        let result = match bound.is_empty() {
-            true => engine.run(&prepared.portable, input.as_bytes(), limits),
-            false => {
-                let (program, input) = bind(&bound, &prepared.portable, input);
-                engine.run(&program, input.as_bytes(), limits)
-            }
+        let result = if bound.is_empty() {
+            engine.run(&prepared.portable, input.as_bytes(), limits)
+        } else {
+            let (program, input) = bind(&bound, &prepared.portable, input);
+            engine.run(&program, input.as_bytes(), limits)
         };
         let output =
             result.map_err(|error| WorkspaceError::Query { source: name_program(error, &prepared.program) })?;

@@ -195,10 +195,8 @@ impl Workspace {
     /// # Errors
     /// `NoResponse` for an unknown number, `Unfinished` for a named write in doubt, or the database or a file refused.
     pub fn clear(&self, ids: &[ResponseId], at: jiff::Timestamp) -> Result<u64> {
-        let chosen = match ids.is_empty() {
-            true => self.ls()?,
-            false => ids.iter().map(|id| self.summary(*id)).collect::<Result<_>>()?,
-        };
+        let chosen =
+            if ids.is_empty() { self.ls()? } else { ids.iter().map(|id| self.summary(*id)).collect::<Result<_>>()? };
         if let Some(row) = chosen.iter().find(|row| !ids.is_empty() && row.state == ResponseState::InDoubt) {
             return Err(WorkspaceError::Unfinished { id: row.id, state: row.state.as_str() });
         }

@@ -110,10 +110,7 @@ impl Workspace {
             tokens: Tokens::default(),
         };
         let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file };
-        let added = match begun.is_some() {
-            true => self.add_file(id, &file)?,
-            false => false,
-        };
+        let added = if begun.is_some() { self.add_file(id, &file)? } else { false };
         if !added {
             // Another process may have ended it meanwhile; a recorded answer does not change.
             self.expect_pending(id)?;
@@ -457,7 +454,7 @@ pub(crate) struct NewCommand<'a> {
 }
 
 impl<'a> NewCommand<'a> {
-    /// A finished command that is no call.
+    /// A finished command that is not a call.
     pub(crate) fn local(kind: CommandKind, params: String, at: Timestamp, flow: Option<&'a str>) -> Self {
         let arguments = params.clone();
         let status = CommandStatus::Succeeded;

@@ -32,9 +32,10 @@ impl Workspace {
         let mut renderer =
             Renderer { workspace: self, engine, known: HashMap::new(), uses: Vec::new(), problems: Vec::new() };
         let value = renderer.value(template, "", MAX_DEPTH)?;
-        match renderer.problems.is_empty() {
-            true => Ok(Rendered { value, uses: renderer.uses }),
-            false => Err(WorkspaceError::Template { problems: renderer.problems }),
+        if renderer.problems.is_empty() {
+            Ok(Rendered { value, uses: renderer.uses })
+        } else {
+            Err(WorkspaceError::Template { problems: renderer.problems })
         }
     }
 }

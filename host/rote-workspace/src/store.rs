@@ -90,9 +90,10 @@ impl Workspace {
     /// # Errors
     /// [`crate::WorkspaceError::NoWorkspace`], or the database refused.
     pub fn open(home: &Home, name: &WorkspaceName) -> Result<Self> {
-        match database_file(&home.workspace_dir(name)).is_file() {
-            true => Self::at(home, name)?.identified(),
-            false => Err(WorkspaceError::NoWorkspace { name: name.clone() }),
+        if database_file(&home.workspace_dir(name)).is_file() {
+            Self::at(home, name)?.identified()
+        } else {
+            Err(WorkspaceError::NoWorkspace { name: name.clone() })
         }
     }
 

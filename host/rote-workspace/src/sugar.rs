@@ -186,10 +186,7 @@ pub fn desugar(program: &str) -> String {
         _ => ("", program),
     };
     let rest = replace_roots(rest);
-    match rest.contains_root {
-        true => format!(". as {ROOT} | {head}{}", rest.text),
-        false => format!("{head}{}", rest.text),
-    }
+    if rest.contains_root { format!(". as {ROOT} | {head}{}", rest.text) } else { format!("{head}{}", rest.text) }
 }
 
 /// Returns the names of all `$name` words in `program`. Some may be bound by the program itself: a workspace variable

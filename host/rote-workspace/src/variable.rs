@@ -84,10 +84,7 @@ pub(crate) fn check_name(name: &str) -> Result<()> {
     let fits = name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    match fits {
-        true => Ok(()),
-        false => Err(WorkspaceError::BadVariableName { name: name.to_owned() }),
-    }
+    if fits { Ok(()) } else { Err(WorkspaceError::BadVariableName { name: name.to_owned() }) }
 }
 
 /// A variable about to be stored.

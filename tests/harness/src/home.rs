@@ -114,7 +114,7 @@ impl TestHome {
     /// Runs `rote … --json`, expects exit 0 and returns `data`.
     ///
     /// # Panics
-    /// When the exit code is another one or stdout is no envelope.
+    /// When the exit code is another one or stdout is not an envelope.
     #[must_use]
     pub fn data(&self, words: &[&str]) -> Value {
         let run = self.rote(&[words, &["--json"]].concat());
@@ -219,7 +219,7 @@ impl Invocation {
         let input = self.input.clone().unwrap_or_default();
         let feeder = std::thread::spawn(move || {
             if let Some(mut stdin) = stdin {
-                // A child that does not read its input closes the pipe; that is no failure of the test.
+                // A child that does not read its input closes the pipe; that is not a failure of the test.
                 let _closed = stdin.write_all(&input);
             }
         });

@@ -206,7 +206,7 @@ impl Host for FakeHost {
         let position = state.calls.len();
         let outcome = state.call(&self.handle(), call);
         if state.calls.len() == position {
-            // It was no call at all.
+            // It was not a call at all.
             return Err(outcome.err().unwrap_or_else(|| invalid("", "not a call")));
         }
         let task = number(state.background.len())?;

@@ -67,10 +67,7 @@ impl Lexicon {
     }
 
     fn finds(&self, intent: &Intent, known: &Known<'_>) -> bool {
-        match self.misspelt {
-            true => intent.is_near(known.stem),
-            false => intent.has_stem(known.stem),
-        }
+        if self.misspelt { intent.is_near(known.stem) } else { intent.has_stem(known.stem) }
     }
 
     pub(super) fn meaning(&self, number: u32) -> &Meaning {
@@ -101,10 +98,7 @@ pub(super) fn begins_with_one_edit(word: &str, other: &str) -> bool {
 }
 
 fn edit_of(word: &[char], other: &[char], or_longer: bool) -> bool {
-    let fits = |word: &[char], other: &[char]| match or_longer {
-        true => other.starts_with(word),
-        false => word == other,
-    };
+    let fits = |word: &[char], other: &[char]| if or_longer { other.starts_with(word) } else { word == other };
     let same = word.iter().zip(other).take_while(|(one, other)| one == other).count();
     match (&word[same..], &other[same..]) {
         ([], _) if or_longer => true,

@@ -63,15 +63,15 @@ pub(crate) fn parse_range(text: &str) -> Result<IpNet, AdapterError> {
         return Ok(IpNet::from(address));
     }
     let range: IpNet = text.parse().map_err(|_| refuse("neither an address nor a CIDR"))?;
-    match range.trunc() == range {
-        true => Ok(range),
-        // `10.1.2.3/8` grants sixteen million addresses where its author may have meant one.
-        false => Err(refuse(&format!(
+    if range.trunc() == range {
+        Ok(range)
+    } else {
+        Err(refuse(&format!(
             "it has bits beyond its prefix; write `{}` or `{}/{}`",
             range.trunc(),
             range.addr(),
             range.max_prefix_len()
-        ))),
+        )))
     }
 }
 

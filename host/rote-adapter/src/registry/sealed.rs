@@ -87,10 +87,7 @@ impl Adapters {
     /// Reads a manifest that is as a command left it.
     pub(super) fn manifest(&self, id: &AdapterId) -> Result<Manifest, AdapterError> {
         let manifest = read_manifest(&self.home.adapter_dir(id), id)?;
-        match is_sealed(&manifest, &self.key()?) {
-            true => Ok(manifest),
-            false => Err(AdapterError::Edited { id: id.clone() }),
-        }
+        if is_sealed(&manifest, &self.key()?) { Ok(manifest) } else { Err(AdapterError::Edited { id: id.clone() }) }
     }
 
     /// Changes the manifest. The caller holds the package's lock.
@@ -143,13 +140,10 @@ impl Adapters {
 
     fn note_policy(&self, manifest: &Manifest, policy: &Policy, allows: &[String], lost: bool) {
         let (id, allowed) = (&manifest.id, named(allows));
-        self.note(match lost {
-            true => format!(
-                "policies.json of adapter `{id}` was changed, and what it said before is not known, so it may have lifted a \
-                 denial; it allows {allowed}"
-            ),
-            false => format!("policies.json of adapter `{id}` was changed; it newly allows {allowed}"),
-        });
+        self.note(if lost { format!(
+            "policies.json of adapter `{id}` was changed, and what it said before is not known, so it may have lifted a \
+             denial; it allows {allowed}"
+        ) } else { format!("policies.json of adapter `{id}` was changed; it newly allows {allowed}") });
         for (list, tool) in policy.unknown_tools(|name| manifest.tool_digests.contains_key(name)).iter().take(MAX_NAMED)
         {
             self.note(format!("`{list}` of adapter `{id}` names `{tool}`, which is none of its tools"));

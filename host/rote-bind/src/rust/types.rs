@@ -194,9 +194,10 @@ impl<'m> Types<'m> {
         if place.aliased && !is_struct && self.alias_components[index] == self.alias_components[place.owner] {
             return VALUE.to_owned();
         }
-        match is_struct && !place.indirect && self.components[index] == self.components[place.owner] {
-            true => format!("Box<{}>", named.name),
-            false => named.name.clone(),
+        if is_struct && !place.indirect && self.components[index] == self.components[place.owner] {
+            format!("Box<{}>", named.name)
+        } else {
+            named.name.clone()
         }
     }
 

@@ -58,7 +58,7 @@ pub(super) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {
 }
 
 pub(super) fn text(path: &Path) -> Result<&str> {
-    path.to_str().ok_or_else(|| AppError::new(ErrorKind::Usage, format!("`{}` is no text", path.display())).into())
+    path.to_str().ok_or_else(|| AppError::new(ErrorKind::Usage, format!("`{}` is not text", path.display())).into())
 }
 
 /// `rote adapter new`, in a new home each time, against parsing the same bytes into a JSON value.
@@ -73,9 +73,10 @@ fn adapter_new(context: &Context, folder: &Path, spec: &Path, runs: u32) -> Resu
     let parsed = serde_json::from_slice::<Value>(&bytes).is_ok();
     let parse = parsed.then(|| start.elapsed());
     let name = spec.file_name().unwrap_or_default().to_string_lossy();
-    let (goal, at_most, at_most_mib) = match bytes.len() > LARGE_SPEC_BYTES {
-        true => ("3000 ms and 300 MiB for Microsoft Graph's 20 MB", Duration::from_secs(3), 300.0),
-        false => ("1000 ms and 200 MiB for GitHub and Stripe", Duration::from_secs(1), 200.0),
+    let (goal, at_most, at_most_mib) = if bytes.len() > LARGE_SPEC_BYTES {
+        ("3000 ms and 300 MiB for Microsoft Graph's 20 MB", Duration::from_secs(3), 300.0)
+    } else {
+        ("1000 ms and 200 MiB for GitHub and Stripe", Duration::from_secs(1), 200.0)
     };
     Ok(Measured::new(format!("adapter new {name}"), took.wall, goal)
         .against("parsing it as JSON", parse)

@@ -149,9 +149,10 @@ impl Options {
             }
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());
-                let mut text = match self.body {
-                    true => super::query::body_text(&session.body(done.view.response.id)?),
-                    false => response::block(&done.view),
+                let mut text = if self.body {
+                    super::query::body_text(&session.body(done.view.response.id)?)
+                } else {
+                    response::block(&done.view)
                 };
                 if let Some(variable) = &done.saved {
                     text.push_str(&format!("\nsaved as ${}", variable.name));
@@ -201,7 +202,7 @@ fn object(text: &str) -> Result<Map<String, Value>> {
 /// for templates.
 fn parameter(word: &str) -> Result<(String, Parameter)> {
     let Some((name, text)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        return Err(usage(format!("`{word}` is no argument"), "--param name=value"));
+        return Err(usage(format!("`{word}` is not an argument"), "--param name=value"));
     };
     let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     let value = match file {

@@ -33,7 +33,7 @@ pub struct Clean {
 }
 
 fn age(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no age; use a number with `d`, `h`, `m` or `s`");
+    let wrong = || format!("`{text}` is not an age; use a number with `d`, `h`, `m` or `s`");
     let unit = text.chars().last().ok_or_else(wrong)?;
     let number: u64 = text[..text.len() - unit.len_utf8()].parse().map_err(|_| wrong())?;
     let seconds = match unit {

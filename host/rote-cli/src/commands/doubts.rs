@@ -70,9 +70,10 @@ impl Said {
     /// nothing is said.
     pub(super) fn agreed(self, context: &Context, ui: &mut Ui<'_>, workspace: Option<&str>) -> Result<Option<Consent>> {
         if self.settle.is_empty() {
-            return match self.yes.given() {
-                true => Err(usage("`--yes` agrees to nothing here: nothing is said of a write", "leave it out")),
-                false => Ok(None),
+            return if self.yes.given() {
+                Err(usage("`--yes` agrees to nothing here: nothing is said of a write", "leave it out"))
+            } else {
+                Ok(None)
             };
         }
         let doubts = context.session()?.settleable(workspace, &self.settle)?;
@@ -177,9 +178,10 @@ impl Settle {
         };
         let text = settled.iter().map(line).collect::<Vec<_>>().join("\n");
         let report = Report::new(&settled, text);
-        Ok(match settled.iter().any(|one| one.flow.is_some()) {
-            true => report.next(command("rote run").option("--resume", &workspace)),
-            false => report,
+        Ok(if settled.iter().any(|one| one.flow.is_some()) {
+            report.next(command("rote run").option("--resume", &workspace))
+        } else {
+            report
         })
     }
 }

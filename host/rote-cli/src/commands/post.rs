@@ -32,7 +32,7 @@ pub struct Post {
 impl Post {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let Some(id) = self.endpoint.strip_prefix("adapter/").filter(|id| !id.is_empty()) else {
-            return Err(usage(format!("`{}` is no endpoint of the form `adapter/ID`", self.endpoint), RPC_HINT));
+            return Err(usage(format!("`{}` is not an endpoint of the form `adapter/ID`", self.endpoint), RPC_HINT));
         };
         let id = id.to_owned();
         let text = text_of(context, &self.message)?;

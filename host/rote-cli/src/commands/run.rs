@@ -128,7 +128,7 @@ impl Run {
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
             Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
             _ => {
-                let message = format!("`{word}` is no parameter of the form NAME=VALUE");
+                let message = format!("`{word}` is not a parameter of the form NAME=VALUE");
                 Err(usage(
                     message,
                     match &self.flow {

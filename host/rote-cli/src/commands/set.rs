@@ -37,7 +37,7 @@ impl Set {
 
     fn assignment<'w>(&self, word: &'w str) -> Result<(&'w str, Value)> {
         let Some((name, text)) = word.split_once('=') else {
-            return Err(usage(format!("`{word}` is no assignment"), "rote set NAME=VALUE …"));
+            return Err(usage(format!("`{word}` is not an assignment"), "rote set NAME=VALUE …"));
         };
         let value = match serde_json::from_str(text) {
             Ok(value) if !self.text => value,

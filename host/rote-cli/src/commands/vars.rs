@@ -25,10 +25,8 @@ impl Vars {
                 vec![format!("${}", one.name), one.value.to_string(), source]
             })
             .collect();
-        let text = match rows.is_empty() {
-            true => "no variables yet".to_owned(),
-            false => table(&["name", "value", "from"], &rows),
-        };
+        let text =
+            if rows.is_empty() { "no variables yet".to_owned() } else { table(&["name", "value", "from"], &rows) };
         Ok(Report::new(&variables, text))
     }
 }

@@ -120,7 +120,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
         let shared = Arc::clone(&shared);
         let service = service_fn(move |request| serve(Arc::clone(&shared), request));
         tokio::spawn(async move {
-            // A client that goes away in the middle is no concern of the server's.
+            // A client that goes away in the middle is not a concern of the server's.
             let _gone =
                 hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
         });
@@ -149,10 +149,7 @@ async fn serve(shared: Arc<Shared>, request: hyper::Request<Incoming>) -> Result
     }
     let writes = request.method != "GET";
     log.push(request);
-    match writes && shared.loses_answers.load(Ordering::SeqCst) {
-        true => Err(Lost),
-        false => Ok(respond(reply)),
-    }
+    if writes && shared.loses_answers.load(Ordering::SeqCst) { Err(Lost) } else { Ok(respond(reply)) }
 }
 
 fn respond(reply: Reply) -> hyper::Response<Full<Bytes>> {

@@ -165,9 +165,10 @@ impl Stage<'_, '_> {
     /// Claims something; `holds` has been found out by the caller.
     pub(super) fn claim(&mut self, holds: bool, text: impl Into<String>) -> Result<()> {
         let text = text.into();
-        let line = match holds {
-            true => format!("{} proved: {text}", self.painted(GOOD, "✓")),
-            false => format!("{} {text}", self.painted(BAD, "✗ NOT TRUE:")),
+        let line = if holds {
+            format!("{} proved: {text}", self.painted(GOOD, "✓"))
+        } else {
+            format!("{} {text}", self.painted(BAD, "✗ NOT TRUE:"))
         };
         self.claims.push(Claim { text, holds });
         self.say(&format!("    {line}"))

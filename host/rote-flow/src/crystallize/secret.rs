@@ -73,11 +73,10 @@ pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction
 
 fn refuse_literal(call: &str, pointer: &str, value: &Value, redaction: &Redaction) -> Result<(), FlowError> {
     redaction.refuse_recorded(&format!("argument `{pointer}` of `{call}`"), value)?;
-    match is_secret(pointer, value) {
-        true => {
-            Err(FlowError::Crystallize(CrystallizeError::Secret { step: call.to_owned(), pointer: pointer.to_owned() }))
-        }
-        false => Ok(()),
+    if is_secret(pointer, value) {
+        Err(FlowError::Crystallize(CrystallizeError::Secret { step: call.to_owned(), pointer: pointer.to_owned() }))
+    } else {
+        Ok(())
     }
 }
 

@@ -194,7 +194,7 @@ fn closure(trace: &Trace, reasons: &[Option<String>], result: usize) -> Result<B
         }
         let call = &trace.calls[position];
         for source in call.uses.iter().filter_map(|one| one.source_response) {
-            // A document that was injected is no call: its values become literals or parameters.
+            // A document that was injected is not a call: its values become literals or parameters.
             let Some(needed) = trace.position(source) else { continue };
             if let Some(reason) = &reasons[needed] {
                 return Err(unusable_source(call, source, reason));

@@ -161,9 +161,10 @@ fn object(members: Vec<(String, String)>, depth: usize) -> String {
     let pad = "    ".repeat(depth + 1);
     let lines: Vec<String> =
         members.iter().map(|(name, value)| format!("{pad}({}, {value}),\n", literal(name))).collect();
-    match lines.is_empty() {
-        true => "object([])".to_owned(),
-        false => format!("object([\n{}{}])", lines.concat(), "    ".repeat(depth)),
+    if lines.is_empty() {
+        "object([])".to_owned()
+    } else {
+        format!("object([\n{}{}])", lines.concat(), "    ".repeat(depth))
     }
 }
 

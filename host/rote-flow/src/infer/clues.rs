@@ -198,7 +198,7 @@ fn words(intent: &str) -> Vec<Word> {
         match quote {
             Some(open) if c == open => (quote, quoted) = (None, Some(text.len())),
             Some(_) => text.push(c),
-            // An apostrophe within a word is no quote.
+            // An apostrophe within a word is not a quote.
             None if matches!(c, '"' | '\'' | '`') && (text.is_empty() || text.ends_with('=')) => {
                 quote = Some(c);
             }

@@ -248,10 +248,8 @@ impl FlowIndex {
             if !hits.is_empty() || words.is_empty() {
                 let self_score = statistics.self_score(&fields)?;
                 let hits = hits.into_iter().map(|(raw, document, at)| {
-                    let fields = match question.explain {
-                        true => contributions(&statistics, &fields, &words, at)?,
-                        false => Vec::new(),
-                    };
+                    let fields =
+                        if question.explain { contributions(&statistics, &fields, &words, at)? } else { Vec::new() };
                     Ok(Ranked { document, raw, share: raw / self_score.max(f32::MIN_POSITIVE), fields })
                 });
                 let hits = hits.collect::<Result<_, TantivyError>>()?;

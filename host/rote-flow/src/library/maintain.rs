@@ -46,7 +46,7 @@ pub struct IndexReport {
     pub updated: Vec<FlowName>,
     /// Flows whose files are gone or no longer readable.
     pub removed: Vec<FlowName>,
-    /// Files that are no intact flows; they are not found by a search.
+    /// Files that are not intact flows; they are not found by a search.
     pub unreadable: Vec<Unreadable>,
 }
 
@@ -160,18 +160,16 @@ impl Library {
 
     /// Announces a change of flow files. Without an index there is nothing that could be behind.
     pub(crate) fn announce_change(&self) -> Result<(), FlowError> {
-        match self.search_index().exists() {
-            true => Ok(write_atomic(&self.change_marker(), b"", FileMode::Private)?),
-            false => Ok(()),
+        if self.search_index().exists() {
+            Ok(write_atomic(&self.change_marker(), b"", FileMode::Private)?)
+        } else {
+            Ok(())
         }
     }
 
     /// Takes the announcement back: the index has the change, or there was none.
     pub(crate) fn settle_change(&self) -> Result<(), FlowError> {
-        match self.change_marker().exists() {
-            true => Ok(remove_file(&self.change_marker())?),
-            false => Ok(()),
-        }
+        if self.change_marker().exists() { Ok(remove_file(&self.change_marker())?) } else { Ok(()) }
     }
 
     /// Whether flows came or went since the index was compared with the folder: by rote itself, which tells the

@@ -21,7 +21,7 @@ pub const LINT_CODES: [(&str, &str); 47] = [
     ("NAME_MISMATCH", "the file is kept under another name than its own"),
     ("OUTPUT_FORMAT", "the output format is not `json`"),
     ("OUTPUT_HUMAN_MISSING", "a run shows a person nothing"),
-    ("OUTPUT_SCHEMA_INVALID", "the schema of the result is no JSON Schema"),
+    ("OUTPUT_SCHEMA_INVALID", "the schema of the result is not a JSON Schema"),
     ("OUTPUT_SCHEMA_MISSING", "the schema of the result is missing"),
     ("OUTPUT_SUMMARY_MISSING", "a run has no summary line"),
     ("PARAMETER_DESCRIPTION_MISSING", "a parameter has no description"),

@@ -49,7 +49,7 @@ fn lint_schema(name: &str, schema: &Value, place: &dyn Fn() -> Position, finding
     let contract = match Contract::new(schema) {
         Ok(contract) => contract,
         Err(error) => {
-            let message = format!("the schema of parameter `{name}` is no JSON Schema: {error}");
+            let message = format!("the schema of parameter `{name}` is not a JSON Schema: {error}");
             findings.push(Finding::error("PARAMETER_VALUE_INVALID", place(), message).edit("correct the schema"));
             return;
         }

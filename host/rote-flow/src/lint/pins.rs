@@ -32,10 +32,8 @@ impl Pins {
             let changed =
                 drift.tools.iter().filter(|tool| tool.verdict != Compatibility::Identical).map(ToString::to_string);
             let changed: Vec<String> = changed.collect();
-            let what = match changed.is_empty() {
-                true => "the tools in use are identical".to_owned(),
-                false => changed.join(", "),
-            };
+            let what =
+                if changed.is_empty() { "the tools in use are identical".to_owned() } else { changed.join(", ") };
             let message = format!("adapter `{}` is not the pinned one: {what}", drift.adapter);
             let finding = Finding::warning("ADAPTER_DRIFT", place, message);
             findings.push(finding.command(command("rote flow repin").argument(name)));

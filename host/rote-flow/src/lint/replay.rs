@@ -79,9 +79,10 @@ fn look_at(package: &Package, evidence: &Evidence, replayed: Replayed, findings:
         }
     };
     let schema = &package.frontmatter.output.schema;
-    let problem = match schema.is_null() {
-        true => None,
-        false => Contract::new(schema).ok().and_then(|contract| contract.problem(&outcome.result)),
+    let problem = if schema.is_null() {
+        None
+    } else {
+        Contract::new(schema).ok().and_then(|contract| contract.problem(&outcome.result))
     };
     if let Some(problem) = problem {
         let message = format!("the result does not fit `output.schema`: {problem}");

@@ -63,7 +63,7 @@ fn fields(segment: &str) -> Option<Vec<i64>> {
         value |= (digit & 31).checked_shl(shift)?;
         shift += 5;
         if digit & 32 != 0 {
-            // More than six digits are no line of any file.
+            // More than six digits are not a line of any file.
             if shift > 30 {
                 return None;
             }

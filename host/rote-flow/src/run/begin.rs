@@ -171,7 +171,7 @@ pub(crate) fn last_parameters(home: &Home, flow: &FlowName) -> Result<Map<String
     // The name of the workspace of a run ends with when it began.
     names.sort_by(|one, other| other.cmp(one));
     for name in names.iter().take(MAX_LAST) {
-        // A workspace that is cleaned away meanwhile, or a damaged tape, is no reason not to look further.
+        // A workspace that is cleaned away meanwhile, or a damaged tape, is not a reason not to look further.
         let Ok(workspace) = Workspace::open(home, name) else { continue };
         let Ok(Some(ends)) = Ends::read(&workspace) else { continue };
         if ends.header.flow == *flow && ends.is_complete() {

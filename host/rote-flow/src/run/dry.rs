@@ -88,9 +88,10 @@ impl DryRun {
     pub fn headline(&self) -> String {
         let (flow, count) = (&self.flow, self.calls.len());
         let calls = if count == 1 { "call" } else { "calls" };
-        match self.exact {
-            true => format!("{flow} would make {count} {calls}"),
-            false => format!("{flow} may make these {count} {calls}, each any number of times"),
+        if self.exact {
+            format!("{flow} would make {count} {calls}")
+        } else {
+            format!("{flow} may make these {count} {calls}, each any number of times")
         }
     }
 }

@@ -70,7 +70,7 @@ impl Nested {
 
     /// Returns the flow of that name when the running flow pins it and it is still that one, and released.
     fn pinned(&self, name: &str) -> Result<(FlowReference, Package), FlowError> {
-        let named: FlowName = name.parse().map_err(|_| self.refused(name, "that is no flow's name".to_owned()))?;
+        let named: FlowName = name.parse().map_err(|_| self.refused(name, "that is not a flow's name".to_owned()))?;
         if !self.context.frontmatter.flows.contains_key(&named) {
             return Err(self.refused(name, "its frontmatter does not pin it".to_owned()));
         }

@@ -164,7 +164,7 @@ fn past(
             }
             match made.error.clone().filter(|_| made.status.is_none()) {
                 None => holds(made.id, End::Answered),
-                // A failure without an answer that the guest never learned of is no fact that it relies on.
+                // A failure without an answer that the guest never learned of is not a fact that it relies on.
                 Some(why) if told.contains(&made.id.0) => holds(made.id, End::Failed(why)),
                 Some(_) => Ok(None),
             }

@@ -25,7 +25,7 @@ pub(super) fn members(body: &[u8]) -> Vec<(String, Value)> {
     found
 }
 
-/// A name in a text that only a laxer reader can read, with a value that is no method; an escape could hide one.
+/// A name in a text that only a laxer reader can read, with a value that is not a method; an escape could hide one.
 fn mentioned(text: &[u8]) -> Option<(String, Value)> {
     let text = String::from_utf8_lossy(text);
     let name = text.split(['"', '\'']).find(|piece| names_a_method(piece));

@@ -9,7 +9,7 @@ pub(super) fn fields(body: &[u8]) -> impl Iterator<Item = (String, String)> {
     std::iter::from_fn(move || {
         loop {
             let mut header = String::from_utf8_lossy(lines.next()?).into_owned();
-            // Checked first: most lines of a large file are no header.
+            // Checked first: most lines of a large file are not a header.
             if !is_disposition(&header) {
                 continue;
             }

@@ -241,7 +241,7 @@ async fn a_person_settles_a_doubt_once_and_the_journal_has_it() {
     for id in [call.response, ResponseId(99)] {
         settle(&world.journal, &world.workspace, &[(id, Settlement::Skip)], Some(&word), now).unwrap_err();
     }
-    assert_eq!(world.events().len(), events.len(), "a refusal is no event");
+    assert_eq!(world.events().len(), events.len(), "a refusal is not an event");
 }
 
 /// A server that answers every write, and counts them.

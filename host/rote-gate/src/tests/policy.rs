@@ -59,9 +59,10 @@ async fn what_is_installed_must_be_what_was_pinned() {
         let mut call = world.call(&surface, "get", json!({}));
         call.pin = Some(pin);
         let result = world.send(&call, claim("GET", "/things/7")).await;
-        match good {
-            true => drop(result.unwrap()),
-            false => assert_eq!(result.unwrap_err().kind(), ErrorKind::FingerprintMismatch),
+        if good {
+            drop(result.unwrap())
+        } else {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::FingerprintMismatch)
         }
     }
     assert_eq!(server.requests.lock().unwrap().len(), 2);
@@ -99,9 +100,10 @@ async fn a_flow_writes_only_with_the_tools_in_its_permissions() {
         let mut call = world.call(&surface, tool, json!({}));
         call.flow = Some(Arc::new(stamp(permitted)));
         let result = world.send(&call, claim(method, "/things/7")).await;
-        match fine {
-            true => drop(result.unwrap()),
-            false => assert!(matches!(result, Err(GateError::Denied { rule, .. }) if rule == "flow.write_permissions")),
+        if fine {
+            drop(result.unwrap())
+        } else {
+            assert!(matches!(result, Err(GateError::Denied { rule, .. }) if rule == "flow.write_permissions"))
         }
     }
     assert_eq!(server.requests.lock().unwrap().len(), 2);

@@ -80,9 +80,8 @@ async fn what_a_build_tool_prints_is_masked() {
 
 #[tokio::test]
 async fn a_fetch_is_in_the_journal_with_its_start_and_what_came_of_it() {
-    let server = Server::start(|request| match request.starts_with("GET /none") {
-        true => answer("404 N", &[], b"no"),
-        false => ok("application/json", b"{}"),
+    let server = Server::start(|request| {
+        if request.starts_with("GET /none") { answer("404 N", &[], b"no") } else { ok("application/json", b"{}") }
     })
     .await;
     for (path, status, bytes, error) in [("spec.json", 200, 2, Value::Null), ("none", 404, 2, json!("it answered 404"))]

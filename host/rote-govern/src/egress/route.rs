@@ -127,7 +127,7 @@ impl Target {
 /// Reads `raw` and checks that the route leads there. A text that starts with `/` is below the first base.
 ///
 /// # Errors
-/// [`EgressRefusal::Url`] for a text that is no plain URL, [`EgressRefusal::Route`] for a URL that is not
+/// [`EgressRefusal::Url`] for a text that is not a plain URL, [`EgressRefusal::Route`] for a URL that is not
 /// the tool's, saying which part differs.
 pub fn match_url(raw: &str, route: &Route) -> Result<Target, EgressRefusal> {
     let url = normalise(&route.absolute(raw))?;

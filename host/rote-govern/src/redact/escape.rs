@@ -89,7 +89,7 @@ pub(super) fn unescape(source: &[u8], kinds: Kinds, quotes: bool) -> Option<Plai
             _ => None,
         };
         let Some(Escape { length, meaning }) = escape else {
-            // The sign after a backslash is not looked at as the beginning of another escape: `\\u` is no `\u`.
+            // The sign after a backslash is not looked at as the beginning of another escape: `\\u` is not `\u`.
             at = source.len().min(start + if matches!(rest, [b'\\', b'"' | b'n' | b't' | b'r', ..]) { 2 } else { 1 });
             continue;
         };

@@ -111,7 +111,7 @@ fn beginning(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the letter of a break that is written `\n` stands here: it is no character of a line.
+/// Whether the letter of a break that is written `\n` stands here: it is not a character of a line.
 fn is_of_break(bytes: &[u8], at: usize) -> bool {
     matches!(bytes.get(at), Some(b'n' | b'r')) && bytes[..at].ends_with(b"\\")
 }

@@ -247,9 +247,10 @@ fn anchored(record: &Record, head: Place) -> Result<Anchored, Breach> {
         return Ok((record.latest, None));
     }
     let (first, last) = (head.seq + 1, record.latest.seq);
-    match record.is_of_another_boot() && head.seq >= record.synced.seq {
-        true => Ok((record.synced, Some((first, last)))),
-        false => Err(Breach::Cut { first, last }),
+    if record.is_of_another_boot() && head.seq >= record.synced.seq {
+        Ok((record.synced, Some((first, last))))
+    } else {
+        Err(Breach::Cut { first, last })
     }
 }
 

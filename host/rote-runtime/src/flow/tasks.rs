@@ -43,9 +43,10 @@ impl tasks::Host for FlowState {
         let Some(run) = &mut self.run else {
             return Ok(Err(self.remembered.tell(RunError::Describing)));
         };
-        Ok(match run.tasks.cancel(task) {
-            true => Ok(()),
-            false => Err(self.remembered.tell(invalid("", "a task that was never started or is waited for"))),
+        Ok(if run.tasks.cancel(task) {
+            Ok(())
+        } else {
+            Err(self.remembered.tell(invalid("", "a task that was never started or is waited for")))
         })
     }
 

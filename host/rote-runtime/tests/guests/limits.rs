@@ -169,7 +169,7 @@ async fn memory_beyond_the_bound_is_not_given() {
     let body = "(loop $more (br_if $more (i32.ne (memory.grow (i32.const 16)) (i32.const -1)))) unreachable";
     assert_eq!(limit_of(run("", body).await), LimitKind::Memory(8 << 20));
     let coping = "(drop (memory.grow (i32.const 65535)))";
-    assert!(run("", coping).await.is_ok(), "a refused growth alone is no crash");
+    assert!(run("", coping).await.is_ok(), "a refused growth alone is not a crash");
 }
 
 #[tokio::test]

@@ -68,9 +68,10 @@ impl Table {
             }
             "raise" => {
                 let values: Vec<_> = parts.collect();
-                return match values.is_empty() || self.raising.insert(word, values).is_some() {
-                    true => Err(format!("`{word}` has no values, or stands twice")),
-                    false => Ok(()),
+                return if values.is_empty() || self.raising.insert(word, values).is_some() {
+                    Err(format!("`{word}` has no values, or stands twice"))
+                } else {
+                    Ok(())
                 };
             }
             other => return Err(format!("`{other}` is not a class")),

@@ -30,7 +30,7 @@ pub(crate) struct BodyPlan<'a> {
     pub(crate) encoding: Option<Node<'a>>,
     pub(crate) required: bool,
     pub(crate) description: &'a str,
-    /// Fields that the gate fills; they are no arguments.
+    /// Fields that the gate fills; they are not arguments.
     filled: Vec<&'a str>,
 }
 

@@ -181,7 +181,7 @@ impl Documents {
         self.list.iter().position(|document| document.name == name)
     }
 
-    /// Follows the references at `node` until there is something that is no reference.
+    /// Follows the references at `node` until there is something that is not a reference.
     pub(crate) fn resolve<'a>(&'a self, node: Node<'a>) -> Result<Node<'a>, Broken> {
         let mut hops = self.hops;
         self.follow(node, &mut hops)
@@ -312,7 +312,7 @@ fn foreign_names(document: &Document) -> BTreeSet<String> {
     names
 }
 
-/// Whether the members of `key` are named by the author, so that `x-` at their front is no extension.
+/// Whether the members of `key` are named by the author, so that `x-` at their front is not an extension.
 fn is_name_map(key: &str) -> bool {
     matches!(
         key,

@@ -61,7 +61,7 @@ fn is_object(schema: &Value) -> bool {
 pub(crate) fn multipart(plan: &BodyPlan<'_>, schema: &mut Map<String, Value>) -> MediaKind {
     let mut content_types = Vec::new();
     for (name, encoding) in plan.encoding.iter().flat_map(|all| all.members().collect::<Vec<_>>()) {
-        // A list of types leaves the choice to the sender; the first one that is no range is taken.
+        // A list of types leaves the choice to the sender; the first one that is not a range is taken.
         let listed = encoding.text("contentType").unwrap_or("");
         if let Some(media) = listed.split(',').map(str::trim).find(|media| !media.is_empty() && !media.contains('*')) {
             content_types.push((name.to_owned(), media.to_owned()));

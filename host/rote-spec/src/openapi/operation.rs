@@ -127,7 +127,7 @@ pub(crate) fn size(tool: &GeneratedTool) -> usize {
         }
     }
     let mut count = Count(0);
-    // Counting cannot fail, and neither type has a key that is no string.
+    // Counting cannot fail, and neither type has a key that is not a string.
     let _ = serde_json::to_writer(&mut count, &tool.tool);
     let _ = serde_json::to_writer(&mut count, &tool.operation);
     count.0 + tool.response_fields.iter().map(String::len).sum::<usize>()

@@ -148,9 +148,12 @@ impl Schemes {
         let total = needs.len();
         let parameters = self.parameters.borrow();
         // What a parameter wants is the same credential once more: it does not count beside a scheme.
-        let covers = |and: &SecurityAlternative, name: &str| match parameters.contains_key(name) {
-            true => and.len() == 1 && and[0] == name,
-            false => and.iter().filter(|slot| !parameters.contains_key(*slot)).eq([name]),
+        let covers = |and: &SecurityAlternative, name: &str| {
+            if parameters.contains_key(name) {
+                and.len() == 1 && and[0] == name
+            } else {
+                and.iter().filter(|slot| !parameters.contains_key(*slot)).eq([name])
+            }
         };
         let covered = |name: &str| needs.iter().filter(|one| one.iter().any(|and| covers(and, name))).count();
         let all = self.usable.iter().chain(parameters.iter());

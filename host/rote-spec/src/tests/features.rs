@@ -420,7 +420,7 @@ fn parameters_that_are_credentials_are_slots_and_no_arguments() {
     assert!(parts.required, "the gate needs a body to put it in");
     assert_eq!(ways("query"), [["api_key (query)", "key"]], "a scheme that travels alike is the same slot");
     assert!(arguments("query").is_empty());
-    assert_eq!(arguments("other"), ["token", "key", "apikey"], "what is no credential stays an argument");
+    assert_eq!(arguments("other"), ["token", "key", "apikey"], "what is not a credential stays an argument");
     assert_eq!(ways("other"), [vec!["access_token (query)".to_owned()], vec![]], "an optional one is one more way");
     assert_eq!(ways("header"), [["oauth"]], "described as bearer, it travels like the scheme");
     assert_eq!((ways("reserved"), arguments("reserved").len()), (vec![vec!["key".to_owned()]], 0));

@@ -50,7 +50,7 @@ fn a_person_says_once_what_came_of_it() {
         (None, Settlement::Done { answer: Some("{\"n\":7}".into()) }, ResponseState::Ok, Some(200)),
         (None, Settlement::Done { answer: None }, ResponseState::Ok, Some(204)),
         (Some(201), Settlement::Done { answer: None }, ResponseState::Ok, Some(201)),
-        // What the head of another answer said is no answer of a write that happened.
+        // What the head of another answer said is not an answer of a write that happened.
         (Some(409), Settlement::Done { answer: None }, ResponseState::Ok, Some(204)),
         (Some(500), Settlement::Done { answer: Some("{\"n\":7}".into()) }, ResponseState::Ok, Some(200)),
         (Some(201), Settlement::Skip, ResponseState::Error, None),

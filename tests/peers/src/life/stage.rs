@@ -61,7 +61,7 @@ impl Stage {
         let command = command.replace(URL, &self.url);
         let words = words(&command)?;
         let (rote, words) = words.split_first().context("an empty command")?;
-        ensure!(rote == "rote", "`{command}` is no command of rote");
+        ensure!(rote == "rote", "`{command}` is not a command of rote");
         let run = self.home.rote(&words.iter().map(String::as_str).collect::<Vec<_>>());
         self.judge(&command, &run, code, says)?;
         Ok(run)

@@ -25,9 +25,10 @@ impl List {
                 vec![one.id.to_string(), name, kind, one.tools.to_string(), base_url(one.base_url.as_deref())]
             })
             .collect();
-        let mut text = match rows.is_empty() {
-            true => "no adapters yet".to_owned(),
-            false => table(&["id", "api", "format", "tools", "base url"], &rows),
+        let mut text = if rows.is_empty() {
+            "no adapters yet".to_owned()
+        } else {
+            table(&["id", "api", "format", "tools", "base url"], &rows)
         };
         for one in &listed.unreadable {
             text.push_str(&format!("\n{}: unreadable: {}", one.id, one.problem));

@@ -124,15 +124,12 @@ impl New {
         };
         let session = context.session()?;
         let plan = context.block_on(session.adapter_plan(wish))??;
-        let made = match dry_run {
-            true => plan.report().clone(),
-            false => {
-                let consent = match plan.asks() {
-                    true => yes.agree(context, ui, &question(&plan), again)?,
-                    false => Consent::Unattended,
-                };
-                session.adapter_install(plan, consent)?
-            }
+        let made = if dry_run {
+            plan.report().clone()
+        } else {
+            let consent =
+                if plan.asks() { yes.agree(context, ui, &question(&plan), again)? } else { Consent::Unattended };
+            session.adapter_install(plan, consent)?
         };
         let report = Report::new(&made, text(&made));
         Ok(made.next.iter().fold(report, |report, command| report.next(command.clone())))

@@ -22,9 +22,10 @@ impl Tail {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let events = context.session()?.audit_tail(usize::from(self.lines))?;
         let rows: Vec<Vec<String>> = events.iter().map(row).collect();
-        let text = match rows.is_empty() {
-            true => "the journal is empty".to_owned(),
-            false => table(&["seq", "at", "event", "adapter", "tool", "what"], &rows),
+        let text = if rows.is_empty() {
+            "the journal is empty".to_owned()
+        } else {
+            table(&["seq", "at", "event", "adapter", "tool", "what"], &rows)
         };
         Ok(Report::new(&events, text))
     }

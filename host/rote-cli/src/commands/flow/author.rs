@@ -123,7 +123,7 @@ impl Dev {
         let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
             Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
             None => {
-                Err(usage(format!("`{word}` is no parameter of the form NAME=VALUE"), "rote flow dev . NAME=VALUE"))
+                Err(usage(format!("`{word}` is not a parameter of the form NAME=VALUE"), "rote flow dev . NAME=VALUE"))
             }
         });
         let request = RunRequest {
@@ -134,9 +134,10 @@ impl Dev {
         let session = context.session()?;
         let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
-        Ok(match done.human.is_empty() {
-            false => done.human.join("\n"),
-            true => serde_json::to_string_pretty(&done.result).unwrap_or_default(),
+        Ok(if !done.human.is_empty() {
+            done.human.join("\n")
+        } else {
+            serde_json::to_string_pretty(&done.result).unwrap_or_default()
         })
     }
 }

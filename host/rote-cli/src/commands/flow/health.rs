@@ -43,9 +43,10 @@ impl Doctor {
             })
             .collect();
         let counts = format!("{}, {unhealthy} not healthy", plural(all.len(), "flow"));
-        let text = match all.is_empty() {
-            true => "no flows yet".to_owned(),
-            false => format!("{}\n{counts}", table(&["flow", "version", "state", "first fix"], &rows)),
+        let text = if all.is_empty() {
+            "no flows yet".to_owned()
+        } else {
+            format!("{}\n{counts}", table(&["flow", "version", "state", "first fix"], &rows))
         };
         let data = json!({ "total": all.len(), "unhealthy": unhealthy, "flows": all });
         Ok(Report { exit: u8::from(unhealthy > 0), ..Report::new(data, text) })

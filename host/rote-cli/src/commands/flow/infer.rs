@@ -49,8 +49,5 @@ fn text(inferred: &Inference) -> String {
             blocks.push(format!("{title}:\n{}", table(&head, &rows)));
         }
     }
-    match blocks.is_empty() {
-        true => format!("{} takes no parameters", inferred.flow),
-        false => blocks.join("\n\n"),
-    }
+    if blocks.is_empty() { format!("{} takes no parameters", inferred.flow) } else { blocks.join("\n\n") }
 }

@@ -24,9 +24,10 @@ impl Release {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let done = context.block_on(context.host()?.releases()?.release(&self.flow.parse()?, self.force))??;
         let rows = [("file", done.path.display().to_string()), ("digest", done.sha256.to_string())];
-        let head = match done.already {
-            true => format!("{} {} is released already", done.name, done.version),
-            false => format!("released {} {}", done.name, done.version),
+        let head = if done.already {
+            format!("{} {} is released already", done.name, done.version)
+        } else {
+            format!("released {} {}", done.name, done.version)
         };
         let mut lines = vec![head, facts(&rows)];
         lines.extend(done.notes.iter().filter(|_| !done.already).map(|note| format!("  note: {note}")));

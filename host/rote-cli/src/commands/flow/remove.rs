@@ -27,14 +27,12 @@ impl Remove {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let session = context.session()?;
         let removal = session.host().blessings()?.removal(&self.flow.parse()?, self.force)?;
-        let consent = match removal.blessed {
-            // Nothing that was granted ends with it.
-            false => Consent::Unattended,
-            true => {
-                let remove = command("rote flow remove").argument(&self.flow);
-                let remove = if self.force { remove.plain("--force") } else { remove };
-                self.yes.agree(context, ui, &format!("remove `{}` with its blessing?", self.flow), remove)?
-            }
+        let consent = if !removal.blessed {
+            Consent::Unattended
+        } else {
+            let remove = command("rote flow remove").argument(&self.flow);
+            let remove = if self.force { remove.plain("--force") } else { remove };
+            self.yes.agree(context, ui, &format!("remove `{}` with its blessing?", self.flow), remove)?
         };
         session.remove_flow(&removal, self.force, consent)?;
         Ok(Report::new(json!({ "removed": self.flow }), format!("removed {}", self.flow)))

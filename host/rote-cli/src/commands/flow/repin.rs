@@ -35,15 +35,13 @@ impl Repin {
             return Ok(Report::new(json!({ "changed": false, "repin": shown }), text));
         }
         let changes = changes(&shown);
-        let consent = match shown.breaking && !self.accept_breaking {
-            // There is nothing to ask for; the use case refuses it.
-            true => Consent::Unattended,
-            false => {
-                let question = format!("{changes}\nrepin `{}` as version {}?", shown.flow, shown.to);
-                let repin = command("rote flow repin").argument(&shown.flow);
-                let repin = if self.accept_breaking { repin.plain("--accept-breaking") } else { repin };
-                self.yes.agree(context, ui, &question, repin)?
-            }
+        let consent = if shown.breaking && !self.accept_breaking {
+            Consent::Unattended
+        } else {
+            let question = format!("{changes}\nrepin `{}` as version {}?", shown.flow, shown.to);
+            let repin = command("rote flow repin").argument(&shown.flow);
+            let repin = if self.accept_breaking { repin.plain("--accept-breaking") } else { repin };
+            self.yes.agree(context, ui, &question, repin)?
         };
         let done = session.flow_repin(&shown, self.accept_breaking, consent)?;
         let mut lines = vec![format!("repinned {}: {} is now {}", shown.flow, shown.from, shown.to), changes];
@@ -54,9 +52,10 @@ impl Repin {
             shown.pinned_by.iter().map(|name| format!("  flow `{name}` pins it as it was and must be made anew"));
         lines.extend(pinned_by);
         let report = Report::new(json!({ "changed": true, "repinned": done }), lines.join("\n"));
-        Ok(match shown.voids_blessing {
-            true => report.next(command("rote flow bless").argument(&shown.flow)),
-            false => report.next(command("rote flow lint").argument(&shown.flow)),
+        Ok(if shown.voids_blessing {
+            report.next(command("rote flow bless").argument(&shown.flow))
+        } else {
+            report.next(command("rote flow lint").argument(&shown.flow))
         })
     }
 }

@@ -48,9 +48,10 @@ impl Analytics {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let all = context.host()?.analytics()?.all_stats()?;
         let saved: u64 = all.iter().map(|one| one.tokens_saved).sum();
-        let text = match all.is_empty() {
-            true => "no flow ever ran".to_owned(),
-            false => format!("{}\n{} tokens saved in all", summary(&all), count(saved)),
+        let text = if all.is_empty() {
+            "no flow ever ran".to_owned()
+        } else {
+            format!("{}\n{} tokens saved in all", summary(&all), count(saved))
         };
         Ok(Report::new(json!({ "flows": all, "tokens_saved": saved }), text))
     }

@@ -27,13 +27,12 @@ pub struct Get {
 impl Get {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let session = context.session()?;
-        let (value, source) = match self.reveal {
-            false => session.token_get(&self.name)?,
-            true => {
-                let question = format!("print the value of `{}` here?", self.name);
-                let command = command("rote token get").argument(&self.name).plain("--reveal");
-                session.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
-            }
+        let (value, source) = if !self.reveal {
+            session.token_get(&self.name)?
+        } else {
+            let question = format!("print the value of `{}` here?", self.name);
+            let command = command("rote token get").argument(&self.name).plain("--reveal");
+            session.token_reveal(&self.name, self.yes.agree(context, ui, &question, command)?)?
         };
         let characters = value.expose_secret().chars().count();
         let mut data = json!({ "name": self.name, "source": source, "characters": characters });

@@ -20,9 +20,10 @@ impl List {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let tokens = context.session()?.tokens()?;
         let rows: Vec<Vec<String>> = tokens.iter().flat_map(rows_of).collect();
-        let text = match rows.is_empty() {
-            true => "no credentials yet".to_owned(),
-            false => table(&["name", "type", "set", "expires", "bound to", "note"], &rows),
+        let text = if rows.is_empty() {
+            "no credentials yet".to_owned()
+        } else {
+            table(&["name", "type", "set", "expires", "bound to", "note"], &rows)
         };
         Ok(Report::new(&tokens, text))
     }

@@ -44,14 +44,12 @@ impl Set {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let targets = context.session()?.token_targets(&self.name, &self.adapters)?;
         let typed = self.value.is_none() && !self.stdin && context.environment.input_is_terminal();
-        let consent = match typed {
-            // Typing the value where it is asked for is the answer.
-            true => Consent::Attended,
-            false => {
-                let command = command("rote token set").argument(&self.name).plain("--stdin");
-                let command = self.adapters.iter().fold(command, |command, id| command.option("--adapter", id));
-                self.yes.agree(context, ui, &self.question(context, &targets)?, command)?
-            }
+        let consent = if typed {
+            Consent::Attended
+        } else {
+            let command = command("rote token set").argument(&self.name).plain("--stdin");
+            let command = self.adapters.iter().fold(command, |command, id| command.option("--adapter", id));
+            self.yes.agree(context, ui, &self.question(context, &targets)?, command)?
         };
         let value = match (self.value, self.stdin) {
             (Some(value), _) => SecretString::from(value),
@@ -72,18 +70,20 @@ impl Set {
         let info = &stored.info;
         let until = info.expires_at.map(|at| format!(", valid until {}", second(at))).unwrap_or_default();
         let text = format!("stored {} ({}{until})", info.name, info.kind);
-        Ok(match info.bindings.is_empty() {
-            true => Report::new(&stored, format!("{text}\nbound to no adapter yet"))
-                .next(command("rote token bind").argument(&info.name).plain("ADAPTER")),
-            false => Report::new(&stored, format!("{text}\nbound to {}", bindings(&info.bindings))),
+        Ok(if info.bindings.is_empty() {
+            Report::new(&stored, format!("{text}\nbound to no adapter yet"))
+                .next(command("rote token bind").argument(&info.name).plain("ADAPTER"))
+        } else {
+            Report::new(&stored, format!("{text}\nbound to {}", bindings(&info.bindings)))
         })
     }
 
     /// What is asked: whether a value is replaced, and where it may be sent then.
     fn question(&self, context: &Context, targets: &[Binding]) -> Result<String> {
-        let what = match is_stored(context, &self.name)? {
-            true => format!("replace the credential `{}`", self.name),
-            false => format!("store a credential as `{}`", self.name),
+        let what = if is_stored(context, &self.name)? {
+            format!("replace the credential `{}`", self.name)
+        } else {
+            format!("store a credential as `{}`", self.name)
         };
         let uses = targets.iter().map(|one| format!(", and let `{}` send it to {}", one.adapter, origins(one)));
         Ok(format!("{what}{}?", uses.collect::<String>()))

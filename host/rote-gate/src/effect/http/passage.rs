@@ -127,9 +127,10 @@ impl<'p> Passage<'p> {
         let way = self.way.as_ref()?;
         let location = answer.location.as_deref()?;
         // Resolved as text, so that a dot segment in it is still seen and refused.
-        let absolute = match location.starts_with('/') && !location.starts_with("//") {
-            true => format!("{}{location}", from.url().origin().ascii_serialization()),
-            false => location.to_owned(),
+        let absolute = if location.starts_with('/') && !location.starts_with("//") {
+            format!("{}{location}", from.url().origin().ascii_serialization())
+        } else {
+            location.to_owned()
         };
         if absolute.starts_with('/') {
             return None;

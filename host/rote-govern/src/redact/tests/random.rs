@@ -32,7 +32,7 @@ fn spelled(secret: &str, chance: &mut Chance) -> (Vec<Way>, String) {
     let mut text = write(first, secret, chance);
     if chance.one_in(2) {
         let second = WAYS[chance.below(WAYS.len())];
-        // In another case, base64 is another text, and `\u` and `&amp;` are no escapes any more.
+        // In another case, base64 is another text, and `\u` and `&amp;` are not escapes any more.
         let exact = matches!(first, Way::Base64 | Way::Json | Way::Html | Way::Lines | Way::Wide);
         // A form's `+` for a blank is a character of base64, and only what is not encoded already is found in wide text.
         let lost = match second {

@@ -1,4 +1,4 @@
-//! Intruders with the files, but without the key; kills and power cuts, which are no intruders; and a new beginning.
+//! Intruders with the files, but without the key; kills and power cuts, which are not intruders; and a new beginning.
 
 use std::path::PathBuf;
 
