@@ -21,7 +21,7 @@ const TYPESCRIPT: &str = "ts/main.ts";
 const RUST: &str = "rust/conformance.wasm";
 
 /// All cases, in the order of the transcript.
-const CASES: [&str; 52] = [
+const CASES: [&str; 53] = [
     "call",
     "write",
     "bodies",
@@ -72,6 +72,7 @@ const CASES: [&str; 52] = [
     "ends-context",
     "ends-context-confirmation",
     "ends-because",
+    "ends-because-same",
     "ends-reworded",
     "ends-caught",
 ];

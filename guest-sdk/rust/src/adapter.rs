@@ -62,7 +62,7 @@ impl Adapter {
     /// ```
     ///
     /// # Errors
-    /// [`Cause::Http`](crate::Cause::Http) carries the recorded answer when its status is 400 or above; every other variant but
+    /// [`Cause::Http`](crate::Cause::Http) carries the recorded answer when its status is 300 or above, but 304; every other variant but
     /// [`Cause::Flow`](crate::Cause::Flow) says why there is no answer. [`Cause::Flow`](crate::Cause::Flow) when the arguments have no JSON form.
     pub fn call<A: Serialize + ?Sized>(&self, tool: &str, arguments: &A) -> Result<Response> {
         self.host.call(self.tool_call(tool, arguments)?)

@@ -31,8 +31,8 @@ pub enum Cause {
     FingerprintMismatch(String),
     /// A credential is missing or was refused. Blame: user. Retry: after `rote token set`.
     Auth(String),
-    /// The remote answered with status 400 or above; the answer is recorded and can be queried. Blame: remote or
-    /// arguments.
+    /// The remote answered with status 300 or above, but 304; the answer is recorded and can be queried. Blame: remote
+    /// or arguments.
     Http(Response),
     /// The remote could not be reached, or broke the protocol. Blame: remote. Retry: may help for reads.
     Upstream(String),
@@ -104,7 +104,8 @@ impl Error {
         self
     }
 
-    /// Says that this error is there because of another one.
+    /// Says that this error is there because of another one. Of one of the same kind it becomes the words before it: by its
+    /// kind alone the caller could not tell the two apart.
     ///
     /// ```
     /// # use rote_sdk::{Cause, Error};
@@ -114,6 +115,9 @@ impl Error {
     /// ```
     #[must_use]
     pub fn because(mut self, other: &Self) -> Self {
+        if self.kind() == other.kind() {
+            return other.clone().context(self);
+        }
         self.id = other.id;
         self
     }

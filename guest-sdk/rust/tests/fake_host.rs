@@ -49,6 +49,19 @@ fn an_error_answer_is_recorded_and_can_be_queried() {
 }
 
 #[test]
+fn an_answer_fails_by_its_status_as_in_the_host() {
+    let host = FakeHost::new();
+    let failures: Vec<u16> = [200, 299, 300, 302, 304, 307, 400, 500]
+        .into_iter()
+        .filter(|status| {
+            host.on("shop", "order").status(*status, json!(null));
+            host.rote().adapter("shop").call("order", &()).is_err_and(|error| error.status() == Some(*status))
+        })
+        .collect();
+    assert_eq!(failures, [300, 302, 307, 400, 500]);
+}
+
+#[test]
 fn errors_of_the_host_pass_through_a_flow_unchanged() {
     fn flow(cx: &Rote) -> Result<Value> {
         let response = cx.tasks().run("order", || cx.adapter("shop").call("orders", &()))?;

@@ -72,7 +72,7 @@ export declare class FingerprintMismatchError extends RoteError {
 export declare class AuthError extends RoteError {
 	constructor(message: string, options?: RoteErrorOptions);
 }
-/** The remote answered with a status of 400 or more; the answer is recorded and can be read. */
+/** The remote answered with a status of 300 or more, but 304; the answer is recorded and can be read. */
 export declare class HttpError extends RoteError {
 	/** The recorded answer. */
 	readonly response: Response;
@@ -238,7 +238,7 @@ export declare class Adapter {
 	 * Calls a tool and waits for the answer. The call is under way when this returns, so that calls which are made
 	 * together and awaited together run together.
 	 *
-	 * Throws `HttpError` when the remote answers with a status of 400 or more.
+	 * Throws `HttpError` when the remote answers with a status of 300 or more, but 304.
 	 */
 	call(tool: string, args?: object): Promise<Response>;
 	/** Starts a call in the background; with a label it is a step. The flow's end waits for it. */

@@ -92,7 +92,7 @@ export class Adapter {
    * Calls a tool and waits for the answer. The call is under way when this returns, so that calls which are made
    * together and awaited together run together.
    *
-   * Throws `HttpError` when the remote answers with a status of 400 or more.
+   * Throws `HttpError` when the remote answers with a status of 300 or more, but 304.
    */
   async call(tool: string, args: object = {}): Promise<Response> {
     return this.#start(tool, args).answer;

@@ -81,7 +81,7 @@ export class AuthError extends RoteError {
   }
 }
 
-/** The remote answered with a status of 400 or more; the answer is recorded and can be read. */
+/** The remote answered with a status of 300 or more, but 304; the answer is recorded and can be read. */
 export class HttpError extends RoteError {
   /** The recorded answer. */
   readonly response: Response;

@@ -211,8 +211,13 @@ export class FakeHost implements Host {
     const { body, status, contentType } = answer instanceof FakeAnswer ? answer : new FakeAnswer(answer);
     const id = this.#bodies.push(body);
     const response = { id, status, contentType, bytes: JSON.stringify(body).length };
-    return status >= 400 ? { err: { kind: "http", response } } : { ok: response };
+    return isFailure(status) ? { err: { kind: "http", response } } : { ok: response };
   }
+}
+
+/** Whether the caller of a tool is told of a failure, by the host's rule: 304 answers a condition that the caller set. */
+function isFailure(status: number): boolean {
+  return status >= 300 && status !== 304;
 }
 
 /** What came of a flow under test. */

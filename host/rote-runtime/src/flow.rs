@@ -9,7 +9,7 @@ mod output;
 mod query;
 mod store;
 mod tasks;
-mod tools;
+pub(crate) mod tools;
 pub(crate) mod wasi;
 
 use std::collections::BTreeSet;
@@ -303,6 +303,10 @@ fn exhausted(error: RunError, hit: Option<LimitHit>) -> RunError {
         (RunError::Guest { subject, kind: rote_types::ErrorKind::General, .. }, Some(hit)) => {
             RunError::Limit { subject, limit: hit.into() }
         }
+        (RunError::Within(mut within), hit) => {
+            within.error = exhausted(within.error, hit);
+            RunError::Within(within)
+        }
         (error, _) => error,
     }
 }
@@ -405,3 +409,17 @@ fn invalid(pointer: &str, message: &str) -> RunError {
 }
 
 impl wit::Host for FlowState {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_named_behind_whatever_the_flow_was_doing() {
+        let (subject, message) = (SUBJECT.to_owned(), "out of memory".to_owned());
+        let own = RunError::Guest { subject, kind: rote_types::ErrorKind::General, message, hint: None };
+        let error = exhausted(RunError::within("cannot sync".to_owned(), own), Some(LimitHit::Memory(1 << 20)));
+        assert!(matches!(error.behind(), RunError::Limit { limit: LimitKind::Memory(_), .. }), "{error}");
+        assert!(error.to_string().starts_with("cannot sync: "), "{error}");
+    }
+}

@@ -30,7 +30,8 @@ impl Script {
         self.status(200, body)
     }
 
-    /// Answers with a status from 100 to 599 and a JSON body. From 400 on, the flow sees [`Cause::Http`](crate::Cause::Http).
+    /// Answers with a status from 100 to 599 and a JSON body. From 300 on, but 304, the flow sees
+    /// [`Cause::Http`](crate::Cause::Http).
     pub fn status(self, status: u16, body: Value) -> Self {
         self.add(Answer::Body { status, body })
     }

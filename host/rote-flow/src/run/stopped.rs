@@ -59,6 +59,7 @@ fn located(running: &Running, source: RunError) -> RunError {
         RunError::Because { error, source } => RunError::Because { error: Box::new(located(running, *error)), source },
         RunError::Within(mut within) => {
             within.context = translate(within.context);
+            within.error = located(running, within.error);
             RunError::Within(within)
         }
         other => other,

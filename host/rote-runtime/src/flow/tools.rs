@@ -9,7 +9,7 @@ use crate::bindings::flow::rote::host::{flows, tools};
 use crate::error::{LimitKind, RunError};
 
 /// Most calls of one batch.
-const BATCH: usize = 1_000;
+pub(crate) const BATCH: usize = 1_000;
 /// Most tools that one probe returns.
 const PROBED: u32 = 50;
 /// Most bytes of an intent or a name that a guest asks about.
