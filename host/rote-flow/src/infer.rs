@@ -8,7 +8,7 @@ mod clues;
 
 use std::collections::BTreeMap;
 
-use rote_types::{canonical_json, command};
+use rote_types::{command, exact_json};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -253,7 +253,7 @@ fn plain(name: &str) -> String {
 fn word(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
-        other => canonical_json(other).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default(),
+        other => exact_json(other).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default(),
     }
 }
 

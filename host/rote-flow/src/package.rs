@@ -24,7 +24,7 @@ use rote_runtime::{
     FRONTMATTER_SECTION, LoadError, PAYLOAD_SECTION, Prepared, Runtime, World, append_section, custom_section,
     rote_section_names, strip_rote_sections,
 };
-use rote_types::{Sha256Digest, canonical_json, sha256, sha256_split};
+use rote_types::{Sha256Digest, exact_json, sha256, sha256_split};
 use serde_json::Value;
 
 use crate::error::PackageError;
@@ -74,7 +74,7 @@ impl Package {
     /// The plan or the frontmatter is invalid or too large.
     pub fn of_plan(frontmatter: Frontmatter, plan: Plan) -> Result<Self, FlowError> {
         plan.validate().map_err(|error| malformed("plan", &error))?;
-        let payload = canonical_json(&plan).map_err(|error| malformed("plan", &error))?;
+        let payload = exact_json(&plan).map_err(|error| malformed("plan", &error))?;
         Plan::parse(&payload).map_err(|error| malformed("plan", &error))?;
         Self::assemble(&[], frontmatter, Content::Plan(plan), Some(&payload))
     }
@@ -139,7 +139,7 @@ impl Package {
         payload: Option<&[u8]>,
     ) -> Result<Self, FlowError> {
         frontmatter.form = content.form();
-        let header = canonical_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
+        let header = exact_json(&frontmatter).map_err(|error| malformed("frontmatter", &error))?;
         Frontmatter::parse(&header)?;
         let form = frontmatter.form;
         let mut bytes = strip_rote_sections(form.template().map_or(component, |(template, _)| template))?;
@@ -274,13 +274,13 @@ fn check_sections(bytes: &[u8], form: Form) -> Result<(), FlowError> {
     Err(FlowError::Package(PackageError::Malformed { what: "sections", message }))
 }
 
-/// Refuses JSON that is not written as RFC 8785 says.
+/// Refuses JSON that is not written as RFC 8785 says, but for whole numbers: a plan calls with an id as it was recorded.
 fn canonical<'a>(what: &'static str, text: &'a [u8]) -> Result<&'a [u8], FlowError> {
     let value: Value = serde_json::from_slice(text).map_err(|error| malformed(what, &error))?;
-    if canonical_json(&value).is_ok_and(|canonical| canonical == text) {
+    if exact_json(&value).is_ok_and(|canonical| canonical == text) {
         Ok(text)
     } else {
-        Err(malformed(what, &"it is not canonical JSON (RFC 8785), as rote writes it"))
+        Err(malformed(what, &"it is not canonical JSON (RFC 8785, whole numbers exactly), as rote writes it"))
     }
 }
 

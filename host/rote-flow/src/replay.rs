@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use rote_home::Home;
 use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Runtime, Tape, ToolHost};
 use rote_types::{
-    Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, canonical_json,
+    Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, exact_json,
 };
 use rote_workspace::{DecodedBody, NewCall, RecordedOutcome, Recording, RequestRecord, Workspace};
 use serde_json::{Map, Value};
@@ -110,7 +110,7 @@ type Answers = BTreeMap<Key, VecDeque<RecordedExchange>>;
 fn answers(exchanges: &[RecordedExchange]) -> Answers {
     let mut answers = Answers::new();
     for one in exchanges {
-        let arguments = canonical_json(&one.arguments).unwrap_or_default();
+        let arguments = exact_json(&one.arguments).unwrap_or_default();
         let key = (one.adapter.to_string(), one.tool.clone(), arguments);
         answers.entry(key).or_default().push_back(one.clone());
     }
@@ -135,7 +135,7 @@ struct State {
 impl RecordedTools {
     fn reserve_one(&self, call: &ToolCall) -> Result<Reserved, RunError> {
         let mut state = locked(&self.state);
-        let arguments = canonical_json(&call.arguments).unwrap_or_default();
+        let arguments = exact_json(&call.arguments).unwrap_or_default();
         let key = (call.adapter.to_string(), call.tool.clone(), arguments);
         let Some(recorded) = state.answers.get_mut(&key).and_then(VecDeque::pop_front) else {
             let question = format!("{}/{}", call.adapter, call.tool);

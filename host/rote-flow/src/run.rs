@@ -30,7 +30,7 @@ use rote_home::{Durability, Journal, NewEvent};
 use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, Runtime, ToolHost, Used};
 use rote_types::{
     AdapterId, Clock, Entropy, ErrorKind, Interrupt, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity,
-    WorkspaceName, canonical_json, sha256,
+    WorkspaceName, exact_json, sha256,
 };
 use rote_workspace::{Settlement, Workspace};
 use serde_json::{Map, Value, json};
@@ -352,7 +352,7 @@ impl Runner {
             "sha256": package.digest(),
             "workspace": workspace.name(),
             "workspace_id": workspace.identity().id,
-            "parameters_digest": sha256(&canonical_json(parameters).unwrap_or_default()),
+            "parameters_digest": sha256(&exact_json(parameters).unwrap_or_default()),
         });
         self.journal("run.started", body)
     }

@@ -38,6 +38,8 @@ pub(crate) struct Answer {
     pub(crate) location: Option<String>,
     /// It is a redirect that would be followed if not so many had been before.
     pub(crate) one_too_many: bool,
+    /// The URL without its query that it came from, if redirects led to it.
+    pub(crate) led_to: Option<String>,
     pub(crate) body: Vec<u8>,
 }
 
@@ -251,6 +253,7 @@ async fn read_answer(mut head: reqwest::Response, host: &str, limits: &CallLimit
         content_type: text(http::header::CONTENT_TYPE).unwrap_or_default(),
         location: text(http::header::LOCATION),
         one_too_many: false,
+        led_to: None,
         headers: head
             .headers()
             .iter()

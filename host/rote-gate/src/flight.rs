@@ -1,7 +1,8 @@
 //! An effect under way: from the start in the journal to the outcome in the journal and, of a call, in its workspace.
 //!
-//! Invariants: whatever happens, one outcome is written: an answer, a failure, or that a write is in doubt, by
-//! the rule of `doubt`, also when the effect is dropped while it runs; everything that is written or returned
+//! Invariants: whatever happens, one outcome of a write is written: an answer, a failure, or that it is in doubt, by
+//! the rule of `doubt`, also when the effect is dropped while it runs; of a read it is tried, since one without an outcome
+//! is only read once more; everything that is written or returned
 //! has passed the redactor. A task of rote itself is never in doubt: it is not begun again by anybody but its person.
 
 use std::sync::Arc;
@@ -100,7 +101,8 @@ impl<'g> Flight<'g> {
         };
         let bytes = u64::try_from(answer.body.len()).ok();
         let (status, error) = (Some(answer.status), problem.clone());
-        self.finish(Ending { status, bytes, error, ..Ending::default() })?;
+        let url = answer.led_to.map(|url| text(&self.redactor, url));
+        self.finish(Ending { status, bytes, url, error, ..Ending::default() })?;
         match problem {
             None => Ok(answer.body),
             Some(message) => {

@@ -1,9 +1,9 @@
 //! The gate: admission, start, effect, record, in this order and nowhere else.
 //!
-//! Invariants: `effect.started` is in the journal before the first byte leaves or a program starts, and nothing leaves for
-//! a number that was ended meanwhile; every call that has a number
-//! ends with something recorded under it; a confirm token is used up only by a call that then starts; a dry
-//! run ends before the start. What each stage decides is in `stage`, what an effect does in `effect`.
+//! Invariants: `effect.started` is in the journal before the first byte leaves or a program starts, and no write leaves
+//! whose number was ended meanwhile (a read may, and is only read once more); every call that has a number ends with
+//! something recorded under it; a confirm token is used up only by a call that then starts; a dry run ends before the
+//! start. What each stage decides is in `stage`, what an effect does in `effect`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Gate {
             Authority::Task(_) => (self.redaction.redactor()?, None),
         };
         let mut case = Case::run(authority, &claim, redactor);
-        let mut entry = Entry::new(&self.parts, &case, response)?;
+        let mut entry = Entry::new(&self.parts, &case, response);
         let prepared = self.prepare(&mut case);
         if authority.is_dry_run() {
             return self.preview(&case, entry, prepared).map(|preview| Performed::Previewed(Box::new(preview)));
@@ -104,7 +104,7 @@ impl Gate {
             record.credentials = case.choice.credentials.iter().map(|one| one.token.clone()).collect();
         }
         let given = Key::give(&self.parts, case.effect.as_mut(), &mut entry);
-        let key = match given.and_then(|key| self.start(&case, &entry).map(|()| key)) {
+        let key = match given.and_then(|key| self.start(&mut case, &mut entry).map(|()| key)) {
             Ok(key) => key,
             Err(error) => return Err(self.unsent(&case, &entry, error)),
         };
@@ -189,13 +189,16 @@ impl Gate {
     }
 
     /// Writes the start, using a confirm token up where one is needed.
-    fn start(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
+    fn start(&self, case: &mut Case<'_>, entry: &mut Entry<'_>) -> Result<(), GateError> {
         let Authority::Call(invocation) = case.authority else { return entry.start(&self.parts) };
         match case.admission {
             Admission::Free(_) => return entry.start(&self.parts),
-            // Another call of the run may have used the last one up meanwhile.
             Admission::Blessed if take_blessing(invocation) => return entry.start(&self.parts),
-            Admission::Refused | Admission::Blessed | Admission::Presented | Admission::Waiting => {}
+            Admission::Blessed => {
+                case.lose_blessing();
+                entry.decide(case);
+            }
+            Admission::Refused | Admission::Presented | Admission::Waiting => {}
         }
         let word = Word::new(invocation);
         let refused = match entry.start_confirmed(&self.parts, &word, &invocation.confirm)? {

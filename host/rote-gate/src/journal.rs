@@ -54,18 +54,18 @@ pub(crate) enum Confirmed {
 
 impl<'g> Entry<'g> {
     /// Describes the effect of an admitted (or refused) claim; `response` is the number of a call's answer.
-    pub(crate) fn new(parts: &GateParts, case: &Case<'g>, response: Option<ResponseId>) -> Result<Self, GateError> {
+    pub(crate) fn new(parts: &GateParts, case: &Case<'g>, response: Option<ResponseId>) -> Self {
         let effect = EffectId(parts.entropy.uuid());
-        Ok(match case.authority {
+        match case.authority {
             Authority::Call(invocation) => {
-                let record = Box::new(record_of_call(case, invocation, response.unwrap_or(invocation.response))?);
+                let record = Box::new(record_of_call(case, invocation, response.unwrap_or(invocation.response)));
                 Self { effect, writes: record.writes, book: Book::Call { invocation, record } }
             }
             Authority::Task(task) => {
                 let writes = matches!(task, HostTask::Build);
                 Self { effect, writes, book: Book::Task(Box::new(record_of_task(case, task))) }
             }
-        })
+        }
     }
 
     /// The call and what the journal gets of it; none for a task of rote itself.
@@ -87,11 +87,20 @@ impl<'g> Entry<'g> {
     /// Changes what was decided, for a refusal that comes after the stages.
     pub(crate) fn refuse(&mut self, rule: String, reason: &str, redactor: &Redactor) {
         let reason = redactor.text(reason).into_owned();
+        self.set_decision(Decision::Deny, (rule, reason));
+    }
+
+    /// Changes what was decided to what the case has come to since.
+    pub(crate) fn decide(&mut self, case: &Case<'_>) {
+        self.set_decision(case.admission.decision(), decided_by(case));
+    }
+
+    fn set_decision(&mut self, decision: Decision, (rule, reason): (String, String)) {
         let (decided, named, why) = match &mut self.book {
             Book::Call { record, .. } => (&mut record.decision, &mut record.rule, &mut record.reason),
             Book::Task(record) => (&mut record.decision, &mut record.rule, &mut record.reason),
         };
-        (*decided, *named, *why) = (Decision::Deny, rule, reason);
+        (*decided, *named, *why) = (decision, rule, reason);
     }
 
     /// The adapter in whose log an event of that kind is projected, if it is.
@@ -133,7 +142,7 @@ impl<'g> Entry<'g> {
     /// Writes how the effect ended.
     pub(crate) fn close(&self, parts: &GateParts, kind: &'static str, ending: &Ending) -> Result<(), GateError> {
         let duration_ms = u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX);
-        let Ending { status, bytes, exit_code, error, .. } = ending.clone();
+        let Ending { status, bytes, exit_code, url, error, .. } = ending.clone();
         let body = match &self.book {
             Book::Call { record, .. } => body(&EffectOutcome {
                 adapter: record.adapter.clone(),
@@ -146,7 +155,7 @@ impl<'g> Entry<'g> {
                 duration_ms,
             }),
             Book::Task(record) => {
-                body(&TaskOutcome { task: record.task.clone(), status, exit_code, bytes, error, duration_ms })
+                body(&TaskOutcome { task: record.task.clone(), status, exit_code, bytes, url, error, duration_ms })
             }
         };
         let event = NewEvent { kind, effect: Some(self.effect.clone()), body };
@@ -155,17 +164,16 @@ impl<'g> Entry<'g> {
     }
 }
 
-fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId) -> Result<EffectRecord, GateError> {
+fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId) -> EffectRecord {
     let tool = &invocation.tool;
-    let arguments =
-        args_digest(&invocation.arguments).map_err(|error| crate::request::refused("arguments", error.to_string()))?;
+    let arguments = args_digest(&invocation.arguments);
     let (rule, reason) = decided_by(case);
     let url = match &case.effect {
         Some(Effect::Http(request)) => request.bare_url(),
         _ => String::new(),
     };
     let digest = invocation.adapter.tool_digests.get(&tool.name).cloned();
-    Ok(EffectRecord {
+    EffectRecord {
         adapter: invocation.adapter.id.clone(),
         tool: tool.name.clone(),
         method: tool.method,
@@ -186,7 +194,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         args_digest: arguments,
         credentials: Vec::new(),
         idempotency_key: None,
-    })
+    }
 }
 
 fn record_of_task(case: &Case<'_>, task: &HostTask) -> TaskRecord {
@@ -238,10 +246,11 @@ impl Entry<'_> {
                     Err(refusal) => Ok((Some(refusal), Vec::new())),
                 }
             };
-            let refused = projection::with_guard_log(&parts.home, &parts.journal, &record.adapter, append)?;
-            project_tokens(parts, &record.adapter);
-            match refused {
-                None => return Ok(Confirmed::Started),
+            match projection::with_guard_log(&parts.home, &parts.journal, &record.adapter, append)? {
+                None => {
+                    project_tokens(parts, &record.adapter);
+                    return Ok(Confirmed::Started);
+                }
                 Some(refusal) => refusals.push(Refusal::Token(refusal)),
             }
         }
@@ -318,6 +327,8 @@ pub(crate) struct Ending {
     pub(crate) status: Option<u16>,
     pub(crate) bytes: Option<u64>,
     pub(crate) exit_code: Option<i32>,
+    /// Where the answer came from, if a redirect led there.
+    pub(crate) url: Option<String>,
     pub(crate) error: Option<String>,
     pub(crate) duration: Duration,
 }

@@ -121,6 +121,11 @@ impl<'a> Case<'a> {
         case
     }
 
+    /// The last call that the blessing covers was taken by another one since the stages: what is left is a token.
+    pub(crate) fn lose_blessing(&mut self) {
+        self.admission = by_token(self.authority).0;
+    }
+
     /// The stage that decided: the first that denied, or the one that the admission rests on.
     pub(crate) fn decisive(&self) -> Option<&StageVerdict> {
         let denied = self.stages.iter().find(|stage| stage.verdict == Verdict::Deny);
@@ -362,15 +367,24 @@ fn grant(case: &mut Case<'_>) -> StageVerdict {
     }
     let (admission, rule, message) = match case.authority {
         Authority::Call(invocation) if is_blessed(invocation) => (Admission::Blessed, "blessing", BLESSED),
-        Authority::Call(invocation) if !invocation.confirm.is_empty() => {
-            let message = "a confirm token was presented; it is checked and used up with the start";
-            (Admission::Presented, "confirm_token", message)
+        authority => {
+            let (admission, message) = by_token(authority);
+            (admission, "confirm_token", message)
         }
-        _ => (Admission::Waiting, "confirm_token", "a person has to confirm with a token"),
     };
     case.admission = admission;
     let verdict = admission.verdict();
     StageVerdict { stage: STAGE, verdict, rule: Cow::Borrowed(rule), message: Cow::Borrowed(message) }
+}
+
+/// What a call that no blessing covers comes to.
+fn by_token(authority: &Authority<'_>) -> (Admission, &'static str) {
+    match authority {
+        Authority::Call(invocation) if !invocation.confirm.is_empty() => {
+            (Admission::Presented, "a confirm token was presented; it is checked and used up with the start")
+        }
+        _ => (Admission::Waiting, "a person has to confirm with a token"),
+    }
 }
 
 fn is_blessed(invocation: &Invocation) -> bool {

@@ -4,18 +4,19 @@
 
 use std::time::Duration;
 
-use rote_types::{CanonicalError, Sha256Digest, canonical_json, sha256};
+use rote_types::{Canonical, Sha256Digest, sha256};
 use serde_json::Value;
 
 /// How long a token is good for (seed 001: 5 minutes).
 pub const CONFIRM_LIFETIME: Duration = Duration::from_secs(300);
 
-/// Returns the digest of a call's arguments over their canonical form.
-///
-/// # Errors
-/// [`CanonicalError`] for a number that JSON cannot hold.
-pub fn args_digest(arguments: &Value) -> Result<Sha256Digest, CanonicalError> {
-    canonical_json(arguments).map(|bytes| sha256(&bytes))
+/// Returns the digest of a call's arguments: what a confirm token, an idempotency key, a write in doubt and a resumed run know
+/// the call by. It is taken over the exact form, since two ids that differ are two calls.
+#[must_use]
+pub fn args_digest(arguments: &Value) -> Sha256Digest {
+    let mut canonical = Canonical::exact();
+    canonical.value(arguments);
+    sha256(&canonical.finish())
 }
 
 /// Writes eight random bytes as a token.
@@ -33,7 +34,16 @@ pub fn token_hash(token: &str) -> Option<Sha256Digest> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn neighbouring_ids_are_different_arguments() {
+        let digest = |id: u64| args_digest(&json!({"id": id}));
+        assert_ne!(digest(9_007_199_254_740_993), digest(9_007_199_254_740_992));
+        assert_eq!(digest(1), args_digest(&json!({"id": 1.0})));
+    }
 
     #[test]
     fn only_sixteen_lower_hex_digits_are_a_token() {

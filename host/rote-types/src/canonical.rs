@@ -15,21 +15,52 @@ pub struct CanonicalError(#[source] serde_json::Error);
 /// # Errors
 /// [`CanonicalError`] when the value cannot be written as JSON; the caller's type is to blame.
 pub fn canonical_json<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
-    let value = serde_json::to_value(value).map_err(CanonicalError)?;
-    let mut canonical = Canonical::default();
-    canonical.value(&value);
+    write(value, Canonical::default())
+}
+
+/// Returns the bytes of `value` as [`canonical_json`] does, but whole numbers with all of their digits: what a call is
+/// told apart by. RFC 8785 writes them as doubles, and beyond 2^53 two ids are the same one then. What is canonical by the
+/// RFC is so here too.
+///
+/// # Errors
+/// [`CanonicalError`] as of [`canonical_json`].
+pub fn exact_json<T: Serialize + ?Sized>(value: &T) -> Result<Vec<u8>, CanonicalError> {
+    write(value, Canonical::exact())
+}
+
+fn write<T: Serialize + ?Sized>(value: &T, mut canonical: Canonical) -> Result<Vec<u8>, CanonicalError> {
+    canonical.value(&serde_json::to_value(value).map_err(CanonicalError)?);
     Ok(canonical.finish())
+}
+
+/// How whole numbers are written.
+#[derive(Debug, Default)]
+enum Integers {
+    /// As the nearest double.
+    #[default]
+    Doubles,
+    /// With all digits.
+    Exact,
 }
 
 /// Canonical JSON in the making, for who leaves out parts of a value and would have to copy the rest of it first.
 #[derive(Debug, Default)]
-pub struct Canonical(Vec<u8>);
+pub struct Canonical {
+    bytes: Vec<u8>,
+    integers: Integers,
+}
 
 impl Canonical {
+    /// Begins one whose whole numbers have all of their digits, as [`exact_json`] writes them.
+    #[must_use]
+    pub fn exact() -> Self {
+        Self { integers: Integers::Exact, ..Self::default() }
+    }
+
     /// Returns what was written.
     #[must_use]
     pub fn finish(self) -> Vec<u8> {
-        self.0
+        self.bytes
     }
 
     /// Writes a whole value.
@@ -93,17 +124,20 @@ impl Canonical {
 
     /// RFC 8785 §3.2.2.2 escapes as little as serde_json does, and in the same way.
     fn text(&mut self, text: &str) {
-        serde_json::to_writer(&mut self.0, text).expect("a text is JSON, and memory takes all of it");
+        serde_json::to_writer(&mut self.bytes, text).expect("a text is JSON, and memory takes all of it");
     }
 
-    /// RFC 8785 §3.2.2.3: every number is a double.
+    /// RFC 8785 §3.2.2.3: every number is a double, unless whole ones are wanted exactly.
     fn number(&mut self, number: &Number) {
+        if matches!(self.integers, Integers::Exact) && !number.is_f64() {
+            return self.raw(number.to_string().as_bytes());
+        }
         let double = number.as_f64().expect("without arbitrary precision every number is a double");
         self.raw(ryu_js::Buffer::new().format_finite(double).as_bytes());
     }
 
     fn raw(&mut self, bytes: &[u8]) {
-        self.0.extend_from_slice(bytes);
+        self.bytes.extend_from_slice(bytes);
     }
 }
 
@@ -135,6 +169,17 @@ mod tests {
         assert_eq!(String::from_utf8(canonical_json(&value).unwrap()).unwrap(), expected);
     }
 
+    #[test]
+    fn exact_integers_keep_their_digits_and_all_else_is_as_the_rfc_says() {
+        let exact = |value: Value| String::from_utf8(exact_json(&value).unwrap()).unwrap();
+        assert_eq!(
+            exact(json!({"b": u64::MAX, "a": [i64::MIN, 7]})),
+            r#"{"a":[-9223372036854775808,7],"b":18446744073709551615}"#
+        );
+        assert_ne!(exact(json!(9_007_199_254_740_993_u64)), exact(json!(9_007_199_254_740_992_u64)));
+        assert_eq!(exact(json!([1.0, -0.0, 1e30, 0.5])), "[1,0,1e+30,0.5]");
+    }
+
     fn values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
@@ -157,6 +202,13 @@ mod tests {
         #[test]
         fn another_implementation_writes_the_same(value in values()) {
             prop_assert_eq!(canonical_json(&value).unwrap(), serde_jcs::to_vec(&value).unwrap());
+        }
+
+        #[test]
+        fn what_is_canonical_by_the_rfc_is_so_exactly(value in values()) {
+            let canonical = canonical_json(&value).unwrap();
+            let read: Value = serde_json::from_slice(&canonical).unwrap();
+            prop_assert_eq!(exact_json(&read).unwrap(), canonical);
         }
     }
 }

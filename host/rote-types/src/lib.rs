@@ -19,7 +19,7 @@ mod text;
 mod tool;
 mod trust;
 
-pub use canonical::{Canonical, CanonicalError, canonical_json};
+pub use canonical::{Canonical, CanonicalError, canonical_json, exact_json};
 pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind, Misfit, Refusal, with_causes};

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_types::{Method, ResponseId, canonical_json};
+use rote_types::{Method, ResponseId, exact_json};
 use rote_workspace::ResponseState;
 use serde_json::Value;
 
@@ -129,7 +129,7 @@ fn mark_superseded(trace: &Trace, surface: &dyn Surface, reasons: &mut [Option<S
 
 /// Whether two writes of the same tool act on the same thing.
 fn same_target(one: &RecordedCall, other: &RecordedCall, surface: &dyn Surface) -> Result<bool, FlowError> {
-    let canonical = |value: &Value| canonical_json(value).ok();
+    let canonical = |value: &Value| exact_json(value).ok();
     if canonical(&one.arguments) == canonical(&other.arguments) {
         return Ok(true);
     }

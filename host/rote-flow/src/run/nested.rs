@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, canonical_json};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ pub(crate) struct Nested {
 type Begun = (String, Vec<u8>);
 
 fn begun(name: &str, parameters: &Value) -> Begun {
-    (name.to_owned(), canonical_json(parameters).unwrap_or_default())
+    (name.to_owned(), exact_json(parameters).unwrap_or_default())
 }
 
 impl Nested {

@@ -12,10 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use jiff::Timestamp;
 use rote_gate::{Doubt, GateError, Redaction};
+use rote_govern::args_digest;
 use rote_runtime::{FlowFailure, Reserved, RunError, ToolHost};
-use rote_types::{
-    AdapterId, Classify, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall, canonical_json, sha256,
-};
+use rote_types::{AdapterId, Classify, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall};
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
 
@@ -55,8 +54,7 @@ pub(crate) struct Done(BTreeMap<Key, VecDeque<Past>>);
 /// Secrets are masked in what is recorded, so calls are compared as they are recorded: by what the vault knows now.
 fn key(redaction: &Redaction, call: &ToolCall) -> Result<Key, GateError> {
     let arguments = redaction.mask(&call.arguments)?;
-    let arguments = sha256(&canonical_json(&arguments).unwrap_or_default());
-    Ok((call.adapter.to_string(), call.tool.clone(), arguments))
+    Ok((call.adapter.to_string(), call.tool.clone(), args_digest(&arguments)))
 }
 
 /// What an earlier run leaves to the next one.

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::support::{Fixture, wish};
 use crate::error::CrystallizeError;
-use crate::{FlowError, ResultSpec, WriteMode};
+use crate::{Content, FlowError, Package, ResultSpec, WriteMode};
 
 fn plan(made: &crate::Crystallized) -> Value {
     serde_json::to_value(&made.plan).unwrap()
@@ -53,6 +53,19 @@ async fn responses_variables_and_templates_become_a_graph_with_parameters() {
     assert!(frontmatter.baseline.tokens > 0);
     assert!(made.path.is_file());
     assert_eq!(fixture.shop.log().len(), 4, "the replay sent nothing");
+}
+
+#[tokio::test]
+async fn a_long_id_stays_as_it_was_recorded() {
+    let fixture = Fixture::new();
+    for id in [9_007_199_254_740_993_u64, 9_007_199_254_740_992] {
+        assert!(fixture.call("orders_get", json!({"id": id})).await);
+    }
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let written = Package::read(rote_home::read_capped(&made.path, 1 << 20).unwrap()).unwrap();
+    let Content::Plan(written) = written.content else { panic!() };
+    assert_eq!(serde_json::to_value(&written).unwrap(), plan(&made));
+    assert_eq!(plan(&made)["steps"][0]["arguments"], json!({"id": 9_007_199_254_740_992_u64}));
 }
 
 #[tokio::test]

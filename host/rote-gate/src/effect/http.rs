@@ -39,6 +39,13 @@ pub(crate) struct Request {
     pub(crate) course: Course,
 }
 
+/// A URL without its query, which can hold a secret.
+fn bare(target: &rote_govern::egress::Target) -> String {
+    let mut url = target.url().clone();
+    url.set_query(None);
+    url.into()
+}
+
 /// Where a request, and what it is redirected to, may go.
 #[derive(Debug)]
 pub(crate) enum Course {
@@ -55,9 +62,7 @@ impl Request {
 
     /// The URL without its query, which can hold a secret.
     pub(crate) fn bare_url(&self) -> String {
-        let mut url = self.plain.target.url().clone();
-        url.set_query(None);
-        url.into()
+        bare(&self.plain.target)
     }
 
     /// The route, with what a call may do on it; none for a document.

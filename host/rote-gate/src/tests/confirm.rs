@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::{FlowStamp, GateError, Invocation, ToolPermission};
-use rote_types::{AuthKind, Classify, ErrorKind, ServerDecision};
+use crate::{Authority, Claim, FlowStamp, Gate, GateError, GateParts, Invocation, ToolPermission};
+use rote_govern::{BlessedTool, Blessing, Permissions};
+use rote_types::{AdapterId, AuthKind, Classify, Entropy, ErrorKind, ServerDecision, TrustRoot};
 use rote_workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -50,6 +51,16 @@ async fn a_delete_waits_for_a_token_that_works_once() {
     let nonces = world.home.adapter_logs_dir(&surface.manifest.id).join("write_guard_nonces.json");
     let nonces = std::fs::read_to_string(nonces).unwrap();
     assert!(nonces.contains("id_hash") && !nonces.contains(token.as_str()));
+}
+
+#[tokio::test]
+async fn a_token_for_one_id_does_not_confirm_its_neighbour() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url());
+    let (token, _) = refusal(&world, &surface, json!({"id": 9_007_199_254_740_992_u64}), None).await;
+    let (_, refused) = refusal(&world, &surface, json!({"id": 9_007_199_254_740_993_u64}), Some(token)).await;
+    assert!(refused.unwrap().contains("arguments"));
+    assert_eq!(server.seen(), 0);
 }
 
 #[tokio::test]
@@ -247,6 +258,72 @@ async fn of_several_tokens_each_call_finds_its_own_in_whatever_order_they_come()
         let error = world.send(&call, claim("DELETE", "/things/4")).await.unwrap_err();
         let GateError::ConfirmationNeeded { detail, .. } = error else { panic!("{error:?}") };
         assert_eq!(detail.refused.unwrap(), "none of the 3 confirm tokens is for this call");
+    }
+}
+
+/// Uses a blessing up when the effect gets its id, which is after the stages and before the start.
+#[derive(Debug)]
+struct Outrun {
+    blessing: Arc<Blessing>,
+    call: (AdapterId, TrustRoot, Arc<Value>),
+}
+
+impl Entropy for Outrun {
+    fn fill(&self, buffer: &mut [u8]) {
+        let (adapter, trust, arguments) = &self.call;
+        self.blessing.take(adapter, "delete", trust, arguments);
+        buffer.fill(7);
+    }
+}
+
+#[tokio::test]
+async fn what_a_blessing_no_longer_covers_is_not_on_record_as_blessed() {
+    for confirmed in [false, true] {
+        let (world, server) = (World::new(), Server::json("{}").await);
+        let surface = Surface::at(&server.url());
+        let flow = |blessing| {
+            let permitted = ToolPermission { adapter: "things".parse().unwrap(), tool: "delete".to_owned() };
+            let (name, root) = ("f".parse().unwrap(), world.workspace.identity().clone());
+            Some(Arc::new(FlowStamp { name, write_permissions: vec![permitted], blessing, root }))
+        };
+        let mut call = world.call(&surface, "delete", json!({"id": 7}));
+        call.flow = flow(None);
+        let asked = world.send(&call, claim("DELETE", "/things/7")).await.unwrap_err();
+        let GateError::ConfirmationNeeded { token, .. } = asked else { panic!("{asked:?}") };
+        let blessing = Blessing::new(Permissions {
+            version: 3,
+            flow: "f".parse().unwrap(),
+            source_sha256: rote_types::sha256(b"flow"),
+            trust: [(call.adapter.id.clone(), call.trust())].into(),
+            tools: vec![BlessedTool {
+                adapter: call.adapter.id.clone(),
+                tool: "delete".to_owned(),
+                by: None,
+                max_calls: Some(1),
+                args_constraints: std::collections::BTreeMap::default(),
+            }],
+            blessed_by: "p".to_owned(),
+            blessed_at: jiff::Timestamp::UNIX_EPOCH,
+            expires_at: None,
+            alg: "HMAC-SHA-256".to_owned(),
+            mac: String::new(),
+        });
+        let blessing = Arc::new(blessing.unwrap());
+        let mut call = world.call(&surface, "delete", json!({"id": 7}));
+        call.flow = flow(Some(Arc::clone(&blessing)));
+        if confirmed {
+            call.confirm = [token].into();
+        }
+        let entropy =
+            Arc::new(Outrun { blessing, call: (call.adapter.id.clone(), call.trust(), Arc::clone(&call.arguments)) });
+        let gate = Gate::new(GateParts { entropy, ..world.gate.parts.clone() });
+        let result = gate.perform(&Authority::Call(&call), Claim::Http(claim("DELETE", "/things/7"))).await;
+        assert_eq!(result.is_ok(), confirmed, "{result:?}");
+        let kind = if confirmed { "effect.started" } else { "approval.requested" };
+        let event = world.events().into_iter().rfind(|event| event.kind == kind).unwrap();
+        let decision = if confirmed { "confirmed" } else { "confirm" };
+        assert_eq!(event.body["decision"], decision, "{event:?}");
+        assert_ne!(event.body["rule"], "blessing", "{event:?}");
     }
 }
 

@@ -288,6 +288,20 @@ async fn a_call_that_may_be_made_again_carries_the_same_key_and_another_call_ano
 }
 
 #[tokio::test]
+async fn a_neighbouring_id_is_another_write_with_another_key() {
+    let server = Picky::start(&["", "", "", CREATED]).await;
+    let world = World::new();
+    let surface = declared(&server.base);
+    let post = |id: u64| world.call(&surface, "post", json!({"id": id}));
+    send(&world, &post(9_007_199_254_740_992)).await.unwrap_err();
+    let same = send(&world, &post(9_007_199_254_740_992)).await.unwrap_err();
+    assert!(matches!(same, GateError::SameInDoubt { .. }), "{same:?}");
+    send(&world, &post(9_007_199_254_740_993)).await.unwrap();
+    let keys = server.keys();
+    assert!(keys.len() == 4 && keys[3] != keys[0], "{keys:?}");
+}
+
+#[tokio::test]
 async fn a_doubt_that_is_sent_again_stays_one_until_it_succeeds() {
     // What a server says to the repetition does not settle it, and neither does a connection that is refused.
     for answers in [&["", "", "", "409 Conflict"][..], &["", "", "", "refused"]] {

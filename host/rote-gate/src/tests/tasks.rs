@@ -6,7 +6,7 @@ use rote_types::{CallLimits, Classify, ErrorKind};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::tests::support::{SECRET, Server, Surface, World, answer, claim, ok, read_request};
+use crate::tests::support::{FakeResolver, SECRET, Server, Surface, World, answer, claim, ok, read_request};
 use crate::{Authority, Claim, ClaimedProcess, ClaimedRequest, GateError, HostTask, ProcessFailure, UpstreamFailure};
 
 fn shell(script: &str, folder: &Path) -> ClaimedProcess {
@@ -53,7 +53,9 @@ async fn a_build_tool_that_cannot_be_started_has_failed_and_one_that_is_given_up
 
     let world = World::new();
     let pid = world.home.root().join("pid");
-    let script = format!("echo $$ > {0}.new; mv {0}.new {0}; exec sleep 600", pid.display());
+    let child = world.home.root().join("child");
+    let (parent, sleeps) = (pid.display(), format!("sleep 600 & echo $! > {}", child.display()));
+    let script = format!("{sleeps}; echo $$ > {parent}.new; mv {parent}.new {parent}; exec sleep 600");
     let started = async {
         while !pid.exists() {
             tokio::task::yield_now().await;
@@ -67,6 +69,36 @@ async fn a_build_tool_that_cannot_be_started_has_failed_and_one_that_is_given_up
     assert_eq!(world.events()[1].body["error"], "the task was given up while it ran");
     let pid = std::fs::read_to_string(pid).unwrap();
     assert!(!Path::new("/proc").join(pid.trim()).join("exe").exists(), "the program was ended");
+    is_gone(&child).await;
+}
+
+/// Returns when no process has the number that a file names.
+async fn is_gone(pid: &Path) {
+    let pid = std::fs::read_to_string(pid).unwrap();
+    // A zombie has no program any more.
+    while Path::new("/proc").join(pid.trim()).join("exe").exists() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_build_tool_leaves_behind_is_ended_with_it() {
+    let world = World::new();
+    let pid = world.home.root().join("pid");
+    let script = format!("sleep 600 & echo $! > {}; echo hi >&2", pid.display());
+    let run = world.gate.build(shell(&script, world.home.root())).await.unwrap();
+    assert_eq!((run.code, run.output.as_str()), (Some(0), "hi\n"));
+    is_gone(&pid).await;
+}
+
+#[tokio::test]
+#[cfg(target_os = "linux")]
+async fn whoever_keeps_the_pipe_keeps_nobody_waiting() {
+    let world = World::new();
+    let run = world.gate.build(shell("setsid sleep 600 & echo $! >&2", world.home.root())).await.unwrap();
+    let escaped = run.output.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
+    rustix::process::kill_process(escaped, rustix::process::Signal::KILL).unwrap();
+    assert!(run.is_success());
 }
 
 #[tokio::test]
@@ -98,6 +130,36 @@ async fn a_fetch_is_in_the_journal_with_its_start_and_what_came_of_it() {
         assert!(!format!("{events:?}").contains("t0ken"), "{events:?}");
         assert_eq!((&outcome["status"], &outcome["bytes"]), (&json!(status), &json!(bytes)));
         assert_eq!(outcome["error"], error);
+    }
+}
+
+#[tokio::test]
+async fn where_a_fetch_was_led_is_on_record() {
+    let server = Server::start(|request| {
+        if request.starts_with("GET /here") {
+            ok("application/json", b"{}")
+        } else {
+            answer("302 F", &[("location", "/here?token=t0ken")], b"")
+        }
+    })
+    .await;
+    let world = World::new();
+    let url = format!("{}/spec.json", server.url()).parse().unwrap();
+    world.gate.fetch(&url, &url, &CallLimits::default()).await.unwrap();
+    let events = events(&world);
+    assert_eq!(events[0].1["url"], json!(format!("{}/spec.json", server.url())));
+    assert_eq!(events[1].1["url"], json!(format!("{}/here", server.url())));
+}
+
+#[tokio::test]
+async fn a_host_is_the_same_one_with_a_dot_behind_it() {
+    let server = Server::json("{}").await;
+    let world = World::with_resolver(Some(FakeResolver::new(&[&["127.0.0.1"]])));
+    let dotted = server.url().replace("127.0.0.1", "localhost.");
+    let plain = server.url().replace("127.0.0.1", "localhost");
+    for (url, typed) in [(&dotted, &dotted), (&plain, &dotted), (&dotted, &plain)] {
+        let (url, typed) = (url.parse().unwrap(), typed.parse().unwrap());
+        assert_eq!(world.gate.fetch(&url, &typed, &CallLimits::default()).await.unwrap(), b"{}");
     }
 }
 

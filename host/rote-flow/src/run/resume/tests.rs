@@ -8,7 +8,7 @@ use rote_types::{ResponseId, ResponseRef, ToolCall};
 use rote_workspace::Workspace;
 use serde_json::json;
 
-use super::{Keys, Nested, Recorded, Resumed, before};
+use super::{Keys, Nested, Recorded, Resumed, before, key};
 use crate::FlowReference;
 use crate::run::RunContext;
 use crate::tests::support::{Fixture, id};
@@ -56,4 +56,14 @@ async fn recorded_answers_are_put_back_when_a_batch_is_refused() {
         assert_eq!(resumed.perform(reserved).await.unwrap().id, ResponseId(number));
         resumed.reserve(std::slice::from_ref(call)).unwrap_err();
     }
+}
+
+#[test]
+fn neighbouring_ids_are_different_steps() {
+    let fixture = Fixture::new();
+    let of = |number: u64| {
+        let call = ToolCall { adapter: id(), tool: "orders_get".to_owned(), arguments: json!({"id": number}) };
+        key(fixture.runtime.redaction(), &call).unwrap()
+    };
+    assert_ne!(of(9_007_199_254_740_993), of(9_007_199_254_740_992));
 }

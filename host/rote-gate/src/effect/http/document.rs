@@ -90,7 +90,9 @@ impl Gate {
     /// [`GateError::Egress`] for a URL or address that may not be reached, [`GateError::Denied`] for another
     /// origin, [`GateError::Upstream`] when the remote fails or answers with an error status.
     pub async fn fetch(&self, url: &Url, typed: &Url, limits: &CallLimits) -> Result<Vec<u8>, GateError> {
-        let task = HostTask::Install { typed: typed.clone(), limits: *limits };
+        // In the form in which it is dialled, as what is compared with it. One that has none is refused for that.
+        let typed = Target::parse(typed.as_str()).map_or_else(|_| typed.clone(), |target| target.url().clone());
+        let task = HostTask::Install { typed, limits: *limits };
         let claim = ClaimedRequest { method: "GET".to_owned(), url: url.to_string(), ..ClaimedRequest::default() };
         match self.perform(&Authority::Task(&task), Claim::Http(claim)).await? {
             Performed::Fetched(bytes) => Ok(bytes),

@@ -7,7 +7,7 @@ use rote_govern::egress::{AllowedRange, Target, match_url};
 use rote_types::CallLimits;
 
 use super::document::{loopback_grant, same_origin};
-use super::{Course, Request};
+use super::{Course, Request, bare};
 use crate::authority::{Authority, HostTask};
 use crate::credential::{Choice, Credential, Way, inject};
 use crate::departure::Departure;
@@ -82,16 +82,18 @@ impl<'p> Passage<'p> {
     }
 
     async fn hops(&self, mut outgoing: Outgoing) -> Result<Answer, Failure> {
+        let mut led_to = None;
         for _ in 0..MAX_HOPS {
             let answer = self.once(&outgoing).await?;
             let Some(next) = self.next_hop(&answer, &outgoing)? else {
-                return Ok(answer);
+                return Ok(Answer { led_to, ..answer });
             };
+            led_to = Some(bare(&next.target));
             outgoing = next;
         }
         let answer = self.once(&outgoing).await?;
         let one_too_many = self.next_hop(&answer, &outgoing)?.is_some();
-        Ok(Answer { one_too_many, ..answer })
+        Ok(Answer { one_too_many, led_to, ..answer })
     }
 
     /// Sends one request.
