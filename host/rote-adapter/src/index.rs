@@ -102,9 +102,9 @@ impl Phase {
         Self { lexicon, methods }
     }
 
-    /// Returns the tools of an index that are found, best first; `None` for bytes that are not an index.
-    fn search(&mut self, intent: &Intent, index: &[u8], limit: usize) -> Option<Vec<Found>> {
-        let mut reader = Reader::new(index)?;
+    /// Returns the tools that are found in what an index has, best first; `None` when that cannot be read.
+    fn search(&mut self, intent: &Intent, content: &[u8], limit: usize) -> Option<Vec<Found>> {
+        let mut reader = Reader::new(content);
         let meanings = reader.words(|known| self.lexicon.number(intent, known))?;
         let mut ranked = Vec::new();
         reader.tools(&meanings, |entry| {
@@ -125,8 +125,9 @@ impl Search {
 
     /// Returns the tools of an index that fit best, at most `limit`; `None` for bytes that are not an index.
     pub(crate) fn best(&mut self, index: &[u8], limit: usize) -> Option<Vec<Found>> {
-        let found = self.as_typed.search(&self.intent, index, limit)?;
-        if found.is_empty() { self.misspelt.search(&self.intent, index, limit) } else { Some(found) }
+        let content = file::content(index)?;
+        let found = self.as_typed.search(&self.intent, content, limit)?;
+        if found.is_empty() { self.misspelt.search(&self.intent, content, limit) } else { Some(found) }
     }
 }
 
@@ -271,8 +272,10 @@ mod tests {
         assert_eq!(search.best(&[&whole[..], b"x"].concat(), 5), None);
         for position in 0..whole.len() {
             let mut damaged = whole.clone();
-            damaged[position] ^= 0xff;
-            search.best(&damaged, 5);
+            for bit in [0x01, 0xff] {
+                damaged[position] = whole[position] ^ bit;
+                assert_eq!(search.best(&damaged, 5), None, "{position} {bit}");
+            }
         }
     }
 }

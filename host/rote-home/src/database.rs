@@ -22,8 +22,8 @@ use crate::file::{create_private_dir, no_follow, parent, write_new};
 /// How long a statement waits for another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Pages in the write-ahead log before a checkpoint, which costs two fsyncs: 4 MB, which the next process
-/// recovers in well under 1 ms.
+/// Pages in the write-ahead log from which a checkpoint, which costs two fsyncs, is due: 4 MB, which the next process
+/// recovers in well under 1 ms. A connection that writes much leaves up to [`MOST_PAGES`].
 const CHECKPOINT_PAGES: i32 = 1_000;
 /// How long a connection waits with its next checkpoint while it writes that much all the time, so that its calls do not wait
 /// for a disk each few milliseconds.
@@ -53,16 +53,18 @@ pub enum Creation {
 pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
     create_private_dir(parent(path))?;
     // SQLite opens these as it finds them.
+    let mut has_leftover = false;
     for beside in ["-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(beside);
-        refuse_link(Path::new(&name))?;
+        has_leftover |= refuse_link(Path::new(&name))?;
     }
     let is_new = !refuse_link(path)?;
     match creation {
         _ if !is_new => {}
-        Creation::Synced => create_empty(path)?,
-        Creation::Unsynced => create_full(path, migrations)?,
+        // Beside an empty file SQLite removes the log of a database that is gone; into a full one it would put that.
+        Creation::Unsynced if !has_leftover => create_full(path, migrations)?,
+        Creation::Synced | Creation::Unsynced => create_empty(path)?,
     }
     let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -154,14 +156,18 @@ fn configure(connection: &mut Connection, creation: Creation) -> Result<(), rusq
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;")?;
     let mut last: Option<Instant> = None;
     connection.wal_hook(Some(move |wal: &mut Wal, pages| {
-        let is_due = last.is_none_or(|last| last.elapsed() >= BETWEEN_CHECKPOINTS);
-        if pages >= MOST_PAGES || pages >= CHECKPOINT_PAGES && is_due {
+        if is_checkpoint_due(pages, last.map(|last| last.elapsed())) {
             // One that fails now is made good by a later one; the commit stands.
             wal.checkpoint().ok();
             last = Some(Instant::now());
         }
         Ok(())
     }))
+}
+
+/// Whether the log, so many pages long, goes into the database now; `since` is how long ago the last checkpoint was.
+fn is_checkpoint_due(pages: i32, since: Option<Duration>) -> bool {
+    pages >= MOST_PAGES || pages >= CHECKPOINT_PAGES && since.is_none_or(|since| since >= BETWEEN_CHECKPOINTS)
 }
 
 /// Switches to WAL. SQLite does not call the busy handler for this one change, so the wait is ours.
@@ -261,6 +267,50 @@ mod tests {
             open_database(&dir.path().join("x.db"), &[], Creation::Synced),
             Err(HomeError::Symlink { .. })
         ));
+    }
+
+    #[test]
+    fn what_an_older_database_left_behind_does_not_come_back() {
+        for creation in [Creation::Synced, Creation::Unsynced] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("x.db");
+            let old = open_database(&path, &[FIRST], Creation::Unsynced).unwrap();
+            old.execute("INSERT INTO a VALUES (7)", []).unwrap();
+            drop(old);
+            assert!(dir.path().join("x.db-wal").metadata().unwrap().len() > 0);
+            crate::remove_file(&path).unwrap();
+            let connection = open_database(&path, &[FIRST], creation).unwrap();
+            let rows: i64 = connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
+            let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+            assert_eq!((rows, sound.as_str()), (0, "ok"), "{creation:?}");
+        }
+    }
+
+    #[test]
+    fn a_checkpoint_waits_for_the_last_one_unless_the_log_is_long() {
+        let ms = Duration::from_millis;
+        for (pages, since, due) in [
+            (999, None, false),
+            (1_000, None, true),
+            (1_000, Some(ms(499)), false),
+            (7_999, Some(ms(499)), false),
+            (1_000, Some(ms(500)), true),
+            (8_000, Some(ms(0)), true),
+        ] {
+            assert_eq!(is_checkpoint_due(pages, since), due, "{pages} {since:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_log_goes_into_the_database() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let connection = open_database(&path, &["CREATE TABLE a (x BLOB) STRICT;"], Creation::Unsynced).unwrap();
+        let put = |bytes: u32| connection.execute("INSERT INTO a VALUES (zeroblob(?1))", [bytes]).unwrap();
+        put(1 << 20);
+        assert!(path.metadata().unwrap().len() < 1 << 20, "it is in the log");
+        put(4 << 20);
+        assert!(path.metadata().unwrap().len() > 5 << 20, "it is in the database");
     }
 
     #[test]

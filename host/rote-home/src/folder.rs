@@ -7,7 +7,7 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, OFlags, linkat, unlinkat};
 #[cfg(target_os = "linux")]
@@ -19,10 +19,7 @@ use crate::file::create_private_dir;
 
 /// A directory below the home, open.
 #[derive(Debug)]
-pub struct Folder {
-    path: PathBuf,
-    dir: File,
-}
+pub struct Folder(File);
 
 impl Folder {
     /// Opens a directory, creating it with mode 0700 when it is not there.
@@ -34,45 +31,33 @@ impl Folder {
         let flags = (OFlags::DIRECTORY | OFlags::NOFOLLOW).bits().cast_signed();
         let dir = OpenOptions::new().read(true).custom_flags(flags).open(path);
         let dir = dir.map_err(|source| HomeError::io("open", path, source))?;
-        Ok(Self { path: path.to_owned(), dir })
+        Ok(Self(dir))
     }
 
-    /// Puts a file where there is none, whole, mode 0600: it has no name before. Returns false, and does nothing, when
-    /// something has the name, or where the file system knows no files without one.
-    ///
-    /// # Errors
-    /// [`HomeError::Io`], and [`HomeError::NotFound`] when the directory was removed.
-    pub fn add(&self, name: &str, bytes: &[u8]) -> Result<bool, HomeError> {
-        let fail = |source| HomeError::io("write", &self.path.join(name), source);
-        let Some(mut file) = self.nameless().map_err(|source| fail(source.into()))? else { return Ok(false) };
-        file.write_all(bytes).map_err(fail)?;
-        match give_name(&file, &self.dir, name) {
-            Ok(()) => Ok(true),
-            // Either it is there, or `/proc` is not.
-            Err(Errno::EXIST | Errno::NOENT | Errno::XDEV) => Ok(false),
-            Err(source) => Err(fail(source.into())),
-        }
+    /// Puts a file where there is none, whole, mode 0600: it has no name before. Returns false, and does nothing, where
+    /// that cannot be done: something has the name, the directory was removed, the file system knows no files without a
+    /// name, the disk is full. Who asks then goes by the path, which works or says why not.
+    #[must_use]
+    pub fn add(&self, name: &str, bytes: &[u8]) -> bool {
+        let Some(mut file) = self.nameless() else { return false };
+        file.write_all(bytes).is_ok() && give_name(&file, &self.0, name).is_ok()
     }
 
     /// Makes a file that has no name, and is gone when it gets none, however the process ends.
     #[cfg(target_os = "linux")]
-    fn nameless(&self) -> Result<Option<File>, Errno> {
+    fn nameless(&self) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        match openat(&self.dir, ".", flags, Mode::RUSR | Mode::WUSR) {
-            Ok(file) => Ok(Some(File::from(file))),
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
-            Err(source) => Err(source),
-        }
+        openat(&self.0, ".", flags, Mode::RUSR | Mode::WUSR).ok().map(File::from)
     }
 
     #[cfg(not(target_os = "linux"))]
-    fn nameless(&self) -> Result<Option<File>, Errno> {
-        Ok(None)
+    fn nameless(&self) -> Option<File> {
+        None
     }
 
     /// Removes a file that this process has just made, if it can.
     pub fn discard(&self, name: &str) {
-        unlinkat(&self.dir, name, AtFlags::empty()).ok();
+        unlinkat(&self.0, name, AtFlags::empty()).ok();
     }
 }
 
@@ -83,8 +68,10 @@ fn give_name(file: &File, dir: &File, name: &str) -> Result<(), Errno> {
 }
 
 #[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::path::PathBuf;
 
     use super::*;
     use crate::{Home, read_capped, remove_dir};
@@ -100,12 +87,12 @@ mod tests {
     #[test]
     fn a_file_is_made_once_and_for_its_owner_alone() {
         let (_dir, path, folder) = folder();
-        assert!(folder.add("@1.json", b"one").unwrap());
-        assert!(!folder.add("@1.json", b"other").unwrap());
+        assert!(folder.add("@1.json", b"one"));
+        assert!(!folder.add("@1.json", b"other"));
         assert_eq!(read_capped(&path.join("@1.json"), 9).unwrap(), b"one");
         assert_eq!(path.join("@1.json").metadata().unwrap().permissions().mode() & 0o777, 0o600);
         folder.discard("@1.json");
-        assert!(folder.add("@1.json", b"again").unwrap());
+        assert!(folder.add("@1.json", b"again"));
     }
 
     #[test]
@@ -115,10 +102,10 @@ mod tests {
         let outside = dir.path().join("outside");
         std::fs::create_dir(&outside).unwrap();
         symlink(outside.join("x"), path.join("@2.json")).unwrap();
-        assert!(!folder.add("@2.json", b"x").unwrap());
+        assert!(!folder.add("@2.json", b"x"));
         std::fs::rename(&path, path.with_file_name("moved")).unwrap();
         symlink(&outside, &path).unwrap();
-        assert!(folder.add("@3.json", b"x").unwrap());
+        assert!(folder.add("@3.json", b"x"));
         assert_eq!(outside.read_dir().unwrap().count(), 0);
         assert!(matches!(Folder::open(&path), Err(HomeError::Symlink { .. })));
     }
@@ -127,6 +114,6 @@ mod tests {
     fn a_directory_that_is_gone_takes_no_file() {
         let (_dir, path, folder) = folder();
         remove_dir(&path).unwrap();
-        assert!(!folder.add("@1.json", b"x").unwrap_or(false) && !path.exists());
+        assert!(!folder.add("@1.json", b"x") && !path.exists());
     }
 }

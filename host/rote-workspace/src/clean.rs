@@ -275,7 +275,11 @@ fn clean(
     look: impl Fn(&Workspace) -> std::result::Result<Option<KeptFor>, String>,
 ) -> std::result::Result<Cleaned, String> {
     let said = |error: WorkspaceError| rote_types::with_causes(&error);
-    let workspace = Workspace::open(home, name).map_err(said)?;
+    let workspace = match Workspace::open(home, name) {
+        // Removed since its name was read.
+        Err(WorkspaceError::NoWorkspace { .. }) => return Ok(Cleaned::NotSelected),
+        opened => opened.map_err(said)?,
+    };
     if !selects(&workspace.overall().map_err(said)?) {
         return Ok(Cleaned::NotSelected);
     }

@@ -118,7 +118,7 @@ impl Workspace {
         }
         if self.complete(id, &row)? == 0 {
             if added {
-                self.discard_file(id);
+                self.discard_if_cleared(id);
             }
             return Err(WorkspaceError::AlreadyRecorded { id });
         }
@@ -140,15 +140,15 @@ impl Workspace {
                 self.responses.get_or_init(|| opened)
             }
         };
-        match folder.add(&response_file::name(id), &file.bytes()?) {
-            // Somebody removed the folder, which is made anew.
-            Err(error) if error.is_not_found() => Ok(false),
-            added => Ok(added?),
-        }
+        Ok(folder.add(&response_file::name(id), &file.bytes()?))
     }
 
-    fn discard_file(&self, id: ResponseId) {
-        if let Some(folder) = self.responses.get() {
+    /// Removes a file that was made for a number which was cleared meanwhile. One that another process has recorded needs
+    /// its file, whoever wrote that.
+    fn discard_if_cleared(&self, id: ResponseId) {
+        if let (Ok(ResponseSummary { state: ResponseState::Cleared, .. }), Some(folder)) =
+            (self.summary(id), self.responses.get())
+        {
             folder.discard(&response_file::name(id));
         }
     }

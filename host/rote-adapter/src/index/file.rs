@@ -1,20 +1,24 @@
 //! The index of one adapter's tools as bytes: each word once with its stem, then the tools as numbers of words.
 //!
 //! Layout, all numbers LEB128: [`MAGIC`], count of words, of each word its text and its stem; count of tools, of each its
-//! name, method, marks, segments, required arguments and [`LISTS`] lists of words. A text is its length and its bytes.
-//! Invariants: the same tools in the same order give the same bytes; every read is checked, so that foreign bytes are
-//! [`None`] and never a panic; nothing but the tools of the answer is copied out.
+//! name, method, marks, segments, required arguments and [`LISTS`] lists of words; the SHA-256 of all that. A text is its
+//! length and its bytes.
+//! Invariants: the same tools in the same order give the same bytes; the digest and every read are checked, so that
+//! damaged and foreign bytes are [`None`] and never a panic; nothing but the tools of the answer is copied out.
 
 use std::collections::{BTreeSet, HashMap};
 
-use rote_types::{Access, Method, Tool};
+use rote_types::{Access, Method, Tool, sha256};
 use serde_json::Value;
 use tantivy::tokenizer::TextAnalyzer;
 
 use super::{stem, stemmer, summary, words};
 
 /// The first bytes, with the version of the layout.
-const MAGIC: &[u8; 8] = b"rote-ix\x01";
+const MAGIC: &[u8; 8] = b"rote-ix\x02";
+
+/// Bytes of the digest at the end.
+const DIGEST: usize = 32;
 
 /// Most words of a summary that are ranked by; the rest of it is only found.
 const SUMMARY_WORDS: usize = 24;
@@ -102,12 +106,14 @@ impl Builder {
 
     /// Returns the bytes of the index.
     pub(crate) fn finish(self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.words.len() + self.tools.len() + 24);
+        let mut bytes = Vec::with_capacity(self.words.len() + self.tools.len() + 24 + DIGEST);
         bytes.extend_from_slice(MAGIC);
         put(&mut bytes, self.numbers.len());
         bytes.extend_from_slice(&self.words);
         put(&mut bytes, self.count as usize);
         bytes.extend_from_slice(&self.tools);
+        let digest = sha256(&bytes);
+        bytes.extend_from_slice(&digest.0);
         bytes
     }
 }
@@ -177,14 +183,21 @@ impl Entry<'_, '_> {
     }
 }
 
+/// What is between the first bytes and the digest of an index; `None` for bytes that are not one.
+pub(super) fn content(bytes: &[u8]) -> Option<&[u8]> {
+    let (content, digest) = bytes.split_at_checked(bytes.len().checked_sub(DIGEST)?)?;
+    content.strip_prefix(MAGIC).filter(|_| sha256(content).0 == digest)
+}
+
 /// An index that is read.
 pub(super) struct Reader<'i> {
     bytes: &'i [u8],
 }
 
 impl<'i> Reader<'i> {
-    pub(super) fn new(bytes: &'i [u8]) -> Option<Self> {
-        bytes.strip_prefix(MAGIC).map(|bytes| Self { bytes })
+    /// Begins with what [`content`] gave.
+    pub(super) fn new(bytes: &'i [u8]) -> Self {
+        Self { bytes }
     }
 
     /// Reads all words; the tools follow.

@@ -87,7 +87,7 @@ impl Adapters {
                     return Ok(found);
                 }
             }
-            Err(HomeError::NotFound { .. }) => {}
+            Err(HomeError::NotFound { .. } | HomeError::TooLarge { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         let bytes = self.index_anew(id)?;

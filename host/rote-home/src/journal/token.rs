@@ -147,7 +147,11 @@ pub(super) fn consume(
         .query_row([claim.hash.hex()], |row| from_row(key, row))
         .optional()?
         .flatten();
-    if let Some(stored) = stored.as_mut().filter(|stored| stored.consumed_at.is_none()) {
+    // The journal is asked of a token for this call only: of another one its own row is enough for the message.
+    let asks = |stored: &&mut PendingToken| {
+        stored.consumed_at.is_none() && differing(&stored.binding, &claim.binding).is_none()
+    };
+    if let Some(stored) = stored.as_mut().filter(asks) {
         stored.consumed_at = consumed_at(connection, claim.hash, stored.created_at)?;
     }
     if let Err(refusal) = admit(stored.as_ref(), &claim.binding, now) {
@@ -185,15 +189,8 @@ fn consumed_at(
 
 fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -> Result<(), TokenRefusal> {
     let stored = stored.ok_or(TokenRefusal::Unknown)?;
-    let made_for = &stored.binding;
-    let differing = [
-        ("adapter", made_for.adapter != wanted.adapter),
-        ("tool", made_for.tool != wanted.tool),
-        ("arguments", made_for.arguments != wanted.arguments),
-        ("workspace or flow", made_for.scope != wanted.scope),
-    ];
     // First: of several tokens the one for this call is looked for, and what is said of it is said of no other.
-    if let Some((field, _)) = differing.into_iter().find(|(_, differs)| *differs) {
+    if let Some(field) = differing(&stored.binding, wanted) {
         return Err(TokenRefusal::Mismatch { field, spent: stored.consumed_at.is_some() });
     }
     if let Some(at) = stored.consumed_at {
@@ -202,8 +199,19 @@ fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -
     if now >= stored.expires_at {
         return Err(TokenRefusal::Expired { at: stored.expires_at });
     }
-    let change = made_for.trust.change(&wanted.trust);
+    let change = stored.binding.trust.change(&wanted.trust);
     change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }))
+}
+
+/// What of the call for which a token was made is not so of the one for which it is presented.
+fn differing(made_for: &TokenBinding, wanted: &TokenBinding) -> Option<&'static str> {
+    let fields = [
+        ("adapter", made_for.adapter != wanted.adapter),
+        ("tool", made_for.tool != wanted.tool),
+        ("arguments", made_for.arguments != wanted.arguments),
+        ("workspace or flow", made_for.scope != wanted.scope),
+    ];
+    fields.into_iter().find_map(|(field, differs)| differs.then_some(field))
 }
 
 fn trust_json(trust: &TrustRoot) -> String {

@@ -63,7 +63,8 @@ impl Setup {
     /// Makes a call and records its outcome.
     pub(super) fn record(&self, recording: Recording) -> ResponseId {
         let (_, id) = self.workspace.begin_call(&call("list")).unwrap();
-        assert_eq!(self.workspace.record(id, recording).unwrap().summary.id, id);
+        let recorded = self.workspace.record(id, recording).unwrap().summary;
+        assert_eq!(recorded, self.workspace.summary(id).unwrap(), "what is said without a look is what a look says");
         id
     }
 

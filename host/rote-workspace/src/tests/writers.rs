@@ -6,7 +6,7 @@ use rote_home::Home;
 use rote_types::{Access, Method, ResponseId};
 
 use super::support::{Setup, at, call, json_body};
-use crate::{ResponseState, Workspace};
+use crate::{Body, ResponseState, Workspace};
 
 const HOME: &str = "ROTE_WORKSPACE_TEST_HOME";
 
@@ -95,6 +95,30 @@ fn a_file_whose_process_died_before_the_row_is_adopted() {
     let row = setup.workspace.summary(id).unwrap();
     assert_eq!((row.state, row.status, row.bytes), (ResponseState::Ok, Some(200), 7));
     assert_eq!(setup.workspace.ls().unwrap()[0].state, ResponseState::Ok);
+}
+
+#[test]
+fn an_answer_is_kept_where_somebody_removed_the_folder_of_answers() {
+    let setup = Setup::new();
+    setup.record(json_body("1"));
+    rote_home::remove_dir(&setup.workspace.responses_dir()).unwrap();
+    let second = setup.record(json_body("2"));
+    let third = setup.record(json_body("3"));
+    assert_eq!((setup.body(second), setup.body(third)), (Body::Json("2".to_owned()), Body::Json("3".to_owned())));
+}
+
+#[test]
+fn a_file_that_a_recorded_row_needs_is_not_discarded() {
+    for (state, stays) in [("recorded", true), ("cleared", false)] {
+        let setup = Setup::new();
+        let (_, id) = setup.workspace.begin_call(&call("list")).unwrap();
+        // What another process makes of it between the file and the row.
+        let sql = format!("UPDATE responses SET state = '{state}'");
+        setup.workspace.with("end it elsewhere", |connection| connection.execute(&sql, [])).unwrap();
+        let error = setup.workspace.record(id, json_body("1")).unwrap_err();
+        assert!(matches!(error, crate::WorkspaceError::AlreadyRecorded { .. }), "{error:?}");
+        assert_eq!(setup.workspace.response_file(id).exists(), stays, "{state}");
+    }
 }
 
 #[test]

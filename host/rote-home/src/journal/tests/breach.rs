@@ -404,3 +404,19 @@ fn of_many_restarts_at_once_one_begins_a_new_chain() {
         assert_eq!((report.is_intact(), report.events), (true, 1), "{name}: {report:?}");
     }
 }
+
+#[test]
+fn an_anchor_that_is_another_file_now_is_read_again() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    fill(&journal, 1);
+    // The same bytes in another file, as a copy of the home that was put back has them.
+    let path = home.journal_anchor_file();
+    let before = crate::read_capped(&path, 1 << 20).unwrap();
+    crate::write_atomic(&path, &before, crate::FileMode::Private).unwrap();
+    fill(&journal, 1);
+    assert_ne!(crate::read_capped(&path, 1 << 20).unwrap(), before, "the file that has the name was moved on");
+    crate::write_atomic(&path, b"foreign", crate::FileMode::Private).unwrap();
+    let refused = journal.append(at(1), Durability::Process, &[event("x", "e", json!({}))]).unwrap_err();
+    assert!(matches!(refused, HomeError::Breached { .. }), "{refused:?}");
+}
