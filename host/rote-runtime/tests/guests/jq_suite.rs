@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use rote_types::{QueryEngine, QueryLimits};
+use serde_json::Value;
 
 use crate::jq::engine;
 
@@ -33,35 +34,40 @@ fn run(file: &str) -> Vec<Case> {
         .collect()
 }
 
-/// Which of the outputs are the wanted values, all compared in one evaluation.
-fn judge(cases: &[Case]) -> Vec<bool> {
-    let pairs: Vec<String> = cases
-        .iter()
-        .map(|case| match &case.given {
-            Some(given) => format!("[[{}],[{}]]", given.join(","), case.wanted.join(",")),
-            None => "[0,1]".to_owned(),
-        })
-        .collect();
-    let input = format!("[{}]", pairs.join(","));
-    let judged = engine().run(".[] | .[0] == .[1]", input.as_bytes(), &QueryLimits::default()).unwrap();
-    judged.values.iter().map(|value| value == "true").collect()
+/// Whether the outputs are the wanted values. The engine is not asked: it might think the same wrong thing of both.
+fn passes(case: &Case) -> bool {
+    let values = |texts: &[String]| serde_json::from_str::<Value>(&format!("[{}]", texts.join(",")));
+    let given = case.given.as_ref().and_then(|given| values(given).ok());
+    given.zip(values(&case.wanted).ok()).is_some_and(|(given, wanted)| is_same(&given, &wanted))
+}
+
+/// Equality of JSON values, where `1` and `1.0` are one number. A number that is not a double, such as `9E+999999999`, equals nothing.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has_same = |(key, value): (&String, &Value)| other.get(key).is_some_and(|other| is_same(value, other));
+            one.len() == other.len() && one.iter().all(has_same)
+        }
+        _ => one == other,
+    }
 }
 
 #[track_caller]
 fn check(file: &str, tests: usize, floor: usize) {
     let cases = run(file);
     assert_eq!(cases.len(), tests);
-    let judged = judge(&cases);
-    assert_eq!(judged.len(), tests);
-    let passed = judged.iter().filter(|passed| **passed).count();
-    let failed: Vec<&str> =
-        cases.iter().zip(&judged).filter(|(_, passed)| !**passed).map(|(case, _)| case.program.as_str()).collect();
+    let failed: Vec<&str> = cases.iter().filter(|case| !passes(case)).map(|case| case.program.as_str()).collect();
+    let passed = tests - failed.len();
     assert!(passed >= floor, "{passed} of {tests} pass, {floor} did; not:\n{}", failed.join("\n"));
 }
 
 #[test]
 fn as_many_tests_of_the_language_pass_as_did() {
-    check("jq.test", 531, 467);
+    check("jq.test", 531, 466);
 }
 
 #[test]
