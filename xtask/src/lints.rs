@@ -1,11 +1,14 @@
 //! Checks that a package outside of the workspace has the workspace's lints: it cannot inherit them.
 
+use std::path::Path;
+use std::process::Command;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::repository;
 
 /// The packages outside, guests first. The SDK is a workspace of its own.
-const OUTSIDE: [(&str, Form); 8] = [
+const OUTSIDE: [(&str, Form); 10] = [
     ("adapters/_shell", Form::Package),
     ("flows/_plan", Form::Package),
     ("flows/_query", Form::Package),
@@ -14,7 +17,12 @@ const OUTSIDE: [(&str, Form); 8] = [
     ("tests/fixtures/wasi", Form::Package),
     ("guest-sdk/rust", Form::Workspace),
     ("guest-sdk/rust/macros", Form::Member),
+    ("guest-sdk/rust/examples-flows/hello", Form::Example),
+    ("guest-sdk/rust/examples-flows/report", Form::Example),
 ];
+
+/// The members of the workspace, and the folders that have only members.
+const WORKSPACE: [&str; 6] = ["host/", "tests/harness", "tests/it", "tests/peers", "fuzz", "xtask"];
 
 /// What the manifest of a package is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -23,6 +31,8 @@ enum Form {
     Workspace,
     /// A member of the one before it.
     Member,
+    /// What an author of a flow would write, so without lints of its own.
+    Example,
 }
 
 /// Returns the folders of the packages.
@@ -48,6 +58,7 @@ pub(crate) fn check() -> Result<()> {
         let same = match form {
             Form::Package => lints(&manifest, "lints") == ours,
             Form::Workspace => lints(&manifest, "workspace.lints") == ours,
+            Form::Example => lints(&manifest, "lints").is_empty(),
             Form::Member => manifest.contains("[lints]\nworkspace = true"),
         };
         if !same {
@@ -55,8 +66,25 @@ pub(crate) fn check() -> Result<()> {
         }
     }
     ensure!(problems.is_empty(), "lints that are not the workspace's (copy its tables): {}", problems.join(", "));
-    println!("lints: {} packages outside of the workspace have its own", OUTSIDE.len());
+    let unknown = unknown(&root)?;
+    ensure!(unknown.is_empty(), "packages that are neither in the workspace nor in `OUTSIDE`: {}", unknown.join(", "));
+    println!("lints: {} packages outside of the workspace have its own, or none as examples", OUTSIDE.len());
     Ok(())
+}
+
+/// The packages of the repository that are known to neither the workspace nor the list.
+fn unknown(root: &Path) -> Result<Vec<String>> {
+    // What git has, so that nothing which is built or installed counts.
+    let listed = Command::new("git").args(["ls-files", "*/Cargo.toml"]).current_dir(root).output();
+    let listed = listed.context("cannot run `git ls-files`")?;
+    ensure!(listed.status.success(), "`git ls-files` failed: {}", String::from_utf8_lossy(&listed.stderr));
+    let listed = String::from_utf8(listed.stdout).context("`git ls-files` gave a name that is not UTF-8")?;
+    let folders = listed.lines().filter_map(|path| path.strip_suffix("/Cargo.toml"));
+    let known = |folder: &str| {
+        let inside = WORKSPACE.iter().any(|part| folder == *part || (part.ends_with('/') && folder.starts_with(part)));
+        inside || outside().any(|other| other == folder)
+    };
+    Ok(folders.filter(|folder| !known(folder)).map(str::to_owned).collect())
 }
 
 /// The lines of all tables below `prefix`, headings without it.

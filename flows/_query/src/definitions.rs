@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 
 use jaq_core::Error;
-use jaq_core::data::JustLut;
 use jaq_core::load::{self, parse::Def};
 use jaq_core::native::{Fun, bome, run, v};
 use jaq_json::Val;
 use jaq_std::ValT as _;
 
-use crate::{numbers, paths};
+use crate::{direct, numbers, paths};
 
-type Data = JustLut<Val>;
+type Data = crate::direct::Query;
 
 /// Builtins that read the environment, the clock or the system's time zone, write to a log, or end the host.
 const OUTSIDE: &[&str] = &[
@@ -66,7 +65,7 @@ pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
     let wrapped = theirs().filter_map(|(name, arguments, function)| {
         WRAPPED.iter().find(|(from, _)| *from == name).map(|(_, to)| (*to, arguments, function))
     });
-    ours().chain(paths::functions()).chain(numbers::functions()).chain(kept).chain(wrapped)
+    ours().chain(direct::functions()).chain(paths::functions()).chain(numbers::functions()).chain(kept).chain(wrapped)
 }
 
 fn theirs() -> impl Iterator<Item = Fun<Data>> {

@@ -2,12 +2,12 @@
 
 use core::mem::ManuallyDrop;
 
-use jaq_core::data::JustLut;
 use jaq_core::load::parse::Def;
 use jaq_core::load::{Arena, File, Loader};
-use jaq_core::{Compiler, Ctx, Native, Vars, compile, unwrap_valr};
+use jaq_core::{Compiler, Ctx, Vars, unwrap_valr};
 use jaq_json::Val;
 
+use crate::direct::{Compiled, Query, Table};
 use crate::need::{self, Need};
 use crate::{definitions, message, read, syntax, terms, write};
 
@@ -31,20 +31,26 @@ pub(crate) enum Failure {
     OutputLimit,
 }
 
-type Filter = compile::Filter<Native<JustLut<Val>>>;
-
 /// Runs `program` on one JSON text; returns each output as compact JSON, at most `output_bytes` in all.
 ///
 /// The instance ends with this call, and its memory with it: neither text nor values are given back.
 pub(crate) fn evaluate(program: &str, input: Vec<u8>, output_bytes: u64) -> Result<Vec<String>, Failure> {
-    let (filter, need) = compile_program(program)?;
-    let filter = ManuallyDrop::new(filter);
+    let (compiled, need) = compile_program(program)?;
+    let compiled = ManuallyDrop::new(compiled);
     let (input, limit): (&'static [u8], _) = (input.leak(), usize::try_from(output_bytes).unwrap_or(usize::MAX));
-    match run(&filter, read(input, &need)?, limit) {
+    match run(&compiled, read(input, &need)?, limit) {
         // Its words may show a value, which is to be the one that came in.
-        Err(Failure::Runtime(_)) if need != Need::Whole => run(&filter, read(input, &Need::Whole)?, limit),
+        Err(Failure::Runtime(words)) if need != Need::Whole && may_show_parts(&words) => {
+            run(&compiled, read(input, &Need::Whole)?, limit)
+        }
         outcome => outcome,
     }
+}
+
+/// Whether a failure's words may show a value of which only parts were read: an array, an object, or null in its place. Any
+/// other words are those over the whole input, for which there may be too little memory or time.
+fn may_show_parts(words: &str) -> bool {
+    words.contains(['[', '{']) || words.contains("null")
 }
 
 /// What a program needs of an input, and its outcomes over that and over the whole.
@@ -54,9 +60,9 @@ type BothWays = (Need, [Result<Vec<String>, Failure>; 2]);
 /// Evaluates `program` over what it needs of `input`, and over the whole.
 #[cfg(test)]
 pub(crate) fn both_ways(program: &str, input: &str) -> Result<BothWays, Failure> {
-    let (filter, need) = compile_program(program)?;
+    let (compiled, need) = compile_program(program)?;
     let input: &'static [u8] = input.as_bytes().to_vec().leak();
-    let outcomes = [&need, &Need::Whole].map(|need| run(&filter, read(input, need)?, 1 << 20));
+    let outcomes = [&need, &Need::Whole].map(|need| run(&compiled, read(input, need)?, 1 << 20));
     Ok((need, outcomes))
 }
 
@@ -67,11 +73,11 @@ pub(crate) fn read_for(program: &str, input: &str) -> Result<String, Failure> {
     write::json(&value, 1 << 20).map_err(|_stop| Failure::OutputLimit)
 }
 
-fn run(filter: &Filter, input: Val, limit: usize) -> Result<Vec<String>, Failure> {
-    let context = Ctx::<JustLut<Val>>::new(&filter.lut, Vars::new([]));
+fn run(compiled: &Compiled, input: Val, limit: usize) -> Result<Vec<String>, Failure> {
+    let context = Ctx::<Query>::new(compiled, Vars::new([]));
     let mut left = limit;
     let mut outputs = Vec::new();
-    for output in filter.id.run((context, input)).map(unwrap_valr) {
+    for output in compiled.filter.id.run((context, input)).map(unwrap_valr) {
         let value = ManuallyDrop::new(output.map_err(|error| Failure::Runtime(message::runtime(&error)))?);
         let text = write::json(&value, left).map_err(|stop| match stop {
             write::Stop::Size => Failure::OutputLimit,
@@ -92,14 +98,15 @@ fn read(input: &'static [u8], need: &Need) -> Result<Val, Failure> {
 /// The definition that the program becomes, behind all that it can call.
 const PROGRAM: &str = "_program";
 
-fn compile_program(program: &str) -> Result<(Filter, Need), Failure> {
+fn compile_program(program: &str) -> Result<(Compiled, Need), Failure> {
     if program.len() > MAX_PROGRAM_BYTES {
         return Err(Failure::Syntax(format!("the program is longer than {MAX_PROGRAM_BYTES} bytes")));
     }
     let program: &'static str = program.to_owned().leak();
     let term = syntax::parse(program).map_err(Failure::Syntax)?;
     let need = need::of(&term);
-    let ours = Def { name: PROGRAM, args: Vec::new(), body: terms::rewrite(term) };
+    let table = Table::default();
+    let ours = Def { name: PROGRAM, args: Vec::new(), body: terms::rewrite(term, &table) };
     let arena = Arena::default();
     let modules = Loader::new(definitions::definitions().chain([ours]))
         .load(&arena, File { code: PROGRAM, path: () })
@@ -108,5 +115,5 @@ fn compile_program(program: &str) -> Result<(Filter, Need), Failure> {
         .with_funs(definitions::functions())
         .compile(modules)
         .map_err(|errors| Failure::Syntax(message::compile(program, &errors)))?;
-    Ok((filter, need))
+    Ok((Compiled { filter, direct: table.into_inner() }, need))
 }

@@ -11,6 +11,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "a double that becomes an integer saturates, as jq's do")]
 
 mod definitions;
+mod direct;
 mod evaluate;
 #[cfg(any(target_family = "wasm", test))]
 #[expect(unsafe_code, reason = "an allocator")]

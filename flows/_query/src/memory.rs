@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn blocks_keep_what_is_written_and_are_used_again() {
         let arena = vec![0_u8; 64 << 20].leak();
-        let start = arena.as_ptr() as usize;
+        let start = arena.as_mut_ptr() as usize;
         let classes = Classes::new(Fixed { next: Cell::new(start), end: start + arena.len() });
         let mut random = 1_u64;
         let mut next = move |below: usize| {

@@ -1,20 +1,21 @@
 //! Products, quotients, remainders and conversions with jq's cases and words.
 
 use jaq_core::Error;
-use jaq_core::data::JustLut;
 use jaq_core::native::{Fun, bome, run, v};
 use jaq_json::{Num, Val, read};
 use jaq_std::ValT as _;
 
-type Data = JustLut<Val>;
+type Data = crate::direct::Query;
 type Outcome = Result<Val, Error<Val>>;
 
 /// Longest part of a value in a message, in bytes.
 const SHOWN: usize = 29;
 /// Longest string that a product makes, as in jq.
 const MAX_REPEATED: f64 = 2_147_483_647.0;
-/// The last whole number that a place can be on the smallest host.
-const LAST_PLACE: i32 = i32::MAX;
+/// The place of an element that is not a number: the last whole number that a place can be, where nothing is.
+pub(crate) const UNDEFINED_PLACE: isize = i32::MAX as isize;
+/// The last place of a number.
+const LAST_PLACE: i32 = i32::MAX - 1;
 
 pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
     [
@@ -36,9 +37,7 @@ pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
                 value => Err(Error::str(format!("{} cannot be negated", shown(&value)))),
             })
         })),
-        run::<Data>(("_place", v(0), |cv| {
-            bome(Ok(rounded(cv.1, f64::floor, Val::Num(Num::from_integral(i64::from(LAST_PLACE))))))
-        })),
+        run::<Data>(("_place", v(0), |cv| bome(Ok(rounded(cv.1, f64::floor, Val::from(UNDEFINED_PLACE)))))),
         run::<Data>(("_start", v(0), |cv| bome(Ok(rounded(cv.1, f64::floor, Val::Null))))),
         run::<Data>(("_end", v(0), |cv| bome(Ok(rounded(cv.1, f64::ceil, Val::Null))))),
         run::<Data>(("_shown", v(0), |cv| bome(Ok(Val::from(shown(&cv.1)))))),
@@ -74,7 +73,7 @@ pub(crate) fn shown(value: &Val) -> String {
     format!("{} ({}{rest})", type_name(value), &text[..end])
 }
 
-fn multiply(left: Val, right: Val) -> Outcome {
+pub(crate) fn multiply(left: Val, right: Val) -> Outcome {
     match (left, right) {
         (Val::TStr(text), number @ Val::Num(_)) | (number @ Val::Num(_), Val::TStr(text)) => {
             let times = float(&number);
@@ -91,7 +90,7 @@ fn multiply(left: Val, right: Val) -> Outcome {
     }
 }
 
-fn divide(left: Val, right: Val) -> Outcome {
+pub(crate) fn divide(left: Val, right: Val) -> Outcome {
     match (&left, &right) {
         (Val::Num(_), Val::Num(_)) if float(&right) == 0.0 => Err(undivided(&left, &right, "")),
         (Val::Num(_), Val::Num(_)) | (Val::TStr(_), Val::TStr(_)) => left / right,
@@ -104,7 +103,7 @@ fn undivided(left: &Val, right: &Val, how: &str) -> Error<Val> {
 }
 
 /// The remainder of whole numbers; fractions are cut off first.
-fn modulo(left: Val, right: Val) -> Outcome {
+pub(crate) fn modulo(left: Val, right: Val) -> Outcome {
     let (Val::Num(a), Val::Num(b)) = (&left, &right) else {
         return Err(Error::str(format!("{} and {} cannot be divided (remainder)", shown(&left), shown(&right))));
     };
@@ -147,13 +146,16 @@ fn to_number(value: Val) -> Outcome {
 
 /// A number as jq reads one from a string: a sign, digits before or after a point, an exponent.
 fn number(text: &str) -> Option<Num> {
-    if matches!(text.trim_start_matches('-'), "nan" | "NaN") {
+    if matches!(text.strip_prefix('-').unwrap_or(text), "nan" | "NaN") {
         return Some(Num::Float(f64::NAN));
     }
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
         None => ("", text.strip_prefix('+').unwrap_or(text)),
     };
+    if rest.starts_with(['+', '-']) {
+        return None;
+    }
     let text = if rest.starts_with('.') { format!("{sign}0{rest}") } else { format!("{sign}{rest}") };
     read::parse_single_num(text.as_bytes())
 }

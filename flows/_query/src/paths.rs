@@ -1,14 +1,13 @@
 //! Assignment and deletion by paths, as jq does them: what is not there yet is made, and the order of keys stays.
 
 use jaq_core::box_iter::box_once;
-use jaq_core::data::JustLut;
 use jaq_core::native::{Fun, bome, run, v};
 use jaq_core::{Bind, Cv, Error, Exn, ValT as _, ValX};
 use jaq_json::{Map, Rc, Val};
 
-use crate::numbers::{float, shown, type_name};
+use crate::numbers::{UNDEFINED_PLACE, float, shown, type_name};
 
-type Data = JustLut<Val>;
+type Data = crate::direct::Query;
 type Failure<'a> = Exn<'a, Val>;
 
 /// Longest array that an assignment makes, as in jq.
@@ -89,7 +88,7 @@ fn change<E: From<Error<Val>>>(value: Val, path: &[Val], by: &mut dyn FnMut(Val)
         (Val::Arr(mut items), Val::Num(_)) => {
             let place = float(key).floor();
             let place = if place < 0.0 { place + items.len() as f64 } else { place };
-            if place.is_nan() {
+            if place.is_nan() || key == &Val::from(UNDEFINED_PLACE) {
                 return Err(fail("Cannot set array element at NaN index"));
             }
             if place < 0.0 {
@@ -101,6 +100,8 @@ fn change<E: From<Error<Val>>>(value: Val, path: &[Val], by: &mut dyn FnMut(Val)
             let place = place as usize;
             let list = Rc::make_mut(&mut items);
             if list.len() <= place {
+                let missing = place + 1 - list.len();
+                list.try_reserve(missing).map_err(|_| fail("Array index too large for the memory of a query"))?;
                 list.resize(place + 1, Val::Null);
             }
             list[place] = change(std::mem::take(&mut list[place]), rest, by)?;

@@ -98,7 +98,7 @@ impl Rewriter {
         let end = next + 1 + scope(&tokens[next + 1..]);
         let rest = tokens.split_off(end);
         let body = self.alternatives(tokens.split_off(next + 1));
-        let repeated = patterns.len().saturating_mul(body.len());
+        let repeated = patterns.len().saturating_mul(body.iter().map(size).sum());
         self.left = self.left.saturating_sub(repeated);
         if self.left == 0 {
             return tokens;
@@ -111,6 +111,18 @@ impl Rewriter {
         out.push(group(tries(&patterns, &body)));
         tokens.truncate(start);
         tokens.into_iter().chain(out).chain(self.alternatives(rest)).collect()
+    }
+}
+
+/// How many tokens there are in a token.
+fn size(token: &Piece) -> usize {
+    1 + match &token.1 {
+        Tok::Block(tokens) => tokens.iter().map(size).sum(),
+        Tok::Str(parts) => {
+            let inner = |part: &StrPart<_, _>| if let StrPart::Term(term) = part { size(term) } else { 1 };
+            parts.iter().map(inner).sum()
+        }
+        _ => 0,
     }
 }
 
@@ -174,13 +186,16 @@ fn points(tokens: Vec<Piece>) -> Vec<Piece> {
 
 /// What `reduce` and `foreach` go over is put in parentheses, where it is more than one term.
 fn folds(tokens: Vec<Piece>) -> Vec<Piece> {
-    const OPERATORS: [&str; 18] =
-        ["+", "-", "*", "/", "%", ",", "|", "//", "==", "!=", "<", ">", "<=", ">=", "and", "or", "?//", "="];
+    const OPERATORS: [&str; 17] =
+        ["+", "-", "*", "/", "%", ",", "|", "//", "==", "!=", "<", ">", "<=", ">=", "and", "or", "="];
     let mut open: Vec<usize> = Vec::new();
     let mut out: Vec<Piece> = Vec::new();
-    for token in tokens {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        // Before a colon it is the key of an object.
+        let is_key = tokens.peek().is_some_and(|next| next.0 == ":");
         match token.0 {
-            "reduce" | "foreach" if matches!(token.1, Tok::Word) => open.push(out.len()),
+            "reduce" | "foreach" if matches!(token.1, Tok::Word) && !is_key => open.push(out.len()),
             "as" => {
                 if let Some(start) = open.pop()
                     && out[start + 1..].iter().any(|token| OPERATORS.contains(&token.0))

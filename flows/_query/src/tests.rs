@@ -261,3 +261,87 @@ fn output_is_bounded() {
     assert_eq!(evaluate("\"abc\"", b"null".to_vec(), 5), Ok(vec!["\"abc\"".to_owned()]));
     assert!(matches!(run("reduce range(600) as $i (.; [.])", "null"), Err(Failure::Runtime(_))));
 }
+
+#[test]
+fn a_word_of_the_grammar_is_a_key() {
+    check(&[
+        ("{reduce: 1, foreach: 2, if: 3, and: 4}", "null", &["{\"reduce\":1,\"foreach\":2,\"if\":3,\"and\":4}"]),
+        ("{reduce: (1 as $x | $x)}", "null", &["{\"reduce\":1}"]),
+        (".[] as {reduce: $x} | $x", "[{\"reduce\":1}]", &["1"]),
+        ("reduce .[] as {reduce: $x} (0; . + $x)", "[{\"reduce\":1}]", &["1"]),
+        (".reduce, .foreach", "{\"reduce\":1}", &["1", "null"]),
+    ]);
+}
+
+#[test]
+fn a_number_has_one_sign() {
+    for text in ["+-5", "-+5", "--5", "---nan", "--nan"] {
+        let words = format!("string (\\\"{text}\\\") cannot be parsed as a number");
+        check(&[("try tonumber catch .", &format!("\"{text}\""), &[&format!("\"{words}\"")])]);
+    }
+    check(&[("tonumber", "\"+5\"", &["5"]), ("tonumber", "\"-nan\"", &["null"])]);
+}
+
+#[test]
+fn an_array_is_not_longer_than_memory() {
+    check(&[
+        ("try (.[nan] = 9) catch .", "[1]", &["\"Cannot set array element at NaN index\""]),
+        ("try (.[nan] = 9) catch .", "null", &["\"Cannot set array element at NaN index\""]),
+        ("try (.[infinite] = 9) catch .", "null", &["\"Array index too large\""]),
+        (".[nan]", "[1]", &["null"]),
+    ]);
+}
+
+#[test]
+fn alternatives_in_alternatives_are_counted_as_a_whole() {
+    let nested = (0..20).fold("1".to_owned(), |body, _| format!(". as [$a] ?// $a | ({body})"));
+    let Err(Failure::Syntax(words)) = run(&nested, "1") else { panic!("it was taken") };
+    assert_eq!(words, "its alternatives (`?//`) repeat too much");
+}
+
+#[test]
+fn what_is_evaluated_directly_gives_what_jaq_gives() {
+    let terms = [
+        "[.[] | select(.a % 2 == 0) | .b.c]",
+        "[.[].b?, 1]",
+        "[.[] | .b.c?]",
+        "[.[]?.a]",
+        "[.[] | {a, \"x\": .b, y: [.a]}]",
+        "[.[] | select(.a > 1 and (.b | not) or .a == null) | .a]",
+        "[.[] | .a * 2 + 1]",
+        "[.[] | .a / 0]",
+        "[.[0].b, .[-1].a, .[1:]]",
+        "[.[] | .a, .b]",
+        "[.[] | .a.b.c]",
+        "[.a]",
+        ".a == .b",
+        "[.[] | select((.a, .b) == 1)]",
+        "[path(.[] | select(.a == 1))]",
+        "try path([.a]) catch \"no path\"",
+        "map(select(.a >= 1)) | [.[] | .a] | length",
+        "[.[] | \"x\" * .a]",
+    ];
+    let inputs = [
+        "[{\"a\":1,\"b\":{\"c\":3}},{\"a\":2,\"b\":{\"c\":null}},{\"a\":4,\"b\":null}]",
+        "{\"a\":{\"a\":1},\"b\":{\"a\":\"x\",\"b\":false}}",
+        "[1,[2],null]",
+        "null",
+        "7",
+        "[{\"a\":1.5,\"b\":1e3}]",
+    ];
+    for term in terms {
+        for input in inputs {
+            // Below a definition nothing is evaluated directly.
+            assert_eq!(run(term, input), run(&format!("def unused: 1; {term}"), input), "{term} on {input}");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_a_program_defines_is_its_own() {
+    check(&[
+        ("def select(f): 5; [.[] | select(.)]", "[1]", &["[5]"]),
+        ("[.[] | (def not: 6; not)]", "[1]", &["[6]"]),
+        ("[def select(f): 5; .[] | select(.)]", "[1]", &["[5]"]),
+    ]);
+}

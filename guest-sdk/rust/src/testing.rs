@@ -1,7 +1,8 @@
 //! A host for unit tests: a flow runs natively, against answers that the test wrote down.
 //!
 //! Needs the feature `testing`, which belongs into `[dev-dependencies]`. Nothing here reaches a network, a clock or a
-//! file. Queries are run by jaq with the definitions of rote's own query engine; limits are not imitated.
+//! file. Queries are run by jaq, of which rote's own query engine is made; that one follows jq in more places, such as
+//! assignments to what is not there and the words of errors. Limits are not imitated.
 //!
 //! ```
 //! use rote_sdk::testing::FakeHost;

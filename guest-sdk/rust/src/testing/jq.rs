@@ -1,5 +1,8 @@
-//! jq for tests: jaq, less what reaches outside, with rote's definitions. The host's engine (`flows/_query`) follows jq in more places
-//! (assignment through null, alternatives, division, words of errors); where that matters, test the flow in rote.
+//! jq for tests: jaq, less what reaches outside, with definitions (`definitions.jq`) of what a flow is most likely to call.
+//!
+//! The host's engine (`flows/_query`) has more: assignments that make what is not there, `?//`, fractions as places, products
+//! and quotients in jq's cases, and jq's words for errors. The test `some_programs_fail_here_that_the_host_runs` lists
+//! them; where that matters, test the flow in rote.
 
 use std::fmt::Write as _;
 
@@ -15,7 +18,7 @@ use crate::{Error, Result};
 
 type Data = JustLut<Val>;
 
-/// Definitions of the query guest that jaq lacks, or has in another way.
+/// What jq has and jaq lacks, or has in another way. Not those of the query guest, which call functions that are not here.
 const DEFINITIONS: &str = include_str!("definitions.jq");
 
 /// Builtins that the host does not have: environment, clock, time zone, logs, exit.
@@ -154,6 +157,22 @@ mod tests {
         check("map(.n) | sum, avg", r#"[{"n":1},{"n":3}]"#, &["4", "2"]);
         check("upper, ltrimstr(\"a\"), (tojson | length)", r#""ab""#, &[r#""AB""#, r#""b""#, "4"]);
         check("nan, infinite", "null", &["null", "1.7976931348623157e308"]);
+    }
+
+    /// Each of them has an output in the host; one that has it here as well is to leave the list and the words above.
+    #[test]
+    fn some_programs_fail_here_that_the_host_runs() {
+        for (program, input) in [
+            (".a.b = 1", "null"),
+            (".[2] = 1", "[0]"),
+            (". as [$a] ?// $a | $a", "1"),
+            ("reduce 1, 2 as $x (0; . + $x)", "null"),
+            (".[1.7]", "[1, 2]"),
+            (".[:1]", "null"),
+            ("JOIN({}; .a)", "[]"),
+        ] {
+            assert_eq!(run(program, input).unwrap_err().kind(), "invalid-input", "{program}");
+        }
     }
 
     #[test]
