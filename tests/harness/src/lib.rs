@@ -10,10 +10,12 @@ mod fake_api;
 mod fault_proxy;
 mod home;
 mod normalise;
+mod office;
 mod tls;
 
 pub use fake_api::{FakeApi, Received, Script};
 pub use fault_proxy::{Fault, FaultProxy, Harm, Place};
 pub use home::{Invocation, Run, TestHome};
 pub use normalise::Normaliser;
+pub use office::{Entry, Office, World};
 pub use tls::{Authority, Identity};
