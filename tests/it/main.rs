@@ -25,6 +25,7 @@ mod going_on;
 mod guard;
 #[cfg(unix)]
 mod interrupted;
+mod jobs;
 #[expect(clippy::disallowed_methods, reason = "a person edits a policy")]
 mod keys;
 #[cfg(target_os = "linux")]

@@ -14,6 +14,9 @@ const PAGE: usize = 50;
 /// Arguments of lists that are no filters.
 const PAGING: [&str; 4] = ["page_size", "page_token", "limit", "cursor"];
 
+/// Arguments by name.
+type Arguments = Map<String, Value>;
+
 /// One API by its document.
 pub(super) struct Api {
     name: &'static str,
@@ -52,7 +55,7 @@ impl Api {
     }
 
     /// Finds the operation of a request, and its arguments from path, query and body.
-    fn route(&self, request: &Received) -> Option<(&Route, Map<String, Value>, Map<String, Value>)> {
+    fn route(&self, request: &Received) -> Option<(&Route, Arguments, Arguments)> {
         let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
         let given: Vec<&str> = path.strip_prefix("/v1")?.split('/').collect();
         let fits = |route: &&Route| {
@@ -183,7 +186,7 @@ impl State {
         format!("2026-05-04T09:{:02}:{:02}Z", self.clock / 60 % 60, self.clock % 60)
     }
 
-    fn act(&mut self, operation: &str, plain: &Map<String, Value>, body: &Map<String, Value>) -> Outcome {
+    fn act(&mut self, operation: &str, plain: &Arguments, body: &Arguments) -> Outcome {
         match does(operation) {
             Does::List(kind, field) => self.list(kind, field, plain),
             Does::Search => {
@@ -216,7 +219,7 @@ impl State {
     }
 
     /// One page, filtered by every argument that is not about pages.
-    fn list(&self, kind: &str, field: &str, plain: &Map<String, Value>) -> Outcome {
+    fn list(&self, kind: &str, field: &str, plain: &Arguments) -> Outcome {
         let filters: Vec<_> = plain.iter().filter(|(name, _)| !PAGING.contains(&name.as_str())).collect();
         let fits = |object: &&Object| filters.iter().all(|(name, value)| object.fields.get(*name) == Some(*value));
         let all: Vec<Value> = self.shown(kind).filter(fits).map(|one| Value::Object(one.fields.clone())).collect();
@@ -256,7 +259,7 @@ impl State {
     }
 
     /// Finds the object that the path names, of its own kind.
-    fn find(&mut self, kind: &'static str, plain: &Map<String, Value>) -> Result<usize, (u16, String)> {
+    fn find(&mut self, kind: &'static str, plain: &Arguments) -> Result<usize, (u16, String)> {
         let id = text(plain.get(&format!("{kind}_id")).unwrap_or(&Value::Null));
         self.known(kind, &id).ok_or_else(|| (404, format!("there is no {kind} {id}")))
     }
@@ -274,7 +277,7 @@ impl State {
         })
     }
 
-    fn create(&mut self, kind: &'static str, plain: &Map<String, Value>, body: &Map<String, Value>) -> Outcome {
+    fn create(&mut self, kind: &'static str, plain: &Arguments, body: &Arguments) -> Outcome {
         for (name, parent) in
             [("issue_id", "issue"), ("company_id", "company"), ("contact_id", "contact"), ("folder_id", "folder")]
         {
@@ -296,15 +299,16 @@ impl State {
         Ok((201, Value::Object(made)))
     }
 
-    fn update(&mut self, kind: &'static str, plain: &Map<String, Value>, body: &Map<String, Value>) -> Outcome {
+    fn update(&mut self, kind: &'static str, plain: &Arguments, body: &Arguments) -> Outcome {
         let at = self.find(kind, plain)?;
         let now = self.now();
         let fields = &mut self.world.objects[at].fields;
         let version = fields.get("version").and_then(Value::as_u64);
-        if let (Some(given), Some(version)) = (body.get("version").and_then(Value::as_u64), version) {
-            if given != version {
-                return Err((409, format!("version {given} is stale, it is {version}")));
-            }
+        let given = body.get("version").and_then(Value::as_u64);
+        if let (Some(given), Some(version)) = (given, version)
+            && given != version
+        {
+            return Err((409, format!("version {given} is stale, it is {version}")));
         }
         fields.extend(body.clone());
         fields.insert("updated_at".to_owned(), json!(now));
