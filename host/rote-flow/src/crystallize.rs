@@ -1,43 +1,62 @@
 //! Crystallize: a recorded workspace in, a pinned and replayed `flow.wasm` out.
 //!
-//! The order of work: read the log, select the calls that matter, turn their arguments into expressions over
-//! earlier steps and parameters, pin the adapters, replay the emitted component against the recorded responses,
-//! and only then write the file. What was left out and why, and what could become a parameter, is in the report;
-//! nothing is decided silently.
+//! Every usable call is a step of a [draft](Draft) from the beginning; passes change the draft, and what nothing needs is
+//! taken out last. The order of the passes is that of `drafted`. A pass that is sure says what it did in a note, one that
+//! is not asks a question; a pass that does not understand something leaves it as it is. What was left out and why, and what
+//! could become a parameter, is in the report: nothing is decided silently. The finished plan is pinned, replayed against
+//! the recorded answers, and only then written.
 
 mod arguments;
+mod bind;
+mod closure;
 mod companions;
+mod context;
+mod desk;
+mod draft;
 mod keys;
+mod link;
 mod literals;
+mod order;
 mod parameters;
+mod pick;
 mod pins;
 pub(crate) mod proposals;
 mod replay;
 mod report;
 mod request;
+mod result;
 pub(crate) mod secret;
-mod select;
-mod steps;
+mod shape;
+mod sift;
 mod suggest;
 mod variables;
+mod world;
 
 use std::sync::Arc;
 
 use rote_gate::Redaction;
 use rote_home::Journal;
 use rote_plan::Plan;
-use rote_types::Sha256Digest;
+use rote_types::{QueryEngine, Sha256Digest};
 use rote_workspace::{Workspace, schema_of};
 use serde::Serialize;
+use serde_json::Value;
 
+pub use desk::{Answer, Evidence, Note, Question, QuestionKind};
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin, Suggestion};
 pub use request::{CrystallizeRequest, ParamSpec, ResultSpec};
 
 use crate::frontmatter::SCHEMA;
+use crate::recording::{RecordedExchange, exchange};
 use crate::trace::Trace;
-use crate::{FlowError, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Package, Pins, Provenance, Replayer};
+use crate::{
+    FlowError, FlowKind, FlowStatus, Form, Frontmatter, OpenQuestion, OutputContract, Package, Pins, Provenance,
+    Replayer,
+};
+use context::Context;
+use desk::Desk;
+use draft::Draft;
 use parameters::Parameters;
-use steps::Draft;
 
 /// A flow that was made and written.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -66,6 +85,17 @@ pub struct Crystallizer {
     journal: Arc<Journal>,
 }
 
+/// A flow before its replay.
+struct Drafted {
+    frontmatter: Frontmatter,
+    plan: Plan,
+    parameters: Parameters,
+    /// The exchanges of the calls that became steps.
+    calls: Vec<RecordedExchange>,
+    recorded: Value,
+    report: Report,
+}
+
 impl Crystallizer {
     /// Makes it; the journal says which of the recorded writes were confirmed.
     #[must_use]
@@ -85,51 +115,10 @@ impl Crystallizer {
     /// result ([`ReplayError`](crate::error::ReplayError)), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
     pub async fn crystallize(&self, request: &CrystallizeRequest) -> Result<Crystallized, FlowError> {
         self.pins.library.check_free(&request.name, request.force)?;
-        let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
-        let mut trace = Trace::read(&workspace)?;
-        let mut report = Report::default();
-        keys::leave_out(&mut trace, &*self.pins.surface, &mut report)?;
         let engine = self.replayer.runtime.query_engine();
-        let sources = arguments::Sources { workspace: &workspace, trace: &trace, engine: &*engine };
-        let selection = select::select(&sources, request, &*self.pins.surface, &mut report)?;
-        let (mut draft, variables) = Draft::build(&sources, &selection)?;
-        let mut parameters = Parameters::of(variables);
-        parameters.apply(&request.params, &mut draft, &mut report)?;
-        secret::refuse_secrets(&trace, &draft, self.redaction())?;
-        keys::refuse_literals(&trace, &draft)?;
-        parameters.describe(&draft, &trace, &*self.pins.surface, &mut report)?;
-        suggest::suggest(&sources, &draft, &mut report)?;
-        let plan = draft.plan(parameters.declarations());
-        let recorded = sources.result(trace.calls[selection.result_call].response, &selection.result_jq)?;
-        let pins = pins::Pins::collect(&self.journal, &*self.pins.surface, &trace, &draft, &workspace)?;
-        let frontmatter = Frontmatter {
-            schema: SCHEMA,
-            name: request.name.clone(),
-            description: request.description.clone().unwrap_or_else(|| draft.description(&trace)),
-            version: "0.1.0".to_owned(),
-            status: FlowStatus::Draft,
-            kind: FlowKind::Atomic,
-            form: Form::Plan,
-            parameters: parameters.schema(),
-            adapters: pins.adapters,
-            credentials: pins.credentials,
-            write_permissions: pins.write_permissions,
-            output: OutputContract { format: "json".to_owned(), schema: schema_of(&recorded) },
-            baseline: trace.baseline(&workspace)?,
-            provenance: Provenance {
-                workspace: Some(request.workspace.clone()),
-                commands: draft.commands(&trace),
-                created_at: Some(self.replayer.clock.now()),
-                rote_version: env!("CARGO_PKG_VERSION").to_owned(),
-                model: request.model.clone(),
-                forked_from: None,
-            },
-            tags: request.tags.clone(),
-            flows: std::collections::BTreeMap::new(),
-        };
+        let Drafted { frontmatter, plan, parameters, calls, recorded, mut report } = self.drafted(request, &*engine)?;
         let package = Package::of_plan(frontmatter, plan.clone())?;
-        let (replayed, recording) =
-            replay::replay(&self.replayer, &package, &sources, &selection, &parameters, &recorded).await?;
+        let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
         let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
         let written = companions::write(&self.pins.library, self.redaction(), &package, &recording)?;
@@ -141,6 +130,78 @@ impl Crystallizer {
             frontmatter: package.frontmatter,
             plan,
             report,
+        })
+    }
+
+    /// The passes, in order.
+    fn drafted(&self, request: &CrystallizeRequest, engine: &dyn QueryEngine) -> Result<Drafted, FlowError> {
+        let surface = &*self.pins.surface;
+        let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
+        let mut trace = Trace::read(&workspace)?;
+        let mut desk = Desk::of(&request.answers);
+        keys::leave_out(&mut trace, surface, &mut desk)?;
+        let cx = Context::new(&workspace, &trace, request, surface, engine);
+        let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;
+        let mut parameters = Parameters::of(variables);
+        sift::sift(&cx, &mut draft, &mut desk)?;
+        shape::pages::merge(&cx, &mut draft, &mut desk)?;
+        link::link(&cx, &mut draft, &mut desk)?;
+        shape::loops::fold(&cx, &mut draft, &mut desk)?;
+        pick::properties(&cx, &mut draft, &mut desk)?;
+        shape::conditions::apply(&cx, &mut draft, &mut desk)?;
+        let result = result::choose(&cx, &mut draft, &mut desk)?;
+        bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
+        closure::prune(&cx, &mut draft, &mut desk)?;
+        order::effects(&trace, &mut draft);
+        secret::refuse_secrets(&trace, &draft, self.redaction())?;
+        keys::refuse_literals(&trace, &draft)?;
+        let mut report = Report::of_steps(&draft, &trace);
+        parameters.describe(&cx, &draft, &mut report)?;
+        suggest::suggest(&cx, &draft, &mut report);
+        let plan = draft.plan(&trace, parameters.declarations());
+        world::try_changed(&cx, &plan, &parameters, &mut desk)?;
+        desk.refuse_strays()?;
+        let frontmatter = self.frontmatter(&cx, &draft, &parameters, &desk)?;
+        let calls = draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
+        report.result = result;
+        (report.dropped, report.notes, report.questions) = (desk.left_out, desk.notes, desk.questions);
+        Ok(Drafted { frontmatter, plan, parameters, calls, recorded: draft.recorded, report })
+    }
+
+    fn frontmatter(
+        &self,
+        cx: &Context<'_>,
+        draft: &Draft,
+        parameters: &Parameters,
+        desk: &Desk,
+    ) -> Result<Frontmatter, FlowError> {
+        let (request, trace) = (cx.request, cx.trace);
+        let pins = pins::Pins::collect(&self.journal, &*self.pins.surface, trace, draft, cx.workspace)?;
+        Ok(Frontmatter {
+            schema: SCHEMA,
+            name: request.name.clone(),
+            description: request.description.clone().unwrap_or_else(|| draft.description(trace)),
+            version: "0.1.0".to_owned(),
+            status: FlowStatus::Draft,
+            kind: FlowKind::Atomic,
+            form: Form::Plan,
+            parameters: parameters.schema(),
+            adapters: pins.adapters,
+            credentials: pins.credentials,
+            write_permissions: pins.write_permissions,
+            output: OutputContract { format: "json".to_owned(), schema: schema_of(&draft.recorded) },
+            baseline: trace.baseline(cx.workspace)?,
+            provenance: Provenance {
+                workspace: Some(request.workspace.clone()),
+                commands: draft.calls(trace).into_iter().map(|call| call.command).collect(),
+                created_at: Some(self.replayer.clock.now()),
+                rote_version: env!("CARGO_PKG_VERSION").to_owned(),
+                model: request.model.clone(),
+                forked_from: None,
+            },
+            tags: request.tags.clone(),
+            flows: std::collections::BTreeMap::new(),
+            questions: desk.open().map(OpenQuestion::of).collect(),
         })
     }
 }

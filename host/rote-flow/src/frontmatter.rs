@@ -60,6 +60,29 @@ pub struct Frontmatter {
     /// The flows that it runs, pinned.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<FlowName, FlowPin>,
+    /// What the recording did not decide and nobody has answered yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<OpenQuestion>,
+}
+
+/// A question that nobody has answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenQuestion {
+    /// Its id, to answer it by.
+    pub id: String,
+    /// One sentence.
+    pub ask: String,
+    /// Whether a write depends on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub writes: bool,
+}
+
+impl OpenQuestion {
+    /// Takes what a flow carries of a question.
+    pub(crate) fn of(question: &crate::FlowQuestion) -> Self {
+        Self { id: question.id.clone(), ask: question.ask.clone(), writes: question.writes }
+    }
 }
 
 /// Another flow as it was when this one was made.

@@ -50,8 +50,8 @@ pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, TrackRecord};
 pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, SourceAdapter, SourceHeader};
 pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, Blessings};
 pub use crystallize::{
-    CrystallizeRequest, Crystallized, Crystallizer, Dropped, ParamSpec, ParameterReport, Place, Proposal, Report,
-    ResultSpec, StepOrigin, Suggestion,
+    Answer, CrystallizeRequest, Crystallized, Crystallizer, Dropped, Evidence, Note, ParamSpec, ParameterReport, Place,
+    Proposal, Question as FlowQuestion, QuestionKind, Report, ResultSpec, StepOrigin, Suggestion,
 };
 pub use derive::{Derived, VersionPart};
 pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};
@@ -61,8 +61,8 @@ pub use error::{
     PinError, ReplayError, RunnerError, Stale,
 };
 pub use frontmatter::{
-    AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OutputContract, Provenance,
-    ToolPin, WriteMode, WritePermission,
+    AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OpenQuestion,
+    OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
 };
 pub use health::{AdapterHealth, AdapterState, Doctor, FlowHealth, HealthProblem};
 pub use infer::{InferContext, InferSource, Inference, InferredParameter};

@@ -49,14 +49,10 @@ impl Export {
         let session = context.session()?;
         let request = CrystallizeRequest {
             params: self.params.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
-            workspace: session.workspace_name()?,
-            name: name.parse()?,
             description: self.description,
-            result: None,
-            skip: Vec::new(),
-            model: None,
             tags: self.tags,
             force: self.force,
+            ..CrystallizeRequest::new(session.workspace_name()?, name.parse()?)
         };
         let made = context.block_on(session.export_workspace(&request, self.release, &self.file))??;
         let steps = plural(made.report.steps.len(), "step");

@@ -222,6 +222,7 @@ impl Author {
             provenance,
             tags: header.tags.clone(),
             flows,
+            questions: Vec::new(),
         })
     }
 

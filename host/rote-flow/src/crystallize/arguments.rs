@@ -5,14 +5,15 @@
 //! is a parameter. What the log does not say is a literal: nothing is inferred here.
 
 use rote_plan::{Expression, Reference, text_of};
-use rote_types::{QueryEngine, QueryLimits, ResponseId, escape_token};
-use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, Workspace, parse_template};
+use rote_types::{ResponseId, escape_token};
+use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, parse_template};
 use serde_json::{Map, Value};
 
+use super::context::Context;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
-use crate::trace::{RecordedCall, Trace};
+use crate::trace::RecordedCall;
 
 /// What `rote @N -m` runs first: the payload of an MCP result, parsed when it is JSON.
 const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson catch .))";
@@ -20,13 +21,6 @@ const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson cat
 /// Returns the program of a logged query, the unwrapping that came before it included.
 fn unwrapped(program: &str, unwrap_mcp: bool) -> String {
     if unwrap_mcp { format!("{UNWRAP} | {program}") } else { program.to_owned() }
-}
-
-/// Where recorded values can be looked up.
-pub(crate) struct Sources<'a> {
-    pub(crate) workspace: &'a Workspace,
-    pub(crate) trace: &'a Trace,
-    pub(crate) engine: &'a dyn QueryEngine,
 }
 
 /// What one substituted reference stands for.
@@ -39,12 +33,7 @@ enum Source {
     Literal,
 }
 
-impl Sources<'_> {
-    /// Returns the body of a response as the JSON text that queries read.
-    pub(crate) fn body(&self, response: ResponseId) -> Result<String, FlowError> {
-        Ok(self.workspace.response(response)?.body.as_json().into_owned())
-    }
-
+impl Context<'_> {
     /// Returns a logged query as a program that needs nothing but the response: envelope taken off, workspace
     /// variables that it names bound to their values.
     pub(crate) fn portable(&self, query: &rote_workspace::QueryRecord) -> Result<String, FlowError> {
@@ -62,22 +51,6 @@ impl Sources<'_> {
         Ok(variables)
     }
 
-    /// Runs a program on a recorded response.
-    fn outputs(&self, response: ResponseId, program: &str) -> Result<Vec<Value>, FlowError> {
-        let body = self.body(response)?;
-        let outputs = self.engine.run(program, body.as_bytes(), &QueryLimits::default())?.values;
-        Ok(outputs.iter().filter_map(|text| serde_json::from_str(text).ok()).collect())
-    }
-
-    /// Returns the recorded result: one output as it is, several as an array.
-    pub(crate) fn result(&self, response: ResponseId, jq: &str) -> Result<Value, FlowError> {
-        let mut outputs = self.outputs(response, jq)?;
-        Ok(match outputs.len() {
-            1 => outputs.remove(0),
-            _ => Value::Array(outputs),
-        })
-    }
-
     /// Returns the reference that gives the recorded value, all outputs of it if there was not exactly one.
     pub(crate) fn reference(&self, step: String, response: ResponseId, jq: String) -> Result<Reference, FlowError> {
         let each = self.outputs(response, &jq)?.len() != 1;
@@ -92,7 +65,7 @@ impl Sources<'_> {
         step_of: &dyn Fn(ResponseId) -> Option<String>,
         variables: &mut Variables,
     ) -> Result<Expression, FlowError> {
-        let mut walk = Walk { sources: self, call, step_of, variables };
+        let mut walk = Walk { cx: self, call, step_of, variables };
         if let Some(whole) = call.uses.iter().find(|one| one.target_field_path.is_empty()) {
             return walk.whole_arguments(whole);
         }
@@ -101,7 +74,7 @@ impl Sources<'_> {
 }
 
 struct Walk<'a, 'b> {
-    sources: &'a Sources<'b>,
+    cx: &'a Context<'b>,
     call: &'a RecordedCall,
     step_of: &'a dyn Fn(ResponseId) -> Option<String>,
     variables: &'a mut Variables,
@@ -194,7 +167,7 @@ impl Walk<'_, '_> {
     /// variable as it is now.
     fn shown(&self, one: &Dependency, pieces: &[Piece], sent: &Value) -> Option<Value> {
         let text = sent.as_str()?;
-        let variable = one.variable_name.as_deref().and_then(|name| self.sources.workspace.var(name).ok()?);
+        let variable = one.variable_name.as_deref().and_then(|name| self.cx.workspace.var(name).ok()?);
         let between = match pieces {
             [Piece::Reference { .. }, Piece::Text(after)] => text.strip_suffix(after.as_str()),
             [Piece::Text(before), Piece::Reference { .. }] => text.strip_prefix(before.as_str()),
@@ -232,7 +205,7 @@ impl Walk<'_, '_> {
                     return Ok(Source::Literal);
                 };
                 let jq = one.source_query.clone().unwrap_or_else(|| ".".to_owned());
-                self.sources.reference(step, response, jq).map(Source::Step)
+                self.cx.reference(step, response, jq).map(Source::Step)
             }
             (None, Some(name)) if one.dependency_type != DependencyType::Inferred => {
                 Ok(Source::Parameter(name.clone()))

@@ -5,22 +5,23 @@ use rote_govern::idempotency::key_header;
 use rote_types::names_idempotency_key;
 use serde_json::Value;
 
+use super::desk::Desk;
+use super::draft::Draft;
 use super::literals::{last_segment, walk_literals};
-use super::report::Report;
-use super::steps::Draft;
 use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
 /// Leaves a typed key out where rote sends one of its own, another one in each run.
-pub(crate) fn leave_out(trace: &mut Trace, surface: &dyn Surface, report: &mut Report) -> Result<(), FlowError> {
+pub(crate) fn leave_out(trace: &mut Trace, surface: &dyn Surface, desk: &mut Desk) -> Result<(), FlowError> {
     for call in trace.calls.iter_mut().filter(|call| call.is_write()) {
         let (manifest, tool) = (surface.manifest(&call.adapter)?, surface.tool(&call.adapter, &call.tool)?);
         let (Some(manifest), Some(tool)) = (manifest, tool) else { continue };
         let Some(header) = key_header(&manifest, &tool) else { continue };
         if let Some(name) = take(call, header) {
             let name_of_call = call.name();
-            report.notes.push(format!("`{name}` of `{name_of_call}` is left out: each run sends a key of its own"));
+            let text = format!("`{name}` of `{name_of_call}` is left out: each run sends a key of its own");
+            desk.note(None, text, None);
         }
     }
     Ok(())
@@ -40,7 +41,7 @@ fn take(call: &mut RecordedCall, header: &str) -> Option<String> {
 /// Refuses a key that would be the same in every run: what rote does not send itself is a parameter.
 pub(crate) fn refuse_literals(trace: &Trace, draft: &Draft) -> Result<(), FlowError> {
     for step in &draft.steps {
-        let call = &trace.calls[step.call];
+        let call = step.call(trace);
         let mut found = None;
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
             if let Some(value) = value.as_str().filter(|value| !value.is_empty() && found.is_none())

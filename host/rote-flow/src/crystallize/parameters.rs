@@ -9,16 +9,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use rote_plan::{Expression, Parameter, text_of};
 use serde_json::{Map, Value, json};
 
+use super::context::Context;
+use super::desk::Desk;
+use super::draft::{Draft, DraftStep};
 use super::literals::{MIN_EMBEDDED_CHARS, last_segment, replace, walk_literals};
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
 use super::request::ParamSpec;
 use super::secret;
-use super::steps::Draft;
 use super::variables::Variables;
+use crate::FlowError;
 use crate::error::CrystallizeError;
-use crate::trace::Trace;
-use crate::{FlowError, Surface};
 use rote_types::{escape_token, unescape_token};
 
 /// Most characters of a description taken from a tool's schema.
@@ -44,29 +45,42 @@ impl Parameters {
         Self { entries: variables.into_iter().map(entry).collect() }
     }
 
-    /// Makes the parameters that were asked for.
+    /// Forgets the variables that only calls which fall out used.
+    pub(crate) fn keep_used(&mut self, draft: &Draft, kept: &BTreeSet<usize>) {
+        let used: BTreeSet<&str> = kept
+            .iter()
+            .flat_map(|position| draft.steps[*position].expressions())
+            .flat_map(Expression::parameters)
+            .collect();
+        self.entries.retain(|name, _| used.contains(name.as_str()));
+    }
+
+    /// Makes the parameters that were asked for, in the steps that stay.
     pub(crate) fn apply(
         &mut self,
         specs: &[ParamSpec],
         draft: &mut Draft,
-        report: &mut Report,
+        kept: &BTreeSet<usize>,
+        desk: &mut Desk,
     ) -> Result<(), FlowError> {
+        let mut steps: Vec<&mut DraftStep> =
+            draft.steps.iter_mut().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, step)| step).collect();
         for spec in specs {
-            check_name(spec, draft)?;
+            check_name(spec, &steps)?;
             match &spec.value {
-                Some(value) => self.by_value(&spec.name, value, draft)?,
-                None => self.by_argument(&spec.name, draft)?,
+                Some(value) => self.by_value(&spec.name, value, &mut steps)?,
+                None => self.by_argument(&spec.name, &mut steps)?,
             }
         }
         if specs.iter().map(|spec| &spec.name).collect::<BTreeSet<_>>().len() < specs.len() {
-            report.notes.push("a parameter was asked for more than once".to_owned());
+            desk.note(None, "a parameter was asked for more than once".to_owned(), None);
         }
         Ok(())
     }
 
-    fn by_value(&mut self, name: &str, value: &str, draft: &mut Draft) -> Result<(), FlowError> {
+    fn by_value(&mut self, name: &str, value: &str, steps: &mut [&mut DraftStep]) -> Result<(), FlowError> {
         let mut example = None;
-        for step in &mut draft.steps {
+        for step in &mut *steps {
             replace(&mut step.arguments, &mut String::new(), &mut |_, literal| {
                 let replaced = by_text(literal, name, value)?;
                 let whole = matches!(replaced, Expression::Param(_));
@@ -81,11 +95,11 @@ impl Parameters {
             (None, Some(entry)) if text_of(&entry.example) == value => Ok(()),
             (None, _) => {
                 let reason = format!("no argument of a kept call holds `{value}`");
-                Err(refusal(name, reason, draft))
+                Err(refusal(name, reason, steps))
             }
             (Some(example), Some(entry)) if text_of(&entry.example) != text_of(&example) => {
                 let reason = format!("variable `{name}` of the workspace has the value `{}`", text_of(&entry.example));
-                Err(refusal(name, reason, draft))
+                Err(refusal(name, reason, steps))
             }
             (Some(example), _) => {
                 self.entries.insert(name.to_owned(), Entry { example, source: "given", schema: Value::Null });
@@ -94,12 +108,12 @@ impl Parameters {
         }
     }
 
-    fn by_argument(&mut self, name: &str, draft: &mut Draft) -> Result<(), FlowError> {
+    fn by_argument(&mut self, name: &str, steps: &mut [&mut DraftStep]) -> Result<(), FlowError> {
         if self.entries.contains_key(name) {
             return Ok(());
         }
         let mut values: Vec<Value> = Vec::new();
-        for step in &draft.steps {
+        for step in &*steps {
             walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
                 if last_segment(pointer) == escape_token(name) && !values.contains(value) {
                     values.push(value.clone());
@@ -107,9 +121,9 @@ impl Parameters {
             });
         }
         match values.as_slice() {
-            [] => Err(refusal(name, "no argument of a kept call has this name".to_owned(), draft)),
+            [] => Err(refusal(name, "no argument of a kept call has this name".to_owned(), steps)),
             [example] => {
-                for step in &mut draft.steps {
+                for step in &mut *steps {
                     replace(&mut step.arguments, &mut String::new(), &mut |pointer, value| {
                         (last_segment(pointer) == escape_token(name) && value == example)
                             .then(|| Expression::Param(name.to_owned()))
@@ -123,19 +137,13 @@ impl Parameters {
                 let shown: Vec<String> = several.iter().map(|value| format!("`{}`", text_of(value))).collect();
                 let reason =
                     format!("its argument has different values: {}; say which with `{name}=value`", shown.join(", "));
-                Err(refusal(name, reason, draft))
+                Err(refusal(name, reason, steps))
             }
         }
     }
 
     /// Gives each parameter its schema, and reports parameters and proposals.
-    pub(crate) fn describe(
-        &mut self,
-        draft: &Draft,
-        trace: &Trace,
-        surface: &dyn Surface,
-        report: &mut Report,
-    ) -> Result<(), FlowError> {
+    pub(crate) fn describe(&mut self, cx: &Context<'_>, draft: &Draft, report: &mut Report) -> Result<(), FlowError> {
         let places = places(draft);
         for (name, entry) in &mut self.entries {
             let places = places.get(name).cloned().unwrap_or_default();
@@ -151,8 +159,7 @@ impl Parameters {
                 let Some(step) = draft.steps.iter().find(|step| step.id == place.step) else {
                     continue;
                 };
-                let call = &trace.calls[step.call];
-                if let Some(tool) = surface.tool(&call.adapter, &call.tool)? {
+                if let Some(tool) = cx.tool(step.call(cx.trace)) {
                     schema = described(&tool.input_schema, &place.pointer, &entry.example);
                 }
                 if !schema.is_empty() {
@@ -168,7 +175,6 @@ impl Parameters {
             report.parameters.push(ParameterReport { name, example, source: entry.source, places });
         }
         report.proposals = proposals(draft);
-        draft.report(trace, report);
         Ok(())
     }
 
@@ -196,24 +202,24 @@ impl Parameters {
     }
 }
 
-fn check_name(spec: &ParamSpec, draft: &Draft) -> Result<(), FlowError> {
+fn check_name(spec: &ParamSpec, steps: &[&mut DraftStep]) -> Result<(), FlowError> {
     let name = &spec.name;
     let fits = (1..=64).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     if !fits {
         let reason = "use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`";
-        return Err(refusal(name, reason.to_owned(), draft));
+        return Err(refusal(name, reason.to_owned(), steps));
     }
     if spec.value.as_deref() == Some("") {
-        return Err(refusal(name, "an empty value stands everywhere and nowhere".to_owned(), draft));
+        return Err(refusal(name, "an empty value stands everywhere and nowhere".to_owned(), steps));
     }
     Ok(())
 }
 
-fn refusal(name: &str, reason: String, draft: &Draft) -> FlowError {
+fn refusal(name: &str, reason: String, steps: &[&mut DraftStep]) -> FlowError {
     let mut arguments = BTreeSet::new();
-    for step in &draft.steps {
+    for step in steps {
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, _| {
             arguments.insert(unescape_token(last_segment(pointer)).into_owned());
         });

@@ -5,20 +5,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_govern::audit::{Decision, EffectRecord, STARTED};
+use rote_govern::audit::{Decision, EffectRecord};
 use rote_govern::{reach, tool_digest};
 use rote_home::Journal;
 use rote_types::{AdapterId, Manifest, ResponseId, Tool};
 use rote_workspace::Workspace;
 use serde::Deserialize;
 
-use super::steps::Draft;
+use super::draft::Draft;
 use crate::error::CrystallizeError;
 use crate::trace::{RecordedCall, Trace};
 use crate::{AdapterPin, CredentialSlot, FlowError, Surface, ToolPin, WriteMode, WritePermission};
-
-/// Events that are read from the journal at once.
-const BATCH: usize = 1_000;
 
 /// The pinned part of a frontmatter.
 #[derive(Debug, Default)]
@@ -41,8 +38,7 @@ impl Pins {
         let mut pins = Self::default();
         let mut credentials = BTreeSet::new();
         let mut writes = BTreeSet::new();
-        for step in &draft.steps {
-            let call = &trace.calls[step.call];
+        for call in draft.calls(trace) {
             let recorded = effects.get(&call.response);
             let (manifest, tool) = installed(surface, call, recorded)?;
             if tool.access.changes() {
@@ -124,25 +120,11 @@ fn origins(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) ->
 
 /// The started effects of a workspace, by response.
 fn effects(journal: &Journal, workspace: &Workspace) -> Result<BTreeMap<ResponseId, EffectRecord>, FlowError> {
-    let mut effects = BTreeMap::new();
-    let mut next = 1;
-    loop {
-        let events = journal.read(next, BATCH)?;
-        for event in &events {
-            if event.kind != STARTED {
-                continue;
-            }
-            if let Ok(record) = EffectRecord::deserialize(&event.body)
-                && record.workspace == *workspace.identity()
-            {
-                effects.insert(record.response, record);
-            }
-        }
-        match events.last() {
-            Some(last) if events.len() == BATCH => next = last.seq + 1,
-            _ => return Ok(effects),
-        }
-    }
+    let mut events = journal.started_behind(workspace.identity(), ResponseId(0))?;
+    // The last one of a response is what came of it.
+    events.sort_by_key(|event| event.seq);
+    let records = events.iter().filter_map(|event| EffectRecord::deserialize(&event.body).ok());
+    Ok(records.map(|record| (record.response, record)).collect())
 }
 
 /// How the guard treated a write; its default where the journal does not say.

@@ -4,9 +4,9 @@
 use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
+use super::draft::Draft;
 use super::literals::{MIN_EMBEDDED_CHARS, last_segment, walk_literals};
 use super::report::{Place, Proposal};
-use super::steps::Draft;
 
 /// Most proposals.
 const MAX_PROPOSALS: usize = 50;

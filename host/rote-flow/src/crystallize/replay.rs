@@ -4,24 +4,19 @@
 use rote_types::canonical_json;
 use serde_json::Value;
 
-use super::arguments::Sources;
 use super::parameters::Parameters;
-use super::select::Selection;
 use crate::error::ReplayError;
-use crate::recording::{ExpectedOutput, RunRecording, exchange};
+use crate::recording::{ExpectedOutput, RecordedExchange, RunRecording};
 use crate::{FlowError, Package, Replayer};
 
 /// Replays the package; returns the number of calls that it made and the recording that it was run against.
 pub(crate) async fn replay(
     replayer: &Replayer,
     package: &Package,
-    sources: &Sources<'_>,
-    selection: &Selection,
+    calls: Vec<RecordedExchange>,
     parameters: &Parameters,
     recorded: &Value,
 ) -> Result<(usize, RunRecording), FlowError> {
-    let kept = selection.kept.iter().map(|position| &sources.trace.calls[*position]);
-    let calls = kept.map(|call| exchange(sources.workspace, call)).collect::<Result<Vec<_>, _>>()?;
     let replayed = replayer.replay(package, parameters.examples(), &calls, None).await?;
     let outcome =
         replayed.outcome.map_err(|source| FlowError::Replay(ReplayError::Failed { source: Box::new(source) }))?;

@@ -1,8 +1,14 @@
 //! What crystallize decided and what it leaves to a person.
 
+use std::collections::BTreeSet;
+
 use rote_types::ResponseId;
 use serde::Serialize;
 use serde_json::Value;
+
+use super::desk::{Note, Question};
+use super::draft::{Draft, DraftStep};
+use crate::trace::Trace;
 
 /// A step and the call that it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -93,8 +99,28 @@ pub struct Report {
     pub suggestions: Vec<Suggestion>,
     /// Where the result comes from.
     pub result: String,
-    /// Anything else worth knowing.
-    pub notes: Vec<String>,
+    /// What was done without asking, and anything else worth knowing.
+    pub notes: Vec<Note>,
+    /// What the recording does not decide.
+    pub questions: Vec<Question>,
     /// Calls of the replay that reproduced the recorded result.
     pub replayed_calls: usize,
+}
+
+impl Report {
+    /// Says where each step came from and what it waits for.
+    pub(crate) fn of_steps(draft: &Draft, trace: &Trace) -> Self {
+        let origin = |step: &DraftStep| {
+            let call = step.call(trace);
+            let needs: BTreeSet<&str> = step.needs.iter().map(String::as_str).chain(step.uses()).collect();
+            StepOrigin {
+                step: step.id.clone(),
+                response: call.response,
+                command: call.command,
+                call: format!("{}/{}", call.adapter, call.tool),
+                needs: needs.into_iter().map(str::to_owned).collect(),
+            }
+        };
+        Self { steps: draft.steps.iter().map(origin).collect(), ..Self::default() }
+    }
 }

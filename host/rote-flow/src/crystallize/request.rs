@@ -1,5 +1,6 @@
 //! What a person asks for when a flow is made of a workspace.
 
+use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use rote_types::{FlowName, IdError, ResponseId, WorkspaceName};
@@ -25,6 +26,27 @@ pub struct CrystallizeRequest {
     pub tags: Vec<String>,
     /// Replaces an existing draft.
     pub force: bool,
+    /// Answers by the id of their question.
+    pub answers: BTreeMap<String, String>,
+}
+
+impl CrystallizeRequest {
+    /// Asks for a flow with nothing said about it.
+    #[must_use]
+    pub fn new(workspace: WorkspaceName, name: FlowName) -> Self {
+        Self {
+            workspace,
+            name,
+            description: None,
+            params: Vec::new(),
+            result: None,
+            skip: Vec::new(),
+            model: None,
+            tags: Vec::new(),
+            force: false,
+            answers: BTreeMap::new(),
+        }
+    }
 }
 
 /// A chosen result.

@@ -8,7 +8,7 @@
 use rote_gate::Redaction;
 use serde_json::Value;
 
-use super::steps::Draft;
+use super::draft::Draft;
 use crate::FlowError;
 use crate::error::CrystallizeError;
 use crate::trace::Trace;
@@ -59,7 +59,7 @@ const BEGINNINGS: [&str; 22] = [
 /// Checks every literal of the draft.
 pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction) -> Result<(), FlowError> {
     for step in &draft.steps {
-        let call = &trace.calls[step.call].name();
+        let call = &step.call(trace).name();
         let mut outcome = Ok(());
         super::literals::walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
             if outcome.is_ok() {

@@ -5,43 +5,32 @@
 
 use serde_json::Value;
 
-use super::arguments::Sources;
+use super::context::Context;
+use super::draft::Draft;
 use super::literals::walk_literals;
 use super::report::{Place, Report, Suggestion};
-use super::steps::Draft;
-use crate::FlowError;
 
 /// Shortest value that is looked for; shorter ones match by chance.
 const MIN_CHARS: usize = 10;
-/// Most bytes of bodies that are searched.
-const MAX_BYTES: usize = 32 << 20;
 /// Most suggestions.
 const MAX_SUGGESTIONS: usize = 50;
 
 /// Adds suggestions to the report.
-pub(crate) fn suggest(sources: &Sources<'_>, draft: &Draft, report: &mut Report) -> Result<(), FlowError> {
+pub(crate) fn suggest(cx: &Context<'_>, draft: &Draft, report: &mut Report) {
     let mut wanted: Vec<(usize, Place, String)> = Vec::new();
     for step in &draft.steps {
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
             if let Some(text) = value.as_str().filter(|text| is_telling(text)) {
                 let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
-                wanted.push((step.call, place, text.to_owned()));
+                wanted.push((step.calls[0], place, text.to_owned()));
             }
         });
     }
-    let mut budget = MAX_BYTES;
-    for (position, call) in sources.trace.calls.iter().enumerate() {
+    for (position, call) in cx.trace.calls.iter().enumerate() {
         if !wanted.iter().any(|(user, ..)| *user > position) || call.state != rote_workspace::ResponseState::Ok {
             continue;
         }
-        let body = sources.body(call.response)?;
-        let Some(left) = budget.checked_sub(body.len()) else {
-            break;
-        };
-        budget = left;
-        let Ok(body) = serde_json::from_str::<Value>(&body) else {
-            continue;
-        };
+        let Some(body) = cx.body(call.response) else { continue };
         wanted.retain(|(user, place, text)| {
             let found = if *user > position { find(&body, text, &mut String::new()) } else { None };
             let Some(jq) = found else { return true };
@@ -56,7 +45,6 @@ pub(crate) fn suggest(sources: &Sources<'_>, draft: &Draft, report: &mut Report)
             false
         });
     }
-    Ok(())
 }
 
 /// Long enough, and of more than one kind of character.

@@ -16,13 +16,9 @@ async fn replay(arguments: Value, result: Value) -> FlowError {
     let package = Package::of_plan(made.frontmatter, made.plan).unwrap();
     let mut trace = Trace::read(&fixture.workspace).unwrap();
     trace.calls[0].arguments = arguments;
-    let engine = &*fixture.runtime.query_engine();
-    let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
-    let selection = select::Selection { kept: vec![0], result_call: 0, result_jq: ".".to_owned() };
+    let calls = vec![exchange(&fixture.workspace, &trace.calls[0]).unwrap()];
     let parameters = Parameters::default();
-    super::replay::replay(&fixture.flows.replayer, &package, &sources, &selection, &parameters, &result)
-        .await
-        .unwrap_err()
+    super::replay::replay(&fixture.flows.replayer, &package, calls, &parameters, &result).await.unwrap_err()
 }
 
 #[tokio::test]
@@ -47,15 +43,17 @@ async fn a_write_in_doubt_is_refused_unless_it_is_skipped() {
     let mut trace = Trace::read(&fixture.workspace).unwrap();
     // What a killed process leaves behind; the workspace's own tests show how it comes about.
     trace.calls[0].state = ResponseState::InDoubt;
-    let engine = &*fixture.runtime.query_engine();
-    let sources = arguments::Sources { workspace: &fixture.workspace, trace: &trace, engine };
-    let surface = &*fixture.flows.pins.surface;
+    let engine = fixture.runtime.query_engine();
+    let draft = |request: &CrystallizeRequest| {
+        let cx = Context::new(&fixture.workspace, &trace, request, &*fixture.flows.pins.surface, &*engine);
+        Draft::of_all_usable(&cx, &mut Desk::default()).map(|(draft, _)| draft)
+    };
     let mut request = wish(&[]);
-    let error = select::select(&sources, &request, surface, &mut Report::default()).unwrap_err();
+    let error = draft(&request).unwrap_err();
     assert!(
         matches!(&error, FlowError::Crystallize(CrystallizeError::InDoubt { response: ResponseId(1), .. })),
         "{error}"
     );
     request.skip = vec![ResponseId(1)];
-    assert_eq!(select::select(&sources, &request, surface, &mut Report::default()).unwrap().kept, [1]);
+    assert_eq!(draft(&request).unwrap().steps.iter().map(|step| step.id.as_str()).collect::<Vec<_>>(), ["s2"]);
 }

@@ -47,6 +47,7 @@ fn frontmatter() -> Frontmatter {
         },
         tags: Vec::new(),
         flows: BTreeMap::new(),
+        questions: Vec::new(),
     }
 }
 

@@ -10,7 +10,7 @@ use super::support::Fixture;
 use crate::validate::frontmatter_problem;
 use crate::{
     AdapterPin, Baseline, CredentialSlot, FRONTMATTER_SCHEMA, FlowKind, FlowPin, FlowReference, FlowStatus, Form,
-    Frontmatter, OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
+    Frontmatter, OpenQuestion, OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
 };
 
 /// A frontmatter with everything that one can have. A new field does not compile until it is here.
@@ -56,11 +56,16 @@ fn full() -> Frontmatter {
             "other".parse().unwrap(),
             FlowPin { version: "0.1.0".to_owned(), sha256: sha256(b"other") },
         )]),
+        questions: vec![OpenQuestion {
+            id: "source:s5/issue_id".to_owned(),
+            ask: "Where is it from?".to_owned(),
+            writes: true,
+        }],
     }
 }
 
 /// The objects of a full frontmatter whose keys are fixed, by pointer.
-const OBJECTS: [&str; 9] = [
+const OBJECTS: [&str; 10] = [
     "",
     "/adapters/shop",
     "/adapters/shop/tools/orders_list",
@@ -70,6 +75,7 @@ const OBJECTS: [&str; 9] = [
     "/baseline",
     "/provenance",
     "/flows/other",
+    "/questions/0",
 ];
 
 #[test]
@@ -104,6 +110,7 @@ fn every_property_of_the_schema_is_a_field() {
         "baseline",
         "provenance",
         "flowPin",
+        "openQuestion",
     ];
     for (pointer, definition) in OBJECTS.iter().zip(definitions) {
         let at = if definition.is_empty() { &schema } else { &schema["$defs"][definition] };

@@ -456,15 +456,8 @@ pub(crate) fn wish(params: &[(&str, Option<&str>)]) -> CrystallizeRequest {
         value: value.map(ToOwned::to_owned),
     };
     CrystallizeRequest {
-        workspace: name("work"),
-        name: FlowName::try_from("report".to_owned()).unwrap(),
-        description: None,
         params: params.iter().map(spec).collect(),
-        result: None,
-        skip: Vec::new(),
-        model: None,
-        tags: Vec::new(),
-        force: false,
+        ..CrystallizeRequest::new(name("work"), FlowName::try_from("report".to_owned()).unwrap())
     }
 }
 

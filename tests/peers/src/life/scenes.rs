@@ -76,7 +76,7 @@ fn crystallize(stage: &mut Stage) -> Result<()> {
     let create = "rote flow template create --workspace triage --name report --param owner=octocat \
                   --param repo=Hello-World --param labels=bug --tag issues";
     // The confirmed call was made from the list, so the list is a step.
-    let says = ["(3 steps)", "s2 github/issues/create from @3 after s1", "may write", "replayed 3 calls", "next:"];
+    let says = ["(3 steps)", "s3 github/issues/create from @3 after s1", "may write", "replayed 3 calls", "next:"];
     stage.step(create, 0, &says)?;
     stage.step("rote flow lint report", 0, &["0 errors, 0 warnings"])?;
     stage.step("rote flow validate report", 0, &["report 0.1.0 is a flow…", "payload plan of 3 steps"])?;
@@ -88,7 +88,7 @@ fn crystallize(stage: &mut Stage) -> Result<()> {
 
 fn confirm(stage: &mut Stage) -> Result<()> {
     let stopped = stage.step(RUN, 5, &["`issues/create` of adapter `github` needs confirmation", "hint:"])?;
-    stage.hint(&stopped, 0, &["report completed: 3 calls", "s3 github/issues/create-comment"])?;
+    stage.hint(&stopped, 0, &["report completed: 3 calls", "s5 github/issues/create-comment"])?;
     Ok(())
 }
 
@@ -97,7 +97,7 @@ fn bless(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow bless report", 5, &["nobody agreed, and nothing was changed"])?;
     let says = ["github/issues/create 1 any", "github/issues/create-comment 1 any", "next:"];
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
-    stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s2 github/issues/create"])?;
+    stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s3 github/issues/create"])?;
     // An adapter that goes elsewhere stops the flow before anything is sent. Typing the address granted it, so the
     // policies are others than those that the flow was blessed under.
     stage.step("rote adapter set github base_url http://127.0.0.1:1 --yes", 0, &["http://127.0.0.1"])?;
@@ -182,7 +182,7 @@ fn compatible(stage: &mut Stage) -> Result<()> {
     let shown = stage.hint(&stopped, 5, &["issues/create: compatible", "nobody agreed, and nothing was changed"])?;
     stage.hint(&shown, 0, &["repinned report: 0.2.0 is now 0.2.1", "its blessing is void", "next:"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
-    stage.step(RUN, 0, &["report completed: 3 calls", "s2 github/issues/create @2 201"])?;
+    stage.step(RUN, 0, &["report completed: 3 calls", "s3 github/issues/create @2 201"])?;
     Ok(())
 }
 

@@ -62,14 +62,12 @@ impl Create {
     fn run(self, context: &Context) -> Result<Report> {
         let request = CrystallizeRequest {
             params: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
-            workspace: context.session()?.workspace_name()?,
-            name: self.name.parse()?,
             description: self.description,
             result: self.result.as_deref().map(str::parse).transpose()?,
             skip: self.skip,
-            model: None,
             tags: self.tags,
             force: self.force,
+            ..CrystallizeRequest::new(context.session()?.workspace_name()?, self.name.parse()?)
         };
         let made = context.block_on(context.host()?.crystallizer()?.crystallize(&request))??;
         let text = text(&made);
@@ -128,6 +126,6 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);
-    lines.extend(report.notes.iter().map(|note| clip(&format!("  note: {note}"), MAX_LINE)));
+    lines.extend(report.notes.iter().map(|note| clip(&format!("  note: {}", note.text), MAX_LINE)));
     lines
 }

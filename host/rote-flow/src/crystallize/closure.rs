@@ -1,0 +1,66 @@
+//! What stays: the writes, the step of the result, and everything that they use, directly or not.
+
+use std::collections::BTreeSet;
+
+use rote_workspace::ResponseState;
+
+use super::context::Context;
+use super::desk::Desk;
+use super::draft::{Draft, DraftStep, unusable_source};
+use crate::FlowError;
+use crate::trace::Trace;
+
+/// Returns the positions of the steps that stay.
+pub(crate) fn needed(trace: &Trace, draft: &Draft) -> BTreeSet<usize> {
+    let writes = draft.steps.iter().enumerate().filter(|(_, step)| step.out.is_none() && step.is_write(trace));
+    let mut open: Vec<usize> = writes.map(|(position, _)| position).collect();
+    let find = |id: &str| draft.steps.iter().position(|step| step.id == id);
+    open.extend(draft.result.references().iter().filter_map(|reference| find(&reference.step)));
+    let mut kept = BTreeSet::new();
+    while let Some(position) = open.pop() {
+        if kept.insert(position) {
+            open.extend(draft.steps[position].uses().filter_map(find));
+        }
+    }
+    kept
+}
+
+/// Takes out what nothing needs.
+pub(crate) fn prune(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let kept = needed(cx.trace, draft);
+    refuse_unusable(cx.trace, draft, &kept)?;
+    for (position, step) in std::mem::take(&mut draft.steps).into_iter().enumerate() {
+        match step.broken {
+            Some(broken) if kept.contains(&position) => return Err(broken),
+            _ if kept.contains(&position) => draft.steps.push(step),
+            _ => {
+                let reason = step.out.clone().unwrap_or_else(|| unused(cx.trace, &step));
+                step.calls.iter().for_each(|call| desk.leave_out(&cx.trace.calls[*call], reason.clone()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A step that stays uses one that does not.
+fn refuse_unusable(trace: &Trace, draft: &Draft, kept: &BTreeSet<usize>) -> Result<(), FlowError> {
+    for step in kept.iter().map(|position| &draft.steps[*position]) {
+        let gone = step.uses().find_map(|id| draft.steps.iter().find(|other| other.id == id && other.out.is_some()));
+        if let Some((gone, reason)) = gone.and_then(|gone| Some((gone, gone.out.as_ref()?))) {
+            return Err(unusable_source(step.call(trace), gone.call(trace).response, reason));
+        }
+    }
+    Ok(())
+}
+
+/// Why a usable read was left out.
+fn unused(trace: &Trace, step: &DraftStep) -> String {
+    let call = step.call(trace);
+    let later = trace.calls[step.calls[0] + 1..]
+        .iter()
+        .find(|other| other.adapter == call.adapter && other.tool == call.tool && other.state == ResponseState::Ok);
+    match later {
+        Some(later) => format!("superseded by {}", later.response),
+        None => "nothing that stays uses it".to_owned(),
+    }
+}

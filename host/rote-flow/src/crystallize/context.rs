@@ -1,0 +1,114 @@
+//! What the passes look at: the log, the answers, the installed tools. Each is read once.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool};
+use rote_workspace::Workspace;
+use serde_json::Value;
+
+use super::request::CrystallizeRequest;
+use crate::trace::{RecordedCall, Trace};
+use crate::{FlowError, Surface};
+
+/// Most bytes of answers that are parsed to be searched.
+const MAX_SEARCHED_BYTES: usize = 32 << 20;
+
+/// One answer.
+struct Answer {
+    /// The JSON text that queries read.
+    text: String,
+    /// The same, parsed; none for what is not JSON, and beyond [`MAX_SEARCHED_BYTES`].
+    value: Option<Rc<Value>>,
+}
+
+/// Outputs of a jq program by response and program.
+type Outputs = HashMap<(ResponseId, String), Rc<Vec<Value>>>;
+
+/// Installed tools, none for one that is not there.
+type Tools = BTreeMap<(AdapterId, String), Option<Rc<Tool>>>;
+
+/// A recorded workspace, a request, and what both are about.
+pub(crate) struct Context<'a> {
+    pub(crate) workspace: &'a Workspace,
+    pub(crate) trace: &'a Trace,
+    pub(crate) request: &'a CrystallizeRequest,
+    surface: &'a dyn Surface,
+    engine: &'a dyn QueryEngine,
+    answers: RefCell<BTreeMap<ResponseId, Rc<Answer>>>,
+    searched: Cell<usize>,
+    tools: RefCell<Tools>,
+    asked: RefCell<Outputs>,
+}
+
+impl<'a> Context<'a> {
+    /// Makes it. Nothing is read yet.
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        trace: &'a Trace,
+        request: &'a CrystallizeRequest,
+        surface: &'a dyn Surface,
+        engine: &'a dyn QueryEngine,
+    ) -> Self {
+        Self {
+            workspace,
+            trace,
+            request,
+            surface,
+            engine,
+            answers: RefCell::default(),
+            searched: Cell::default(),
+            tools: RefCell::default(),
+            asked: RefCell::default(),
+        }
+    }
+
+    fn answer(&self, response: ResponseId) -> Result<Rc<Answer>, FlowError> {
+        if let Some(known) = self.answers.borrow().get(&response) {
+            return Ok(Rc::clone(known));
+        }
+        let text = self.workspace.response(response)?.body.as_json().into_owned();
+        let bytes = self.searched.get() + text.len();
+        let value = if bytes <= MAX_SEARCHED_BYTES { serde_json::from_str(&text).ok().map(Rc::new) } else { None };
+        self.searched.set(bytes);
+        let answer = Rc::new(Answer { text, value });
+        self.answers.borrow_mut().insert(response, Rc::clone(&answer));
+        Ok(answer)
+    }
+
+    /// Returns the body of a response; none where it is gone or not JSON, or where it is too much to be searched.
+    pub(crate) fn body(&self, response: ResponseId) -> Option<Rc<Value>> {
+        self.answer(response).ok()?.value.clone()
+    }
+
+    /// Runs a program on a recorded response.
+    pub(crate) fn outputs(&self, response: ResponseId, jq: &str) -> Result<Rc<Vec<Value>>, FlowError> {
+        let key = (response, jq.to_owned());
+        if let Some(known) = self.asked.borrow().get(&key) {
+            return Ok(Rc::clone(known));
+        }
+        let answer = self.answer(response)?;
+        let outputs = self.engine.run(jq, answer.text.as_bytes(), &QueryLimits::default())?.values;
+        let outputs: Vec<Value> = outputs.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+        let outputs = Rc::new(outputs);
+        self.asked.borrow_mut().insert(key, Rc::clone(&outputs));
+        Ok(outputs)
+    }
+
+    /// Returns the recorded result: one output as it is, several as an array.
+    pub(crate) fn result(&self, response: ResponseId, jq: &str) -> Result<Value, FlowError> {
+        let outputs = self.outputs(response, jq)?;
+        Ok(match outputs.as_slice() {
+            [one] => one.clone(),
+            several => Value::Array(several.to_vec()),
+        })
+    }
+
+    /// Returns the tool of a call as it is installed; none where it is not, which the pins refuse later.
+    pub(crate) fn tool(&self, call: &RecordedCall) -> Option<Rc<Tool>> {
+        let key = (call.adapter.clone(), call.tool.clone());
+        let read = || self.surface.tool(&call.adapter, &call.tool).ok().flatten().map(Rc::new);
+        self.tools.borrow_mut().entry(key).or_insert_with(read).clone()
+    }
+}

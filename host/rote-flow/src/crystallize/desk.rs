@@ -1,0 +1,187 @@
+//! What the recording does not decide: questions and their answers, what was done without asking, what was left out.
+//!
+//! A pass that is sure does what it does and writes a [`Note`], with the words that undo it. One that is not sure asks:
+//! the draft goes on with the answer that was given, else with the one that the question takes, and then the question is
+//! open.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_types::ResponseId;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::report::{Dropped, Place};
+use crate::FlowError;
+use crate::trace::RecordedCall;
+
+/// Most questions; what is beyond is not asked and stays as it is.
+const MAX_QUESTIONS: usize = 50;
+/// Most notes.
+const MAX_NOTES: usize = 200;
+
+/// What a question is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum QuestionKind {
+    /// Where a typed value comes from.
+    Source,
+    /// Which item of a list is meant.
+    Pick,
+    /// Which items a repetition is for.
+    Loop,
+    /// Whether a step depends on what was found.
+    When,
+    /// What stands for a thing that was found instead of made.
+    Found,
+    /// Whether all pages are meant.
+    Pages,
+    /// Which places a parameter has.
+    Value,
+    /// Whether a thing that was made and deleted again matters.
+    Undo,
+    /// What a changed world showed.
+    Changed,
+}
+
+/// Something that speaks for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// What it is, in words.
+    pub what: String,
+    /// The response where it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response: Option<ResponseId>,
+    /// Where in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jq: Option<String>,
+    /// The value there.
+    pub value: Value,
+}
+
+/// One of the answers that a question has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Answer {
+    /// The word to answer with.
+    pub word: String,
+    /// What it does.
+    pub means: String,
+    /// The flag of `rote flow template create` that says the same.
+    pub flag: String,
+}
+
+/// Something that the recording does not decide.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Question {
+    /// Kind and place, the same each time: `source:s5/issue_id`.
+    pub id: String,
+    /// What it is about.
+    pub kind: QuestionKind,
+    /// One sentence.
+    pub ask: String,
+    /// Where it matters.
+    pub places: Vec<Place>,
+    /// What speaks for which answer.
+    pub evidence: Vec<Evidence>,
+    /// At least two.
+    pub answers: Vec<Answer>,
+    /// The word of the answer that the draft has.
+    pub taken: String,
+    /// Whether a write depends on it.
+    pub writes: bool,
+    /// Nobody has answered it.
+    pub open: bool,
+}
+
+/// Something that was done without asking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The step that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// What was done.
+    pub text: String,
+    /// The flag that undoes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undo: Option<String>,
+}
+
+/// Where passes ask, note and give reasons.
+#[derive(Debug, Default)]
+pub(crate) struct Desk {
+    given: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+    pub(crate) questions: Vec<Question>,
+    pub(crate) notes: Vec<Note>,
+    pub(crate) left_out: Vec<Dropped>,
+}
+
+impl QuestionKind {
+    /// Whether an answer may be `@N{JQ}` beside the words of the question.
+    fn takes_reference(self) -> bool {
+        matches!(self, Self::Source | Self::Pick)
+    }
+}
+
+impl Desk {
+    /// Makes a desk with the answers that were given.
+    pub(crate) fn of(answers: &BTreeMap<String, String>) -> Self {
+        Self { given: answers.clone(), ..Self::default() }
+    }
+
+    /// Returns the answer that was given, whether or not its question arises.
+    pub(crate) fn given(&mut self, question: &str) -> Option<String> {
+        let given = self.given.get(question)?;
+        self.used.insert(question.to_owned());
+        Some(given.clone())
+    }
+
+    /// Returns the answer that was given, else the one that is taken, with the question left open.
+    #[expect(dead_code, reason = "the first pass that asks takes this away")]
+    pub(crate) fn ask(&mut self, mut question: Question) -> Result<String, FlowError> {
+        let given = self.given(&question.id);
+        if let Some(word) = &given {
+            let known = question.answers.iter().any(|answer| answer.word == *word);
+            let reads = question.kind.takes_reference() && word.starts_with('@');
+            if !known && !reads {
+                let words: Vec<&str> = question.answers.iter().map(|answer| answer.word.as_str()).collect();
+                let message = format!("`{}` is not answered by `{word}`: say {}", question.id, words.join(" or "));
+                return Err(FlowError::Usage { message });
+            }
+            question.taken.clone_from(word);
+        }
+        question.open = given.is_none();
+        let taken = question.taken.clone();
+        if self.questions.len() < MAX_QUESTIONS && !self.questions.iter().any(|known| known.id == question.id) {
+            self.questions.push(question);
+        }
+        Ok(taken)
+    }
+
+    /// Says what was done.
+    pub(crate) fn note(&mut self, step: Option<&str>, text: String, undo: Option<String>) {
+        if self.notes.len() < MAX_NOTES {
+            self.notes.push(Note { step: step.map(str::to_owned), text, undo });
+        }
+    }
+
+    /// Says why a call is not part of the flow.
+    pub(crate) fn leave_out(&mut self, call: &RecordedCall, reason: String) {
+        let dropped = Dropped { response: call.response, call: format!("{}/{}", call.adapter, call.tool), reason };
+        let at = self.left_out.partition_point(|known| known.response < call.response);
+        self.left_out.insert(at, dropped);
+    }
+
+    /// Refuses an answer to a question that nobody asked.
+    pub(crate) fn refuse_strays(&self) -> Result<(), FlowError> {
+        let Some(stray) = self.given.keys().find(|id| !self.used.contains(*id)) else { return Ok(()) };
+        let asked: Vec<&str> = self.questions.iter().map(|question| question.id.as_str()).collect();
+        let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
+        Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") })
+    }
+
+    /// Returns the questions that nobody has answered.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Question> {
+        self.questions.iter().filter(|question| question.open)
+    }
+}

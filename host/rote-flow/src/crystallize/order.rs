@@ -1,0 +1,36 @@
+//! The order that effects impose on the steps.
+//!
+//! Values order steps by themselves. Beyond that a write waits for every step recorded before it, and a read for every
+//! write before it: what was seen after a change must be seen after it again. Reads between two writes are independent and
+//! run at once. Needs that others imply are left out.
+
+use std::collections::BTreeSet;
+
+use super::draft::Draft;
+use crate::trace::Trace;
+
+/// Adds the needs that the order of effects imposes.
+pub(crate) fn effects(trace: &Trace, draft: &mut Draft) {
+    let writes: Vec<bool> = draft.steps.iter().map(|step| step.is_write(trace)).collect();
+    let mut reached: Vec<BTreeSet<usize>> = Vec::with_capacity(writes.len());
+    for position in 0..writes.len() {
+        let derived: BTreeSet<&str> = draft.steps[position].uses().collect();
+        let mut behind: BTreeSet<usize> =
+            (0..position).filter(|earlier| derived.contains(draft.steps[*earlier].id.as_str())).collect();
+        for direct in behind.clone() {
+            behind.extend(reached[direct].iter().copied());
+        }
+        let mut needs = Vec::new();
+        // The latest first: what it waits for itself need not be named again.
+        for earlier in (0..position).rev() {
+            if (writes[position] || writes[earlier]) && !behind.contains(&earlier) {
+                needs.push(draft.steps[earlier].id.clone());
+                behind.insert(earlier);
+                behind.extend(reached[earlier].iter().copied());
+            }
+        }
+        needs.reverse();
+        draft.steps[position].needs = needs;
+        reached.push(behind);
+    }
+}
