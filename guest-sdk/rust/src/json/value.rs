@@ -175,9 +175,10 @@ pub(super) enum Integer {
 
 /// Reads an integer that fits 64 bits.
 pub(super) fn integer(text: &str) -> Option<Integer> {
-    match text.starts_with('-') {
-        true => text.parse().ok().map(Integer::Signed),
-        false => text.parse().ok().map(Integer::Unsigned),
+    if text.starts_with('-') {
+        text.parse().ok().map(Integer::Signed)
+    } else {
+        text.parse().ok().map(Integer::Unsigned)
     }
 }
 
