@@ -16,7 +16,6 @@ mod pins;
 mod plan;
 mod replay;
 mod script;
-mod source_map;
 
 use std::path::PathBuf;
 

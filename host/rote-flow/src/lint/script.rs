@@ -6,8 +6,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rote_script::SourceMap;
+
 use super::finding::Position;
-use super::source_map::SourceMap;
 
 /// Methods whose first argument is an adapter.
 const ADAPTER_CALLS: [&str; 2] = ["adapter", "checkEndpoint"];
@@ -39,7 +40,7 @@ pub(super) struct Script {
 impl Script {
     pub(super) fn read(code: &str, map: &str) -> Self {
         let ends = code.match_indices('\n').map(|(at, _)| at + 1);
-        Self { tokens: tokens(code), lines: std::iter::once(0).chain(ends).collect(), map: SourceMap::read(map) }
+        Self { tokens: tokens(code), lines: std::iter::once(0).chain(ends).collect(), map: SourceMap::parse(map).ok() }
     }
 
     /// Adapters that are asked for by a literal, with their first place.
@@ -115,9 +116,12 @@ impl Script {
     fn place(&self, at: usize) -> Position {
         let line = self.lines.partition_point(|start| *start <= at).saturating_sub(1);
         let column = at - self.lines.get(line).copied().unwrap_or(0);
-        let mapped = self.map.as_ref().and_then(|map| map.source(line, column));
-        let (source, line) = mapped.unwrap_or_else(|| ("bundle".to_owned(), line));
-        Position::Script { source, line: u32::try_from(line + 1).unwrap_or(u32::MAX) }
+        let from_one = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
+        let (line, column) = (from_one(line), from_one(column));
+        match self.map.as_ref().and_then(|map| map.translate(line, column)) {
+            Some(mapped) => Position::Script { source: mapped.file, line: mapped.line },
+            None => Position::Script { source: "bundle".to_owned(), line },
+        }
     }
 }
 
