@@ -9,8 +9,10 @@ mod multipart;
 
 use std::fmt;
 
+use rote_request::COOKIE_PARAMETER_HEADER;
+
 use crate::invocation::ClaimedRequest;
-use crate::request::{COOKIE_PARAMETER, shown};
+use crate::request::shown;
 
 /// One place that names another method.
 #[derive(Debug, PartialEq, Eq)]
@@ -79,7 +81,7 @@ impl Asked<'_> {
 
     fn headers(&self, headers: &[(String, String)]) -> Option<Override> {
         headers.iter().find_map(|(name, value)| {
-            if !name.eq_ignore_ascii_case(COOKIE_PARAMETER) {
+            if !name.eq_ignore_ascii_case(COOKIE_PARAMETER_HEADER) {
                 return self.check("the header", name, value);
             }
             let (name, value) = value.split_once('=')?;

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
 use rote_govern::folded;
+use rote_request::COOKIE_PARAMETER_HEADER;
 use rote_types::{CallLimits, Tool};
 
 use crate::GateError;
@@ -17,8 +18,6 @@ use crate::method_override;
 pub(crate) const USER_AGENT: &str = concat!("rote/", env!("CARGO_PKG_VERSION"));
 /// The encodings that the client undoes.
 pub(crate) const ACCEPT_ENCODING: &str = "gzip, br, deflate, zstd";
-/// How the request builder names a cookie parameter: the value is `name=value`.
-pub(crate) const COOKIE_PARAMETER: &str = "rote-cookie-parameter";
 
 /// Most headers of one request.
 const MAX_HEADERS: usize = 100;
@@ -130,7 +129,7 @@ fn take_headers(outgoing: &mut Outgoing, claimed: &[(String, String)]) -> Result
         let parsed = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad("has no valid name"))?;
         let content = HeaderValue::from_bytes(value.as_bytes()).map_err(|_| bad("holds a control character"))?;
         let lower = parsed.as_str();
-        if lower == COOKIE_PARAMETER {
+        if lower == COOKIE_PARAMETER_HEADER {
             outgoing.cookies.push(cookie_pair(value).ok_or_else(|| bad("is not a cookie pair"))?);
         } else if is_host_only(lower) {
             outgoing.dropped.push(lower.to_owned());
