@@ -29,7 +29,6 @@ pub struct Host {
     taken_over: std::sync::Once,
     redaction: Lazy<Redaction>,
     gate: Lazy<Gate>,
-    sandbox: Lazy<Sandbox>,
     jq: Lazy<SandboxedJq>,
     runtime: Lazy<Runtime>,
     adapters: Lazy<Adapters>,
@@ -62,7 +61,6 @@ impl Host {
             taken_over: std::sync::Once::new(),
             redaction: Lazy::new(),
             gate: Lazy::new(),
-            sandbox: Lazy::new(),
             jq: Lazy::new(),
             runtime: Lazy::new(),
             adapters: Lazy::new(),
@@ -193,15 +191,15 @@ impl Host {
     /// Returns the jq engine, which needs neither the gate nor the journal.
     pub(crate) fn jq(&self) -> Result<Arc<SandboxedJq>, AppError> {
         self.jq.get(|| {
-            let sandbox = self.sandbox.get(|| Ok::<_, AppError>(Sandbox::new(self.home()?, &*self.entropy)))?;
-            Ok(SandboxedJq::new(sandbox))
+            let sandbox = Sandbox::new(self.home()?, &*self.entropy);
+            Ok(SandboxedJq::new(Arc::new(sandbox)))
         })
     }
 
     pub(crate) fn runtime(&self) -> Result<Arc<Runtime>, AppError> {
         self.runtime.get(|| {
             let parts = RuntimeParts {
-                home: self.home()?.clone(),
+                queries: self.jq()?,
                 gate: self.gate()?,
                 entropy: Arc::clone(&self.entropy),
                 clock: Arc::clone(&self.clock),

@@ -49,6 +49,12 @@ impl SandboxedJq {
         Self { sandbox, guest: Mutex::new(None) }
     }
 
+    /// Returns what makes components ready to run.
+    #[must_use]
+    pub fn sandbox(&self) -> &Arc<Sandbox> {
+        &self.sandbox
+    }
+
     /// Returns the guest, loading it the first time.
     fn guest(&self) -> Result<Arc<Prepared>, LoadError> {
         let mut guest = self.guest.lock().unwrap_or_else(PoisonError::into_inner);

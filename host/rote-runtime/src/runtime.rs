@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use rote_gate::{Gate, Invocation, Redaction};
-use rote_home::Home;
 use rote_types::{Clock, Entropy, QueryEngine};
 use serde_json::Value;
 
@@ -13,11 +12,11 @@ use crate::{CallOutcome, FlowFailure, FlowOutcome, FlowRun, Prepared, RunError, 
 
 /// What a runtime is made of.
 pub struct RuntimeParts {
-    /// Where the compile cache is.
-    pub home: Home,
+    /// The jq engine, and with it the sandbox: a process has one of each.
+    pub queries: Arc<SandboxedJq>,
     /// The only way out for guests.
     pub gate: Arc<Gate>,
-    /// Makes the cache key on first use; gives flows randomness.
+    /// Gives flows randomness.
     pub entropy: Arc<dyn Entropy>,
     /// Dates what flows query; tells flows the time.
     pub clock: Arc<dyn Clock>,
@@ -25,7 +24,6 @@ pub struct RuntimeParts {
 
 /// Runs adapters and flows. Cheap to make: the engine starts with the first component.
 pub struct Runtime {
-    sandbox: Arc<Sandbox>,
     queries: Arc<SandboxedJq>,
     gate: Arc<Gate>,
     clock: Arc<dyn Clock>,
@@ -34,7 +32,7 @@ pub struct Runtime {
 
 impl std::fmt::Debug for Runtime {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Runtime").field("sandbox", &self.sandbox).finish_non_exhaustive()
+        f.debug_struct("Runtime").field("queries", &self.queries).finish_non_exhaustive()
     }
 }
 
@@ -42,12 +40,10 @@ impl Runtime {
     /// Makes a runtime.
     #[must_use]
     pub fn new(parts: RuntimeParts) -> Self {
-        let sandbox = Arc::new(Sandbox::new(&parts.home, &*parts.entropy));
-        let queries = Arc::new(SandboxedJq::new(Arc::clone(&sandbox)));
-        Self { sandbox, queries, gate: parts.gate, clock: parts.clock, entropy: parts.entropy }
+        Self { queries: parts.queries, gate: parts.gate, clock: parts.clock, entropy: parts.entropy }
     }
 
-    /// Returns the jq engine, which shares this runtime's compile cache.
+    /// Returns the jq engine, which shares this runtime's sandbox.
     #[must_use]
     pub fn query_engine(&self) -> Arc<SandboxedJq> {
         Arc::clone(&self.queries)
@@ -56,7 +52,7 @@ impl Runtime {
     /// Returns what makes components ready to run.
     #[must_use]
     pub fn sandbox(&self) -> &Sandbox {
-        &self.sandbox
+        self.queries.sandbox()
     }
 
     /// Returns what masks the values that nobody may see.

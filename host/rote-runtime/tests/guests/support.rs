@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
-use rote_runtime::{Runtime, RuntimeParts, Sandbox};
+use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{Clock, Entropy};
 use rote_vault::{KeySource, Vault};
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
@@ -157,6 +157,7 @@ impl Fixture {
             resolver: None,
         });
         let gate = Arc::new(gate);
-        Runtime::new(RuntimeParts { home: self.home.clone(), gate, entropy, clock })
+        let queries = Arc::new(SandboxedJq::new(Arc::new(self.sandbox())));
+        Runtime::new(RuntimeParts { queries, gate, entropy, clock })
     }
 }
