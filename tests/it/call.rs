@@ -72,13 +72,13 @@ fn wrong_words_are_caught_before_any_request() {
         &expect![[r#"
             $ rote call trackr listIssues
             --- stderr
-            error: adapter `trackr` is not installed (nearest: `tracker`)
+            error: adapter `trackr` is not installed (did you mean `tracker`?)
 
             hint: rote adapter list
             --- exit 3
             $ rote call tracker listIssue
             --- stderr
-            error: adapter `tracker` has no tool `listIssue` (nearest: `listIssues`, `listLabels`)
+            error: adapter `tracker` has no tool `listIssue` (did you mean `listIssues` or `listLabels`?)
 
             hint: rote probe tracker listIssue
             --- exit 3

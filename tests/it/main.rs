@@ -55,6 +55,7 @@ mod tree_of_runs;
 mod trust;
 mod unreadable;
 mod wasi;
+mod words;
 
 use rote_cli::demo::{DOCUMENT, TrackerServer};
 use rote_testkit::TestHome;

@@ -11,11 +11,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jsonschema::{Draft, Validator};
-use rote_types::Tool;
+use rote_types::{Tool, did_you_mean, is_type, nearest};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-
-use crate::package::nearest;
 
 /// Most problems that are listed.
 const MAX_PROBLEMS: usize = 16;
@@ -41,10 +39,7 @@ impl fmt::Display for ArgumentProblem {
             "" => f.write_str(&self.problem)?,
             argument => write!(f, "`{argument}` {}", self.problem)?,
         }
-        match self.nearest.as_slice() {
-            [] => Ok(()),
-            names => write!(f, " (did you mean {}?)", list(names.iter().map(String::as_str))),
-        }
+        f.write_str(&did_you_mean(&self.nearest))
     }
 }
 
@@ -167,20 +162,6 @@ fn plain_check(schema: &Value, value: &Value) -> Option<bool> {
         }
         Some(_) => None,
     }
-}
-
-fn is_type(name: &str, value: &Value) -> Option<bool> {
-    Some(match name {
-        "string" => value.is_string(),
-        "boolean" => value.is_boolean(),
-        "number" => value.is_number(),
-        // JSON Schema 2020-12: 3.0 is an integer.
-        "integer" => value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|number| number.fract() == 0.0),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        "null" => value.is_null(),
-        _ => return None,
-    })
 }
 
 fn required(schema: &Value) -> impl Iterator<Item = &str> {

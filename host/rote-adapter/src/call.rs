@@ -11,7 +11,8 @@ use jiff::Timestamp;
 use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, Unbound, UnboundError};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
-    AdapterId, AuthSlot, CallLimits, Clock, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall, WorkspaceName,
+    AdapterId, AuthSlot, CallLimits, Clock, MAX_BATCH, MAX_PARALLEL, QueryEngine, ResponseId, Sha256Digest, Tool,
+    ToolCall, WorkspaceName,
 };
 use rote_vault::{TokenPlace, Vault, VaultError};
 use rote_workspace::{CommandId, Dependency, NewCall, Rendered, SessionRecord, Workspace};
@@ -21,11 +22,8 @@ use serde_json::Value;
 use crate::session::{self, Credential};
 use crate::{Adapter, AdapterError, Adapters, CallFailure, Reservation};
 
-/// Most calls of one batch.
-const MAX_BATCH: usize = 1_000;
-
-/// Most calls of one batch at a time.
-const MAX_PARALLEL: usize = 32;
+/// Most components that are kept ready beside those that the sandbox keeps.
+const MAX_PREPARED: usize = 64;
 
 /// What a caller is made of.
 #[derive(Clone)]
@@ -211,7 +209,7 @@ impl Caller {
             }
         });
         let calls: Vec<_> = calls.collect();
-        Ok(futures::stream::iter(calls).buffered(parallel.clamp(1, MAX_PARALLEL)).collect().await)
+        Ok(futures::stream::iter(calls).buffered(parallel.clamp(1, usize::from(MAX_PARALLEL))).collect().await)
     }
 
     /// Checks a call whose arguments are final: references in them are plain text. Nothing is allocated.
@@ -354,7 +352,12 @@ impl Caller {
             source => AdapterError::Load { id: manifest.id.clone(), source },
         };
         let prepared = self.parts.runtime.sandbox().prepare_pinned(World::Adapter, &bytes, pin).map_err(refused)?;
-        self.prepared().insert(pin, Arc::clone(&prepared));
+        let mut known = self.prepared();
+        if known.len() >= MAX_PREPARED {
+            known.clear();
+        }
+        known.insert(pin, Arc::clone(&prepared));
+        drop(known);
         Ok(prepared)
     }
 

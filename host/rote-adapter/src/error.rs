@@ -9,7 +9,7 @@ use rote_govern::{IdentityError, PolicyError};
 use rote_home::HomeError;
 use rote_runtime::{LoadError, RunError};
 use rote_spec::SpecError;
-use rote_types::{AdapterId, Classify, ErrorKind, Misfit, Refusal, ResponseId, command};
+use rote_types::{AdapterId, Classify, ErrorKind, Misfit, Refusal, ResponseId, command, did_you_mean};
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
@@ -62,7 +62,7 @@ pub enum AdapterError {
         id: AdapterId,
     },
     /// There is no adapter of that name.
-    #[error("adapter `{id}` is not installed{}", nearest_text(nearest))]
+    #[error("adapter `{id}` is not installed{}", did_you_mean(nearest))]
     NotInstalled {
         /// The name asked for.
         id: AdapterId,
@@ -106,7 +106,7 @@ pub enum AdapterError {
         actual: String,
     },
     /// The adapter has no tool of that name.
-    #[error("adapter `{id}` has no tool `{tool}`{}", nearest_text(nearest))]
+    #[error("adapter `{id}` has no tool `{tool}`{}", did_you_mean(nearest))]
     UnknownTool {
         /// The adapter.
         id: AdapterId,
@@ -415,13 +415,6 @@ fn with_response(details: Option<Value>, response: Option<ResponseId>) -> Option
 
 fn install_again(id: &AdapterId, effect: &'static str) -> String {
     command("rote adapter new").argument(id).plain("--spec …").note(effect).into()
-}
-
-fn nearest_text(nearest: &[String]) -> String {
-    match nearest {
-        [] => String::new(),
-        names => format!(" (nearest: {})", names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")),
-    }
 }
 
 fn known_text(known: &[String]) -> String {

@@ -7,14 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rote_gate::PolicyState;
 use rote_govern::{Policy, PolicyError, fingerprint, is_sealed, tool_digest, trust_root};
-use rote_home::{HomeError, open_file, read_capped, read_trusted};
-use rote_types::{AdapterId, Classify, Manifest, Tool, TrustRoot};
+use rote_home::{HomeError, Stamp, open_file, read_capped, read_trusted};
+use rote_types::{AdapterId, Classify, Manifest, Tool, TrustRoot, nearest};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::arguments::Validators;
 use crate::install::MANIFEST_SCHEMA;
-use crate::package::{self, Offsets, Stamp, nearest};
+use crate::package::{self, Offsets};
 use crate::{AdapterError, ArgumentProblem};
 
 /// An installed adapter, ready to be called.

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
 use rote_types::Tool;
 use serde::Serialize;
@@ -116,43 +115,6 @@ pub(crate) fn pretty<T: Serialize>(value: &T) -> Vec<u8> {
     bytes
 }
 
-/// Identity of a file on disk, to notice that it was replaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stamp {
-    inode: u64,
-    bytes: u64,
-    modified: (i64, i64),
-    // A change of mode or owner is one, too.
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    /// The stamp of the file at `path`, or `None` when it cannot be looked at.
-    pub(crate) fn of(path: &Path) -> Option<Self> {
-        use std::os::unix::fs::MetadataExt;
-        let metadata = path.metadata().ok()?;
-        let modified = (metadata.mtime(), metadata.mtime_nsec());
-        let changed = (metadata.ctime(), metadata.ctime_nsec());
-        Some(Self { inode: metadata.ino(), bytes: metadata.len(), modified, changed })
-    }
-}
-
-/// The names closest to `wanted`, best first, at most three, none that is far off.
-pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Vec<String> {
-    let fold = |text: &str| text.to_lowercase().replace(['_', '-', '.', '/', ' '], "");
-    let target = fold(wanted);
-    let mut scored: Vec<(f64, &str)> = names
-        .map(|name| {
-            let folded = fold(name);
-            let part = !target.is_empty() && (folded.contains(&target) || target.contains(&folded));
-            (strsim::jaro_winkler(&target, &folded) + if part { 0.1 } else { 0.0 }, name)
-        })
-        .filter(|(score, _)| *score >= 0.78)
-        .collect();
-    scored.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(other.1)));
-    scored.into_iter().take(3).map(|(_, name)| name.to_owned()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -213,13 +175,5 @@ mod tests {
         for text in ["", "[]", r#"{"a":[-1,1]}"#, r#"{"a":[1]}"#] {
             assert!(Offsets::parse(text.as_bytes()).is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn near_names_are_offered_and_far_ones_are_not() {
-        let names = ["issues/list", "issues/create", "pulls/list", "getPetById"];
-        assert_eq!(nearest("issues_list", names.into_iter())[0], "issues/list");
-        assert_eq!(nearest("get_pet", names.into_iter()), ["getPetById"]);
-        assert!(nearest("zzz", names.into_iter()).is_empty());
     }
 }

@@ -20,12 +20,12 @@ use rote_govern::egress::{AllowedRange, CleartextGrant};
 use rote_govern::idempotency::carries_credential;
 use rote_govern::reach::{self, Destination};
 use rote_home::{FileMode, Home, LockGuard, discard_dir, read_trusted, write_durable};
-use rote_types::{AdapterId, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool};
+use rote_types::{AdapterId, Clock, Entropy, KeyHeader, Manifest, SensitivityTier, Tool, nearest};
 use serde::Serialize;
 
 use crate::install::{Prepared, Site};
 use crate::opened::Adapter;
-use crate::package::{self, nearest};
+use crate::package;
 use crate::source::{Document, Loader, SpecLocation, read_source};
 use crate::{AdapterError, AdapterLine, Capabilities, InstallOptions, InstallReport, Sensitivity, install};
 use base::{BaseUrl, grant, parse_range};

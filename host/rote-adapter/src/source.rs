@@ -17,7 +17,7 @@ use url::Url;
 use crate::AdapterError;
 
 /// Names under which a directory holds its description, most telling first.
-const STEMS: [&str; 6] = ["openapi", "swagger", "api", "spec", "index", "circular"];
+const STEMS: [&str; 5] = ["openapi", "swagger", "api", "spec", "index"];
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
 /// What a person named as the description.
@@ -86,7 +86,7 @@ impl Document {
         let full = path.canonicalize().map_err(|error| missing(error.to_string()))?;
         let (file, root) = if full.is_dir() {
             let file = find_description(&full).ok_or_else(|| {
-                missing(format!("the directory holds none of {}.{{yaml,yml,json}}", STEMS[..5].join(", ")))
+                missing(format!("the directory holds none of {}.{{yaml,yml,json}}", STEMS.join(", ")))
             })?;
             (file, full)
         } else {

@@ -15,8 +15,6 @@ use crate::parameters::Word;
 use crate::query::{Query, ResponseView};
 use crate::{AppError, Session, parameters};
 
-/// Most calls of a batch that can be under way at once.
-pub const MAX_PARALLEL: u16 = 32;
 /// Rows of a body that are shown after a call.
 pub(crate) const SHOWN_ROWS: usize = 3;
 /// Most bytes of a file that becomes an argument.

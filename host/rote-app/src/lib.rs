@@ -37,7 +37,7 @@ mod workspace;
 pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use audit::{AuditEvent, Rebuilt, Verified};
-pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, MAX_PARALLEL, Parameter};
+pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use change::Consent;
 pub use condition::Condition;
 pub use config::{HostConfig, SessionConfig};

@@ -1,17 +1,17 @@
 //! Arguments from `name=value` words, typed by the tool's schema.
 //!
-//! A word becomes what the schema asks for; where the schema leaves a choice, JSON that fits wins over text. So
-//! does the content of a file, except where the schema takes files as such: there it goes with its name, in base64.
+//! A word becomes what the schema asks for ([`read_word`]), and so does the content of a file, except where the schema
+//! takes files as such: there it goes with its name, in base64.
 //! Validation against the schema comes later, in the adapter; here a value is only read.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rote_types::{ErrorKind, Tool};
+use rote_types::{ErrorKind, Tool, add_word, read_word, types_of};
 use serde_json::{Map, Value, json};
 
 use crate::AppError;
 
-/// Deepest chain of `anyOf`/`oneOf`/`allOf`/`$ref` that is followed to find a type.
+/// Deepest chain of `anyOf`/`oneOf`/`allOf`/`$ref` that is followed to find a file.
 const MAX_DEPTH: usize = 8;
 
 /// What one `name=value` word gives.
@@ -34,32 +34,20 @@ pub(crate) fn add(
     let schema = &tool.input_schema;
     for (name, word) in words {
         let property = &schema["properties"][&name];
-        let types = types_of(schema, property, 0);
+        let refused = |problem: String| AppError::new(ErrorKind::Usage, format!("`{name}` {problem}"));
         let value = match word {
             Word::File { filename, bytes } => content(&name, &filename, bytes, schema, property)?,
             // What a reference stands for has a type of its own, which is known when it is filled in.
             Word::Text(text) => match Value::String(text) {
                 reference if is_reference(&reference) => reference,
                 Value::String(text) => {
-                    let value = typed(&name, &text, &types, schema, property)?;
+                    let value = read_word(schema, property, &text).map_err(refused)?;
                     if tool.spelled.contains(&name) { spelled(value, &text) } else { value }
                 }
                 other => other,
             },
         };
-        match arguments.get_mut(&name) {
-            None => {
-                arguments.insert(name, value);
-            }
-            Some(Value::Array(items)) if types.iter().any(|kind| kind == "array") => match value {
-                Value::Array(more) => items.extend(more),
-                one => items.push(one),
-            },
-            Some(_) => {
-                let message = format!("`{name}` is given twice, but is not a list");
-                return Err(AppError::new(ErrorKind::Usage, message));
-            }
-        }
+        add_word(arguments, schema, &name, value).map_err(refused)?;
     }
     Ok(())
 }
@@ -80,8 +68,8 @@ fn content(name: &str, filename: &str, bytes: Vec<u8>, root: &Value, schema: &Va
     if takes_file(root, schema, 0) {
         return Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }));
     }
-    let types = types_of(root, schema, 0);
-    if types.iter().any(|kind| kind == "array") && takes_file(root, &schema["items"], 0) {
+    let types = types_of(root, schema);
+    if types.contains(&"array") && takes_file(root, &schema["items"], 0) {
         return Ok(json!([{ "base64": STANDARD.encode(bytes), "filename": filename }]));
     }
     if schema["format"] == "byte" || schema["contentEncoding"] == "base64" {
@@ -90,7 +78,7 @@ fn content(name: &str, filename: &str, bytes: Vec<u8>, root: &Value, schema: &Va
     let refused = |text: String| AppError::new(ErrorKind::Usage, text);
     let text =
         String::from_utf8(bytes).map_err(|_| refused(format!("`{name}` takes text, but `{filename}` is not UTF-8")))?;
-    typed(name, &text, &types, root, schema)
+    read_word(root, schema, &text)
         .map_err(|_| refused(format!("`{name}` must be {}, but `{filename}` holds something else", types.join(" or "))))
 }
 
@@ -105,63 +93,6 @@ fn takes_file(root: &Value, schema: &Value, depth: usize) -> bool {
     let own = schema["required"] == json!(["base64"]) && schema["properties"]["base64"].is_object();
     let options = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
     own || options.into_iter().any(|option| takes_file(root, option, depth + 1))
-}
-
-/// Returns the JSON types that a schema admits; empty when it does not say.
-fn types_of(root: &Value, schema: &Value, depth: usize) -> Vec<String> {
-    if depth > MAX_DEPTH {
-        return Vec::new();
-    }
-    if let Some(target) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
-        return root.pointer(target).map_or_else(Vec::new, |target| types_of(root, target, depth + 1));
-    }
-    let mut types: Vec<String> = match &schema["type"] {
-        Value::String(one) => vec![one.clone()],
-        Value::Array(several) => several.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-        _ => Vec::new(),
-    };
-    for word in ["anyOf", "oneOf", "allOf"] {
-        for option in schema[word].as_array().into_iter().flatten() {
-            types.extend(types_of(root, option, depth + 1));
-        }
-    }
-    types
-}
-
-/// Reads one word as what the schema admits.
-fn typed(name: &str, text: &str, types: &[String], root: &Value, schema: &Value) -> Result<Value, AppError> {
-    let admits = |kind: &str| types.iter().any(|known| known == kind);
-    let parsed: Option<Value> = serde_json::from_str(text).ok();
-    let fits = |value: &Value| match value {
-        Value::Null => admits("null"),
-        Value::Bool(_) => admits("boolean"),
-        Value::Number(number) => admits("number") || (admits("integer") && (number.is_i64() || number.is_u64())),
-        Value::String(_) => false,
-        Value::Array(_) => admits("array"),
-        Value::Object(_) => admits("object"),
-    };
-    if let Some(value) = parsed.clone().filter(&fits) {
-        return Ok(value);
-    }
-    if admits("string") {
-        return Ok(json!(text));
-    }
-    if admits("array") {
-        return array_item(name, text, root, schema).map(|item| json!([item]));
-    }
-    if types.is_empty() {
-        // The schema is silent: JSON when it is a structure, otherwise text, which every API takes.
-        return Ok(parsed.filter(|value| value.is_object() || value.is_array()).unwrap_or_else(|| json!(text)));
-    }
-    let wanted = types.join(" or ");
-    Err(AppError::new(ErrorKind::Usage, format!("`{name}` must be {wanted}, not `{text}`")))
-}
-
-/// Reads a word as one item of a list.
-fn array_item(name: &str, text: &str, root: &Value, schema: &Value) -> Result<Value, AppError> {
-    let items = &schema["items"];
-    let types = types_of(root, items, 0);
-    typed(name, text, &types, root, items)
 }
 
 #[cfg(test)]
@@ -211,7 +142,8 @@ mod tests {
     fn words_become_what_the_schema_asks_for() {
         check(&[("n", "7"), ("f", "1.5"), ("b", "true")], json!({ "n": 7, "f": 1.5, "b": true }));
         check(&[("s", "7"), ("maybe", "null")], json!({ "s": "7", "maybe": null }));
-        check(&[("o", r#"{"a":1}"#), ("any", "7"), ("new", "x")], json!({ "o": { "a": 1 }, "any": "7", "new": "x" }));
+        check(&[("o", r#"{"a":1}"#), ("any", "7"), ("new", "x")], json!({ "o": { "a": 1 }, "any": 7, "new": "x" }));
+        check(&[("any", "1.10"), ("new", "true")], json!({ "any": "1.10", "new": true }));
         check(&[("list", "a"), ("list", "b")], json!({ "list": ["a", "b"] }));
         check(&[("n", "@1")], json!({ "n": "@1" }));
         check(&[("ids", "1"), ("ids", "[2,3]")], json!({ "ids": [1, 2, 3] }));

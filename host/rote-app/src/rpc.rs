@@ -5,10 +5,10 @@
 //! tools of its adapter an endpoint has three virtual ones: `<id>_probe`, `<id>_call` and `<id>_batch_call`.
 
 use rote_adapter::BatchItem;
-use rote_types::ErrorKind;
+use rote_types::{ErrorKind, MAX_PARALLEL};
 use serde_json::{Map, Value, json};
 
-use crate::{AppError, MAX_PARALLEL};
+use crate::AppError;
 
 // Codes of JSON-RPC 2.0 §5.1; from -32000 down to -32099 they are the server's own.
 const PARSE_ERROR: i64 = -32700;

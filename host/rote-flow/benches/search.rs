@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_flow::{
     Analytics, Author, BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Form,
-    Library, Linter, ParameterLine, Pins, Releases, Replayer, Scope, Search, SearchRequest, Stamp, Surface,
+    Library, Linter, ParameterLine, Pins, Releases, Replayer, Scope, Search, SearchRequest, Surface,
 };
 use rote_gate::{Gate, GateParts};
-use rote_home::{Home, Journal};
-use rote_runtime::{Runtime, RuntimeParts};
+use rote_home::{Home, Journal, Stamp};
+use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, TrustRoot};
 use rote_vault::{KeySource, Vault};
 
@@ -225,7 +225,7 @@ fn flows(home: &Home) -> Flows {
     };
     let gate = Arc::new(Gate::new(parts));
     let parts = RuntimeParts {
-        home: home.clone(),
+        queries: Arc::new(SandboxedJq::new(Arc::new(Sandbox::new(home, &*entropy)))),
         gate: Arc::clone(&gate),
         entropy: Arc::clone(&entropy),
         clock: Arc::clone(&clock),

@@ -8,7 +8,7 @@ mod clues;
 
 use std::collections::BTreeMap;
 
-use rote_types::{command, exact_json};
+use rote_types::{command, exact_json, read_word};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -162,7 +162,7 @@ impl Inference {
         let clues = Clues::read(frontmatter, intent);
         let parameters: Vec<InferredParameter> = frontmatter
             .parameter_schemas()
-            .map(|(name, schema)| infer(name, schema, frontmatter.is_required(name), &clues, context))
+            .map(|(name, schema)| infer(frontmatter, name, schema, &clues, context))
             .collect();
         let needs =
             |one: &&InferredParameter| one.required && !one.accepted && one.source != Some(InferSource::Default);
@@ -176,7 +176,15 @@ impl Inference {
     }
 }
 
-fn infer(name: &str, schema: &Value, required: bool, clues: &Clues, context: &InferContext) -> InferredParameter {
+fn infer(
+    frontmatter: &Frontmatter,
+    name: &str,
+    schema: &Value,
+    clues: &Clues,
+    context: &InferContext,
+) -> InferredParameter {
+    let root = &frontmatter.parameters;
+    let required = frontmatter.is_required(name);
     let found = |source: InferSource, value: Value, why: String| InferredParameter {
         name: name.to_owned(),
         required,
@@ -205,14 +213,14 @@ fn infer(name: &str, schema: &Value, required: bool, clues: &Clues, context: &In
         Some(Clue::Allowed(value, why)) => return found(InferSource::AllowedValue, value.clone(), why.clone()),
         None => {}
     }
-    if let Some((variable, value)) = from_environment(name, schema, &context.environment) {
+    if let Some((variable, value)) = from_environment(root, name, schema, &context.environment) {
         return found(InferSource::Environment, value, format!("environment variable `{variable}`"));
     }
     let variable = context.variables.iter().find(|(variable, _)| plain(variable) == plain(name));
-    if let Some((variable, value)) = variable.filter(|(_, value)| fits(name, schema, value)) {
+    if let Some((variable, value)) = variable.filter(|(_, value)| fits(root, name, schema, value)) {
         return found(InferSource::Workspace, value.clone(), format!("variable `{variable}` of the workspace"));
     }
-    if let Some(value) = context.last_run.get(name).filter(|value| fits(name, schema, value)) {
+    if let Some(value) = context.last_run.get(name).filter(|value| fits(root, name, schema, value)) {
         return found(InferSource::LastRun, value.clone(), "the last run that ended well".to_owned());
     }
     match schema.get("default") {
@@ -222,19 +230,24 @@ fn infer(name: &str, schema: &Value, required: bool, clues: &Clues, context: &In
 }
 
 /// Whether a value may be proposed: the schema takes it, and it is not a secret.
-fn fits(name: &str, schema: &Value, value: &Value) -> bool {
-    parameter::check(schema, value).is_ok() && !secret_name(name) && !is_secret(name, value)
+fn fits(root: &Value, name: &str, schema: &Value, value: &Value) -> bool {
+    parameter::check(root, schema, value).is_ok() && !secret_name(name) && !is_secret(name, value)
 }
 
-fn from_environment(name: &str, schema: &Value, environment: &BTreeMap<String, String>) -> Option<(String, Value)> {
+fn from_environment(
+    root: &Value,
+    name: &str,
+    schema: &Value,
+    environment: &BTreeMap<String, String>,
+) -> Option<(String, Value)> {
     let wanted = plain(name);
     if SYSTEM.contains(&wanted.as_str()) {
         return None;
     }
     let (variable, text) = environment.iter().find(|(variable, text)| plain(variable) == wanted && !text.is_empty())?;
-    let value = parameter::typed(schema, text).ok()?;
+    let value = read_word(root, schema, text).ok()?;
     let safe = !secret_name(variable) && !is_secret(variable, &Value::String(text.clone()));
-    (safe && fits(name, schema, &value)).then(|| (variable.clone(), value))
+    (safe && fits(root, name, schema, &value)).then(|| (variable.clone(), value))
 }
 
 /// Whether a name is one of a secret, such as `GITHUB_TOKEN`.

@@ -69,7 +69,7 @@ pub use infer::{InferContext, InferSource, Inference, InferredParameter};
 pub use info::FlowInfo;
 pub use library::{
     FlowDocument, FlowEntry, FlowIndex, FlowReference, IndexReport, Library, ParameterLine, Question, Ranked, Ranking,
-    Scope, Stamp, Unreadable,
+    Scope, Unreadable,
 };
 pub use lint::{Finding, Fix, LINT_CODES, LintOptions, LintReport, Linter, Position, Severity};
 pub use package::{Content, DIGEST_SECTION, MAX_FLOW_BYTES, Package, SOURCE_MAP_SECTION};

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rote_gate::Redaction;
-use rote_home::{FileMode, Home, HomeError, create_private_dir, read_capped, write_durable};
-use rote_types::{Classify, FlowName, Sha256Digest};
+use rote_home::{FileMode, Home, HomeError, Stamp, create_private_dir, read_capped, write_durable};
+use rote_types::{Classify, FlowName, Sha256Digest, nearest};
 use serde::Serialize;
 
-pub use document::{FlowDocument, ParameterLine, Stamp};
+pub use document::{FlowDocument, ParameterLine};
 pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
 pub(crate) use maintain::reason;
 pub use maintain::{IndexReport, Unreadable};
@@ -30,8 +30,6 @@ const FILE: &str = "flow.wasm";
 const MAX_LISTED: usize = 100_000;
 /// Longest wait for another process that writes a flow.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
-/// Nearness of two names, from 0 to 1, from which one is suggested for the other.
-const NEAR: f64 = 0.7;
 
 /// The flow files of one home: listed, read, written, searched for. Needs nothing but the home.
 #[derive(Debug, Clone)]
@@ -175,11 +173,9 @@ impl Library {
     }
 
     fn no_flow(&self, name: &FlowName) -> FlowError {
-        let nearness = |known: &FlowName| strsim::jaro_winkler(known.as_str(), name.as_str());
         let names = self.names().unwrap_or_default();
-        let nearest = names.iter().filter(|known| nearness(known) >= NEAR);
-        let nearest = nearest.max_by(|one, other| nearness(one).total_cmp(&nearness(other)));
-        FlowError::Library(LibraryError::NoFlow { name: name.to_string(), nearest: nearest.map(ToString::to_string) })
+        let nearest = nearest(name.as_str(), names.iter().map(FlowName::as_str));
+        FlowError::Library(LibraryError::NoFlow { name: name.to_string(), nearest })
     }
 
     pub(crate) fn file(&self, name: &FlowName) -> PathBuf {

@@ -9,12 +9,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_home::Stamp;
 use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::Serialize;
 
 use crate::analytics::{Analytics, TrackRecord};
 use crate::error::{LibraryError, install};
-use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, Stamp, reason};
+use crate::library::{FlowDocument, Library, ParameterLine, Question, Ranked, Ranking, Scope, reason};
 use crate::surface::Surface;
 use crate::{FlowError, FlowKind, FlowStatus};
 

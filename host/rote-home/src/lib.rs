@@ -16,6 +16,7 @@ mod layout;
 mod lock;
 mod room;
 mod staged;
+mod stamp;
 
 pub use below::refuse_linked_dir;
 pub use database::{Creation, open_database, write_to};
@@ -35,3 +36,4 @@ pub use layout::Home;
 pub use lock::{LockGuard, lock};
 pub use room::tree_bytes;
 pub use staged::{Staged, discard_dir, remove_dir, sweep_staging};
+pub use stamp::Stamp;

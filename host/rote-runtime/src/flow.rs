@@ -9,7 +9,7 @@ mod output;
 mod query;
 mod store;
 mod tasks;
-pub(crate) mod tools;
+mod tools;
 pub(crate) mod wasi;
 
 use std::collections::BTreeSet;
@@ -38,12 +38,10 @@ use crate::meter::{CpuMeter, arm_async, run_here};
 use crate::tape::{Observer, Tape};
 use crate::tasks::{Outcome, Tasks};
 use crate::tools::ToolHost;
-use rote_types::clean_line;
+use rote_types::{MAX_NESTING, clean_line};
 
 /// What errors call the guest.
 const SUBJECT: &str = "flow";
-/// Deepest nesting of runs: a flow whose tool runs a flow, and so on.
-pub(crate) const DEPTH: u32 = 8;
 /// Most bytes of one line that is shown, and of all lines of one kind.
 const LINE_BYTES: usize = 8 << 10;
 const LINES_BYTES: usize = 1 << 20;
@@ -189,8 +187,8 @@ pub(crate) fn linker(with_wasi: bool) -> wasmtime::Result<Linker<FlowState>> {
 pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) -> Result<FlowOutcome, FlowFailure> {
     let budget = Arc::clone(&run.budget);
     let limits = *budget.limits();
-    if run.depth > DEPTH {
-        let limit = LimitKind::Count { what: "nested runs", max: u64::from(DEPTH) };
+    if run.depth > MAX_NESTING {
+        let limit = LimitKind::Count { what: "nested runs", max: u64::from(MAX_NESTING) };
         return Err(RunError::Limit { subject: SUBJECT.to_owned(), limit }.into());
     }
     let parameters = run.parameters.to_string();

@@ -6,19 +6,18 @@
 use std::collections::VecDeque;
 use std::mem::{Discriminant, discriminant};
 
-use rote_types::{Classify, ErrorKind, Misfit, QueryError, Refusal, ResponseId, ResponseRef};
+use rote_types::{Classify, ErrorKind, MAX_BATCH, Misfit, QueryError, Refusal, ResponseId, ResponseRef};
 use rote_workspace::WorkspaceError;
 
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::error::{LimitKind, RunError};
-use crate::flow::tools::BATCH;
 use crate::limiter::LimitHit;
 use rote_types::clean_line;
 
 /// Errors that are remembered per instance; one that a guest passes on after that many others counts as its own.
 const REMEMBERED: usize = 1 << 10;
 // Of one batch, each call can fail, and the guest passes on the first.
-const _: () = assert!(REMEMBERED >= BATCH);
+const _: () = assert!(REMEMBERED >= MAX_BATCH);
 /// Most bytes of a text that a guest put into an error.
 const TEXT_BYTES: usize = 2 << 10;
 /// Most problems of one refusal that are passed on.

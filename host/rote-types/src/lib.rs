@@ -12,12 +12,14 @@ mod idempotency;
 mod language;
 mod limits;
 mod manifest;
+mod near;
 mod pointer;
 mod ports;
 mod response;
 mod text;
 mod tool;
 mod trust;
+mod word;
 
 pub use canonical::{Canonical, CanonicalError, canonical_json, exact_json};
 pub use command::{CommandLine, command, quoted};
@@ -26,14 +28,16 @@ pub use error::{Classify, ErrorKind, Misfit, Refusal, with_causes};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
 pub use idempotency::{KeyHeader, is_idempotency_key, names_idempotency_key};
 pub use language::Language;
-pub use limits::{CallLimits, QueryLimits, RunLimits};
+pub use limits::{CallLimits, MAX_BATCH, MAX_NESTING, MAX_PARALLEL, QueryLimits, RunLimits};
 pub use manifest::{
     AuthKind, AuthSlot, Authentication, ComponentInfo, Manifest, SensitivityTier, ServerDecision, ServerIdentity,
     SpecType,
 };
+pub use near::{did_you_mean, nearest};
 pub use pointer::{escape_token, unescape_token};
 pub use ports::{Clock, Entropy, Interrupt, NoInterrupt, QueryEngine, QueryError, QueryOutput, Requested};
 pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
 pub use tool::{Access, Method, SchemaText, SecurityAlternative, Tool, ToolHints};
 pub use trust::{ConfirmScope, TrustChange, TrustRoot};
+pub use word::{add_word, is_type, read_word, types_of};

@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+/// Most calls of one batch.
+pub const MAX_BATCH: usize = 1_000;
+/// Most calls of one batch at a time.
+pub const MAX_PARALLEL: u16 = 32;
+/// Deepest nesting of runs: a flow that runs a flow, and so on.
+pub const MAX_NESTING: u32 = 8;
+
 /// Bounds on one governed call: one adapter instance and what it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallLimits {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rote_gate::{Gate, GateError, GateParts};
 use rote_home::{FileMode, Home, Journal, write_durable};
-use rote_runtime::RuntimeParts;
+use rote_runtime::{RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{Classify, Entropy, ErrorKind};
 use rote_vault::KeySource;
 use rote_workspace::ResponseState;
@@ -149,7 +149,7 @@ fn caller(home: &Home) -> Caller {
         resolver: None,
     }));
     let runtime = Arc::new(Runtime::new(RuntimeParts {
-        home: home.clone(),
+        queries: Arc::new(SandboxedJq::new(Arc::new(Sandbox::new(home, &*entropy)))),
         gate,
         entropy: Arc::clone(&entropy),
         clock: Arc::clone(&clock),

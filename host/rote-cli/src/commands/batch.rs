@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{BatchItem, BatchPlan, Batched, MAX_PARALLEL};
+use rote_app::{BatchItem, BatchPlan, Batched};
+use rote_types::MAX_PARALLEL;
 
 use crate::ask::with_bindings;
 use crate::commands::call::{References, note_created, seconds, text_of};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rote_govern::tool_digest;
-use rote_types::{AdapterId, Fingerprint, FlowName};
+use rote_types::{AdapterId, Fingerprint, FlowName, did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -177,8 +177,8 @@ const SCHEMA_KEYS: [&str; 19] = [
 fn schema_problem(parameters: &Value) -> Option<String> {
     let unknown = parameters.as_object().into_iter().flatten().find(|(key, _)| !SCHEMA_KEYS.contains(&key.as_str()));
     if let Some((key, _)) = unknown {
-        let near = nearest(key, SCHEMA_KEYS.into_iter()).map(|near| format!("; did you mean `{near}`?"));
-        return Some(format!("the schema has the unknown key `{key}`{}", near.unwrap_or_default()));
+        let near = did_you_mean(&nearest(key, SCHEMA_KEYS));
+        return Some(format!("the schema has the unknown key `{key}`{near}"));
     }
     parameters_problem(parameters).or_else(|| Contract::new(parameters).err())
 }
@@ -313,11 +313,4 @@ fn permissions(
     permissions.sort();
     permissions.dedup();
     Ok(permissions)
-}
-
-/// The known name that is closest, when one is close.
-fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
-    const NEAR: f64 = 0.7;
-    let rated = known.map(|one| (strsim::jaro_winkler(one, name), one)).filter(|(rating, _)| *rating >= NEAR);
-    rated.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, one)| one.to_owned())
 }

@@ -42,13 +42,14 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan) -> String {
     for (name, parameter) in &plan.parameters {
         let optional = if parameter.required || parameter.default.is_some() { "" } else { "?" };
         let schema = frontmatter.parameter_schemas().find(|(known, _)| known == name).map(|(_, schema)| schema);
-        code.push_str(&format!("  {}{optional}: {};\n", key(name), schema.map_or("Json".to_owned(), type_of)));
+        let kind = schema.map_or("Json".to_owned(), |schema| type_of(&frontmatter.parameters, schema));
+        code.push_str(&format!("  {}{optional}: {kind};\n", key(name)));
     }
     code + "}\n\n" + &body
 }
 
 /// The TypeScript type of a parameter, as far as its schema names scalars.
-fn type_of(schema: &Value) -> String {
+fn type_of(root: &Value, schema: &Value) -> String {
     let one = |name: &&str| match *name {
         "string" => "string",
         "integer" | "number" => "number",
@@ -56,7 +57,7 @@ fn type_of(schema: &Value) -> String {
         "null" => "null",
         _ => "Json",
     };
-    let mut types: Vec<&str> = crate::parameter::types_of(schema).iter().map(one).collect();
+    let mut types: Vec<&str> = crate::parameter::types_of(root, schema).iter().map(one).collect();
     types.dedup();
     if types.contains(&"Json") || types.is_empty() { "Json".to_owned() } else { types.join(" | ") }
 }

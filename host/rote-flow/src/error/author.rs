@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use rote_gate::{GateError, ProcessFailure};
-use rote_types::{AdapterId, ErrorKind, Fingerprint, FlowName, command};
+use rote_types::{AdapterId, ErrorKind, Fingerprint, FlowName, command, did_you_mean};
 use serde_json::json;
 
-use super::text::{list_text, nearest_text};
+use super::text::list_text;
 use super::told::{Told, classified, of_flow};
 
 /// The target that Rust flows are built for.
@@ -116,14 +116,14 @@ pub enum AuthorError {
         installed: Fingerprint,
     },
     /// A source names a tool that its adapter does not have.
-    #[error("adapter `{adapter}` has no tool `{tool}`{}", nearest_text(.nearest.as_deref()))]
+    #[error("adapter `{adapter}` has no tool `{tool}`{}", did_you_mean(nearest))]
     NoTool {
         /// The adapter.
         adapter: AdapterId,
         /// The tool asked for.
         tool: String,
-        /// A name that is close to it.
-        nearest: Option<String>,
+        /// Names that are close to it.
+        nearest: Vec<String>,
     },
     /// A new project would go where something is.
     #[error("folder `{}` is not empty", path.display())]

@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use rote_types::{ErrorKind, FlowName, WorkspaceName, command};
+use rote_types::{ErrorKind, FlowName, WorkspaceName, command, did_you_mean};
 use serde_json::json;
 
 use super::FlowError;
-use super::text::nearest_text;
 use super::told::{MAKE_A_FLOW, Told, classified, of_flow};
 
 /// A flow that is not there, or is not to be written.
@@ -14,12 +13,12 @@ use super::told::{MAKE_A_FLOW, Told, classified, of_flow};
 #[non_exhaustive]
 pub enum LibraryError {
     /// No flow of that name is installed.
-    #[error("there is no flow `{name}`{}", nearest_text(.nearest.as_deref()))]
+    #[error("there is no flow `{name}`{}", did_you_mean(nearest))]
     NoFlow {
         /// The name asked for.
         name: String,
-        /// An installed name that is close to it.
-        nearest: Option<String>,
+        /// Installed names that are close to it.
+        nearest: Vec<String>,
     },
     /// No file at that path.
     #[error("there is no flow file `{}`", path.display())]

@@ -7,10 +7,6 @@ use rote_types::{AdapterId, FlowName};
 use super::run::ParameterProblem;
 use crate::drift::{Drift, Elsewhere};
 
-pub(super) fn nearest_text(nearest: Option<&str>) -> String {
-    nearest.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
-}
-
 pub(super) fn names(ids: &[AdapterId]) -> String {
     ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
 }

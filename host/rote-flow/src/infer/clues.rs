@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use jiff::civil::Date;
+use rote_types::read_word;
 use serde_json::Value;
 
 use crate::{Frontmatter, parameter};
@@ -114,8 +115,9 @@ impl Clues {
             let Some((key, text)) = word.text.split_once('=').filter(|(key, _)| !key.is_empty()) else { continue };
             let named = frontmatter.parameter_schemas().find(|(name, _)| super::plain(name) == super::plain(key));
             let Some((name, schema)) = named else { continue };
-            let value = parameter::typed(schema, text);
-            let value = value.and_then(|value| parameter::check(schema, &value).map(|()| value));
+            let root = &frontmatter.parameters;
+            let value = read_word(root, schema, text);
+            let value = value.and_then(|value| parameter::check(root, schema, &value).map(|()| value));
             let clue = value.map_or_else(Clue::Wrong, Clue::Explicit);
             self.0.entry(name.to_owned()).or_insert(clue);
             taken.insert(place);
@@ -130,7 +132,7 @@ impl Clues {
                 continue;
             }
             for (place, word) in words.iter().enumerate().filter(|(place, _)| !taken.contains(place)) {
-                let Some((shape, value)) = shaped(name, schema, word) else { continue };
+                let Some((shape, value)) = shaped(&frontmatter.parameters, name, schema, word) else { continue };
                 if let Some(distance) = distance(name, words, place, shape) {
                     pairs.push((distance, order, place, name, shape, value));
                 }
@@ -219,9 +221,9 @@ fn trimmed(word: &str) -> &str {
 }
 
 /// Reads a word as a value of the parameter, when it has a shape that the parameter can have.
-fn shaped(name: &str, schema: &Value, word: &Word) -> Option<(Shape, Value)> {
+fn shaped(root: &Value, name: &str, schema: &Value, word: &Word) -> Option<(Shape, Value)> {
     let shape = Shape::of(word)?;
-    let types = parameter::types_of(schema);
+    let types = parameter::types_of(root, schema);
     let texts = types.iter().any(|kind| matches!(*kind, "string" | "any"));
     let hint = hinted(name, schema);
     let admitted = match (hint, shape) {
@@ -231,8 +233,8 @@ fn shaped(name: &str, schema: &Value, word: &Word) -> Option<(Shape, Value)> {
     };
     // `#42` is issue 42, and a string keeps what was written.
     let text = if texts { word.text.as_str() } else { word.text.trim_start_matches('#') };
-    let value = parameter::typed(schema, text).ok()?;
-    (admitted && parameter::check(schema, &value).is_ok()).then_some((shape, value))
+    let value = read_word(root, schema, text).ok()?;
+    (admitted && parameter::check(root, schema, &value).is_ok()).then_some((shape, value))
 }
 
 /// The shape that a parameter asks for by its format or its name.

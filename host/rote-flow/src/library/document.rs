@@ -1,37 +1,13 @@
 //! What the search index keeps of one flow: everything that a hit shows, and how the file was when it was read.
 
 use std::collections::BTreeMap;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 
+use rote_home::Stamp;
 use rote_types::{AdapterId, Fingerprint, FlowName, command};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{FlowKind, FlowStatus, Form, Package};
-
-/// How a file was when it was read; another stamp means that somebody replaced it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Stamp {
-    /// Its size in bytes.
-    pub bytes: u64,
-    /// When the file system last changed it, which nobody can set as the time of the contents: seconds since 1970.
-    pub seconds: i64,
-    /// And nanoseconds of that second.
-    pub nanoseconds: i64,
-    /// Its number in the file system: a file that was put in place of another one has a new one.
-    pub inode: u64,
-}
-
-impl Stamp {
-    /// Returns the stamp of a file, nothing when it is not there.
-    #[must_use]
-    pub fn of(path: &Path) -> Option<Self> {
-        let metadata = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
-        let (seconds, nanoseconds) = (metadata.ctime(), metadata.ctime_nsec());
-        Some(Self { bytes: metadata.len(), seconds, nanoseconds, inode: metadata.ino() })
-    }
-}
 
 /// One parameter, in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +57,7 @@ impl FlowDocument {
         let frontmatter = &package.frontmatter;
         let parameter = |(name, schema): (&str, &Value)| ParameterLine {
             name: name.to_owned(),
-            kind: crate::parameter::types_of(schema).join(" or "),
+            kind: crate::parameter::types_of(&frontmatter.parameters, schema).join(" or "),
             required: frontmatter.is_required(name) && schema.get("default").is_none(),
         };
         let pins = frontmatter.adapters.iter();

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
-use rote_home::{FileMode, LockGuard, create_private_dir, lock, read_capped, remove_dir, remove_file, write_atomic};
+use rote_home::{
+    FileMode, LockGuard, Stamp, create_private_dir, lock, read_capped, remove_dir, remove_file, write_atomic,
+};
 use rote_types::FlowName;
 use serde::Serialize;
 
-use super::{FlowDocument, FlowIndex, LOCK_TIMEOUT, Library, Stamp};
+use super::{FlowDocument, FlowIndex, LOCK_TIMEOUT, Library};
 use crate::FlowError;
 
 /// The marker of a change under way, in the index's folder.

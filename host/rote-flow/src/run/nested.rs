@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
+use rote_types::{FlowName, MAX_NESTING, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
@@ -18,9 +18,6 @@ use super::{RunContext, RunRequest, Runner};
 use crate::error::RunnerError;
 use crate::tape::Recorded;
 use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput};
-
-/// Deepest nesting that is counted again; a deeper run was never started.
-const MAX_DEPTH: u32 = 8;
 
 /// What a nested run has from the one that started it.
 pub(crate) struct Inherited {
@@ -210,7 +207,8 @@ impl Nested {
         self.context.budget.note(inner.used(&inner.context.workspace, &BTreeSet::new())?);
         let frames = Recorded::read(&inner.context.workspace)?.map(|recorded| recorded.frames).unwrap_or_default();
         for (name, workspace) in frames.iter().filter_map(crate::tape::Frame::nested) {
-            if inner.depth <= MAX_DEPTH {
+            // A deeper run was never started.
+            if inner.depth <= MAX_NESTING {
                 self.context.budget.note(Used { calls: 1, ..Used::default() });
                 inner.try_skip(workspace, name)?;
             }

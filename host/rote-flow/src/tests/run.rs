@@ -41,7 +41,7 @@ async fn parameters_that_do_not_fit_list_what_is_expected_and_send_nothing() {
     let sent = fixture.shop.log().len();
     for (words, problem) in [
         (vec![], "parameter `owner` is missing; flow `report` takes owner (string, such as \"octocat\")"),
-        (vec![("ownr", "x")], "parameter `ownr` is unknown, did you mean `owner`?"),
+        (vec![("ownr", "x")], "parameter `ownr` is unknown (did you mean `owner`?)"),
         (vec![("owner", "a"), ("owner", "b")], "parameter `owner` is given twice"),
     ] {
         let error = fixture.run(&fixture.run_request(&words)).await.unwrap_err();
@@ -106,7 +106,7 @@ async fn a_damaged_file_is_not_run_and_is_listed_with_its_problem() {
     assert_eq!(error.kind(), ErrorKind::Conflict);
     assert!(fixture.flows.library.list().unwrap()[0].problem.is_some());
     let error = FlowInfo::read(&fixture.flows.blessings, &FlowReference::parse("reprot").unwrap()).unwrap_err();
-    assert_eq!(error.to_string(), "there is no flow `reprot`; did you mean `report`?");
+    assert_eq!(error.to_string(), "there is no flow `reprot` (did you mean `report`?)");
 }
 
 #[tokio::test]

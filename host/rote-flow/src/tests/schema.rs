@@ -189,7 +189,7 @@ fn a_required_parameter_is_never_made_optional_by_its_spelling() {
         ("  required: [num]\n", "`required` names \"num\", which `properties` does not declare"),
         ("  required: [1]\n", "`required` names 1, which `properties` does not declare"),
         ("  required: n\n", "`required` is not a list of names: \"n\""),
-        ("  requird: [n]\n", "the schema has the unknown key `requird`; did you mean `required`?"),
+        ("  requird: [n]\n", "the schema has the unknown key `requird` (did you mean `required`?)"),
     ] {
         assert_eq!(required(parameters), Err(format!("{place}{problem}")), "{parameters}");
     }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, InstallOptions, Loader};
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
-use rote_runtime::{NoObserver, Runtime, RuntimeParts, World};
+use rote_runtime::{NoObserver, Runtime, RuntimeParts, Sandbox, SandboxedJq, World};
 use rote_types::{AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, WorkspaceName};
 use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{QueryRequest, QuerySource, Workspace};
@@ -294,7 +294,7 @@ impl Fixture {
             resolver: None,
         });
         let runtime = Arc::new(Runtime::new(RuntimeParts {
-            home: home.clone(),
+            queries: Arc::new(SandboxedJq::new(Arc::new(Sandbox::new(&home, &*entropy)))),
             gate: Arc::new(gate),
             entropy: Arc::clone(&entropy),
             clock: Arc::clone(&clock),

@@ -1,6 +1,6 @@
 //! `rote:host/tools` and `rote:host/flows`: decode, one call of the run's tool host, encode.
 
-use rote_types::{AdapterId, ToolCall};
+use rote_types::{AdapterId, MAX_BATCH, ToolCall};
 use serde_json::Value;
 
 use super::{FlowState, Run, invalid};
@@ -8,8 +8,6 @@ use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{flows, tools};
 use crate::error::{LimitKind, RunError};
 
-/// Most calls of one batch.
-pub(crate) const BATCH: usize = 1_000;
 /// Most tools that one probe returns.
 const PROBED: u32 = 50;
 /// Most bytes of an intent or a name that a guest asks about.
@@ -52,8 +50,8 @@ impl tools::Host for FlowState {
         let meter = self.meter.clone();
         let _paused = meter.pause()?;
         let count = calls.len();
-        if count > BATCH {
-            let limit = LimitKind::Count { what: "calls in one batch", max: BATCH as u64 };
+        if count > MAX_BATCH {
+            let limit = LimitKind::Count { what: "calls in one batch", max: MAX_BATCH as u64 };
             let error = self.remembered.tell(RunError::Limit { subject: "flow".to_owned(), limit });
             return Ok(vec![Err(error); count]);
         }
