@@ -56,7 +56,8 @@ fn an_answer_is_one_short_block() {
 #[test]
 fn wrong_words_are_caught_before_any_request() {
     let (home, server) = tracker();
-    let commands: [&[&str]; 8] = [
+    let commands: [&[&str]; 9] = [
+        &["call", "tracker", "listProjects", "-s", "a-b"],
         &["call", "trackr", "listIssues"],
         &["call", "tracker", "listIssue"],
         &["call", "tracker", "listIssues"],
@@ -70,6 +71,10 @@ fn wrong_words_are_caught_before_any_request() {
         &home,
         &commands,
         &expect![[r#"
+            $ rote call tracker listProjects -s a-b
+            --- stderr
+            error: `a-b` is not a variable name; use a letter or `_`, then letters, digits or `_`, at most 64
+            --- exit 2
             $ rote call trackr listIssues
             --- stderr
             error: adapter `trackr` is not installed (did you mean `tracker`?)

@@ -6,10 +6,10 @@ use std::time::Duration;
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{CallLimits, ErrorKind, ResponseId, WorkspaceName, command};
-use rote_workspace::{ResponseState, Variable, has_template, meant_reference};
+use rote_types::{CallLimits, ErrorKind, ResponseId, ResponseRef, WorkspaceName, command};
+use rote_workspace::{ResponseState, Variable, check_variable_name, has_template, meant_reference};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::parameters::Word;
 use crate::query::{Query, ResponseView};
@@ -140,6 +140,8 @@ impl Session {
     /// Usage and `NotFound` before anything was recorded; `ConfirmationNeeded`, Denied, Auth, Upstream and Limit
     /// with the number of the recorded failure in the details.
     pub async fn call(&self, request: CallRequest) -> Result<Called, AppError> {
+        // Found out behind the call, a wrong name would be put right and the call made twice.
+        request.save_as.as_deref().map_or(Ok(()), check_variable_name)?;
         let id = self.adapter_id(&request.adapter)?;
         let adapter = self.host.adapters()?.open(&id)?;
         let tool = adapter.tool(&request.tool)?;
@@ -168,11 +170,10 @@ impl Session {
         match self.stoppable(&workspace, made).await? {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
-                let saved = match request.save_as {
-                    Some(name) => Some(self.save_body(reference.id, &name)?),
-                    None => None,
-                };
-                let view = self.view(reference.id, SHOWN_ROWS)?;
+                let save = |name: String| self.save_body(reference.id, &name);
+                let told = |error| made_all_the_same(&reference, error);
+                let saved = request.save_as.map(save).transpose().map_err(told)?;
+                let view = self.view(reference.id, SHOWN_ROWS).map_err(told)?;
                 Ok(Called::Done(Box::new(CallDone { view, saved, created_workspace })))
             }
         }
@@ -258,6 +259,14 @@ impl Session {
 fn limits(timeout: Option<Duration>) -> CallLimits {
     let default = CallLimits::default();
     timeout.map_or(default, |total| default.within(total))
+}
+
+/// The error of a call that was answered and could not be kept or shown as asked: whoever reads it must not call again.
+fn made_all_the_same(answer: &ResponseRef, error: AppError) -> AppError {
+    let ResponseRef { id, status, .. } = answer;
+    let message = format!("the call was answered {status} and recorded as `{id}`, but {}", error.message);
+    let hint = command("rote query").argument(id.to_string());
+    AppError { message, ..error }.with_hint(hint).with_details(json!({ "response": id, "status": status }))
 }
 
 /// Only a call that reached the gate can have been sent, and the gate says itself whether it was.

@@ -2,7 +2,7 @@
 
 use std::error::Error as StdError;
 
-use rote_types::{Classify, ErrorKind};
+use rote_types::{Classify, ErrorKind, Refusal};
 use rote_workspace::Overview;
 use serde_json::{Value, json};
 
@@ -20,6 +20,8 @@ pub struct AppError {
     pub causes: Vec<String>,
     /// What to do next, as a command where there is one.
     pub hint: Option<String>,
+    /// What a program does about it, where it is a refusal.
+    pub refusal: Option<Refusal>,
     /// Data for a machine; never a secret.
     pub details: Option<Value>,
     /// What the remote answered, where that is the failure; secrets masked.
@@ -30,7 +32,15 @@ impl AppError {
     /// Returns an error without causes, hint or details.
     #[must_use]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), causes: Vec::new(), hint: None, details: None, answer: None }
+        Self {
+            kind,
+            message: message.into(),
+            causes: Vec::new(),
+            hint: None,
+            refusal: None,
+            details: None,
+            answer: None,
+        }
     }
 
     /// Adds a cause behind those that are there.
@@ -101,7 +111,15 @@ impl AppError {
             }
             next = cause.source();
         }
-        Self { kind: error.kind(), message, causes, hint: error.hint(), details: error.details(), answer: None }
+        Self {
+            kind: error.kind(),
+            message,
+            causes,
+            hint: error.hint(),
+            refusal: error.refusal(),
+            details: error.details(),
+            answer: None,
+        }
     }
 }
 

@@ -154,6 +154,8 @@ impl Host {
             message: mask(error.message),
             causes: error.causes.into_iter().map(mask).collect(),
             hint: error.hint.map(mask),
+            // Names and rules, for programs; none of it is shown.
+            refusal: error.refusal,
             details: error.details.map(|details| redactor.value(&details).unwrap_or(details)),
             // Masked as it was recorded.
             answer: error.answer,

@@ -5,8 +5,7 @@ use std::collections::BTreeSet;
 
 use clap::Args;
 use rote_app::{AppError, Binding, Consent};
-use rote_types::{CommandLine, ErrorKind};
-use serde_json::Value;
+use rote_types::{CommandLine, ErrorKind, Refusal, WantedCredential};
 use zeroize::Zeroizing;
 
 use crate::context::Context;
@@ -114,18 +113,18 @@ pub(crate) fn bind_question(name: &str, binding: &Binding) -> String {
 }
 
 /// The stored credentials for which a call or several were refused, each with the adapter that wants it.
-fn unbound(error: &AppError) -> BTreeSet<(String, String)> {
-    let told = error.details.as_ref().map_or(&Value::Null, |details| &details["unbound"]);
-    let all = told.as_array().map_or(std::slice::from_ref(told), Vec::as_slice);
-    let stored = all.iter().filter(|one| one["stored"] == true);
-    stored.filter_map(|one| Some((one["token"].as_str()?.to_owned(), one["adapter"].as_str()?.to_owned()))).collect()
+fn unbound(error: &AppError) -> BTreeSet<WantedCredential> {
+    match &error.refusal {
+        Some(Refusal::Unbound(wanted)) => wanted.iter().cloned().collect(),
+        _ => BTreeSet::new(),
+    }
 }
 
 /// Asks for each, and binds all of them or none.
-fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<(String, String)>) -> Result<bool> {
+fn binds(context: &Context, ui: &mut Ui<'_>, wanted: &BTreeSet<WantedCredential>) -> Result<bool> {
     let session = context.session()?;
     let bindings: Result<Vec<_>, AppError> =
-        wanted.iter().map(|(name, adapter)| Ok((name, session.token_binding(name, adapter)?))).collect();
+        wanted.iter().map(|one| Ok((&one.token, session.token_binding(&one.token, one.adapter.as_str())?))).collect();
     // What stands in the way of that must not hide why the call was refused.
     let Ok(bindings) = bindings else { return Ok(false) };
     for (name, binding) in &bindings {

@@ -3,6 +3,8 @@
 //! Invariants: no variant carries a secret; every refusal names its rule and the command that would help;
 //! a variant that holds a response number was recorded under it.
 
+mod rule;
+
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -11,16 +13,15 @@ use rote_govern::egress::EgressRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
 use rote_types::{
-    AdapterId, Classify, CommandLine, ErrorKind, Refusal, ResponseId, ResponseRef, WorkspaceName, command,
+    AdapterId, Classify, CommandLine, ErrorKind, Refusal, ResponseId, ResponseRef, WantedCredential, WorkspaceName,
+    command,
 };
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
+pub use self::rule::Pinned;
 use crate::{Doubt, ProcessFailure};
-
-/// The rule by which the same write is not made while one of it is in doubt.
-const SAME_IN_DOUBT: &str = "same_in_doubt";
 
 /// A call that the gate did not answer with a plain success.
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +53,8 @@ pub enum GateError {
     FingerprintMismatch {
         /// The adapter.
         adapter: AdapterId,
-        /// What differs: `fingerprint`, or the tool's digest.
-        subject: String,
+        /// What differs.
+        subject: Pinned,
         /// What was pinned.
         expected: String,
         /// What is installed.
@@ -449,9 +450,16 @@ impl Classify for GateError {
 
     fn refusal(&self) -> Option<Refusal> {
         match self {
-            Self::Denied { rule, .. } => Some(Refusal::Rule(rule.clone())),
-            Self::Egress { refusal, .. } => refusal.refusal(),
-            Self::SameInDoubt { .. } => Some(Refusal::Rule(SAME_IN_DOUBT.to_owned())),
+            Self::Denied { .. }
+            | Self::Policy(_)
+            | Self::Egress { .. }
+            | Self::SameInDoubt { .. }
+            | Self::BegunBefore { .. }
+            | Self::ExecutedUnrecorded { .. }
+            | Self::SettledOtherwise { .. } => Some(Refusal::Rule(self.rule().to_owned())),
+            Self::Unbound { adapter, token, stored: true, .. } => {
+                Some(Refusal::Unbound(vec![WantedCredential { token: token.clone(), adapter: adapter.clone() }]))
+            }
             Self::ConfirmationNeeded { adapter, tool, token, detail, .. } => Some(Refusal::Confirmation {
                 tool: format!("{adapter}/{tool}"),
                 impact: detail.impact.clone(),
@@ -467,7 +475,7 @@ impl Classify for GateError {
             Self::Policy(error) => error.details(),
             Self::Egress { refusal, .. } => refusal.details(),
             Self::FingerprintMismatch { adapter, subject, expected, installed } => Some(json!({
-                "adapter": adapter, "subject": subject, "expected": expected, "installed": installed
+                "adapter": adapter, "subject": subject.to_string(), "expected": expected, "installed": installed
             })),
             Self::ConfirmationNeeded { adapter, tool, token, expires, detail } => Some(json!({
                 "adapter": adapter, "tool": tool, "impact": detail.impact, "confirm_token": token,
@@ -486,7 +494,7 @@ impl Classify for GateError {
                 Some(json!({ "response": doubt.response.to_string(), "failure": failure.code(), "doubt": doubt }))
             }
             Self::BegunBefore { response, .. } => Some(json!({ "response": response.to_string() })),
-            Self::SameInDoubt { doubt, .. } => Some(json!({ "rule": SAME_IN_DOUBT, "doubt": doubt })),
+            Self::SameInDoubt { doubt, .. } => Some(json!({ "rule": self.rule(), "doubt": doubt })),
             Self::ExecutedUnrecorded { response, status, .. } => {
                 Some(json!({ "response": response.to_string(), "status": status }))
             }

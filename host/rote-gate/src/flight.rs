@@ -238,7 +238,7 @@ impl<'g> Flight<'g> {
         };
         if refused {
             let mut denied = self.entry.clone();
-            denied.refuse(crate::stage::rule_of(&error), &error.to_string(), &self.redactor);
+            denied.refuse(error.rule().to_owned(), &error.to_string(), &self.redactor);
             if let Err(problem) = denied.note(self.parts, DENIED) {
                 tracing::warn!(error = %problem, "a refusal could not be journaled");
             }

@@ -25,7 +25,7 @@ use crate::idempotency::{self, Key, Repeats};
 use crate::invocation::Invocation;
 use crate::journal::{Confirmed, Entry, Word};
 use crate::redaction::{self, Redaction};
-use crate::stage::{Admission, Case, rule_of};
+use crate::stage::{Admission, Case};
 use crate::{Confirmation, Environment, GateError, Preview, Resolve, StageName, StageVerdict, doubt};
 
 /// What a gate is made of.
@@ -220,7 +220,7 @@ impl Gate {
     /// Journals and records a refusal; returns it.
     fn refuse(&self, case: &Case<'_>, entry: &mut Entry<'_>, error: GateError) -> GateError {
         if case.admission != Admission::Refused {
-            entry.refuse(rule_of(&error), &error.to_string(), &case.redactor);
+            entry.refuse(error.rule().to_owned(), &error.to_string(), &case.redactor);
         }
         if let Err(problem) = entry.note(&self.parts, DENIED) {
             tracing::warn!(error = %problem, "a refusal could not be journaled");
@@ -261,7 +261,7 @@ impl Gate {
         let mut verdict = case.admission.verdict();
         if let Some(error) = prepared.err().filter(|_| case.admission != Admission::Refused) {
             verdict = Verdict::Deny;
-            let (rule, message) = (rule_of(&error), error.to_string());
+            let (rule, message) = (error.rule().to_owned(), error.to_string());
             entry.refuse(rule.clone(), &message, &case.redactor);
             let (rule, message) = (rule.into(), message.into());
             stages.push(StageVerdict { stage: StageName::Credential, verdict, rule, message });

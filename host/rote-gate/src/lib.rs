@@ -31,7 +31,7 @@ pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use credential::{Unbound, UnboundError};
 pub use doubt::{Doubt, is_half_said, recover, settle, sift};
 pub use effect::{Claim, ClaimedProcess, ProcessFailure, ProcessRun};
-pub use error::{Confirmation, GateError, RecordError, UpstreamFailure};
+pub use error::{Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
 pub use gate::{Gate, GateParts};
 pub use idempotency::{known_time, may_carry_key};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, Progress, ToolPermission};

@@ -19,7 +19,7 @@ use crate::authority::{Authority, HostTask};
 use crate::credential::Choice;
 use crate::effect::{Claim, Effect, http, risk_of_task};
 use crate::invocation::{Invocation, PolicyState};
-use crate::{GateError, StageName, StageVerdict};
+use crate::{GateError, Pinned, StageName, StageVerdict};
 
 /// What the stages have found out.
 pub(crate) struct Case<'a> {
@@ -132,10 +132,10 @@ impl<'a> Case<'a> {
         denied.or_else(|| self.stages.iter().find(|stage| stage.stage == self.admission.decisive()))
     }
 
-    fn deny(&mut self, stage: StageName, rule: String, error: GateError) -> StageVerdict {
-        let message = Cow::Owned(error.to_string());
+    fn deny(&mut self, stage: StageName, error: GateError) -> StageVerdict {
+        let (rule, message) = (Cow::Owned(error.rule().to_owned()), Cow::Owned(error.to_string()));
         self.failure.get_or_insert(error);
-        StageVerdict { stage, verdict: Verdict::Deny, rule: Cow::Owned(rule), message }
+        StageVerdict { stage, verdict: Verdict::Deny, rule, message }
     }
 }
 
@@ -213,7 +213,7 @@ fn normalised(case: &mut Case<'_>) -> StageVerdict {
             case.effect = Some(effect);
             pass(StageName::Normalise, found)
         }
-        Err(error) => case.deny(StageName::Normalise, rule_of(&error), error),
+        Err(error) => case.deny(StageName::Normalise, error),
     }
 }
 
@@ -224,9 +224,9 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
         return pass(STAGE, "a task of rote itself calls no adapter");
     };
     let (adapter, tool) = (&invocation.adapter, &invocation.tool);
-    let mismatch = |subject: &str, expected: &str, installed: &str| GateError::FingerprintMismatch {
+    let mismatch = |subject: Pinned, expected: &str, installed: &str| GateError::FingerprintMismatch {
         adapter: adapter.id.clone(),
-        subject: subject.to_owned(),
+        subject,
         expected: expected.to_owned(),
         installed: installed.to_owned(),
     };
@@ -234,25 +234,25 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
         Ok(digest) => digest,
         Err(error) => {
             let error = crate::request::refused("fingerprint", error.to_string());
-            return case.deny(STAGE, STAGE.as_str().to_owned(), error);
+            return case.deny(STAGE, error);
         }
     };
-    let subject = format!("the digest of tool `{}`", tool.name);
+    let subject = || Pinned::Tool(tool.name.clone());
     let listed = adapter.tool_digests.get(&tool.name);
     if listed != Some(&digest) {
-        let error = mismatch(&subject, listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
-        return case.deny(STAGE, "fingerprint.tool".into(), error);
+        let error = mismatch(subject(), listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
+        return case.deny(STAGE, error);
     }
     let Some(pin) = &invocation.pin else {
         return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
     };
     if pin.fingerprint != adapter.fingerprint {
-        let error = mismatch("fingerprint", pin.fingerprint.as_str(), adapter.fingerprint.as_str());
-        return case.deny(STAGE, "fingerprint.adapter".into(), error);
+        let error = mismatch(Pinned::Adapter, pin.fingerprint.as_str(), adapter.fingerprint.as_str());
+        return case.deny(STAGE, error);
     }
     if pin.tool_digest != digest {
-        let error = mismatch(&subject, &pin.tool_digest.0, &digest.0);
-        return case.deny(STAGE, "fingerprint.tool".into(), error);
+        let error = mismatch(subject(), &pin.tool_digest.0, &digest.0);
+        return case.deny(STAGE, error);
     }
     let target = match &case.effect {
         Some(Effect::Http(request)) => Some(origin(request.plain.target.url().as_str())),
@@ -263,8 +263,8 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
     {
         let names: Vec<&str> = pinned.iter().map(String::as_str).collect();
         let pinned = if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") };
-        let error = mismatch("where its requests go", &pinned, &now);
-        return case.deny(STAGE, "fingerprint.origin".into(), error);
+        let error = mismatch(Pinned::Origin, &pinned, &now);
+        return case.deny(STAGE, error);
     }
     pass(STAGE, "adapter and tool are the pinned ones")
 }
@@ -278,7 +278,7 @@ fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
     let policy = match invocation.policy.as_ref() {
         Ok(policy) => policy,
         Err(error) => {
-            return case.deny(STAGE, "policy.unreadable".into(), GateError::Policy(error.clone()));
+            return case.deny(STAGE, GateError::Policy(error.clone()));
         }
     };
     let Rule::Listed(list @ rote_govern::List::Deny) = case.guard.rule else {
@@ -291,7 +291,7 @@ fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
         message: format!("`{}` of adapter `{}` is denied by `{entry}` in {list}", tool.name, invocation.adapter.id),
         hint: Some(format!("remove `{entry}` from {list} in adapters/{}/config/policies.json", invocation.adapter.id)),
     };
-    case.deny(STAGE, list.key().to_owned(), error)
+    case.deny(STAGE, error)
 }
 
 /// Work items and intents come with the orchestration issue; until then every call has the intent `CLI`.
@@ -329,7 +329,7 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
         ),
         hint: Some(command("rote flow info").argument(&flow.name).into()),
     };
-    case.deny(STAGE, "flow.write_permissions".into(), error)
+    case.deny(STAGE, error)
 }
 
 fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {
@@ -337,7 +337,7 @@ fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {
     if let (HostTask::Install { typed, .. }, Some(Effect::Http(request))) = (task, &case.effect)
         && let Err(error) = http::same_origin(request.plain.target.url(), typed)
     {
-        return case.deny(STAGE, rule_of(&error), error);
+        return case.deny(STAGE, error);
     }
     pass(STAGE, "a person asked for it")
 }
@@ -391,19 +391,4 @@ fn is_blessed(invocation: &Invocation) -> bool {
     let (adapter, tool) = (&invocation.adapter, &invocation.tool.name);
     let blessing = invocation.flow.as_ref().and_then(|flow| flow.blessing.as_ref());
     blessing.is_some_and(|one| one.permits(&adapter.id, tool, &invocation.trust(), &invocation.arguments))
-}
-
-/// The rule behind an error of the first stage.
-pub(crate) fn rule_of(error: &GateError) -> String {
-    match error {
-        GateError::Denied { rule, .. } => rule.clone(),
-        GateError::Egress { refusal, .. } => refusal.rule().to_owned(),
-        GateError::Limit { .. } => "limit".to_owned(),
-        GateError::BegunBefore { .. } => "begun_before".to_owned(),
-        GateError::SameInDoubt { .. } => "same_in_doubt".to_owned(),
-        GateError::Auth { .. } => "credential.missing".to_owned(),
-        GateError::Unbound { .. } => "credential.unbound".to_owned(),
-        GateError::Policy(_) => "policy.unreadable".to_owned(),
-        _ => "normalise".to_owned(),
-    }
 }

@@ -139,6 +139,10 @@ fn to_wit(error: &RunError) -> wit::Cause {
         (ErrorKind::Usage, Some(Refusal::Arguments(problems))) if !problems.is_empty() => {
             wit::Cause::InvalidInput(problems.into_iter().map(problem_to_wit).collect())
         }
+        // Some conflicts are refusals too, such as the same write in doubt: asked again, the host says the same.
+        (ErrorKind::Conflict, Some(Refusal::Rule(rule))) => {
+            wit::Cause::Denied(wit::Denial { rule, message, hint: error.hint().unwrap_or_default() })
+        }
         (ErrorKind::Denied, refusal) => {
             let rule = if let Some(Refusal::Rule(rule)) = refusal { rule } else { "policy".to_owned() };
             wit::Cause::Denied(wit::Denial { rule, message, hint: error.hint().unwrap_or_default() })

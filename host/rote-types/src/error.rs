@@ -3,6 +3,7 @@
 //! Every library has its own error types; each says through [`Classify`] which kind it is and what to do
 //! next, so that the exit code and the hint are decided where the failure is understood.
 
+use crate::AdapterId;
 use serde::{Deserialize, Serialize};
 
 /// Returns the text of an error with those of its causes: for whoever is told no more than a text.
@@ -106,6 +107,17 @@ pub enum Refusal {
         /// The option of `rote run` that raises it, where there is one.
         option: Option<&'static str>,
     },
+    /// Nothing was sent, since nobody bound these stored credentials to where they would go.
+    Unbound(Vec<WantedCredential>),
+}
+
+/// A credential of the vault that an adapter would send.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WantedCredential {
+    /// The entry of the vault.
+    pub token: String,
+    /// The adapter.
+    pub adapter: AdapterId,
 }
 
 /// One argument that does not fit.

@@ -24,7 +24,7 @@ mod word;
 pub use canonical::{Canonical, CanonicalError, canonical_json, exact_json};
 pub use command::{CommandLine, command, quoted};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
-pub use error::{Classify, ErrorKind, Misfit, Refusal, with_causes};
+pub use error::{Classify, ErrorKind, Misfit, Refusal, WantedCredential, with_causes};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};
 pub use idempotency::{KeyHeader, is_idempotency_key, names_idempotency_key};
 pub use language::Language;

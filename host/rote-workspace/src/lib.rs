@@ -58,7 +58,7 @@ pub use store::Workspace;
 pub use sugar::desugar;
 pub use template::{Piece, Reference as TemplateReference, has_template, meant_reference, parse as parse_template};
 pub use tokens::Tokenizer;
-pub use variable::Variable;
+pub use variable::{Variable, check_variable_name};
 
 /// What every operation of this crate returns.
 pub type Result<T, E = WorkspaceError> = std::result::Result<T, E>;

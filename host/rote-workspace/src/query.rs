@@ -162,7 +162,7 @@ impl Workspace {
     /// that fails on an error response says so ([`crate::WorkspaceError::QueryOnError`]).
     pub fn query(&self, engine: &dyn QueryEngine, request: &QueryRequest) -> Result<QueryResult> {
         if let Some(name) = &request.save_as {
-            variable::check_name(name)?;
+            variable::check_variable_name(name)?;
         }
         let prepared = prepare(&request.program, request.unwrap_mcp);
         let evaluated = self.evaluate(engine, &request.source, &prepared, &request.limits)?;

@@ -36,7 +36,7 @@ impl Workspace {
     /// # Errors
     /// [`crate::WorkspaceError::BadVariableName`], or the database refused.
     pub fn set_var(&self, name: &str, value: Value, at: Timestamp) -> Result<Variable> {
-        check_name(name)?;
+        check_variable_name(name)?;
         let params = serde_json::json!({"name": name, "value": value}).to_string();
         let text = value.to_string();
         let command = self.transact("set the variable", |transaction| {
@@ -80,7 +80,10 @@ impl Workspace {
 }
 
 /// Refuses what could not be written as `$name`.
-pub(crate) fn check_name(name: &str) -> Result<()> {
+///
+/// # Errors
+/// [`WorkspaceError::BadVariableName`].
+pub fn check_variable_name(name: &str) -> Result<()> {
     let fits = name.len() <= MAX_NAME_CHARS
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');

@@ -177,7 +177,8 @@ impl RunnerError {
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
             Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
                 .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
-                .refusal(source.refusal())
+                // Nobody makes a run anew, with what it has written, because a credential was bound.
+                .refusal(source.refusal().filter(|refusal| !matches!(refusal, Refusal::Unbound(_))))
                 .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
             Self::Unsettled { doubt, others } => {
                 Told::new(ErrorKind::Conflict).hint(doubt.ways()).details(json!({ "doubt": doubt, "others": others }))

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use rote_govern::reach;
-use rote_types::{AdapterId, Classify, ErrorKind, Manifest, Tool, command};
+use rote_types::{AdapterId, Classify, ErrorKind, Manifest, Refusal, Tool, WantedCredential, command};
 use rote_vault::VaultError;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -54,6 +54,12 @@ impl Classify for UnboundError {
         let uses: BTreeSet<(&str, &AdapterId)> = self.0.iter().map(|one| (one.token.as_str(), &one.adapter)).collect();
         let bind = |(token, adapter)| command("rote token bind").argument(token).argument(adapter).to_string();
         Some(uses.into_iter().map(bind).collect::<Vec<_>>().join("\n"))
+    }
+
+    fn refusal(&self) -> Option<Refusal> {
+        let stored = self.0.iter().filter(|one| one.stored);
+        let wanted = stored.map(|one| WantedCredential { token: one.token.clone(), adapter: one.adapter.clone() });
+        Some(Refusal::Unbound(wanted.collect()))
     }
 
     fn details(&self) -> Option<Value> {
