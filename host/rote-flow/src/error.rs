@@ -28,7 +28,7 @@ pub use library::LibraryError;
 pub use package::PackageError;
 pub use pins::PinError;
 pub use replay::{ReplayError, Stale};
-pub use run::{ParameterProblem, RunnerError};
+pub use run::{Left, ParameterProblem, RunnerError};
 pub(crate) use told::install;
 use told::{MAKE_A_FLOW, Told, classified};
 

@@ -57,8 +57,8 @@ pub use derive::{Derived, VersionPart};
 pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};
 pub use emit::Exported;
 pub use error::{
-    AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, LibraryError, PackageError, ParameterProblem,
-    PinError, ReplayError, RunnerError, Stale,
+    AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, Left, LibraryError, PackageError,
+    ParameterProblem, PinError, ReplayError, RunnerError, Stale,
 };
 pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OpenQuestion,

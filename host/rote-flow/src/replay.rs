@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use rote_home::Home;
-use rote_runtime::{Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Runtime, Tape, ToolHost};
+use rote_runtime::{Answer, Budget, FlowOutcome, FlowRun, NoObserver, Reserved, RunError, Runtime, Tape, ToolHost};
 use rote_types::{
     Access, Clock, ErrorKind, ResponseId, ResponseRef, RunLimits, ToolCall, ToolHints, WorkspaceName, exact_json,
 };
@@ -222,10 +222,10 @@ struct StrictTape {
 }
 
 impl Tape for StrictTape {
-    fn next(&self, question: &str) -> Result<Option<Value>, RunError> {
+    fn next(&self, question: &str) -> Result<Option<Answer>, RunError> {
         let frame = locked(&self.frames).pop_front();
         match frame {
-            Some(frame) if frame.question == question => Ok(Some(frame.answer)),
+            Some(frame) if frame.question == question => Ok(Some(frame.into_answer())),
             other => {
                 let expected = other.map_or_else(|| "the end".to_owned(), |frame| frame.question);
                 let message = format!("stale: it asks `{question}` where the recording has `{expected}`");
@@ -236,7 +236,7 @@ impl Tape for StrictTape {
         }
     }
 
-    fn record(&self, _question: &str, _answer: &Value) -> Result<(), RunError> {
+    fn record(&self, _question: &str, _answer: &Answer) -> Result<(), RunError> {
         Ok(())
     }
 }
@@ -246,12 +246,12 @@ impl Tape for StrictTape {
 struct KeptTape(Mutex<Vec<Frame>>);
 
 impl Tape for KeptTape {
-    fn next(&self, _question: &str) -> Result<Option<Value>, RunError> {
+    fn next(&self, _question: &str) -> Result<Option<Answer>, RunError> {
         Ok(None)
     }
 
-    fn record(&self, question: &str, answer: &Value) -> Result<(), RunError> {
-        locked(&self.0).push(Frame { question: question.to_owned(), answer: answer.clone() });
+    fn record(&self, question: &str, answer: &Answer) -> Result<(), RunError> {
+        locked(&self.0).push(Frame::new(question, answer.clone()));
         Ok(())
     }
 }

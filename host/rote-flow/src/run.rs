@@ -7,6 +7,7 @@
 
 mod begin;
 mod dry;
+mod earlier;
 mod ending;
 mod in_doubt;
 mod keyed;
@@ -20,7 +21,7 @@ mod stopped;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use rote_gate::{Outlook, Preview, Unbound};
@@ -138,6 +139,9 @@ pub trait ToolSource: Send + Sync {
     async fn preview(&self, context: &RunContext, call: &ToolCall) -> Result<Preview, RunError>;
 }
 
+/// How long a run that was cut off waits for its calls to write down what they leave. They only have to be dropped.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// What is kept of a flow's file while it runs.
 pub(crate) struct Running {
     pub(crate) frontmatter: Arc<Frontmatter>,
@@ -220,11 +224,11 @@ impl Runner {
         inherited: Option<Inherited>,
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
-        let Begun { package, path, parameters, workspace, root, tape, done, offered } = begun;
+        let Begun { package, path, parameters, workspace, root, tape, done, offered, earlier } = begun;
         let prepared = package.prepare(&self.parts.runtime);
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
         self.journal_start(&package, &workspace, &parameters)?;
-        let (Inherited { depth, budget, blessing, root }, notes) = match inherited {
+        let (Inherited { depth, budget, blessing, root, counted }, notes) = match inherited {
             Some(inherited) => (inherited, Vec::new()),
             None => self.own(request, &package, root)?,
         };
@@ -240,8 +244,8 @@ impl Runner {
             budget: Arc::clone(&budget),
             root,
         };
-        let nested = Nested::new(self.clone(), context.clone(), depth);
-        if request.resume.is_some() {
+        let nested = Nested::new(self.clone(), context.clone(), depth, (Arc::clone(&tape), earlier));
+        if request.resume.is_some() && !counted {
             nested.note_earlier(&offered)?;
         }
         tape.spend_from(Arc::clone(&budget));
@@ -266,6 +270,9 @@ impl Runner {
             0 => self.interruptible(work).await,
             _ => work.await,
         };
+        if outcome.is_err() && depth == 0 {
+            budget.idle(LAST_WORDS).await;
+        }
         tools.release();
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         // What a nested run left is in a workspace of its own.
@@ -308,7 +315,7 @@ impl Runner {
     ) -> Result<(Inherited, Vec<String>), FlowError> {
         let (blessing, notes) = self.parts.blessings.blessing_of_run(package)?;
         let budget = Arc::new(Budget::new(request.limits));
-        Ok((Inherited { depth: 0, budget, blessing, root }, notes))
+        Ok((Inherited { depth: 0, budget, blessing, root, counted: false }, notes))
     }
 
     /// Gives work up when somebody asks for it. What was under way is recorded as calls that are dropped are.

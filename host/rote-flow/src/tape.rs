@@ -1,15 +1,17 @@
-//! The tape of a run in its workspace: `run.jsonl`, a header, one line for each answer, one line for the end.
+//! The tape of a run in its workspace: `run.jsonl`, a header, one line for each answer, one line for the end; before the
+//! answers a line for each nested run that was begun and is not among them any more.
 //!
 //! Invariant: a line is in the file before the guest sees the answer. A killed process leaves at most half a line
-//! at the end, which is not read. What a resumed run does differently takes the rest of the tape away.
+//! at the end, which is not read. What a resumed run does differently takes the rest of the tape away, but never the
+//! name of a nested run.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, read_ends, write_atomic};
-use rote_runtime::{Budget, LimitKind, RunError, Tape};
+use rote_runtime::{Answer, Budget, LimitKind, RunError, Tape, TapedFailure};
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -55,8 +57,18 @@ pub(crate) struct Header {
 pub(crate) struct Frame {
     #[serde(rename = "q")]
     pub(crate) question: String,
+    /// `null` where there is a failure.
     #[serde(rename = "a")]
-    pub(crate) answer: Value,
+    answer: Value,
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<TapedFailure>,
+}
+
+/// A nested run that is not among the answers any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    /// Its workspace.
+    run: String,
 }
 
 /// How a run ended.
@@ -67,6 +79,9 @@ pub(crate) struct Ended {
     /// The number of the response that stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) response: Option<u64>,
+    /// The place among the answers of the failure that stopped it, from 0, where it is one of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) frame: Option<u64>,
 }
 
 /// The name of a good end.
@@ -78,15 +93,42 @@ const LEFT_OUT: &str = "left out";
 
 impl Ended {
     pub(crate) fn stopped(by: Option<ResponseId>) -> Self {
-        Self { end: STOPPED.to_owned(), response: by.map(|response| response.0) }
+        Self { end: STOPPED.to_owned(), response: by.map(|response| response.0), frame: None }
+    }
+
+    /// Stopped by a failure that is on the tape and not that of a call.
+    pub(crate) fn stopped_at(frame: Option<u64>) -> Self {
+        Self { frame, ..Self::stopped(None) }
+    }
+
+    pub(crate) fn is_stop(&self) -> bool {
+        self.end == STOPPED
     }
 
     pub(crate) fn left_out(response: ResponseId) -> Self {
-        Self { end: LEFT_OUT.to_owned(), response: Some(response.0) }
+        Self { end: LEFT_OUT.to_owned(), response: Some(response.0), frame: None }
     }
 }
 
 impl Frame {
+    pub(crate) fn new(question: &str, answer: Answer) -> Self {
+        let (answer, failure) = match answer {
+            Ok(answer) => (answer, None),
+            Err(failure) => (Value::Null, Some(failure)),
+        };
+        Self { question: question.to_owned(), answer, failure }
+    }
+
+    pub(crate) fn into_answer(self) -> Answer {
+        self.failure.map_or(Ok(self.answer), Err)
+    }
+
+    /// Whether the guest was told of a success of a call or a nested run.
+    pub(crate) fn is_success(&self) -> bool {
+        let call = self.answer.get("ok") == Some(&Value::Bool(true)) && self.question.starts_with("tasks.wait-any ");
+        call || (self.failure.is_none() && self.question.starts_with("flows.end "))
+    }
+
     /// Whether the guest was told that this call failed.
     pub(crate) fn is_failure(&self) -> bool {
         self.answer.get("ok") == Some(&Value::Bool(false))
@@ -108,6 +150,8 @@ impl Frame {
 pub(crate) struct Recorded {
     pub(crate) header: Header,
     pub(crate) frames: Vec<Frame>,
+    /// The workspaces of nested runs that are not among the frames any more.
+    kept: Vec<String>,
     pub(crate) end: Option<Ended>,
 }
 
@@ -190,17 +234,32 @@ impl Recorded {
             return Ok(None);
         };
         let header = Header::read(first, &path)?;
-        let (mut frames, mut end) = (Vec::new(), None);
+        let mut read = Self { header, frames: Vec::new(), kept: Vec::new(), end: None };
         for line in lines {
-            match serde_json::from_slice::<Frame>(line) {
-                Ok(frame) => frames.push(frame),
-                Err(error) => match serde_json::from_slice::<Ended>(line) {
-                    Ok(ended) => end = Some(ended),
-                    Err(_) => return Err(corrupt(error.to_string())),
-                },
+            let other = match serde_json::from_slice::<Frame>(line) {
+                Ok(frame) => {
+                    read.frames.push(frame);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            match (serde_json::from_slice::<Ended>(line), serde_json::from_slice::<Kept>(line)) {
+                (Ok(ended), _) => read.end = Some(ended),
+                (_, Ok(kept)) => read.kept.push(kept.run),
+                _ => return Err(corrupt(other.to_string())),
             }
         }
-        Ok(Some(Self { header, frames, end }))
+        Ok(Some(read))
+    }
+
+    pub(crate) fn is_complete(&self) -> bool {
+        self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
+    }
+
+    /// The workspaces of all nested runs that were ever begun.
+    pub(crate) fn nested(&self) -> BTreeSet<String> {
+        let begun = self.frames.iter().filter_map(Frame::nested).map(|(_, run)| run.to_owned());
+        begun.chain(self.kept.iter().cloned()).collect()
     }
 }
 
@@ -233,33 +292,69 @@ struct State {
     ahead: VecDeque<Frame>,
     /// The lines of the file up to here, to cut it when the run leaves the tape; empty once it is live.
     behind: Vec<String>,
+    /// Nested runs that were begun and are not among the answers; they stay in the file.
+    kept: Vec<String>,
+    /// Those of them that nobody has gone on with.
+    open: Vec<String>,
     /// Size of the file.
     bytes: u64,
+}
+
+impl State {
+    /// The file as it is when the run goes on from here.
+    fn text(&self) -> Result<String, FlowError> {
+        let (header, frames) = self.behind.split_first().map_or(("", &[][..]), |(first, rest)| (first, rest));
+        let mut text = format!("{header}\n");
+        for run in &self.kept {
+            text.push_str(&line(&Kept { run: run.clone() })?);
+            text.push('\n');
+        }
+        for frame in frames {
+            text.push_str(frame);
+            text.push('\n');
+        }
+        Ok(text)
+    }
 }
 
 impl FileTape {
     /// Begins the tape of a new run.
     pub(crate) fn begin(workspace: &Workspace, header: &Header) -> Result<Self, FlowError> {
-        Self::go_on(workspace, lock(workspace)?, header, Vec::new())
+        Self::go_on(workspace, lock(workspace)?, header, (BTreeSet::new(), Vec::new()))
     }
 
-    /// Goes on with a tape: `frames` are said again, whatever else the file holds is cut off.
+    /// Goes on with a tape: `frames` are said again, whatever else the file holds is cut off. `runs` are nested ones that
+    /// were begun and are not among them.
     pub(crate) fn go_on(
         workspace: &Workspace,
         lock: LockGuard,
         header: &Header,
-        frames: Vec<Frame>,
+        (runs, frames): (BTreeSet<String>, Vec<Frame>),
     ) -> Result<Self, FlowError> {
         let path = file(workspace);
-        let first = line(header)?;
-        let mut text = first.clone() + "\n";
+        let kept: Vec<String> = runs.into_iter().collect();
+        let behind = vec![line(header)?];
+        let mut state = State { ahead: VecDeque::new(), behind, open: kept.clone(), kept, bytes: 0 };
+        let mut text = state.text()?;
         for frame in &frames {
             text.push_str(&line(frame)?);
             text.push('\n');
         }
         write_atomic(&path, text.as_bytes(), FileMode::Private)?;
-        let state = State { ahead: frames.into(), behind: vec![first], bytes: text.len() as u64 };
+        (state.ahead, state.bytes) = (frames.into(), text.len() as u64);
         Ok(Self { path, state: Mutex::new(state), budget: OnceLock::new(), _lock: lock })
+    }
+
+    /// Whether there are nested runs that were begun before and nobody has gone on with.
+    pub(crate) fn has_runs(&self) -> bool {
+        !self.state().open.is_empty()
+    }
+
+    /// Takes a nested run that was begun before, if it is the one that fits.
+    pub(crate) fn take_run(&self, fits: impl Fn(&str) -> bool) -> Option<String> {
+        let mut state = self.state();
+        let at = state.open.iter().position(|run| fits(run))?;
+        Some(state.open.remove(at))
     }
 
     /// Says what the lines of the run are taken off.
@@ -284,7 +379,7 @@ impl FileTape {
 
     /// Writes down how the run ended.
     pub(crate) fn end(&self, stopped: Option<Ended>) -> Result<(), FlowError> {
-        let ended = stopped.unwrap_or_else(|| Ended { end: COMPLETED.to_owned(), response: None });
+        let ended = stopped.unwrap_or_else(|| Ended { end: COMPLETED.to_owned(), response: None, frame: None });
         Ok(append_line(&self.path, &line(&ended)?, FileMode::Private)?)
     }
 
@@ -294,25 +389,28 @@ impl FileTape {
 }
 
 impl Tape for FileTape {
-    fn next(&self, question: &str) -> Result<Option<Value>, RunError> {
+    fn next(&self, question: &str) -> Result<Option<Answer>, RunError> {
         let mut state = self.state();
         let Some(frame) = state.ahead.pop_front() else {
             return Ok(None);
         };
         if frame.question == question {
             state.behind.push(line(&frame).map_err(failed)?);
-            return Ok(Some(frame.answer));
+            return Ok(Some(frame.into_answer()));
         }
         // From here on the run is a new one; what the old one learned later no longer belongs to it.
-        state.ahead.clear();
-        let text = state.behind.join("\n") + "\n";
+        let left = std::iter::once(frame).chain(std::mem::take(&mut state.ahead));
+        let begun: Vec<String> = left.filter_map(|frame| Some(frame.nested()?.1.to_owned())).collect();
+        state.kept.extend(begun.iter().cloned());
+        state.open.extend(begun);
+        let text = state.text().map_err(failed)?;
         state.bytes = text.len() as u64;
         write_atomic(&self.path, text.as_bytes(), FileMode::Private).map_err(|error| failed(error.into()))?;
         Ok(None)
     }
 
-    fn record(&self, question: &str, answer: &Value) -> Result<(), RunError> {
-        let frame = Frame { question: question.to_owned(), answer: answer.clone() };
+    fn record(&self, question: &str, answer: &Answer) -> Result<(), RunError> {
+        let frame = Frame::new(question, answer.clone());
         let text = line(&frame).map_err(failed)?;
         self.spend(text.len() as u64 + 1)?;
         append_line(&self.path, &text, FileMode::Private).map_err(|error| failed(error.into()))

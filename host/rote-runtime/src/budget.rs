@@ -6,6 +6,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rote_types::RunLimits;
 use tokio::sync::Semaphore;
@@ -156,6 +157,14 @@ impl Budget {
     /// The stopwatch of the guests.
     pub(crate) fn meter(&self) -> CpuMeter {
         self.meter.clone()
+    }
+
+    /// Waits until no call of the run, or of one that it started, is in flight; not longer than `at_most`. A run that was
+    /// dropped drops its calls elsewhere, and each writes down what it leaves.
+    pub async fn idle(&self, at_most: Duration) {
+        let all = u32::try_from(self.limits.concurrency.clamp(1, Semaphore::MAX_PERMITS)).unwrap_or(u32::MAX);
+        // Over the time, what is in flight is found in doubt by whoever looks next.
+        let _idle = tokio::time::timeout(at_most, self.slots.acquire_many(all)).await;
     }
 
     /// What a call has to hold while it is made.

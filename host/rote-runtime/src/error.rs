@@ -281,6 +281,8 @@ pub enum RunError {
         details: Option<Value>,
         /// Which refusal it is.
         refusal: Option<Box<Refusal>>,
+        /// The text says of a write that it may have happened.
+        names_doubt: bool,
     },
     /// A nested call that a layer above made and that was answered with an error status; it is recorded.
     #[error("{message}")]
@@ -423,13 +425,14 @@ impl RunError {
             hint: error.hint(),
             details: error.details(),
             refusal: error.refusal().map(Box::new),
+            names_doubt: false,
         }
     }
 
     /// Makes an error of a layer above of its kind and its text.
     #[must_use]
     pub fn plain(kind: ErrorKind, message: impl Into<String>) -> Self {
-        Self::Nested { kind, message: message.into(), hint: None, details: None, refusal: None }
+        Self::Nested { kind, message: message.into(), hint: None, details: None, refusal: None, names_doubt: false }
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) mod wasi;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rote_types::{Clock, Entropy, FlowName, Misfit, QueryEngine, ResponseId, RunLimits, ToolCall};
 use rote_workspace::Workspace;
@@ -35,7 +36,7 @@ use crate::host_error::{Explained, Remembered, explain_trap, response_to_wit};
 use crate::limiter::{LimitHit, Limiter};
 use crate::log::{LogBuffer, LogLine};
 use crate::meter::{CpuMeter, arm_async, run_here};
-use crate::tape::{Observer, Tape};
+use crate::tape::{Answer, Observer, Tape, TapedFailure};
 use crate::tasks::{Outcome, Tasks};
 use crate::tools::ToolHost;
 use rote_types::{MAX_NESTING, clean_line};
@@ -95,11 +96,13 @@ pub struct FlowFailure {
     /// The call that may be behind an error of the guest's own making, which says of no error of the host's that it is
     /// because of it: the first failure after which no call that was started succeeded, else the last call without an answer.
     pub suspect: Option<ResponseId>,
+    /// The place on the tape, from 0, of the failure that the guest ended with, where it is there.
+    pub frame: Option<u64>,
 }
 
 impl From<RunError> for FlowFailure {
     fn from(error: RunError) -> Self {
-        Self { error, log: Vec::new(), response: None, suspect: None }
+        Self { error, log: Vec::new(), response: None, suspect: None, frame: None }
     }
 }
 
@@ -135,11 +138,49 @@ struct Run {
     tasks: Tasks,
     tools: Arc<dyn ToolHost>,
     tape: Arc<dyn Tape>,
+    /// How many answers the guest got that are on the tape.
+    frames: AtomicU64,
+    /// The number of the failure among them that the guest is about to be told, from 1; 0 for none.
+    failed: AtomicU64,
     observer: Arc<dyn Observer>,
     since: Instant,
 }
 
 impl Run {
+    /// Takes the next answer from the tape; `None` when the host answers anew.
+    fn told(&self, question: &str) -> Result<Option<Answer>, RunError> {
+        let answer = self.tape.next(question)?;
+        self.frames.fetch_add(u64::from(answer.is_some()), Ordering::Relaxed);
+        Ok(answer)
+    }
+
+    /// Writes an answer down, before the guest sees it.
+    fn note(&self, question: &str, answer: &Answer) -> Result<(), RunError> {
+        self.tape.record(question, answer)?;
+        self.frames.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes a failure down, unless it is one of this attempt alone; returns it with its place on the tape.
+    fn note_failure(&self, question: &str, error: RunError) -> RunError {
+        let Some(failure) = TapedFailure::of(&error) else { return error };
+        match self.note(question, &Err(failure)) {
+            Ok(()) => self.on_tape(error),
+            Err(unwritten) => unwritten,
+        }
+    }
+
+    /// Notes of a failure that it is the last answer on the tape.
+    fn on_tape(&self, error: RunError) -> RunError {
+        self.failed.store(self.frames.load(Ordering::Relaxed), Ordering::Relaxed);
+        error
+    }
+
+    /// Returns the place on the tape, from 0, of the failure that the guest is about to be told.
+    fn take_failed(&self) -> Option<u64> {
+        self.failed.swap(0, Ordering::Relaxed).checked_sub(1)
+    }
+
     /// Counts bytes that are about to be kept, and sees to it that there is room for them.
     fn keep(&self, bytes: usize) -> Result<(), RunError> {
         self.budget.spend_kept(bytes as u64)?;
@@ -195,7 +236,20 @@ pub(crate) async fn run(pre: &FlowPre<FlowState>, host: Services, run: FlowRun) 
     let tasks = Tasks::new(Arc::clone(&run.tools), Arc::clone(&run.observer), Arc::clone(&budget));
     let FlowRun { payload, tools, workspace, flow, tape, observer, .. } = run;
     let since = Instant::now();
-    let run = Run { payload, workspace, flow, host, budget: Arc::clone(&budget), tasks, tools, tape, observer, since };
+    let run = Run {
+        payload,
+        workspace,
+        flow,
+        host,
+        budget: Arc::clone(&budget),
+        tasks,
+        tools,
+        tape,
+        frames: AtomicU64::new(0),
+        failed: AtomicU64::new(0),
+        observer,
+        since,
+    };
     let meter = budget.meter();
     let state = FlowState::new(&limits, meter.clone(), Some(run));
     let handle = EngineHandle::get()?;
@@ -236,8 +290,8 @@ fn outcome(
     let remembered = std::mem::take(&mut state.remembered);
     let answer = ended.map_err(|error| trapped(explain_trap(SUBJECT, &error, hit), &remembered))?;
     let returned = answer.map_err(|error| {
-        let Explained { error, response, suspect } = remembered.explain(SUBJECT, error);
-        FlowFailure { error: exhausted(error, hit), log: Vec::new(), response, suspect }
+        let Explained { error, response, suspect, frame } = remembered.explain(SUBJECT, error);
+        FlowFailure { error: exhausted(error, hit), log: Vec::new(), response, suspect, frame }
     })?;
     let result = match state.result {
         Some(result) => result,
@@ -368,7 +422,10 @@ impl FlowState {
 
     /// Returns the guest's form of a result of the host.
     fn pass<T>(&mut self, result: Result<T, RunError>) -> Result<T, wit::Error> {
-        result.map_err(|error| self.remembered.tell(error))
+        result.map_err(|error| {
+            let frame = self.run.as_ref().and_then(Run::take_failed);
+            self.remembered.tell_on_tape(frame, error)
+        })
     }
 
     /// Takes the answer from the tape, or asks and writes the answer down before anyone sees it.
@@ -377,11 +434,13 @@ impl FlowState {
         T: Serialize + DeserializeOwned,
     {
         let run = self.run.as_ref().ok_or(RunError::Describing)?;
-        if let Some(answer) = run.tape.next(question)? {
-            return read_answer(question, answer);
+        match run.told(question)? {
+            Some(Ok(answer)) => return read_answer(question, answer),
+            Some(Err(failure)) => return Err(run.on_tape(failure.into_error())),
+            None => {}
         }
-        let answer = ask(run)?;
-        run.tape.record(question, &write_answer(&answer)?)?;
+        let answer = ask(run).map_err(|error| run.note_failure(question, error))?;
+        run.note(question, &Ok(write_answer(&answer)?))?;
         Ok(answer)
     }
 

@@ -40,6 +40,8 @@ struct Told {
     host: RunError,
     /// The number of the call that failed, where it is one.
     response: Option<ResponseId>,
+    /// Where the failure is on the tape.
+    frame: Option<u64>,
 }
 
 /// A call that failed, since when no call that was started later has succeeded.
@@ -58,12 +60,19 @@ pub(crate) struct Explained {
     pub(crate) response: Option<ResponseId>,
     /// The call that may be behind an error of the guest's own making.
     pub(crate) suspect: Option<ResponseId>,
+    /// Where the failure that it is is on the tape.
+    pub(crate) frame: Option<u64>,
 }
 
 impl Remembered {
     /// Returns what the guest is told of `error`, and remembers the error itself.
     pub(crate) fn tell(&mut self, error: RunError) -> wit::Error {
-        self.remember(None, error)
+        self.remember(None, None, error)
+    }
+
+    /// As [`Remembered::tell`], of a failure that is on the tape.
+    pub(crate) fn tell_on_tape(&mut self, frame: Option<u64>, error: RunError) -> wit::Error {
+        self.remember(None, frame, error)
     }
 
     /// Returns what the guest is told of a call that failed, `started` calls having been started by then.
@@ -74,7 +83,7 @@ impl Remembered {
         if let (None, Some(response)) = (self.stuck, response) {
             self.stuck = Some(Stuck { response, started });
         }
-        self.remember(response, error)
+        self.remember(response, None, error)
     }
 
     /// Notes that the guest was told of a call that succeeded: what it began after a failure shows that it got over it.
@@ -82,13 +91,13 @@ impl Remembered {
         self.stuck = self.stuck.filter(|stuck| task < stuck.started);
     }
 
-    fn remember(&mut self, response: Option<ResponseId>, error: RunError) -> wit::Error {
+    fn remember(&mut self, response: Option<ResponseId>, frame: Option<u64>, error: RunError) -> wit::Error {
         let cause = to_wit(&error);
         self.last += 1;
         if self.told.len() >= REMEMBERED {
             self.told.pop_front();
         }
-        self.told.push_back(Told { id: self.last, case: discriminant(&cause), host: error, response });
+        self.told.push_back(Told { id: self.last, case: discriminant(&cause), host: error, response, frame });
         wit::Error { id: Some(self.last), cause, context: String::new() }
     }
 
@@ -105,14 +114,14 @@ impl Remembered {
         let position = id.and_then(|id| self.told.iter().position(|told| told.id == id));
         let Some(told) = position.and_then(|position| self.told.remove(position)) else {
             let error = RunError::within(context, from_guest(subject, cause));
-            return Explained { error, response: None, suspect: self.suspect() };
+            return Explained { error, response: None, suspect: self.suspect(), frame: None };
         };
         let error = if told.case == discriminant(&cause) {
             told.host
         } else {
             RunError::Because { error: Box::new(from_guest(subject, cause)), source: Box::new(told.host) }
         };
-        Explained { error: RunError::within(context, error), response: told.response, suspect: None }
+        Explained { error: RunError::within(context, error), response: told.response, suspect: None, frame: told.frame }
     }
 }
 
@@ -293,7 +302,7 @@ mod tests {
             context: "cannot\u{1b}[31m sync".to_owned(),
             ..second
         };
-        let Explained { error, response, suspect } = told.explain("flow", changed);
+        let Explained { error, response, suspect, .. } = told.explain("flow", changed);
         assert_eq!((error.to_string().as_str(), response, suspect), ("cannot sync: away", Some(ResponseId(2)), None));
         assert_eq!((error.kind(), error.behind().to_string().as_str()), (ErrorKind::Upstream, "away"));
     }
@@ -313,7 +322,7 @@ mod tests {
         let mut told = Remembered::default();
         let away = told.tell_of(Some(ResponseId(1)), 1, failed("away"));
         let forged = wit::Error { id: Some(99), ..away };
-        let Explained { error, response, suspect } = told.explain("flow", forged);
+        let Explained { error, response, suspect, .. } = told.explain("flow", forged);
         assert!(matches!(error, RunError::Guest { .. }), "{error:?}");
         assert_eq!((response, suspect), (None, Some(ResponseId(1))));
     }

@@ -1,12 +1,62 @@
 //! What a run learned from its host beside responses: time, randomness, variables, files, which call ended first.
 //!
-//! Invariant: an answer is on the tape before the guest sees it. So a run that was killed anywhere can be run again
-//! and learns the same, and a recorded run can be run with nothing but its recording.
+//! Invariant: an answer is on the tape before the guest sees it, a failure too. So a run that was killed anywhere can be
+//! run again and learns the same, and a recorded run can be run with nothing but its recording.
 
-use rote_types::{ResponseId, ResponseRef, ToolCall};
+use rote_types::{Classify, ErrorKind, Misfit, Refusal, ResponseId, ResponseRef, ToolCall};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::RunError;
+
+/// What the host said to one question.
+pub type Answer = Result<Value, TapedFailure>;
+
+/// A failure as it is told again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TapedFailure {
+    kind: ErrorKind,
+    message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+    /// The rule that refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rule: Option<String>,
+    /// What does not fit, each with the pointer to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    misfits: Vec<(String, String)>,
+}
+
+impl TapedFailure {
+    /// Returns an error as it is written down; `None` for one of this attempt alone, which is not told again: somebody
+    /// stopped it, or it reached a bound that the next one may not have.
+    pub(crate) fn of(error: &RunError) -> Option<Self> {
+        let kind = error.kind();
+        if matches!(kind, ErrorKind::Interrupted | ErrorKind::Limit) {
+            return None;
+        }
+        let (rule, misfits) = match error.refusal() {
+            Some(Refusal::Rule(rule)) => (Some(rule), Vec::new()),
+            Some(Refusal::Arguments(misfits)) => {
+                (None, misfits.into_iter().map(|one| (one.pointer, one.message)).collect())
+            }
+            _ => (None, Vec::new()),
+        };
+        Some(Self { kind, message: rote_types::with_causes(error), hint: error.hint(), rule, misfits })
+    }
+
+    /// Returns the error that the guest is told again.
+    pub(crate) fn into_error(self) -> RunError {
+        let Self { kind, message, hint, rule, misfits } = self;
+        let misfits: Vec<Misfit> = misfits.into_iter().map(|(pointer, message)| Misfit { pointer, message }).collect();
+        let refusal = match rule {
+            Some(rule) => Some(Refusal::Rule(rule)),
+            None if misfits.is_empty() => None,
+            None => Some(Refusal::Arguments(misfits)),
+        };
+        RunError::Nested { kind, message, hint, details: None, refusal: refusal.map(Box::new), names_doubt: false }
+    }
+}
 
 /// Answers of the host, in the order in which one run asked.
 pub trait Tape: Send + Sync {
@@ -15,13 +65,13 @@ pub trait Tape: Send + Sync {
     ///
     /// # Errors
     /// A tape that must not be left, such as a recording under test, when another question is the next.
-    fn next(&self, question: &str) -> Result<Option<Value>, RunError>;
+    fn next(&self, question: &str) -> Result<Option<Answer>, RunError>;
 
     /// Writes an answer down.
     ///
     /// # Errors
     /// It cannot be written; the run ends, because it could not be resumed.
-    fn record(&self, question: &str, answer: &Value) -> Result<(), RunError>;
+    fn record(&self, question: &str, answer: &Answer) -> Result<(), RunError>;
 }
 
 /// A tape for runs that are neither recorded nor resumed.
@@ -29,11 +79,11 @@ pub trait Tape: Send + Sync {
 pub struct NoTape;
 
 impl Tape for NoTape {
-    fn next(&self, _question: &str) -> Result<Option<Value>, RunError> {
+    fn next(&self, _question: &str) -> Result<Option<Answer>, RunError> {
         Ok(None)
     }
 
-    fn record(&self, _question: &str, _answer: &Value) -> Result<(), RunError> {
+    fn record(&self, _question: &str, _answer: &Answer) -> Result<(), RunError> {
         Ok(())
     }
 }

@@ -61,14 +61,6 @@ pub trait ToolHost: Send + Sync {
         Err(nothing("flow", name))
     }
 
-    /// Counts what a nested run used that ended in an earlier part of this run, and that is not run again.
-    ///
-    /// # Errors
-    /// What it did cannot be read.
-    fn skip_flow(&self, _workspace: &str, _name: &str) -> Result<(), RunError> {
-        Ok(())
-    }
-
     /// Runs a flow in the workspace that [`ToolHost::begin_flow`] named, or goes on with it there.
     ///
     /// # Errors

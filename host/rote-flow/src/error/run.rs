@@ -10,9 +10,6 @@ use super::text::{expected_text, of_text, others_text, problems_text, unkept_tex
 use super::told::{Told, classified, of_flow};
 use crate::report::LatestRun;
 
-/// What is said of a run that was cut off in the middle of a write.
-const CUT_OFF: &str = "; a write that was under way may have happened: rote doubts";
-
 /// One thing that is wrong with the parameters of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParameterProblem {
@@ -49,7 +46,7 @@ pub enum RunnerError {
         tool: String,
     },
     /// The run ended without a result.
-    #[error("flow `{flow}` stopped: {source}{}{}", if *cut_off { CUT_OFF } else { "" }, unkept_text(unkept))]
+    #[error("flow `{flow}` stopped: {source}{}{}", left_text(left), unkept_text(unkept))]
     Stopped {
         /// The flow.
         flow: FlowName,
@@ -61,10 +58,8 @@ pub enum RunnerError {
         source: Box<RunError>,
         /// What the flow logged until then.
         log: Vec<String>,
-        /// It was cut off from outside while a write was under way.
-        cut_off: bool,
-        /// A write that it left in doubt, its own or of a run that it started.
-        doubt: Option<Box<Doubt>>,
+        /// What it may have done that nobody knows of.
+        left: Left,
         /// Why its end could not be written down.
         unkept: Vec<String>,
     },
@@ -75,6 +70,8 @@ pub enum RunnerError {
         doubt: Box<Doubt>,
         /// How many more there are.
         others: usize,
+        /// The run that is to go on, where the write is of one that it started.
+        outer: Option<WorkspaceName>,
     },
     /// The flow ended, and nobody knows what came of a write of its run.
     #[error("flow `{flow}` ended, and {doubt}{}: say what came of it{}", others_text(*others), unkept_text(unkept))]
@@ -175,14 +172,26 @@ impl RunnerError {
             }
             Self::NotPinned { .. } => denied("frontmatter.adapters"),
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
+            Self::Stopped { flow, workspace, source, log, left: Left::Doubt { doubt, kind, named: false }, .. } => {
+                let ways = if doubt.workspace == *workspace { doubt.ways() } else { doubt.ways_within(workspace) };
+                // Whatever else went wrong: the run goes on once a person has said what came of the write.
+                let kind = match source.kind() {
+                    cut_off @ (ErrorKind::Interrupted | ErrorKind::Limit) => cut_off,
+                    _ => *kind,
+                };
+                let (flow, cause) = (flow.as_str(), source.details());
+                let details =
+                    json!({ "flow": flow, "workspace": workspace, "doubt": doubt, "cause": cause, "log": log });
+                Told::new(kind).hint(ways).details(details)
+            }
             Self::Stopped { flow, workspace, resume, source, log, .. } => Told::new(source.kind())
                 .hint(resume.clone().unwrap_or_else(|| goes_on(source, workspace)))
                 // Nobody makes a run anew, with what it has written, because a credential was bound.
                 .refusal(source.refusal().filter(|refusal| !matches!(refusal, Refusal::Unbound(_))))
                 .details(json!({ "flow": flow, "workspace": workspace, "cause": source.details(), "log": log })),
-            Self::Unsettled { doubt, others } => {
-                Told::new(ErrorKind::Conflict).hint(doubt.ways()).details(json!({ "doubt": doubt, "others": others }))
-            }
+            Self::Unsettled { doubt, others, outer } => Told::new(ErrorKind::Conflict)
+                .hint(outer.as_ref().map_or_else(|| doubt.ways(), |outer| doubt.ways_within(outer)))
+                .details(json!({ "doubt": doubt, "others": others })),
             Self::EndedInDoubt { flow, workspace, doubt, others, kind, result, log, .. } => {
                 let own = doubt.workspace == *workspace;
                 let details = json!({
@@ -215,6 +224,34 @@ impl RunnerError {
             Self::LatestUnreadable { known: None, .. } => Told::new(ErrorKind::Conflict).hint("rote ls --all"),
             Self::OtherRun { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow info", flow)),
         }
+    }
+}
+
+/// What a stopped run may have done that nobody knows of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Left {
+    /// Nothing.
+    Nothing,
+    /// A write, its own or of a run that it started.
+    Doubt {
+        /// The write.
+        doubt: Box<Doubt>,
+        /// The kind of the failure of its call.
+        kind: ErrorKind,
+        /// What stopped the run is that failure, and says so.
+        named: bool,
+    },
+    /// It was cut off from outside while a run that it started was writing.
+    Within,
+}
+
+/// What is said of it behind what stopped the run.
+fn left_text(left: &Left) -> String {
+    match left {
+        Left::Nothing | Left::Doubt { named: true, .. } => String::new(),
+        Left::Doubt { doubt, .. } => format!("; {doubt}"),
+        Left::Within => "; a write of a run that it started may have happened: rote doubts".to_owned(),
     }
 }
 

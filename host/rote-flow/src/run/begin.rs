@@ -9,6 +9,8 @@ use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
+use super::earlier;
+use super::earlier::Earlier;
 use super::keyed::Keys;
 use super::resume::{self, Done};
 use super::{RunContext, RunRequest, Runner};
@@ -57,6 +59,8 @@ pub(crate) struct Begun {
     pub(crate) done: Done,
     /// Writes in doubt that it may repeat.
     pub(crate) offered: BTreeSet<ResponseId>,
+    /// The nested runs that it had begun.
+    pub(crate) earlier: Earlier,
 }
 
 impl Runner {
@@ -86,7 +90,8 @@ impl Runner {
         };
         let root = parent.map_or_else(|| workspace.identity(), |parent| &parent.root).clone();
         let tape = Arc::new(FileTape::begin(&workspace, &header)?);
-        Ok(Begun { package, path, parameters, workspace, root, tape, done: Done::default(), offered: BTreeSet::new() })
+        let (done, offered, earlier) = (Done::default(), BTreeSet::new(), Earlier::default());
+        Ok(Begun { package, path, parameters, workspace, root, tape, done, offered, earlier })
     }
 
     /// Goes on with the run of a workspace, with the flow and the parameters that it had.
@@ -100,7 +105,7 @@ impl Runner {
         let not_a_run = || FlowError::Run(RunnerError::NotARun { workspace: name.clone() });
         // Before the tape is read: another process may be writing it, and end in between.
         let lock = if tape::is_there(&workspace) { tape::lock(&workspace)? } else { return Err(not_a_run()) };
-        let recorded = Recorded::read(&workspace)?.ok_or_else(not_a_run)?;
+        let mut recorded = Recorded::read(&workspace)?.ok_or_else(not_a_run)?;
         let header = recorded.header.clone();
         let reference = match flow {
             Some(flow) => flow.clone(),
@@ -126,22 +131,26 @@ impl Runner {
         rote_gate::sift(&self.parts.journal, &workspace)?;
         let now = self.parts.clock.now();
         rote_gate::settle(&self.parts.journal, &workspace, &request.settle, request.said.as_ref(), now)?;
+        let nested = recorded.nested();
+        earlier::cut(&self.library().home, &mut recorded);
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
         self.refuse_open(&workspace, &before.open)?;
+        self.refuse_open_within(&workspace, &nested, 0)?;
         for (id, until) in &before.keyed {
             workspace.offer_key(*id, *until)?;
         }
-        let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, before.frames)?);
+        let earlier = Earlier::of(nested, &before.frames);
+        let tape = Arc::new(FileTape::go_on(&workspace, lock, &header, (earlier.left.clone(), before.frames))?);
         let root = header.root.unwrap_or_else(|| workspace.identity().clone());
         let offered = before.keyed.into_iter().map(|(id, _)| id).collect();
-        Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered })
+        Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered, earlier })
     }
 
     /// A run does not go on while nobody knows what came of a write of it.
     fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
         let doubt = self.doubt(workspace, first)?;
-        Err(FlowError::Run(RunnerError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1 }))
+        Err(FlowError::Run(RunnerError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1, outer: None }))
     }
 
     /// Makes the workspace of a run. Names sort by time.

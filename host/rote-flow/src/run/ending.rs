@@ -8,7 +8,7 @@ use rote_types::Classify;
 use rote_workspace::Workspace;
 
 use super::resume::Resumed;
-use super::stopped::{Left, stopped};
+use super::stopped::stopped;
 use super::{Runner, Running, report};
 use crate::FlowError;
 use crate::report::RunReport;
@@ -56,12 +56,13 @@ impl Runner {
 
     /// The end of a run whose guest failed.
     fn failed(&self, run: &Ending<'_>, failure: FlowFailure) -> FlowError {
-        let (kind, end) = (failure.error.kind(), run.tools.failed(&failure));
-        let (doubt, unknown) = match self.left_in_doubt(run.workspace, run.tools) {
-            Ok(left) => (left.map(super::in_doubt::LeftInDoubt::doubt), Ok(())),
+        let end = run.tools.failed(&failure);
+        let (left, unknown) = match self.left_in_doubt(run.workspace, run.tools) {
+            Ok(left) => (left, Ok(())),
             Err(error) => (None, Err(error)),
         };
-        let mut error = stopped(run.running, run.workspace, failure, Left { doubt, within: run.within });
+        let mut error = stopped(run.running, run.workspace, failure, (left, run.within));
+        let kind = error.kind();
         error.keep(unknown);
         error.keep(self.journal_end(&run.running.frontmatter, run.workspace, Some(kind)));
         error.keep(end.and_then(|end| run.tape.end(Some(end))));

@@ -1,14 +1,14 @@
 //! A run whose flow went on although nobody knows what came of a write of it: it has not ended well.
 
-use rote_gate::Doubt;
+use rote_gate::{Doubt, GateError};
 use rote_home::Home;
-use rote_runtime::FlowOutcome;
-use rote_types::{ErrorKind, WorkspaceIdentity};
+use rote_runtime::{FlowOutcome, RunError};
+use rote_types::{ErrorKind, ResponseId, WorkspaceIdentity};
 use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
 use super::resume::{Resumed, is_unknown};
-use crate::error::RunnerError;
+use crate::error::{Left, RunnerError};
 use crate::tape::{Ended, Ends, Recorded};
 use crate::{FlowError, Frontmatter};
 
@@ -100,9 +100,17 @@ impl Runner {
 }
 
 impl LeftInDoubt {
-    /// The first write.
-    pub(super) fn doubt(self) -> Doubt {
-        self.doubt
+    /// What is said of it where something stopped the run.
+    pub(super) fn of_stopped(self, workspace: &Workspace, source: &RunError, response: Option<ResponseId>) -> Left {
+        let own = self.doubt.workspace == *workspace.name() && response == Some(self.doubt.response);
+        let named = match source.behind() {
+            RunError::Gate(error) => matches!(**error, GateError::InDoubt { .. } | GateError::SameInDoubt { .. }),
+            RunError::Nested { names_doubt, .. } => *names_doubt,
+            _ => false,
+        };
+        // The flow's own kind would hide it.
+        let as_told = matches!(source, RunError::Gate(_) | RunError::Within(_) | RunError::Nested { .. });
+        Left::Doubt { doubt: Box::new(self.doubt), kind: self.kind, named: (own || named) && as_told }
     }
 
     /// How the tape ends: what the guest was told of the write no longer holds once it is settled.

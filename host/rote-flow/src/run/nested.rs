@@ -14,9 +14,10 @@ use rote_types::{FlowName, MAX_NESTING, ResponseId, WorkspaceIdentity, Workspace
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
+use super::earlier::{self, Earlier};
 use super::{RunContext, RunRequest, Runner};
-use crate::error::RunnerError;
-use crate::tape::Recorded;
+use crate::error::{Left, RunnerError};
+use crate::tape::FileTape;
 use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput};
 
 /// What a nested run has from the one that started it.
@@ -27,6 +28,8 @@ pub(crate) struct Inherited {
     pub(super) blessing: Option<Arc<Blessing>>,
     /// The workspace of that run.
     pub(super) root: WorkspaceIdentity,
+    /// What the run used before is in the budget already.
+    pub(super) counted: bool,
 }
 
 /// What a run needs to start others.
@@ -34,6 +37,8 @@ pub(crate) struct Nested {
     runner: Runner,
     context: RunContext,
     depth: u32,
+    tape: Arc<FileTape>,
+    earlier: Earlier,
     /// Flows that were begun and have a write in doubt, with their parameters.
     in_doubt: Mutex<BTreeMap<Begun, WorkspaceName>>,
 }
@@ -46,8 +51,13 @@ fn begun(name: &str, parameters: &Value) -> Begun {
 }
 
 impl Nested {
-    pub(crate) fn new(runner: Runner, context: RunContext, depth: u32) -> Self {
-        Self { runner, context, depth, in_doubt: Mutex::default() }
+    pub(crate) fn new(
+        runner: Runner,
+        context: RunContext,
+        depth: u32,
+        (tape, earlier): (Arc<FileTape>, Earlier),
+    ) -> Self {
+        Self { runner, context, depth, tape, earlier, in_doubt: Mutex::default() }
     }
 
     /// Makes the workspace of a nested run; nothing runs yet.
@@ -60,9 +70,31 @@ impl Nested {
         if let Some(workspace) = self.in_doubt().get(&begun(name, parameters)) {
             return Err(self.refused(name, format!("a write of its run in `{workspace}` is in doubt")));
         }
-        let begun = self.runner.begin_new(&reference, &input(parameters)?, Some(&self.context))?;
+        let input = input(parameters)?;
+        if let Some(workspace) = self.begun_before(&reference, &input)? {
+            return Ok(workspace);
+        }
+        let begun = self.runner.begin_new(&reference, &input, Some(&self.context))?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
+    }
+
+    /// Takes the run of the same flow with the same parameters that an earlier attempt began: it is gone on with, since
+    /// begun anew it would write what it has written.
+    fn begun_before(&self, flow: &FlowReference, input: &ParameterInput) -> Result<Option<String>, FlowError> {
+        if !self.tape.has_runs() {
+            return Ok(None);
+        }
+        let (package, parameters) = self.runner.preflight(flow, input)?;
+        let fits = |run: &str| {
+            earlier::open(&self.runner.library().home, run).is_some_and(|(_, recorded)| {
+                let header = &recorded.header;
+                header.sha256 == package.digest()
+                    && header.parameters == parameters
+                    && header.parent.as_ref() == Some(self.context.workspace.name())
+            })
+        };
+        Ok(self.tape.take_run(fits))
     }
 
     /// Returns the flow of that name when the running flow pins it and it is still that one, and released.
@@ -112,7 +144,7 @@ impl Nested {
                 RunnerError::Unsettled { doubt, .. }
                 | RunnerError::EndedInDoubt { doubt, .. }
                 // However deep: it may be of a run that the nested one started.
-                | RunnerError::Stopped { doubt: Some(doubt), .. },
+                | RunnerError::Stopped { left: Left::Doubt { doubt, .. }, .. },
             ) => Some(Doubt::clone(doubt)),
             // Its guest may have put words of its own around what it was told.
             _ => self.doubt_in(workspace),
@@ -122,7 +154,7 @@ impl Nested {
         match told {
             RunError::Nested { kind, message, details, refusal, .. } => {
                 let hint = Some(doubt.ways_within(self.context.workspace.name()));
-                RunError::Nested { kind, message, hint, details, refusal }
+                RunError::Nested { kind, message, hint, details, refusal, names_doubt: true }
             }
             other => other,
         }
@@ -165,6 +197,7 @@ impl Nested {
             budget: Arc::clone(&self.context.budget),
             blessing: self.blessing_of(&begun.package),
             root: self.context.root.clone(),
+            counted: self.earlier.left.contains(workspace.as_str()) || self.earlier.ended.contains(workspace.as_str()),
         };
         let report = self.runner.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
         Ok(report.result)
@@ -180,20 +213,15 @@ impl Nested {
     pub(crate) fn note_earlier(&self, offered: &BTreeSet<ResponseId>) -> Result<(), FlowError> {
         let used = self.used(&self.context.workspace, offered)?;
         self.context.budget.note(Used { calls: 0, ..used });
-        Ok(())
+        self.earlier.left.iter().chain(&self.earlier.ended).try_for_each(|run| self.note_run(run))
     }
 
-    /// Counts what a nested run used that ended in an earlier part of this run.
-    pub(crate) fn skip(&self, workspace: &str, name: &str) -> Result<(), RunError> {
-        self.try_skip(workspace, name).map_err(|error| RunError::nested(&error))
-    }
-
-    fn try_skip(&self, workspace: &str, name: &str) -> Result<(), FlowError> {
-        // A run that was cleaned away, or whose flow is another one by now, cannot go on; what is left is counted.
-        let Ok(workspace) = Workspace::open(&self.runner.library().home, &workspace_name(workspace)?) else {
-            return Ok(());
-        };
-        let Ok((_, package)) = self.pinned(name) else {
+    /// Counts what a nested run used of an earlier attempt, and those that it started.
+    fn note_run(&self, run: &str) -> Result<(), FlowError> {
+        // One that was cleaned away cannot go on.
+        let Some((workspace, recorded)) = earlier::open(&self.runner.library().home, run) else { return Ok(()) };
+        // Of one whose flow is another one by now, what is left is counted.
+        let Ok((_, package)) = self.pinned(recorded.header.flow.as_str()) else {
             self.context.budget.note(self.used(&workspace, &BTreeSet::new())?);
             return Ok(());
         };
@@ -203,17 +231,17 @@ impl Nested {
             workspace: Arc::new(workspace),
             ..self.context.clone()
         };
-        let inner = Self::new(self.runner.clone(), context, self.depth + 1);
+        let earlier = Earlier::default();
+        let inner = Self::new(self.runner.clone(), context, self.depth + 1, (Arc::clone(&self.tape), earlier));
         self.context.budget.note(inner.used(&inner.context.workspace, &BTreeSet::new())?);
-        let frames = Recorded::read(&inner.context.workspace)?.map(|recorded| recorded.frames).unwrap_or_default();
-        for (name, workspace) in frames.iter().filter_map(crate::tape::Frame::nested) {
-            // A deeper run was never started.
-            if inner.depth <= MAX_NESTING {
-                self.context.budget.note(Used { calls: 1, ..Used::default() });
-                inner.try_skip(workspace, name)?;
-            }
+        if inner.depth > MAX_NESTING {
+            return Ok(());
         }
-        Ok(())
+        recorded.nested().iter().try_for_each(|run| {
+            // A run is a call too; those that this one started spend it when they are asked for again.
+            self.context.budget.note(Used { calls: 1, ..Used::default() });
+            inner.note_run(run)
+        })
     }
 
     /// What the calls in a workspace used; the writes among them are taken off the blessing.

@@ -1,25 +1,23 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
-use rote_gate::Doubt;
 use rote_runtime::{FlowFailure, LimitKind, RunError};
 use rote_types::{Classify, Refusal, command};
 use rote_workspace::Workspace;
 
 use super::Running;
+use super::in_doubt::LeftInDoubt;
 use crate::FlowError;
-use crate::error::RunnerError;
+use crate::error::{Left, RunnerError};
 
-/// What a stopped run may have done.
-pub(super) struct Left {
-    /// A write in doubt.
-    pub(super) doubt: Option<Doubt>,
-    /// A run that it started may have been writing.
-    pub(super) within: bool,
-}
-
-/// The error of a run that stopped, with the command that goes on.
-pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFailure, left: Left) -> FlowError {
-    let FlowFailure { error: source, log, .. } = failure;
+/// The error of a run that stopped, with the command that goes on. `left` is a write in doubt; `within` says that a run that
+/// it started may have been writing.
+pub(super) fn stopped(
+    running: &Running,
+    workspace: &Workspace,
+    failure: FlowFailure,
+    (left, within): (Option<LeftInDoubt>, bool),
+) -> FlowError {
+    let FlowFailure { error: source, log, response, .. } = failure;
     // However deep: what goes on is the run that a person started.
     let token = match source.refusal() {
         Some(Refusal::Confirmation { token, .. }) => Some(token),
@@ -33,6 +31,11 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         Some(token) => Some(goes_on().option("--confirm", token).into()),
         None => out_of_time.then(|| goes_on().into()),
     };
+    let left = match left {
+        Some(left) => left.of_stopped(workspace, &source, response),
+        None if out_of_time && within => Left::Within,
+        None => Left::Nothing,
+    };
     let source = located(running, source);
     FlowError::Run(RunnerError::Stopped {
         flow: running.frontmatter.name.clone(),
@@ -40,9 +43,7 @@ pub(super) fn stopped(running: &Running, workspace: &Workspace, failure: FlowFai
         resume,
         source: Box::new(source),
         log: log.into_iter().map(|line| line.text).collect(),
-        // Any other end of a write names itself.
-        cut_off: out_of_time && (left.within || left.doubt.is_some()),
-        doubt: left.doubt.map(Box::new),
+        left,
         unkept: Vec::new(),
     })
 }

@@ -100,7 +100,7 @@ async fn a_write_that_may_be_made_again_is_made_once_and_not_asked_about_again()
     let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
     assert!(matches!(error, FlowError::Run(RunnerError::Stopped { .. })), "the second one is lost as well: {error}");
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. }) = &error else { panic!("{error}") };
     assert!(doubt.response > ResponseId(1) && fixture.shop.writes() == before + 1, "{doubt}");
     let done = go_on(&fixture, &workspace, &[(doubt.response.0, Settlement::Retry)]).await.unwrap();
     assert_eq!((done.result, fixture.shop.writes()), (json!(30), before + 2));
@@ -266,7 +266,7 @@ async fn a_write_whose_row_is_lost_is_asked_about_all_the_same() {
         lose_rows(&fixture, &workspace);
         for _ in 0..2 {
             let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-            let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
+            let FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. }) = &error else { panic!("{error}") };
             assert_eq!((doubt.response, fixture.shop.writes()), (ResponseId(1), before));
             assert!(doubt.left.is_some() && doubt.url.contains("orders"), "{doubt}");
         }
@@ -320,7 +320,7 @@ async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
         let error = fixture.run(&fixture.run_request(&[("item", status)])).await.unwrap_err();
         let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
         let asked = match go_on(&fixture, &workspace, &[]).await {
-            Err(FlowError::Run(RunnerError::Unsettled { doubt, others: 0 })) => vec![doubt.response],
+            Err(FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. })) => vec![doubt.response],
             Ok(_) => Vec::new(),
             Err(other) => panic!("{other}"),
         };
@@ -422,5 +422,5 @@ async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happene
         "{text}"
     );
     assert!(error.hint().unwrap().starts_with("rote run --resume run-report-"), "{error:?}");
-    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { doubt: Some(_), .. })));
+    assert!(matches!(error, FlowError::Run(RunnerError::Stopped { left: crate::error::Left::Doubt { .. }, .. })));
 }

@@ -94,7 +94,7 @@ async fn an_old_key_is_asked_about_and_still_sent_when_a_person_says_so() {
     assert_eq!(arrived(&fixture), (6, 1), "still young");
     fixture.wait(6 * 60);
     let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
-    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0 }) = &error else { panic!("{error}") };
+    let FlowError::Run(RunnerError::Unsettled { doubt, others: 0, .. }) = &error else { panic!("{error}") };
     assert_eq!(arrived(&fixture), (6, 1), "the second one is young, its key is not");
     let again = go_on(&fixture, &workspace, &[(doubt.response.0, Settlement::Retry)]).await.unwrap();
     assert_eq!((again.result, arrived(&fixture)), (json!(30), (7, 1)));

@@ -93,8 +93,8 @@ impl FlowState {
         let lost = || RunError::Host { message: "a tool call was lost".to_owned() };
         let question = format!("tasks.wait-any {tasks:?}");
         let run = self.run.as_mut().ok_or(RunError::Describing)?;
-        let recorded = run.tape.next(&question)?;
-        if let Some(answer) = recorded {
+        if let Some(answer) = run.told(&question)? {
+            let answer = answer.map_err(crate::tape::TapedFailure::into_error)?;
             let wanted = read_answer::<Delivered>(&question, answer)?.task;
             let position = tasks.iter().position(|task| *task == wanted).ok_or_else(lost)?;
             let (_, outcome) = run.tasks.wait_any(&[wanted]).await.ok_or_else(lost)?;
@@ -103,7 +103,7 @@ impl FlowState {
         let (position, outcome) = run.tasks.wait_any(tasks).await.ok_or_else(lost)?;
         let task = tasks[position];
         let delivered = Delivered::new(task, run.tasks.response(task), &outcome);
-        run.tape.record(&question, &write_answer(&delivered)?)?;
+        run.note(&question, &Ok(write_answer(&delivered)?))?;
         Ok((position, outcome))
     }
 

@@ -140,13 +140,16 @@ impl FlowState {
             self.taped(&format!("flows.begin {name}"), |run: &Run| run.tools.begin_flow(name, &parameters))?;
         let run = self.run.as_ref().ok_or(RunError::Describing)?;
         let question = format!("flows.end {name}");
-        if let Some(answer) = run.tape.next(&question)? {
-            run.tools.skip_flow(&begun, name)?;
-            return Ok(answer.to_string());
+        match run.told(&question)? {
+            Some(Ok(answer)) => return Ok(answer.to_string()),
+            Some(Err(failure)) => return Err(run.on_tape(failure.into_error())),
+            None => {}
         }
-        let result = run.tools.finish_flow(&begun, name, &parameters).await?;
-        run.tape.record(&question, &result)?;
-        Ok(result.to_string())
+        let result = run.tools.finish_flow(&begun, name, &parameters).await;
+        let result = result.map_err(|error| run.note_failure(&question, error))?;
+        let text = result.to_string();
+        run.note(&question, &Ok(result))?;
+        Ok(text)
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::support::{Fixture, flow_module, foreign_component, wider_component};
 use rote_runtime::{
-    Budget, FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape, ToolHost, World,
+    Answer, Budget, FlowFailure, FlowOutcome, FlowRun, LimitKind, NoObserver, NoTape, Reserved, RunError, Tape,
+    ToolHost, World,
 };
 use rote_types::{Classify, ErrorKind, ResponseRef, RunLimits, ToolCall};
 use rote_workspace::Workspace;
@@ -83,16 +84,16 @@ struct Script {
 }
 
 impl Tape for Script {
-    fn next(&self, question: &str) -> Result<Option<Value>, RunError> {
+    fn next(&self, question: &str) -> Result<Option<Answer>, RunError> {
         let mut told = self.told.lock().unwrap();
         match told.first() {
-            Some((next, _)) if next == question => Ok(Some(told.remove(0).1)),
+            Some((next, _)) if next == question => Ok(Some(Ok(told.remove(0).1))),
             _ => Ok(None),
         }
     }
 
-    fn record(&self, question: &str, answer: &Value) -> Result<(), RunError> {
-        self.heard.lock().unwrap().push((question.to_owned(), answer.clone()));
+    fn record(&self, question: &str, answer: &Answer) -> Result<(), RunError> {
+        self.heard.lock().unwrap().push((question.to_owned(), answer.clone().unwrap()));
         Ok(())
     }
 }

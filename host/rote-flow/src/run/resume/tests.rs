@@ -11,6 +11,8 @@ use serde_json::json;
 use super::{Keys, Nested, Recorded, Resumed, before, key};
 use crate::FlowReference;
 use crate::run::RunContext;
+use crate::run::earlier::Earlier;
+use crate::tape::FileTape;
 use crate::tests::support::{Fixture, id};
 
 /// Makes no call.
@@ -39,10 +41,12 @@ async fn recorded_answers_are_put_back_when_a_batch_is_refused() {
     let workspace = Workspace::open(&fixture.home, &done.workspace).unwrap();
     let redaction = Arc::clone(fixture.runtime.redaction());
     let recorded = Recorded::read(&workspace).unwrap().unwrap();
+    let spare = Workspace::create(&fixture.home, &"spare".parse().unwrap(), jiff::Timestamp::UNIX_EPOCH).unwrap();
+    let tape = Arc::new(FileTape::begin(&spare, &recorded.header).unwrap());
     let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows.runner).unwrap(), recorded).unwrap();
     let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
     let context = RunContext::plain(Workspace::open(&fixture.home, &done.workspace).unwrap(), &package.frontmatter);
-    let nested = Nested::new(fixture.flows.runner.clone(), context, 0);
+    let nested = Nested::new(fixture.flows.runner.clone(), context, 0, (tape, Earlier::default()));
     let resumed = Resumed::new(Arc::new(Refusing), nested, Arc::new(workspace), redaction, earlier.done);
     let call = |tool: &str, arguments| ToolCall { adapter: id(), tool: tool.to_owned(), arguments };
     let create = call("orders_create", json!({"item": "cup"}));

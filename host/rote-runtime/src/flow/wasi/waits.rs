@@ -5,6 +5,7 @@ use wasmtime_wasi::p2::DynPollable;
 use wasmtime_wasi_io::bindings::wasi::io::poll;
 
 use super::super::{FlowState, read_answer, write_answer};
+use crate::tape::{Answer, TapedFailure};
 
 impl poll::Host for FlowState {
     async fn poll(&mut self, pollables: Vec<Resource<DynPollable>>) -> wasmtime::Result<Vec<u32>> {
@@ -54,13 +55,14 @@ impl FlowState {
     fn waited_before(&mut self, question: &str) -> wasmtime::Result<Option<Vec<u32>>> {
         self.enter()?;
         let Some(run) = &self.run else { return Ok(None) };
-        let answer = run.tape.next(question).map_err(wasmtime::Error::new)?;
-        answer.map(|answer| read_answer(question, answer).map_err(wasmtime::Error::new)).transpose()
+        let read = |answer: Answer| read_answer(question, answer.map_err(TapedFailure::into_error)?);
+        let answer = run.told(question).and_then(|answer| answer.map(read).transpose());
+        answer.map_err(wasmtime::Error::new)
     }
 
     fn note_wait(&self, question: &str, ready: &[u32]) -> wasmtime::Result<()> {
         let Some(run) = &self.run else { return Ok(()) };
         let answer = write_answer(&ready).map_err(wasmtime::Error::new)?;
-        run.tape.record(question, &answer).map_err(wasmtime::Error::new)
+        run.note(question, &Ok(answer)).map_err(wasmtime::Error::new)
     }
 }

@@ -1,0 +1,59 @@
+//! The rule behind a refusal: the one name of it in the journal, in JSON and for a guest.
+
+use std::fmt;
+
+use super::GateError;
+
+/// What of an adapter is not what was pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Pinned {
+    /// The adapter's fingerprint.
+    Adapter,
+    /// The digest of this tool.
+    Tool(String),
+    /// Where its requests go.
+    Origin,
+}
+
+impl fmt::Display for Pinned {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Adapter => out.write_str("fingerprint"),
+            Self::Tool(tool) => write!(out, "the digest of tool `{tool}`"),
+            Self::Origin => out.write_str("where its requests go"),
+        }
+    }
+}
+
+impl GateError {
+    /// Returns the name of the rule that decided; for what is not a refusal, of the part of rote that failed.
+    #[must_use]
+    pub fn rule(&self) -> &str {
+        match self {
+            Self::Denied { rule, .. } => rule,
+            Self::Egress { refusal, .. } => refusal.rule(),
+            Self::FingerprintMismatch { subject: Pinned::Adapter, .. } => "fingerprint.adapter",
+            Self::FingerprintMismatch { subject: Pinned::Tool(_), .. } => "fingerprint.tool",
+            Self::FingerprintMismatch { subject: Pinned::Origin, .. } => "fingerprint.origin",
+            Self::ConfirmationNeeded { .. } => "write_guard",
+            Self::Auth { .. } => "credential.missing",
+            Self::Unbound { .. } => "credential.unbound",
+            Self::Policy(_) => "policy.unreadable",
+            Self::Limit { .. } => "limit",
+            Self::SameInDoubt { .. } => "same_in_doubt",
+            Self::BegunBefore { .. } => "begun_before",
+            Self::ExecutedUnrecorded { .. } => "executed_unrecorded",
+            Self::SettledOtherwise { .. } => "settled_otherwise",
+            Self::Http { .. }
+            | Self::Redirected { .. }
+            | Self::BrokenJson { .. }
+            | Self::Upstream { .. }
+            | Self::InDoubt { .. } => "upstream",
+            Self::Vault(_) => "vault",
+            Self::Home(_) | Self::TaskUnrecorded { .. } => "home",
+            Self::Workspace(_) => "workspace",
+            Self::Process(_) => "process",
+            Self::Setup { .. } => "setup",
+        }
+    }
+}
