@@ -21,7 +21,7 @@ pub struct AppError {
     /// What to do next, as a command where there is one.
     pub hint: Option<String>,
     /// What a program does about it, where it is a refusal.
-    pub refusal: Option<Refusal>,
+    pub refusal: Option<Box<Refusal>>,
     /// Data for a machine; never a secret.
     pub details: Option<Value>,
     /// What the remote answered, where that is the failure; secrets masked.

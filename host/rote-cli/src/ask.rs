@@ -114,7 +114,7 @@ pub(crate) fn bind_question(name: &str, binding: &Binding) -> String {
 
 /// The stored credentials for which a call or several were refused, each with the adapter that wants it.
 fn unbound(error: &AppError) -> BTreeSet<WantedCredential> {
-    match &error.refusal {
+    match error.refusal.as_deref() {
         Some(Refusal::Unbound(wanted)) => wanted.iter().cloned().collect(),
         _ => BTreeSet::new(),
     }

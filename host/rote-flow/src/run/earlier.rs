@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use rote_home::Home;
+use rote_types::MAX_NESTING;
 use rote_workspace::{ResponseState, Settled, Workspace};
 
 use super::Runner;
