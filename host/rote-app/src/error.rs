@@ -116,7 +116,7 @@ impl AppError {
             message,
             causes,
             hint: error.hint(),
-            refusal: error.refusal(),
+            refusal: error.refusal().map(Box::new),
             details: error.details(),
             answer: None,
         }
