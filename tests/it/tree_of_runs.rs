@@ -165,6 +165,7 @@ fn a_failure_that_a_flow_got_over_is_told_again_and_what_follows_is_not_made_aga
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "the test changes a file behind the program's back")]
 fn a_nested_run_is_found_again_when_the_tape_is_left() {
     let (home, api, losing) = shop();
     losing.store(false, SeqCst);
