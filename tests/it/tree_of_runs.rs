@@ -212,3 +212,20 @@ fn a_doubt_is_named_whatever_a_flow_ends_with() {
         assert!(run.stdout.contains("may have happened") && run.stdout.contains("\"doubt\""), "{end}: {run}");
     }
 }
+
+#[test]
+fn a_run_is_not_begun_anew_while_a_write_of_the_same_run_is_in_doubt() {
+    let (home, api, losing) = shop();
+    caught(&home, "");
+    let run = |word: &str| home.rote(&["run", "outer", word]).code;
+    let before = writes(&api);
+    assert_eq!((run("how=a"), writes(&api)), (8, before + 1), "the nested write is lost");
+    losing.store(false, SeqCst);
+    assert_eq!((run("how=a"), writes(&api)), (10, before + 1), "it may have happened");
+    assert_eq!((run("how=b"), writes(&api)), (0, before + 2), "other parameters, another run");
+    let lost = home.data(&["doubts"])["doubts"][0].clone();
+    let place = lost["workspace"].as_str().unwrap();
+    let settled = home.rote(&["doubts", "settle", "--workspace", place, "--skip", "@1", "-y"]);
+    assert_eq!(settled.code, 0, "{settled}");
+    assert_eq!((run("how=a"), writes(&api)), (0, before + 3), "a person has spoken");
+}

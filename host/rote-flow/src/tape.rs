@@ -181,7 +181,12 @@ impl Ends {
 
     /// Reads the ends of the tape of a workspace; `None` when it is not one of a run.
     pub(crate) fn read(workspace: &Workspace) -> Result<Option<Self>, FlowError> {
-        let path = file(workspace);
+        Self::read_in(workspace.folder())
+    }
+
+    /// As [`Ends::read`], of a workspace that nobody has opened.
+    pub(crate) fn read_in(folder: &Path) -> Result<Option<Self>, FlowError> {
+        let path = folder.join(FILE);
         let (first, last) = match read_ends(&path, MAX_TAPE_BYTES, END_BYTES) {
             Ok(ends) => ends,
             Err(HomeError::NotFound { .. }) => return Ok(None),

@@ -16,7 +16,7 @@ use super::resume::{self, Done};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::RunnerError;
 use crate::tape::{self, Ends, FileTape, Header, Recorded};
-use crate::{FlowError, FlowReference, Package, ParameterInput};
+use crate::{FlowError, FlowReference, Frontmatter, Package, ParameterInput};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
 const NAME_CHARS: usize = 30;
@@ -25,6 +25,9 @@ pub(super) const PREFIX: &str = "run-";
 
 /// Runs of a flow that are looked at for one that ended well.
 const MAX_LAST: usize = 20;
+
+/// Latest runs of a flow that are looked at for one of the same parameters with a write in doubt.
+const MAX_SAME: usize = 100;
 
 /// Digits of the time in the name of a run's workspace.
 const TIME_DIGITS: usize = 14;
@@ -81,6 +84,9 @@ impl Runner {
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
         self.check_bindings(&package)?;
+        if parent.is_none() {
+            self.refuse_same(&package.frontmatter, &parameters)?;
+        }
         let path = self.library().path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header {
@@ -146,6 +152,27 @@ impl Runner {
         Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered, earlier })
     }
 
+    /// A run is not begun while one of the same flow with the same parameters has a write in doubt: it would make that
+    /// write, which may have happened.
+    fn refuse_same(&self, frontmatter: &Frontmatter, parameters: &Map<String, Value>) -> Result<(), FlowError> {
+        if frontmatter.write_permissions.is_empty() && frontmatter.flows.is_empty() {
+            return Ok(());
+        }
+        let home = &self.library().home;
+        for name in newest(home, &frontmatter.name)?.iter().take(MAX_SAME) {
+            let Ok(Some(ends)) = Ends::read_in(&home.workspace_dir(name)) else { continue };
+            let same = ends.header.flow == frontmatter.name && ends.header.parameters == *parameters;
+            // A nested run is a part of the one above it, which is looked at.
+            if !same || ends.is_complete() || ends.header.parent.is_some() {
+                continue;
+            }
+            let Some((workspace, recorded)) = earlier::open(home, name.as_str()) else { continue };
+            self.refuse_open(&workspace, &workspace.doubts(1)?)?;
+            self.refuse_open_within(&workspace, &recorded.nested(), 0)?;
+        }
+        Ok(())
+    }
+
     /// A run does not go on while nobody knows what came of a write of it.
     fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
@@ -169,6 +196,18 @@ impl Runner {
 
 /// The parameters of the last run of a flow that ended well; empty when there was none among the last ones.
 pub(crate) fn last_parameters(home: &Home, flow: &FlowName) -> Result<Map<String, Value>, FlowError> {
+    for name in newest(home, flow)?.iter().take(MAX_LAST) {
+        // A workspace that is cleaned away meanwhile, or a damaged tape, is not a reason not to look further.
+        let Ok(Some(ends)) = Ends::read_in(&home.workspace_dir(name)) else { continue };
+        if ends.header.flow == *flow && ends.is_complete() {
+            return Ok(ends.header.parameters);
+        }
+    }
+    Ok(Map::new())
+}
+
+/// The workspaces that may be of runs of a flow, the newest first.
+fn newest(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>, FlowError> {
     let folder = home.workspaces_dir();
     let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
     let mut names = Vec::new();
@@ -179,15 +218,7 @@ pub(crate) fn last_parameters(home: &Home, flow: &FlowName) -> Result<Map<String
     }
     // The name of the workspace of a run ends with when it began.
     names.sort_by(|one, other| other.cmp(one));
-    for name in names.iter().take(MAX_LAST) {
-        // A workspace that is cleaned away meanwhile, or a damaged tape, is not a reason not to look further.
-        let Ok(workspace) = Workspace::open(home, name) else { continue };
-        let Ok(Some(ends)) = Ends::read(&workspace) else { continue };
-        if ends.header.flow == *flow && ends.is_complete() {
-            return Ok(ends.header.parameters);
-        }
-    }
-    Ok(Map::new())
+    Ok(names)
 }
 
 impl Header {
