@@ -10,5 +10,7 @@ mod package;
 mod run;
 mod schema;
 mod search;
+mod sift;
 pub(crate) mod support;
+pub(crate) mod tale;
 mod trojan;

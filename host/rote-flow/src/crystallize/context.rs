@@ -105,10 +105,31 @@ impl<'a> Context<'a> {
         })
     }
 
+    /// Returns the arguments of a call that are part of its path, by name.
+    pub(crate) fn path_arguments(&self, call: &'a RecordedCall) -> Vec<(String, &'a Value)> {
+        let Some(tool) = self.tool(call) else { return Vec::new() };
+        path_names(&tool.path).filter_map(|name| Some((name.to_owned(), call.arguments.get(name)?))).collect()
+    }
+
     /// Returns the tool of a call as it is installed; none where it is not, which the pins refuse later.
     pub(crate) fn tool(&self, call: &RecordedCall) -> Option<Rc<Tool>> {
         let key = (call.adapter.clone(), call.tool.clone());
         let read = || self.surface.tool(&call.adapter, &call.tool).ok().flatten().map(Rc::new);
         self.tools.borrow_mut().entry(key).or_insert_with(read).clone()
     }
+}
+
+/// The names of the parameters in a path template.
+pub(crate) fn path_names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name)
+}
+
+/// Whether an argument or a field of this name holds the id of something.
+pub(crate) fn names_id(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    let words = ["id", "ids", "key", "keys", "number", "uuid", "guid", "slug"];
+    let ends = ["_id", "_ids", "_key", "_keys", "_number", "_uuid", "-id", "-key"];
+    words.contains(&lower.as_str())
+        || ends.iter().any(|end| lower.ends_with(end))
+        || ["Id", "Ids", "Key", "Uuid", "Number"].iter().any(|end| name.ends_with(end))
 }

@@ -137,7 +137,6 @@ impl Desk {
     }
 
     /// Returns the answer that was given, else the one that is taken, with the question left open.
-    #[expect(dead_code, reason = "the first pass that asks takes this away")]
     pub(crate) fn ask(&mut self, mut question: Question) -> Result<String, FlowError> {
         let given = self.given(&question.id);
         if let Some(word) = &given {

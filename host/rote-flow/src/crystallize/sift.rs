@@ -1,50 +1,105 @@
-//! Which calls fall out although they succeeded: writes that a later one replaced.
+//! Which calls fall out although they succeeded: writes whose every field a later one sets, and what was made and deleted
+//! again.
 //!
-//! A write is replaced by a later one only when both have the same target: the same arguments, or for `PUT`, `PATCH` and
-//! `DELETE` the same path; two different `POST`s are two effects, and both are kept.
+//! A `PATCH` or `PUT` is covered by a later one of the same thing only when that sets each of its fields; two that set other
+//! fields both stay. The same write twice is two effects: both stay, and it is said. A `POST` is never covered.
 
-use rote_types::{Method, exact_json};
+mod undo;
+
+use std::collections::BTreeSet;
+
+use rote_types::{Method, escape_token, exact_json};
 use serde_json::Value;
 
 use super::context::Context;
 use super::desk::Desk;
-use super::draft::Draft;
+use super::draft::{Draft, DraftStep};
 use crate::FlowError;
 use crate::trace::RecordedCall;
 
 /// Marks what falls out.
-pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, _desk: &mut Desk) -> Result<(), FlowError> {
-    let calls = &cx.trace.calls;
+pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    undo::pairs(cx, draft, desk)?;
     for earlier in 0..draft.steps.len() {
         let step = &draft.steps[earlier];
-        let call = step.call(cx.trace);
-        let used =
-            |step: &str| draft.steps.iter().any(|other| other.out.is_none() && other.uses().any(|id| id == step));
-        if step.out.is_some() || !call.is_write() || used(&step.id) {
+        if step.out.is_some() || !step.is_write(cx.trace) {
             continue;
         }
-        let later = draft.steps[earlier + 1..].iter().filter(|other| other.out.is_none()).find_map(|other| {
-            let other = &calls[other.calls[0]];
-            let same_tool = other.adapter == call.adapter && other.tool == call.tool;
-            (same_tool && same_target(cx, call, other)).then_some(other.response)
-        });
-        if let Some(later) = later {
-            draft.steps[earlier].out = Some(format!("superseded by {later}"));
+        let call = step.call(cx.trace);
+        let same_tool = |other: &&DraftStep| {
+            let other = other.call(cx.trace);
+            other.adapter == call.adapter && other.tool == call.tool
+        };
+        let stays = draft.steps[earlier + 1..].iter().filter(|other| other.out.is_none());
+        let Some(later) = stays.filter(same_tool).find(|other| same_target(cx, call, other.call(cx.trace))) else {
+            continue;
+        };
+        let (id, response) = (&later.id, later.call(cx.trace).response);
+        if same_arguments(call, later.call(cx.trace)) {
+            let text = format!("{} and {id} are the same write twice", step.id);
+            desk.note(Some(&step.id), text, Some(format!("--skip {}", call.response)));
+        } else if !is_covered(cx, draft, step, later) {
+            desk.note(Some(&step.id), format!("kept {0} and {id}: {0} sets fields that {id} does not", step.id), None);
+        } else if !undo::is_kept(desk, &step.id) {
+            let reason = format!("superseded by {response}, which sets all of its fields; `--keep {}`", call.response);
+            draft.steps[earlier].out = Some(reason);
         }
     }
     Ok(())
 }
 
+fn same_arguments(one: &RecordedCall, other: &RecordedCall) -> bool {
+    exact_json(&one.arguments).ok() == exact_json(&other.arguments).ok()
+}
+
 /// Whether two writes of the same tool act on the same thing.
 fn same_target(cx: &Context<'_>, one: &RecordedCall, other: &RecordedCall) -> bool {
-    let canonical = |value: &Value| exact_json(value).ok();
-    if canonical(&one.arguments) == canonical(&other.arguments) {
+    if same_arguments(one, other) {
         return true;
     }
-    if !matches!(one.method, Method::Put | Method::Patch | Method::Delete) {
-        return false;
+    let path = cx.path_arguments(one);
+    matches!(one.method, Method::Put | Method::Patch)
+        && !path.is_empty()
+        && path.iter().all(|(name, value)| other.arguments.get(name) == Some(value))
+}
+
+/// Whether nothing is lost when only the later one of two writes of one thing is made.
+fn is_covered(cx: &Context<'_>, draft: &Draft, step: &DraftStep, later: &DraftStep) -> bool {
+    let (call, other) = (step.call(cx.trace), later.call(cx.trace));
+    let used = draft.steps.iter().any(|user| user.out.is_none() && user.uses().any(|id| id == step.id));
+    let target: Vec<&Value> = cx.path_arguments(call).into_iter().map(|(_, value)| value).collect();
+    let between = draft.steps.iter().filter(|one| {
+        one.out.is_none() && one.is_write(cx.trace) && (step.calls[0] + 1..later.calls[0]).contains(&one.calls[0])
+    });
+    let touched = between.into_iter().any(|one| {
+        let mut values = Vec::new();
+        leaves(&one.call(cx.trace).arguments, &mut String::new(), &mut |_, value| values.push(value.clone()));
+        target.iter().any(|id| values.contains(id))
+    });
+    !used && !touched && fields(&call.arguments).is_subset(&fields(&other.arguments))
+}
+
+/// The pointers of what a call sets; arrays are one field each.
+fn fields(arguments: &Value) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    leaves(arguments, &mut String::new(), &mut |pointer, _| {
+        found.insert(pointer.to_owned());
+    });
+    found
+}
+
+/// Visits everything that is not an object with members.
+fn leaves(value: &Value, pointer: &mut String, visit: &mut dyn FnMut(&str, &Value)) {
+    let length = pointer.len();
+    match value {
+        Value::Object(members) if !members.is_empty() => {
+            for (key, inner) in members {
+                pointer.push('/');
+                pointer.push_str(&escape_token(key));
+                leaves(inner, pointer, visit);
+                pointer.truncate(length);
+            }
+        }
+        leaf => visit(pointer, leaf),
     }
-    let Some(tool) = cx.tool(one) else { return false };
-    let mut names = tool.path.split('{').skip(1).filter_map(|part| part.split_once('}')).map(|(name, _)| name);
-    names.all(|name| one.arguments.get(name).is_some() && one.arguments.get(name) == other.arguments.get(name))
 }

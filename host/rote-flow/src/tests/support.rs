@@ -117,13 +117,15 @@ pub(crate) struct Shop {
     pub(crate) keys: Arc<Mutex<Vec<Option<String>>>>,
     /// What the next writes are answered with, each before the connection is closed.
     lost: Arc<Mutex<VecDeque<Vec<u8>>>>,
+    /// What the next requests are answered with.
+    said: Arc<Mutex<VecDeque<(u16, Value)>>>,
 }
 
 impl Shop {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let shop = Self { url, log: Arc::default(), keys: Arc::default(), lost: Arc::default() };
+        let shop = Self { url, log: Arc::default(), keys: Arc::default(), lost: Arc::default(), said: Arc::default() };
         let serving = shop.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -142,6 +144,11 @@ impl Shop {
     /// Answers as many writes with these bytes and hangs up each time.
     pub(crate) fn lose_times(&self, bytes: &[u8], times: usize) {
         *self.lost.lock().unwrap() = vec![bytes.to_vec(); times].into();
+    }
+
+    /// Answers the next request so.
+    pub(crate) fn says(&self, status: u16, answer: Value) {
+        self.said.lock().unwrap().push_back((status, answer));
     }
 
     /// How many writes have arrived.
@@ -189,7 +196,8 @@ impl Shop {
                 drop(stream.write_all(&bytes));
                 return;
             }
-            let (status, answer) = answer(method, target, &body);
+            let said = self.said.lock().unwrap().pop_front();
+            let (status, answer) = said.unwrap_or_else(|| answer(method, target, &body));
             let text = if status == 204 { String::new() } else { answer.to_string() };
             let head = format!(
                 "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

@@ -1,5 +1,7 @@
 //! `rote flow template …`.
 
+use std::collections::BTreeMap;
+
 use clap::{Args, Subcommand};
 use rote_app::{CrystallizeRequest, Crystallized, ParamSpec};
 use rote_types::{CommandLine, command};
@@ -43,6 +45,27 @@ pub struct Create {
     /// Leave this call out; repeat it for more
     #[arg(long, value_name = "@N")]
     skip: Vec<rote_types::ResponseId>,
+    /// Keep this call although a later one covers it, or deletes again what it made
+    #[arg(long, value_name = "@N")]
+    keep: Vec<rote_types::ResponseId>,
+    /// Where a typed value comes from: `s5:/issue_id=@1{.id}` reads it from @1
+    #[arg(long, value_name = "STEP:/PLACE=@N{JQ}")]
+    link: Vec<String>,
+    /// A value that was typed stays as it is in each run: `s5:/issue_id`
+    #[arg(long, value_name = "STEP:/PLACE")]
+    no_link: Vec<String>,
+    /// Which items a repetition is for: a filter, `all`, or `no` for these calls and no others
+    #[arg(long = "loop", value_name = "STEP=FILTER|all|no")]
+    loops: Vec<String>,
+    /// Whether a step depends on what was asked or found before it
+    #[arg(long, value_name = "STEP=ANSWER")]
+    when: Vec<String>,
+    /// Whether all pages are meant
+    #[arg(long, value_name = "STEP=ANSWER")]
+    pages: Vec<String>,
+    /// The answer to a question that an earlier try has asked, by its id
+    #[arg(long = "answer", value_name = "QUESTION=ANSWER")]
+    answers: Vec<String>,
     /// A word to find it by; repeat it for more
     #[arg(long = "tag", value_name = "WORD")]
     tags: Vec<String>,
@@ -64,6 +87,7 @@ impl Create {
             params: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
             description: self.description,
             result: self.result.as_deref().map(str::parse).transpose()?,
+            answers: self.answers()?,
             skip: self.skip,
             tags: self.tags,
             force: self.force,
@@ -73,6 +97,49 @@ impl Create {
         let text = text(&made);
         Ok(Report::new(&made, text).next(run_as_recorded(&made)))
     }
+
+    /// The flags that are answers under another name.
+    fn answers(&self) -> Result<BTreeMap<String, String>> {
+        let mut answers = BTreeMap::new();
+        for response in &self.keep {
+            answers.insert(format!("undo:s{}", response.0), "keep".to_owned());
+        }
+        for word in &self.link {
+            let (place, source) = assigned(word, "--link STEP:/PLACE=@N{JQ}")?;
+            answers.insert(format!("source:{}", spot(place)?), source.to_owned());
+        }
+        for word in &self.no_link {
+            answers.insert(format!("source:{}", spot(word)?), "always".to_owned());
+        }
+        for (kind, words) in [("loop", &self.loops), ("when", &self.when), ("pages", &self.pages)] {
+            for word in words {
+                let (step, answer) = assigned(word, "STEP=ANSWER")?;
+                answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());
+            }
+        }
+        for word in &self.answers {
+            let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;
+            answers.insert(question.to_owned(), answer.to_owned());
+        }
+        Ok(answers)
+    }
+}
+
+/// Reads `STEP:/PLACE`, or `@N:/PLACE` for the step that `@N` made, as a question's id names it.
+fn spot(word: &str) -> Result<String> {
+    match word.split_once(":/") {
+        Some((step, place)) => Ok(format!("{}/{place}", step_of(step))),
+        None => Err(usage(format!("`{word}` is not a place"), "STEP:/PLACE, as in s5:/issue_id")),
+    }
+}
+
+fn step_of(word: &str) -> String {
+    word.strip_prefix('@').map_or_else(|| word.to_owned(), |number| format!("s{number}"))
+}
+
+/// Splits a word at the first `=`.
+fn assigned<'w>(word: &'w str, form: &'static str) -> Result<(&'w str, &'w str)> {
+    word.split_once('=').ok_or_else(|| usage(format!("`{word}` has no `=`"), form))
 }
 
 /// Reads a parameter: a name, and the recorded value that it stands for unless it is an argument's name.
@@ -126,6 +193,9 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);
-    lines.extend(report.notes.iter().map(|note| clip(&format!("  note: {}", note.text), MAX_LINE)));
+    lines.extend(report.notes.iter().map(|note| {
+        let undo = note.undo.as_ref().map_or_else(String::new, |flag| format!("; {flag}"));
+        clip(&format!("  note: {}{undo}", note.text), MAX_LINE)
+    }));
     lines
 }

@@ -1,0 +1,146 @@
+//! What was made and deleted again falls out as a whole, with all that was done to it between.
+
+use std::collections::BTreeSet;
+
+use rote_types::{Access, Method};
+use serde_json::Value;
+
+use super::super::context::Context;
+use super::super::desk::{Answer, Desk, Question, QuestionKind};
+use super::super::draft::{Draft, DraftStep};
+use super::super::report::Place;
+use crate::FlowError;
+
+/// Words that tools begin with which end what another one made.
+const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
+
+/// Whether a person said that a step stays which would fall out.
+pub(super) fn is_kept(desk: &mut Desk, step: &str) -> bool {
+    desk.given(&format!("undo:{step}")).is_some_and(|word| word == "keep")
+}
+
+/// Takes out each pair of a write that made a thing and the one that deleted it.
+pub(super) fn pairs(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    for deletion in 0..draft.steps.len() {
+        let Some((creation, id)) = creation_of(cx, draft, deletion) else { continue };
+        let members = members(cx, draft, creation, deletion, &id);
+        let outside = |user: &(usize, &DraftStep)| {
+            let (position, step) = *user;
+            let uses = |member: &usize| step.uses().any(|id| id == draft.steps[*member].id);
+            let holds = position > creation && step.is_write(cx.trace) && holds_id(cx, step, &id);
+            step.out.is_none() && !members.contains(&position) && (holds || members.iter().any(uses))
+        };
+        let users: Vec<usize> = draft.steps.iter().enumerate().filter(outside).map(|(position, _)| position).collect();
+        let names: Vec<String> = members.iter().map(|member| draft.steps[*member].id.clone()).collect();
+        let made = &draft.steps[creation];
+        let response = made.call(cx.trace).response;
+        if users.is_empty() {
+            if !is_kept(desk, &made.id) {
+                let text = format!("{} left out: made and deleted again", names.join(", "));
+                desk.note(Some(&made.id), text, Some(format!("--keep {response}")));
+                leave(draft, &members);
+            }
+        } else if desk.ask(question(cx, draft, &names, &users, creation))? == "pair" {
+            leave(draft, &members);
+        }
+    }
+    Ok(())
+}
+
+fn leave(draft: &mut Draft, members: &BTreeSet<usize>) {
+    for member in members {
+        draft.steps[*member].out = Some("was made and deleted again".to_owned());
+    }
+}
+
+fn question(cx: &Context<'_>, draft: &Draft, names: &[String], users: &[usize], creation: usize) -> Question {
+    let (id, response) = (&draft.steps[creation].id, draft.steps[creation].call(cx.trace).response);
+    let users: Vec<&str> = users.iter().map(|user| draft.steps[*user].id.as_str()).collect();
+    let answer = |word: &str, means: String, flag: String| Answer { word: word.to_owned(), means, flag };
+    Question {
+        id: format!("undo:{id}"),
+        kind: QuestionKind::Undo,
+        ask: format!(
+            "{} made something and deleted it again, but {} uses it: is it part of the job?",
+            names.join(", "),
+            users.join(", ")
+        ),
+        places: names.iter().map(|step| Place { step: step.clone(), pointer: String::new() }).collect(),
+        evidence: Vec::new(),
+        answers: vec![
+            answer("keep", "it is made and deleted in each run".to_owned(), format!("--keep {response}")),
+            answer("pair", format!("{} fall out", names.join(", ")), format!("--answer undo:{id}=pair")),
+        ],
+        taken: "keep".to_owned(),
+        writes: true,
+        open: true,
+    }
+}
+
+/// The step that made what `deletion` deletes, and the id of it.
+fn creation_of(cx: &Context<'_>, draft: &Draft, deletion: usize) -> Option<(usize, Value)> {
+    let step = &draft.steps[deletion];
+    let call = step.call(cx.trace);
+    let tool = cx.tool(call)?;
+    let ends = tool.access == Access::Destroy || ENDINGS.iter().any(|word| tool.name.starts_with(word));
+    if step.out.is_some() || !step.is_write(cx.trace) || !ends {
+        return None;
+    }
+    let (name, id) = cx.path_arguments(call).pop()?;
+    let of = tool.path.split(&format!("{{{name}}}")).next()?;
+    let creation = (0..deletion).rev().find(|earlier| {
+        let made = draft.steps[*earlier].call(cx.trace);
+        let same_place = cx.tool(made).is_some_and(|tool| noun(&tool.path) == noun(of));
+        let is_made = made.method == Method::Post && made.adapter == call.adapter && same_place;
+        let answered = || cx.body(made.response).is_some_and(|body| holds_at_id(&body, id));
+        draft.steps[*earlier].out.is_none() && made.is_write() && is_made && answered()
+    })?;
+    let known = draft.steps[..creation].iter().any(|earlier| {
+        let call = earlier.call(cx.trace);
+        holds_id(cx, earlier, id)
+            || (!call.is_write() && cx.body(call.response).is_some_and(|body| holds_at_id(&body, id)))
+    });
+    let own = holds_id(cx, &draft.steps[creation], id);
+    (!known && !own).then(|| (creation, id.clone()))
+}
+
+/// The last word of a path that is not a parameter.
+fn noun(path: &str) -> Option<&str> {
+    path.split('/').rev().find(|part| !part.is_empty() && !part.contains('{'))
+}
+
+/// Everything that was done to the thing, and reads of it that only serve that.
+fn members(cx: &Context<'_>, draft: &Draft, creation: usize, deletion: usize, id: &Value) -> BTreeSet<usize> {
+    let mut members = BTreeSet::from([creation, deletion]);
+    for (position, step) in draft.steps.iter().enumerate().skip(creation + 1) {
+        let call = step.call(cx.trace);
+        let own = cx.tool(call).is_some_and(|tool| !tool.path.is_empty());
+        let of_it = own && cx.path_arguments(call).iter().any(|(_, value)| *value == id);
+        let reads_of_it = || {
+            let uses: BTreeSet<&str> = step.uses().collect();
+            !step.is_write(cx.trace) && members.iter().any(|member| uses.contains(draft.steps[*member].id.as_str()))
+        };
+        if step.out.is_none() && (of_it && position <= deletion || reads_of_it()) {
+            members.insert(position);
+        }
+    }
+    members
+}
+
+/// Whether an argument of a step that names a thing has this id.
+fn holds_id(cx: &Context<'_>, step: &DraftStep, id: &Value) -> bool {
+    let call = step.call(cx.trace);
+    cx.path_arguments(call).iter().any(|(_, value)| *value == id) || holds_at_id(&call.arguments, id)
+}
+
+/// Whether the id stands somewhere at a key that names ids.
+fn holds_at_id(value: &Value, id: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.iter().any(|(key, inner)| {
+            let named = super::super::context::names_id(key);
+            named && (inner == id || inner.as_array().is_some_and(|items| items.contains(id))) || holds_at_id(inner, id)
+        }),
+        Value::Array(items) => items.iter().any(|inner| holds_at_id(inner, id)),
+        _ => false,
+    }
+}

@@ -1,0 +1,87 @@
+//! Writes that stay, writes that a later one covers, and what was made and deleted again.
+
+use serde_json::json;
+
+use super::tale::{Tale, notes, open, steps};
+
+#[tokio::test]
+async fn two_changes_of_other_fields_both_stay() {
+    let mut tale = Tale::new();
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "doing"}), json!({"id": 7})).await;
+    tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "state": "doing"})).await;
+    tale.call("updateIssue", json!({"issue_id": 7, "due_date": "2026-06-01"}), json!({"id": 7})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(made.plan.steps.len(), 2);
+    assert_eq!(notes(&made), ["kept s1 and s3: s1 sets fields that s3 does not"]);
+}
+
+#[tokio::test]
+async fn a_change_is_covered_by_a_later_one_that_sets_all_of_its_fields_and_only_then() {
+    let mut tale = Tale::new();
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "doing"}), json!({"id": 7})).await;
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "done", "version": 2}), json!({"id": 7})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made), json!({"s2": {"issue_id": 7, "state": "done", "version": 2}}));
+    assert_eq!(made.report.dropped[0].reason, "superseded by @2, which sets all of its fields; `--keep @1`");
+    let kept = tale.answered_with(&[("undo:s1", "keep")]).await.unwrap();
+    assert_eq!(kept.plan.steps.len(), 2);
+
+    // Something else was done to the thing between.
+    let mut tale = Tale::new();
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "doing"}), json!({"id": 7})).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "Started"}), json!({"id": 1})).await;
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "done"}), json!({"id": 7})).await;
+    assert_eq!(tale.made(&[]).await.plan.steps.len(), 3);
+}
+
+#[tokio::test]
+async fn the_same_write_twice_is_two_effects() {
+    let mut tale = Tale::new();
+    for id in [1, 2] {
+        tale.call("addWorklog", json!({"issue_key": "TRK-9", "hours": 1}), json!({"id": id})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!(made.plan.steps.len(), 2);
+    assert_eq!(notes(&made), ["s1 and s2 are the same write twice"]);
+    assert_eq!(made.report.notes[0].undo.as_deref(), Some("--skip @1"));
+}
+
+/// An event by mistake, moved and deleted, then a comment.
+async fn mistake(tale: &mut Tale) {
+    tale.call("createEvent", json!({"title": "Reveiw"}), json!({"id": "ev_91", "title": "Reveiw"})).await;
+    tale.call("updateEvent", json!({"event_id": "@1{.id}", "title": "Review"}), json!({"id": "ev_91"})).await;
+    tale.call("deleteEvent", json!({"event_id": "ev_91"}), json!({})).await;
+}
+
+#[tokio::test]
+async fn what_was_made_and_deleted_again_falls_out_with_its_permission() {
+    let mut tale = Tale::new();
+    mistake(&mut tale).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "Hi"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(notes(&made), ["s1, s2, s3 left out: made and deleted again"]);
+    assert_eq!(steps(&made), json!({"s4": {"issue_id": 7, "body": "Hi"}}));
+    let writes: Vec<&str> = made.frontmatter.write_permissions.iter().map(|one| one.tool.as_str()).collect();
+    assert_eq!(writes, ["addComment"]);
+    assert_eq!(tale.answered_with(&[("undo:s1", "keep")]).await.unwrap().plan.steps.len(), 4);
+}
+
+#[tokio::test]
+async fn what_something_else_uses_is_asked_and_what_was_there_before_is_deleted() {
+    let mut tale = Tale::new();
+    mistake(&mut tale).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "Was @1{.id}"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), made.plan.steps.len()), (vec!["undo:s1"], 4));
+    let error = tale.answered_with(&[("undo:s1", "pair")]).await.unwrap_err();
+    assert!(error.to_string().contains("uses response `@1`, which was made and deleted again"), "{error}");
+    let error = tale.answered_with(&[("undo:s1", "what")]).await.unwrap_err();
+    assert_eq!(error.to_string(), "`undo:s1` is not answered by `what`: say keep or pair");
+    let error = tale.answered_with(&[("undo:s2", "keep")]).await.unwrap_err();
+    assert_eq!(error.to_string(), "there is not a question `undo:s2`; asked: undo:s1");
+
+    let mut tale = Tale::new();
+    tale.call("updateEvent", json!({"event_id": "ev_5", "title": "Old"}), json!({"id": "ev_5"})).await;
+    tale.call("deleteEvent", json!({"event_id": "ev_5"}), json!({})).await;
+    assert_eq!(tale.made(&[]).await.plan.steps.len(), 2);
+}
