@@ -135,8 +135,9 @@ fn words(text: &str) -> Vec<String> {
     split_words(text).iter().map(|word| long_form(word).to_owned()).collect()
 }
 
-/// A word without its plural; crude, but the same on both sides.
-fn singular(word: &str) -> Cow<'_, str> {
+/// Returns a word without its plural; crude, but the same wherever words are compared.
+#[must_use]
+pub fn singular(word: &str) -> Cow<'_, str> {
     if let Some(stem) = word.strip_suffix("ies").filter(|stem| stem.len() > 2) {
         return Cow::Owned(format!("{stem}y"));
     }

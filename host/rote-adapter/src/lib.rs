@@ -29,7 +29,7 @@ pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};
-pub use index::{indexed, meaningful_words};
+pub use index::{indexed, meaningful_words, singular};
 pub use install::{InstallOptions, Prepared};
 pub use opened::Adapter;
 pub use registry::entries::EntryWord;

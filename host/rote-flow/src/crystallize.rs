@@ -16,10 +16,12 @@ mod draft;
 mod keys;
 mod link;
 mod literals;
+mod occurrences;
 mod order;
 mod parameters;
 mod pick;
 mod pins;
+mod program;
 pub(crate) mod proposals;
 mod replay;
 mod report;
@@ -28,7 +30,6 @@ mod result;
 pub(crate) mod secret;
 mod shape;
 mod sift;
-mod suggest;
 mod variables;
 mod world;
 
@@ -43,7 +44,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 pub use desk::{Answer, Evidence, Note, Question, QuestionKind};
-pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin, Suggestion};
+pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin};
 pub use request::{CrystallizeRequest, ParamSpec, ResultSpec};
 
 use crate::frontmatter::SCHEMA;
@@ -157,7 +158,6 @@ impl Crystallizer {
         keys::refuse_literals(&trace, &draft)?;
         let mut report = Report::of_steps(&draft, &trace);
         parameters.describe(&cx, &draft, &mut report)?;
-        suggest::suggest(&cx, &draft, &mut report);
         let plan = draft.plan(&trace, parameters.declarations());
         world::try_changed(&cx, &plan, &parameters, &mut desk)?;
         desk.refuse_strays()?;

@@ -10,6 +10,7 @@ use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Varia
 use serde_json::{Map, Value};
 
 use super::context::Context;
+use super::program::names_variable;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
@@ -218,14 +219,6 @@ impl Walk<'_, '_> {
 /// Whether `path` is `pointer` or below it.
 fn is_below(path: &str, pointer: &str) -> bool {
     path.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// Whether a jq program names `$name`.
-fn names_variable(program: &str, name: &str) -> bool {
-    let word = format!("${name}");
-    program
-        .match_indices(&word)
-        .any(|(start, _)| !program[start + word.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 /// Whether a reference in the template and an entry of the log are about the same thing.

@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
+use rote_plan::text_of;
 use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool};
 use rote_workspace::Workspace;
 use serde_json::Value;
@@ -109,6 +110,14 @@ impl<'a> Context<'a> {
     pub(crate) fn path_arguments(&self, call: &'a RecordedCall) -> Vec<(String, &'a Value)> {
         let Some(tool) = self.tool(call) else { return Vec::new() };
         path_names(&tool.path).filter_map(|name| Some((name.to_owned(), call.arguments.get(name)?))).collect()
+    }
+
+    /// Whether a parameter that was asked for takes the places of this value, or of arguments of this name.
+    pub(crate) fn is_claimed(&self, name: &str, value: &Value) -> bool {
+        self.request.params.iter().any(|spec| match &spec.value {
+            Some(claimed) => *claimed == text_of(value),
+            None => spec.name == name,
+        })
     }
 
     /// Returns the tool of a call as it is installed; none where it is not, which the pins refuse later.

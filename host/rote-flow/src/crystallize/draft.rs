@@ -1,6 +1,6 @@
 //! The draft: every usable call as a step, before it is known which of them stay. Passes change it; the plan is what is left.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rote_plan::{Comparison, Condition, Expression, OnError, Parameter, Plan, Step, VERSION};
 use rote_types::ResponseId;
@@ -29,6 +29,8 @@ pub(crate) struct DraftStep {
     pub(crate) in_order: bool,
     pub(crate) when: Option<Condition>,
     pub(crate) needs: Vec<String>,
+    /// Pointers of the arguments that crystallize linked.
+    pub(crate) linked: BTreeSet<String>,
     /// Why it was left out.
     pub(crate) out: Option<String>,
     /// Why its arguments cannot be made. It matters as soon as the step stays.
@@ -162,6 +164,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         in_order: false,
         when: None,
         needs: Vec::new(),
+        linked: BTreeSet::new(),
         out: None,
         broken,
     }

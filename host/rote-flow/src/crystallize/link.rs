@@ -1,11 +1,283 @@
-//! Links: a typed value that an earlier answer has is read from there.
+//! Links: a typed value that an earlier answer has is read from there in each run.
+//!
+//! Only what an answer had before the person typed it can be linked ([`Occurrences`]), and only without a question where the
+//! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
-use super::context::Context;
-use super::desk::Desk;
-use super::draft::Draft;
+mod source;
+
+use rote_plan::{Expression, Reference, text_of};
+use rote_types::ResponseId;
+use serde_json::Value;
+
+use super::context::{Context, names_id, path_names};
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::draft::{Draft, DraftStep};
+use super::literals::{last_segment, replace};
+use super::occurrences::{Hit, Occurrences, Segment, id_words, jq_of};
+use super::proposals::looks_like;
+use super::report::Place;
+use super::request::ResultSpec;
+use super::secret::is_secret;
 use crate::FlowError;
+use crate::trace::RecordedCall;
+use source::Sources;
+
+/// Shortest free text that is asked for; shorter ones are equal by chance.
+const MIN_TELLING_CHARS: usize = 10;
 
 /// Finds the sources of typed values.
-pub(crate) fn link(_cx: &Context<'_>, _draft: &mut Draft, _desk: &mut Desk) -> Result<(), FlowError> {
+pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let seen = Occurrences::of(cx, draft);
+    for at in 0..draft.steps.len() {
+        if draft.steps[at].out.is_some() || draft.steps[at].broken.is_some() {
+            continue;
+        }
+        let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
+        let step = &draft.steps[at];
+        let mut linker = Linker { cx, draft, step, call: step.call(cx.trace), seen: &seen, desk, failed: None };
+        linker.lists(&mut arguments);
+        let mut linked = Vec::new();
+        replace(&mut arguments, &mut String::new(), &mut |pointer, value| {
+            let found = linker.value(pointer, value)?;
+            linked.push(pointer.to_owned());
+            Some(found)
+        });
+        let failed = linker.failed.take();
+        draft.steps[at].arguments = arguments;
+        draft.steps[at].linked.extend(linked);
+        failed.map_or(Ok(()), Err)?;
+    }
     Ok(())
+}
+
+struct Linker<'a, 'b> {
+    cx: &'a Context<'b>,
+    draft: &'a Draft,
+    step: &'a DraftStep,
+    call: &'a RecordedCall,
+    seen: &'a Occurrences,
+    desk: &'a mut Desk,
+    failed: Option<FlowError>,
+}
+
+impl<'a> Linker<'a, '_> {
+    /// The expression that takes the place of a literal.
+    fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
+        let id = format!("source:{}{pointer}", self.step.id);
+        let given = self.desk.given(&id);
+        if let Some(word) = given.filter(|word| word.starts_with('@')) {
+            let read = self.read(&id, &word, value);
+            return read.map_err(|error| self.failed = Some(error)).ok();
+        }
+        let name = place_name(pointer);
+        if is_secret(pointer, value) || self.cx.is_claimed(&name, value) {
+            return None;
+        }
+        let hits = self.hits(&name, value);
+        let is_id = self.is_id_place(pointer, &name, value);
+        if hits.is_empty() {
+            return value.as_str().filter(|_| !is_id).and_then(|text| self.words(pointer, text));
+        }
+        let sources = Sources::of(self.cx, self.call, pointer, &name, &hits);
+        match sources.likeliest() {
+            Some(hit) if is_id => {
+                let hit = hit.clone();
+                self.linked(&id, pointer, value, &hit)
+            }
+            _ if is_id || is_telling(value) => self.ask(id, pointer, value, &sources),
+            _ => value.as_str().and_then(|text| self.words(pointer, text)),
+        }
+    }
+
+    /// The places of a value in the answers of single calls, unless the person chose it.
+    fn hits(&self, name: &str, value: &Value) -> Vec<&'a Hit> {
+        let seen: &'a Occurrences = self.seen;
+        let mut hits = seen.of_the_api(value, name, self.step.calls[0]);
+        hits.retain(|hit| {
+            let step = self.draft.step_of(hit.call).map(|at| &self.draft.steps[at]);
+            step.is_some_and(|step| step.calls.first() == Some(&hit.call) && step.broken.is_none())
+        });
+        hits
+    }
+
+    /// Reads a value from where the person says, provided that the recording has it there.
+    fn read(&self, question: &str, word: &str, value: &Value) -> Result<Expression, FlowError> {
+        let wrong = |why: String| FlowError::Usage { message: format!("`{question}` cannot be `{word}`: {why}") };
+        let ResultSpec { response, jq } = word.parse().map_err(|error| wrong(format!("{error}")))?;
+        let call = self.cx.trace.position(response).filter(|call| *call < self.step.calls[0]);
+        let step = call.and_then(|call| self.draft.step_of(call)).map(|at| &self.draft.steps[at]);
+        let step = step.filter(|step| step.out.is_none());
+        let step = step.ok_or_else(|| wrong(format!("{response} is not the answer of an earlier call that stays")))?;
+        match self.cx.outputs(response, &jq)?.as_slice() {
+            [one] if text_of(one) == text_of(value) => Ok(reference(&step.id, jq, one, value)),
+            outputs => {
+                let found = Value::Array(outputs.to_vec());
+                Err(wrong(format!("it gives {found} in the recording, and {value} was sent")))
+            }
+        }
+    }
+
+    fn linked(&mut self, question: &str, pointer: &str, value: &Value, hit: &Hit) -> Option<Expression> {
+        if self.desk.given(question).is_some() {
+            return None;
+        }
+        let (step, jq) = self.source(hit);
+        let text = format!("linked {} {} {} = {jq} of {step}", self.step.id, place_name(pointer), text_of(value));
+        self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {}:{pointer}", self.step.id)));
+        let found = self.found(hit)?;
+        Some(reference(&step, jq, &found, value))
+    }
+
+    fn source(&self, hit: &Hit) -> (String, String) {
+        let step = self.draft.step_of(hit.call).map(|at| self.draft.steps[at].id.clone());
+        (step.unwrap_or_default(), jq_of(&hit.path))
+    }
+
+    fn found(&self, hit: &Hit) -> Option<Value> {
+        let body = self.cx.body(self.response(hit))?;
+        super::occurrences::at(&body, &hit.path).cloned()
+    }
+
+    fn response(&self, hit: &Hit) -> ResponseId {
+        self.cx.trace.calls[hit.call].response
+    }
+
+    fn ask(&mut self, id: String, pointer: &str, value: &Value, sources: &Sources<'_>) -> Option<Expression> {
+        let spot = format!("{}:{pointer}", self.step.id);
+        let word = |hit: &Hit| format!("{}{{{}}}", self.response(hit), jq_of(&hit.path));
+        let mut answers: Vec<Answer> = Vec::new();
+        let mut evidence = Vec::new();
+        for hit in sources.best() {
+            let call = &self.cx.trace.calls[hit.call];
+            let means = format!("in each run it is {} of {}", jq_of(&hit.path), call.name());
+            answers.push(Answer { word: word(hit), means, flag: format!("--link '{spot}={}'", word(hit)) });
+            evidence.push(Evidence {
+                what: format!("stands in the answer of {}", call.name()),
+                response: Some(call.response),
+                jq: Some(jq_of(&hit.path)),
+                value: value.clone(),
+            });
+        }
+        let always = format!("it is {} in each run, or the parameter that a `--param` makes of it", text_of(value));
+        answers.push(Answer { word: "always".to_owned(), means: always, flag: format!("--no-link {spot}") });
+        let question = Question {
+            id,
+            kind: QuestionKind::Source,
+            ask: format!("where does {} `{}` of {} come from?", place_name(pointer), text_of(value), self.step.id),
+            places: vec![Place { step: self.step.id.clone(), pointer: pointer.to_owned() }],
+            evidence,
+            answers,
+            taken: "always".to_owned(),
+            writes: self.call.is_write(),
+            open: true,
+        };
+        if let Err(error) = self.desk.ask(question) {
+            self.failed = Some(error);
+        }
+        None
+    }
+
+    /// A text in which words are ids that an answer had.
+    fn words(&mut self, pointer: &str, text: &str) -> Option<Expression> {
+        let mut parts = Vec::new();
+        let mut done = 0;
+        let words: Vec<&str> = id_words(text).collect();
+        for word in words {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            let value = Value::from(word);
+            let hits = self.hits("", &value);
+            let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
+            let Some(hit) = sources.likeliest().filter(|hit| names_id(hit.field())).cloned() else { continue };
+            let id = format!("source:{}{pointer}", self.step.id);
+            let Some(found) = self.linked(&id, pointer, &value, &hit) else { continue };
+            if start > done {
+                parts.push(Expression::Literal(Value::from(&text[done..start])));
+            }
+            parts.push(found);
+            done = start + word.len();
+        }
+        if parts.is_empty() {
+            return None;
+        }
+        if done < text.len() {
+            parts.push(Expression::Literal(Value::from(&text[done..])));
+        }
+        Some(Expression::Text(parts))
+    }
+
+    /// Lists that are all ids of an array, in its order.
+    fn lists(&mut self, arguments: &mut Expression) {
+        if let Expression::Literal(Value::Object(members)) = arguments {
+            let member = |(key, value): (&String, &Value)| (key.clone(), Expression::Literal(value.clone()));
+            *arguments = Expression::Object(members.iter().map(member).collect());
+        }
+        let Expression::Object(members) = arguments else { return };
+        for (name, inner) in members {
+            let Expression::Literal(Value::Array(items)) = inner else { continue };
+            let Some((step, jq)) = Some(&*name).filter(|name| names_id(name)).and_then(|_| self.all_of(name, items))
+            else {
+                continue;
+            };
+            let place = format!("{}:/{name}", self.step.id);
+            let id = format!("source:{}/{name}", self.step.id);
+            if self.desk.given(&id).is_none() {
+                let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
+                self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {place}")));
+                *inner = Expression::From(Reference { step, jq, each: true });
+            }
+        }
+    }
+
+    /// The step and the program that gives exactly these values.
+    fn all_of(&self, name: &str, items: &[Value]) -> Option<(String, String)> {
+        if items.len() < 2 {
+            return None;
+        }
+        self.hits(name, &items[0]).into_iter().find_map(|hit| {
+            let at = hit.path.iter().position(|segment| *segment == Segment::Index(0))?;
+            let (array, field) = (&hit.path[..at], &hit.path[at + 1..]);
+            let field = if field.is_empty() { String::new() } else { jq_of(field) };
+            let array = if array.is_empty() { ".".to_owned() } else { jq_of(array) };
+            let jq = format!("{array}[]{field}");
+            let outputs = self.cx.outputs(self.response(hit), &jq).ok()?;
+            (outputs.as_slice() == items).then(|| (self.source(hit).0, jq))
+        })
+    }
+
+    /// Whether what stands there names a thing.
+    fn is_id_place(&self, pointer: &str, name: &str, value: &Value) -> bool {
+        let is_path = pointer.matches('/').count() == 1
+            && self.cx.tool(self.call).is_some_and(|tool| path_names(&tool.path).any(|one| one == name));
+        let named = names_id(name) || source::names_version(name);
+        // A word of letters in a path, such as a project's, is what a person says as well as what an API made.
+        named && !is_word(value) || is_path && !is_word(value)
+    }
+}
+
+/// A reference to a value that was found as `found` and sent as `sent`.
+fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
+    let reference = Expression::From(Reference { step: step.to_owned(), jq, each: false });
+    if found == sent { reference } else { Expression::Text(vec![reference]) }
+}
+
+/// The name of a place: the last member on the way there.
+pub(crate) fn place_name(pointer: &str) -> String {
+    let named = pointer.split('/').rev().find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
+    rote_types::unescape_token(if named.is_empty() { last_segment(pointer) } else { named }).into_owned()
+}
+
+fn is_word(value: &Value) -> bool {
+    value.as_str().is_some_and(|text| !text.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// Long enough and of more than one kind of character, or an address.
+fn is_telling(value: &Value) -> bool {
+    let Some(text) = value.as_str() else { return false };
+    let kinds = [
+        text.chars().any(|c| c.is_lowercase()),
+        text.chars().any(|c| c.is_uppercase()),
+        text.chars().any(|c| c.is_ascii_digit()),
+    ];
+    let long = text.chars().count() >= MIN_TELLING_CHARS && kinds.into_iter().filter(|kind| *kind).count() >= 2;
+    long || looks_like(value) == Some("it looks like an e-mail address") || text.contains("://")
 }

@@ -1,20 +1,316 @@
 //! Picks: the position of an item becomes the property that it was chosen for.
+//!
+//! `.items[2].id` says where the item stood in the recording, not why it was taken. A query that picked exactly this item says
+//! why; so does a field that equals what the person typed elsewhere. Where nothing says it, it is asked.
 
+use std::collections::BTreeSet;
+
+use rote_plan::{Expression, Reference, text_of};
 use rote_types::ResponseId;
+use serde_json::Value;
 
 use super::context::Context;
-use super::desk::Desk;
-use super::draft::Draft;
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::draft::{Draft, DraftStep};
+use super::literals::walk_literals;
+use super::occurrences::{Occurrences, Segment, at, jq_of, path_of};
+use super::program;
+use super::report::Place;
+use super::request::ResultSpec;
 use crate::FlowError;
 
+/// Fields that people know things by, the best first.
+const TELLING: [&str; 8] = ["title", "name", "key", "email", "subject", "label", "domain", "address"];
+/// Most fields that a question offers.
+const MAX_FIELDS: usize = 3;
+
+/// An item of an array in an answer, and what is taken of it.
+struct Item {
+    response: ResponseId,
+    array: String,
+    index: usize,
+    /// The rest of the path, `.id`; empty for the item itself.
+    field: String,
+    items: Vec<Value>,
+    value: Value,
+}
+
 /// Replaces positions.
-pub(crate) fn properties(_cx: &Context<'_>, _draft: &mut Draft, _desk: &mut Desk) -> Result<(), FlowError> {
+pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let typed = typed(cx, draft);
+    for position in 0..draft.steps.len() {
+        let step = &draft.steps[position];
+        if step.out.is_some() || step.broken.is_some() {
+            continue;
+        }
+        let mut found = Vec::new();
+        references(&step.arguments, &mut String::new(), &mut |pointer, reference| {
+            found.push((pointer.to_owned(), reference.clone()));
+        });
+        let mut replaced = Vec::new();
+        for (pointer, reference) in found {
+            let picker = Picker { cx, draft, step, pointer: &pointer, typed: &typed };
+            if let Some(jq) = picker.pick(&reference, desk)? {
+                replaced.push((pointer.clone(), reference.jq, jq));
+            }
+        }
+        let arguments = &mut draft.steps[position].arguments;
+        for (pointer, old, new) in replaced {
+            change(arguments, &mut String::new(), &mut |at, reference| {
+                if at == pointer && reference.jq == old {
+                    reference.jq.clone_from(&new);
+                }
+            });
+        }
+    }
     Ok(())
+}
+
+/// What the person typed, as text.
+fn typed(cx: &Context<'_>, draft: &Draft) -> BTreeSet<String> {
+    let seen = Occurrences::of(cx, draft);
+    let mut typed: BTreeSet<String> = cx.request.params.iter().filter_map(|spec| spec.value.clone()).collect();
+    for step in &draft.steps {
+        walk_literals(&step.arguments, &mut String::new(), &mut |_, value| {
+            if let Some(text) = value.as_str().filter(|_| seen.of_the_person(value)) {
+                typed.insert(text.to_owned());
+            }
+        });
+    }
+    typed
+}
+
+struct Picker<'a, 'b> {
+    cx: &'a Context<'b>,
+    draft: &'a Draft,
+    step: &'a DraftStep,
+    pointer: &'a str,
+    typed: &'a BTreeSet<String>,
+}
+
+impl Picker<'_, '_> {
+    /// The program that takes the item for what it is; none where the position stays.
+    fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
+        let Some(item) = self.item(reference) else { return Ok(None) };
+        let id = format!("pick:{}{}", self.step.id, self.pointer);
+        let given = desk.given(&id);
+        match given.as_deref() {
+            Some("position") => return Ok(None),
+            Some(word) if word.starts_with('@') => return self.read(&id, word, &item).map(Some),
+            _ => {}
+        }
+        let undo = Some(format!("--answer {id}=position"));
+        let step = &self.step.id;
+        if let Some(jq) = self.by_query(&item) {
+            let text = format!("{step} takes the item of {} that the query picked: {jq}", reference.step);
+            desk.note(Some(step), text, undo);
+            return Ok(Some(jq));
+        }
+        if let Some((field, value)) = self.by_typed(&item) {
+            let text = format!("{step} takes the item of {} whose {field} is {value}", reference.step);
+            desk.note(Some(step), text, undo);
+            return Ok(Some(with_field(&item, &field, &value)));
+        }
+        // Somebody who wrote the position of the first one meant the first one.
+        if item.index == 0 && !self.step.linked.contains(self.pointer) {
+            let text = format!("{step} takes the first of {} items of {}", item.items.len(), reference.step);
+            desk.note(Some(step), text, None);
+            return Ok(None);
+        }
+        let word = desk.ask(self.question(id.clone(), &item, reference))?;
+        if word.starts_with('@') { self.read(&id, &word, &item).map(Some) } else { Ok(None) }
+    }
+
+    /// The item that a reference goes to, if there are others beside it.
+    fn item(&self, reference: &Reference) -> Option<Item> {
+        let source = self.draft.steps.iter().find(|step| step.id == reference.step)?;
+        if reference.each || source.for_each.is_some() || source.calls.len() > 1 {
+            return None;
+        }
+        let response = source.call(self.cx.trace).response;
+        let path = path_of(&reference.jq)?;
+        let split = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
+        let Segment::Index(index) = path[split] else { return None };
+        let body = self.cx.body(response)?;
+        let items = at(&body, &path[..split])?.as_array().filter(|items| items.len() > 1)?.clone();
+        let field = &path[split + 1..];
+        let field = if field.is_empty() { String::new() } else { jq_of(field) };
+        let value = at(&body, &path)?.clone();
+        items.iter().all(Value::is_object).then_some(())?;
+        Some(Item { response, array: jq_of(&path[..split]), index, field, items, value })
+    }
+
+    fn gives(&self, item: &Item, jq: &str) -> bool {
+        let outputs = self.cx.outputs(item.response, jq);
+        outputs.is_ok_and(|outputs| outputs.as_slice() == std::slice::from_ref(&item.value))
+    }
+
+    fn read(&self, id: &str, word: &str, item: &Item) -> Result<String, FlowError> {
+        let wrong = |why: &str| FlowError::Usage { message: format!("`{id}` cannot be `{word}`: {why}") };
+        let ResultSpec { response, jq } = word.parse().map_err(|_| wrong("write it as @N{JQ}"))?;
+        if response != item.response {
+            return Err(wrong(&format!("the item is one of {}", item.response)));
+        }
+        if self.gives(item, &jq) { Ok(jq) } else { Err(wrong("it does not give the recorded value")) }
+    }
+
+    /// What a query said that picked exactly this item.
+    fn by_query(&self, item: &Item) -> Option<String> {
+        let before = self.step.call(self.cx.trace).command;
+        let queries = self.cx.trace.queries.iter().rev();
+        let of_it = queries.filter(|query| query.source_response == Some(item.response) && query.command.0 < before);
+        for query in of_it {
+            let Ok(program) = self.cx.portable(query) else { continue };
+            let stages = program::stages(&program);
+            for count in (1..=stages.len()).rev() {
+                let prefix = stages[..count].join("|").trim().to_owned();
+                if path_of(&prefix).is_some() || !chooses(&prefix) {
+                    continue;
+                }
+                let candidates = [
+                    (count == stages.len()).then(|| prefix.clone()),
+                    (!item.field.is_empty()).then(|| format!("{prefix} | {}", item.field)),
+                    Some(format!("{prefix} | .[] | {}", or_identity(&item.field))),
+                    Some(format!("{prefix} | .[0] | {}", or_identity(&item.field))),
+                ];
+                if let Some(jq) = candidates.into_iter().flatten().find(|jq| self.gives(item, jq)) {
+                    return Some(jq);
+                }
+            }
+        }
+        let condition = condition(self.cx, item.response, &item.array, &[item.index])?;
+        let jq = format!("{}[] | select({condition}) | {}", item.array, or_identity(&item.field));
+        self.gives(item, &jq).then_some(jq)
+    }
+
+    /// The field of the item that equals what the person typed, and no other item has.
+    fn by_typed(&self, item: &Item) -> Option<(String, String)> {
+        let element = item.items[item.index].as_object()?;
+        element.iter().find_map(|(field, value)| {
+            let text = value.as_str().filter(|text| self.typed.contains(*text))?;
+            is_unique(&item.items, field, value).then(|| (field.clone(), text.to_owned()))
+        })
+    }
+
+    fn question(&self, id: String, item: &Item, reference: &Reference) -> Question {
+        let element = &item.items[item.index];
+        let members = element.as_object().into_iter().flatten();
+        let rank = |field: &str| TELLING.iter().position(|one| *one == field).unwrap_or(TELLING.len());
+        let mut fields: Vec<(&String, &str)> = members
+            .filter_map(|(field, value)| {
+                Some((field, value.as_str()?)).filter(|_| is_unique(&item.items, field, value))
+            })
+            .filter(|(field, _)| !super::context::names_id(field) || *field == "key")
+            .collect();
+        fields.sort_by_key(|(field, _)| rank(field));
+        fields.truncate(MAX_FIELDS);
+        let answer = |word: String, means: String| Answer { flag: format!("--answer '{id}={word}'"), word, means };
+        let position = format!("it is number {} of the list in each run", item.index + 1);
+        let mut answers = vec![answer("position".to_owned(), position)];
+        answers.extend(fields.iter().map(|(field, value)| {
+            let jq = with_field(item, field, value);
+            answer(format!("{}{{{jq}}}", item.response), format!("it is the one whose {field} is `{value}`"))
+        }));
+        let evidence = fields.iter().map(|(field, value)| Evidence {
+            what: format!("no other item has this {field}"),
+            response: Some(item.response),
+            jq: Some(format!("{}[{}].{field}", item.array, item.index)),
+            value: Value::from(*value),
+        });
+        Question {
+            kind: QuestionKind::Pick,
+            ask: format!(
+                "{} takes item {} of {} of {}: which one is meant?",
+                self.step.id,
+                item.index + 1,
+                item.items.len(),
+                reference.step
+            ),
+            places: vec![Place { step: self.step.id.clone(), pointer: self.pointer.to_owned() }],
+            evidence: evidence.collect(),
+            answers,
+            taken: "position".to_owned(),
+            writes: self.step.is_write(self.cx.trace),
+            open: true,
+            id: id.clone(),
+        }
+    }
+}
+
+/// The program that takes the item by a field.
+fn with_field(item: &Item, field: &str, value: &str) -> String {
+    let field = jq_of(&[Segment::Key(field.to_owned())]);
+    let value = Value::from(value);
+    format!("{}[] | select({field} == {value}) | {}", item.array, or_identity(&item.field))
+}
+
+fn is_unique(items: &[Value], field: &str, value: &Value) -> bool {
+    items.iter().filter(|item| item.get(field).is_some_and(|other| text_of(other) == text_of(value))).count() == 1
+}
+
+fn or_identity(field: &str) -> &str {
+    if field.is_empty() { "." } else { field }
+}
+
+/// Whether a program says which item it takes.
+fn chooses(program: &str) -> bool {
+    let words = ["select", "sort_by", "min_by", "max_by", "group_by", "unique_by", "first", "last"];
+    let Some(tokens) = program::tokens(program) else { return false };
+    tokens.iter().any(|token| words.contains(&&program[token.range.clone()]))
 }
 
 /// Returns the condition of a logged query that gives exactly these elements of an array in an answer, as a jq program on one
 /// element.
-#[expect(dead_code, reason = "the first pass that looks for a condition takes this away")]
-pub(crate) fn condition(_cx: &Context<'_>, _response: ResponseId, _array: &str, _elements: &[usize]) -> Option<String> {
+pub(crate) fn condition(cx: &Context<'_>, response: ResponseId, array: &str, elements: &[usize]) -> Option<String> {
+    let wanted: Vec<Value> = elements.iter().map(|index| Value::from(*index)).collect();
+    let gives = |condition: &str| {
+        let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
+        cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
+    };
+    let of_it = cx.trace.queries.iter().rev().filter(|query| query.source_response == Some(response));
+    for query in of_it {
+        let Ok(program) = cx.portable(query) else { continue };
+        let found = program::conditions(&program);
+        let all = found.iter().map(|one| format!("({one})")).collect::<Vec<_>>().join(" and ");
+        let each = found.iter().map(|one| (*one).to_owned());
+        if let Some(condition) = each.chain((found.len() > 1).then_some(all)).find(|one| gives(one)) {
+            return Some(condition.trim().to_owned());
+        }
+    }
     None
+}
+
+/// Calls `visit` with every reference and its pointer.
+pub(crate) fn references(expression: &Expression, pointer: &mut String, visit: &mut dyn FnMut(&str, &Reference)) {
+    let mut copy = expression.clone();
+    change(&mut copy, pointer, &mut |at, reference| visit(at, reference));
+}
+
+/// Calls `visit` with every reference, to change it.
+pub(crate) fn change(expression: &mut Expression, pointer: &mut String, visit: &mut dyn FnMut(&str, &mut Reference)) {
+    let length = pointer.len();
+    match expression {
+        Expression::From(reference) => visit(pointer, reference),
+        Expression::Object(members) => {
+            for (key, inner) in members {
+                pointer.push('/');
+                pointer.push_str(&rote_types::escape_token(key));
+                change(inner, pointer, visit);
+                pointer.truncate(length);
+            }
+        }
+        Expression::Array(items) => {
+            for (index, inner) in items.iter_mut().enumerate() {
+                pointer.push_str(&format!("/{index}"));
+                change(inner, pointer, visit);
+                pointer.truncate(length);
+            }
+        }
+        Expression::Text(parts) => parts.iter_mut().for_each(|part| change(part, pointer, visit)),
+        Expression::Default(first, fallback) => {
+            change(first, pointer, visit);
+            change(fallback, pointer, visit);
+        }
+        Expression::Literal(_) | Expression::Param(_) | Expression::Item(_) | Expression::Index => {}
+    }
 }

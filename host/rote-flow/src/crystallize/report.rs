@@ -71,19 +71,6 @@ pub struct Proposal {
     pub places: Vec<Place>,
 }
 
-/// A literal that equals a value of an earlier response. Never acted upon.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Suggestion {
-    /// Where the literal stands.
-    pub place: Place,
-    /// The response that has the same value.
-    pub response: ResponseId,
-    /// Where in it, as jq.
-    pub jq: String,
-    /// Always true: matching values prove nothing.
-    pub inferred: bool,
-}
-
 /// Everything that crystallize has to say.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Report {
@@ -95,8 +82,6 @@ pub struct Report {
     pub parameters: Vec<ParameterReport>,
     /// What could become a parameter: `--param name=value`.
     pub proposals: Vec<Proposal>,
-    /// Dependencies that the values suggest and no template recorded.
-    pub suggestions: Vec<Suggestion>,
     /// Where the result comes from.
     pub result: String,
     /// What was done without asking, and anything else worth knowing.

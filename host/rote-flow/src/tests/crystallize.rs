@@ -154,14 +154,16 @@ async fn a_secret_in_an_argument_is_never_made_part_of_a_flow() {
 }
 
 #[tokio::test]
-async fn equal_values_are_only_suggested_as_a_dependency() {
+async fn a_text_that_equals_a_telling_value_is_asked() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_get", json!({"id": 7})).await);
     assert!(fixture.call("orders_create", json!({"item": "Tok7Abcdefgh"})).await);
     let made = fixture.crystallize(&[]).await.unwrap();
     assert_eq!(made.plan.steps.len(), 1);
-    let suggestion = &made.report.suggestions[0];
-    assert_eq!((suggestion.response, suggestion.jq.as_str(), suggestion.inferred), (ResponseId(1), ".token", true));
+    let question = &made.report.questions[0];
+    assert_eq!((question.id.as_str(), question.open), ("source:s2/item", true));
+    assert_eq!(question.answers.iter().map(|one| one.word.as_str()).collect::<Vec<_>>(), ["@1{.token}", "always"]);
+    assert_eq!(made.frontmatter.questions[0].id, "source:s2/item");
 }
 
 #[tokio::test]

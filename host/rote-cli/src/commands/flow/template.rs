@@ -83,11 +83,12 @@ impl Template {
 
 impl Create {
     fn run(self, context: &Context) -> Result<Report> {
+        let answers = self.answers()?;
         let request = CrystallizeRequest {
             params: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
             description: self.description,
             result: self.result.as_deref().map(str::parse).transpose()?,
-            answers: self.answers()?,
+            answers,
             skip: self.skip,
             tags: self.tags,
             force: self.force,

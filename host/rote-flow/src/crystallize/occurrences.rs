@@ -1,0 +1,260 @@
+//! Where values stand: in answers, and in what the person typed. The first appearance decides whose a value is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_plan::{Expression, text_of};
+use serde_json::Value;
+
+use super::context::Context;
+use super::draft::Draft;
+use super::literals::{last_segment, walk_literals};
+use super::program::string_literals;
+
+/// Most places that are kept of one value.
+const MAX_HITS: usize = 50;
+
+/// A step on the way into an answer.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Segment {
+    /// A member.
+    Key(String),
+    /// An item.
+    Index(usize),
+}
+
+/// Returns the jq program of a path.
+pub(crate) fn jq_of(path: &[Segment]) -> String {
+    let mut text = String::new();
+    for segment in path {
+        match segment {
+            Segment::Key(key) => {
+                let plain = key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+                    && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+                let dot = if text.is_empty() || plain { "." } else { "" };
+                let written = if plain { key.clone() } else { format!("[{}]", Value::from(key.as_str())) };
+                text.push_str(&format!("{dot}{written}"));
+            }
+            Segment::Index(index) if text.is_empty() => text.push_str(&format!(".[{index}]")),
+            Segment::Index(index) => text.push_str(&format!("[{index}]")),
+        }
+    }
+    if text.is_empty() { ".".to_owned() } else { text }
+}
+
+/// Reads a program that is nothing but a path of members and items.
+pub(crate) fn path_of(jq: &str) -> Option<Vec<Segment>> {
+    let mut rest = jq.trim();
+    let mut path = Vec::new();
+    if rest == "." {
+        return Some(path);
+    }
+    let mut first = true;
+    while !rest.is_empty() {
+        let inner = rest.strip_prefix('.').unwrap_or(rest);
+        if first && inner.len() == rest.len() {
+            return None;
+        }
+        if let Some(inside) = inner.strip_prefix('[') {
+            let (index, after) = inside.split_once(']')?;
+            path.push(Segment::Index(index.trim().parse().ok()?));
+            rest = after;
+        } else if inner.len() < rest.len() {
+            let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len());
+            if end == 0 || inner.starts_with(|c: char| c.is_ascii_digit()) {
+                return None;
+            }
+            path.push(Segment::Key(inner[..end].to_owned()));
+            rest = &inner[end..];
+        } else {
+            return None;
+        }
+        first = false;
+    }
+    Some(path)
+}
+
+/// Returns what stands at a path.
+pub(crate) fn at<'v>(value: &'v Value, path: &[Segment]) -> Option<&'v Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        Segment::Key(key) => value.get(key),
+        Segment::Index(index) => value.get(index),
+    })
+}
+
+/// A place in an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Hit {
+    /// Position of the call in the trace.
+    pub(crate) call: usize,
+    pub(crate) path: Vec<Segment>,
+}
+
+impl Hit {
+    /// The member that holds the value.
+    pub(crate) fn field(&self) -> &str {
+        self.keys().next().unwrap_or_default()
+    }
+
+    /// The member that holds the object of the value.
+    pub(crate) fn parent(&self) -> Option<&str> {
+        self.keys().nth(1)
+    }
+
+    fn keys(&self) -> impl Iterator<Item = &str> {
+        self.path.iter().rev().filter_map(|segment| match segment {
+            Segment::Key(key) => Some(key.as_str()),
+            Segment::Index(_) => None,
+        })
+    }
+}
+
+/// What is looked for of a value: numbers and texts by how they are written.
+pub(crate) fn key_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if text.is_empty() => None,
+        Value::String(_) | Value::Number(_) => Some(text_of(value)),
+        _ => None,
+    }
+}
+
+/// Where the values of the draft stand.
+#[derive(Debug, Default)]
+pub(crate) struct Occurrences {
+    hits: BTreeMap<String, Vec<Hit>>,
+    /// Before the answer of which call a text was typed first.
+    typed: BTreeMap<String, usize>,
+    /// The same of numbers, which mean something only under a name.
+    named: BTreeMap<(String, String), usize>,
+}
+
+impl Occurrences {
+    /// Looks for everything that was typed into the calls of the draft.
+    pub(crate) fn of(cx: &Context<'_>, draft: &Draft) -> Self {
+        let mut found = Self::default();
+        found.read_typed(cx);
+        let mut wanted = BTreeSet::new();
+        for step in &draft.steps {
+            walk_literals(&step.arguments, &mut String::new(), &mut |_, value| {
+                wanted.extend(key_of(value));
+                wanted.extend(value.as_str().into_iter().flat_map(id_words).map(str::to_owned));
+            });
+        }
+        for step in draft.steps.iter().filter(|step| step.out.is_none()) {
+            for call in &step.calls {
+                if let Some(body) = cx.body(cx.trace.calls[*call].response) {
+                    found.read_answer(*call, &body, &wanted, &mut Vec::new());
+                }
+            }
+        }
+        found
+    }
+
+    fn read_typed(&mut self, cx: &Context<'_>) {
+        for (position, call) in cx.trace.calls.iter().enumerate() {
+            let literal = Expression::Literal(call.raw.clone());
+            walk_literals(&literal, &mut String::new(), &mut |pointer, value| {
+                let Some(key) = key_of(value) else { return };
+                self.named.entry((key.clone(), last_segment(pointer).to_owned())).or_insert(position);
+                self.typed.entry(key).or_insert(position);
+            });
+        }
+        for query in &cx.trace.queries {
+            let position = cx.trace.calls.iter().filter(|call| call.command < query.command.0).count();
+            for literal in string_literals(&query.program) {
+                let first = self.typed.entry(literal.text).or_insert(position);
+                *first = position.min(*first);
+            }
+        }
+    }
+
+    fn read_answer(&mut self, call: usize, value: &Value, wanted: &BTreeSet<String>, path: &mut Vec<Segment>) {
+        match value {
+            Value::Object(members) => {
+                for (key, inner) in members {
+                    path.push(Segment::Key(key.clone()));
+                    self.read_answer(call, inner, wanted, path);
+                    path.pop();
+                }
+            }
+            Value::Array(items) => {
+                for (index, inner) in items.iter().enumerate() {
+                    path.push(Segment::Index(index));
+                    self.read_answer(call, inner, wanted, path);
+                    path.pop();
+                }
+            }
+            scalar => {
+                let Some(key) = key_of(scalar).filter(|key| wanted.contains(key)) else { return };
+                let hits = self.hits.entry(key).or_default();
+                if hits.len() < MAX_HITS {
+                    hits.push(Hit { call, path: path.clone() });
+                }
+            }
+        }
+    }
+
+    /// Returns where a value stood before a call, provided that an answer had it before the person typed it.
+    pub(crate) fn of_the_api(&self, value: &Value, name: &str, call: usize) -> Vec<&Hit> {
+        let Some(key) = key_of(value) else { return Vec::new() };
+        let hits: Vec<&Hit> = self.hits.get(&key).into_iter().flatten().filter(|hit| hit.call < call).collect();
+        let typed = match value {
+            Value::Number(_) => self.named.get(&(key, name.to_owned())),
+            _ => self.typed.get(&key),
+        };
+        match (hits.first(), typed) {
+            (Some(first), Some(typed)) if *typed <= first.call => Vec::new(),
+            _ => hits,
+        }
+    }
+
+    /// Whether a person typed this text before any answer had it.
+    pub(crate) fn of_the_person(&self, value: &Value) -> bool {
+        let Some(key) = key_of(value) else { return false };
+        let first = self.hits.get(&key).and_then(|hits| hits.first()).map(|hit| hit.call);
+        self.typed.get(&key).is_some_and(|typed| first.is_none_or(|first| *typed <= first))
+    }
+}
+
+/// The words of a text that look like ids of things: `TRK-12`, `ct_101`, a UUID. Never a bare number.
+pub(crate) fn id_words(text: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    text.split(move |c| !word(c)).filter(|word| is_id_word(word))
+}
+
+fn is_id_word(word: &str) -> bool {
+    let uuid =
+        word.len() == 36 && word.matches('-').count() == 4 && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
+    let numbered = |head: &str, tail: &str, upper: bool| {
+        !head.is_empty()
+            && !tail.is_empty()
+            && head.chars().all(|c| if upper { c.is_ascii_uppercase() } else { c.is_ascii_lowercase() })
+            && tail.chars().any(|c| c.is_ascii_digit())
+            && tail.chars().all(|c| c.is_ascii_alphanumeric())
+    };
+    let key = word
+        .split_once('-')
+        .is_some_and(|(head, tail)| numbered(head, tail, true) && tail.chars().all(|c| c.is_ascii_digit()));
+    uuid || key || word.split_once('_').is_some_and(|(head, tail)| numbered(head, tail, false))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_read_as_they_are_written() {
+        for jq in [".", ".id", ".items[2].id", ".[0]", ".a.b[1][2].c"] {
+            assert_eq!(path_of(jq).map(|path| jq_of(&path)).as_deref(), Some(jq));
+        }
+        for jq in [".items[].id", ".a | .b", ".items[-1]", "items", ".a?", ".[\"x\"]", ".1"] {
+            assert_eq!(path_of(jq), None, "{jq}");
+        }
+        assert_eq!(jq_of(&[Segment::Key("a b".to_owned()), Segment::Key("c d".to_owned())]), ".[\"a b\"][\"c d\"]");
+    }
+
+    #[test]
+    fn ids_in_a_text_are_words() {
+        let found: Vec<&str> = id_words("see TRK-12, ct_101 and (ev_9f), not 12, a_b, B2-c, week-19").collect();
+        assert_eq!(found, ["TRK-12", "ct_101", "ev_9f"]);
+    }
+}

@@ -1,0 +1,219 @@
+//! jq programs as far as crystallize reads them: tokens, stages, literals. What it does not understand it leaves; every program
+//! that is made here is run on the recorded answer before it is used.
+
+use std::ops::Range;
+
+/// What a piece of a program is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// White space or a comment.
+    Space,
+    /// A string without interpolation.
+    Text,
+    /// A string with `\(…)` in it.
+    Interpolated,
+    /// A name, a keyword, a `$variable`, a `.field` or an `@format`.
+    Word,
+    /// A number.
+    Number,
+    /// An operator or a bracket.
+    Symbol,
+}
+
+/// A piece of a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) range: Range<usize>,
+}
+
+/// A string literal that stands for a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Literal {
+    pub(crate) range: Range<usize>,
+    pub(crate) text: String,
+}
+
+const OPERATORS: [&str; 16] =
+    ["?//=", "?//", "//=", "|=", "+=", "-=", "*=", "/=", "%=", "==", "!=", "<=", ">=", "//", "..", "->"];
+
+/// Splits a program; the ranges cover it. None when a string or an interpolation does not end.
+pub(crate) fn tokens(program: &str) -> Option<Vec<Token>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < program.len() {
+        let (kind, length) = next(&program[at..])?;
+        found.push(Token { kind, range: at..at + length });
+        at += length;
+    }
+    Some(found)
+}
+
+fn next(rest: &str) -> Option<(Kind, usize)> {
+    let first = rest.chars().next()?;
+    let run = |from: usize, accept: &dyn Fn(char) -> bool| {
+        rest[from..].find(|c: char| !accept(c)).map_or(rest.len(), |end| from + end)
+    };
+    let name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let begins = |from: usize| rest[from..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    Some(match first {
+        c if c.is_whitespace() => (Kind::Space, run(0, &char::is_whitespace)),
+        '#' => (Kind::Space, run(0, &|c| c != '\n')),
+        '"' => string(rest)?,
+        '$' | '@' if begins(1) => (Kind::Word, run(1, &name)),
+        '.' if begins(1) => (Kind::Word, run(1, &name)),
+        c if c.is_ascii_digit() => (Kind::Number, run(0, &|c| c.is_ascii_digit() || c == '.')),
+        _ if begins(0) => (Kind::Word, run(0, &|c| name(c) || c == ':' && rest.contains("::"))),
+        c => (Kind::Symbol, OPERATORS.iter().find(|one| rest.starts_with(*one)).map_or(c.len_utf8(), |one| one.len())),
+    })
+}
+
+/// A string and its length, quotes included.
+fn string(rest: &str) -> Option<(Kind, usize)> {
+    let mut kind = Kind::Text;
+    let mut at = 1;
+    loop {
+        let here = &rest[at..];
+        match here.chars().next()? {
+            '"' => return Some((kind, at + 1)),
+            '\\' if here[1..].starts_with('(') => {
+                kind = Kind::Interpolated;
+                at += 2;
+                let mut depth = 1;
+                while depth > 0 {
+                    let (_, length) = next(&rest[at..])?;
+                    match &rest[at..at + length] {
+                        "(" => depth += 1,
+                        ")" => depth -= 1,
+                        _ => {}
+                    }
+                    at += length;
+                }
+            }
+            '\\' => at += 1 + here[1..].chars().next()?.len_utf8(),
+            c => at += c.len_utf8(),
+        }
+    }
+}
+
+/// The parts between the pipes at the top.
+pub(crate) fn stages(program: &str) -> Vec<&str> {
+    let Some(tokens) = tokens(program) else { return vec![program] };
+    let mut found = Vec::new();
+    let (mut depth, mut from) = (0_i32, 0);
+    for token in &tokens {
+        match &program[token.range.clone()] {
+            "(" | "[" | "{" | "if" => depth += 1,
+            ")" | "]" | "}" | "end" => depth -= 1,
+            "def" => return vec![program],
+            "|" if depth == 0 => {
+                found.push(&program[from..token.range.start]);
+                from = token.range.end;
+            }
+            _ => {}
+        }
+    }
+    found.push(&program[from..]);
+    found
+}
+
+/// The string literals that stand for values: neither keys of objects nor names of fields.
+pub(crate) fn string_literals(program: &str) -> Vec<Literal> {
+    let Some(mut tokens) = tokens(program) else { return Vec::new() };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let ends_value = |at: usize| {
+        let word = text(at);
+        word == "." || word.starts_with('.') || matches!(word, "]" | ")" | "?") || word.starts_with('$')
+    };
+    let is_value = |at: usize| {
+        let before = if at == 0 { "" } else { text(at - 1) };
+        let index = before == "[" && at > 1 && ends_value(at - 2);
+        !(index || before == "." || before.starts_with('@') || text(at + 1) == ":")
+    };
+    let texts = tokens.iter().enumerate().filter(|(at, token)| token.kind == Kind::Text && is_value(*at));
+    texts
+        .filter_map(|(_, token)| {
+            let text = serde_json::from_str(&program[token.range.clone()]).ok()?;
+            Some(Literal { range: token.range.clone(), text })
+        })
+        .collect()
+}
+
+/// The conditions of its `select(…)`, the outermost first.
+pub(crate) fn conditions(program: &str) -> Vec<&str> {
+    let Some(mut tokens) = tokens(program) else { return Vec::new() };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        if text(at) != "select" || text(at + 1) != "(" {
+            continue;
+        }
+        let mut depth = 0;
+        for end in at + 1..tokens.len() {
+            match text(end) {
+                "(" => depth += 1,
+                ")" => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                found.push(&program[tokens[at + 1].range.end..tokens[end].range.start]);
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// Whether it names a variable.
+pub(crate) fn names_variable(program: &str, name: &str) -> bool {
+    let Some(tokens) = tokens(program) else { return program.contains(&format!("${name}")) };
+    tokens.iter().any(|token| match token.kind {
+        Kind::Word => program[token.range.clone()].strip_prefix('$') == Some(name),
+        Kind::Interpolated => names_variable_inside(&program[token.range.clone()], name),
+        _ => false,
+    })
+}
+
+/// An interpolated string may name it anywhere.
+fn names_variable_inside(text: &str, name: &str) -> bool {
+    let word = format!("${name}");
+    text.match_indices(&word)
+        .any(|(at, _)| !text[at + word.len()..].starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_split_at_the_pipes_of_the_top() {
+        for (program, parts) in [
+            (".items[] | select(.a == \"x|y\") | .id", vec![".items[] ", " select(.a == \"x|y\") ", " .id"]),
+            ("map(.a | .b)|=1|.c", vec!["map(.a | .b)|=1", ".c"]),
+            ("if .a | .b then 1 else 2 end | .x", vec!["if .a | .b then 1 else 2 end ", " .x"]),
+            ("\"a\\(.b | \"(|\")\" | .c # | no", vec!["\"a\\(.b | \"(|\")\" ", " .c # | no"]),
+            ("\"open", vec!["\"open"]),
+            ("def f: .a | .b; f | .c", vec!["def f: .a | .b; f | .c"]),
+        ] {
+            assert_eq!(stages(program), parts);
+            assert_eq!(stages(program).join("|"), program);
+        }
+    }
+
+    #[test]
+    fn only_strings_that_are_values_are_literals() {
+        let texts = |program| string_literals(program).into_iter().map(|one| one.text).collect::<Vec<_>>();
+        assert_eq!(texts(".items[] | select(.title == \"A \\\"b\\\"\") | .id"), ["A \"b\""]);
+        assert_eq!(texts("{\"key\": \"value\", b: .[\"c\"]} | .\"d\" | @uri \"e\" | contains(\"f\")"), ["value", "f"]);
+        assert_eq!(texts("[\"a\", \"b\"] | \"x\\(.y)\""), ["a", "b"]);
+    }
+
+    #[test]
+    fn conditions_and_variables_are_found() {
+        assert_eq!(conditions("[.a[] | select(.b == (1) and .c)] | map(select(.d))"), [".b == (1) and .c", ".d"]);
+        assert!(names_variable("select(.a == $want)", "want") && names_variable("\"x\\($want)\"", "want"));
+        assert!(!names_variable("select(.a == \"$want\" or $wanted)", "want"));
+    }
+}

@@ -1,0 +1,122 @@
+//! Typed values that find their source, and those that do not.
+
+use serde_json::{Value, json};
+
+use super::tale::{Tale, notes, open, steps};
+use crate::tests::support::wish;
+use crate::{CrystallizeRequest, ParamSpec};
+
+fn from(step: &str, jq: &str) -> Value {
+    json!({"$from": {"step": step, "jq": jq}})
+}
+
+#[tokio::test]
+async fn the_id_of_what_was_made_is_read_from_there() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Crash"}), json!({"id": 311, "title": "Crash"})).await;
+    tale.call("addComment", json!({"issue_id": 311, "body": "Seen"}), json!({"id": 1, "body": "Seen"})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made)["s2"], json!({"issue_id": from("s1", ".id"), "body": "Seen"}));
+    assert_eq!(notes(&made), ["linked s2 issue_id 311 = .id of s1"]);
+    assert_eq!(made.report.notes[0].undo.as_deref(), Some("--no-link s2:/issue_id"));
+    assert!(open(&made).is_empty());
+    let typed = tale.answered_with(&[("source:s2/issue_id", "always")]).await.unwrap();
+    assert_eq!(steps(&typed)["s2"]["issue_id"], 311);
+}
+
+#[tokio::test]
+async fn a_search_stays_because_its_answer_was_typed() {
+    let mut tale = Tale::new();
+    let found = json!({"items": [{"id": "ct_101", "email": "nora@acme.test", "company_id": "co_9"}]});
+    tale.call("searchContacts", json!({"email": "nora@acme.test"}), found).await;
+    tale.call("updateContact", json!({"contact_id": "ct_101", "plan": "gold"}), json!({"id": "ct_101"})).await;
+    let made = tale.made(&[("customer", Some("nora@acme.test"))]).await;
+    assert_eq!(steps(&made)["s1"], json!({"email": {"$param": "customer"}}));
+    assert_eq!(steps(&made)["s2"]["contact_id"], from("s1", ".items[0].id"));
+}
+
+#[tokio::test]
+async fn what_the_person_typed_first_is_the_persons() {
+    let mut tale = Tale::new();
+    // Also where the API only says it again, or the first call with it failed.
+    tale.fails("addComment", json!({"issue_id": "X-1", "body": "No"})).await;
+    tale.call(
+        "createIssue",
+        json!({"title": "Weekly report 19", "text": "t"}),
+        json!({"id": 5, "title": "Weekly report 19"}),
+    )
+    .await;
+    tale.call("createIssue", json!({"title": "Weekly report 19", "text": "u"}), json!({"id": 6, "key": "X-1"})).await;
+    tale.call("addComment", json!({"issue_id": "X-1", "body": "Yes"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made)["s3"]["title"], "Weekly report 19");
+    assert_eq!(steps(&made)["s4"]["issue_id"], "X-1");
+    assert_eq!((notes(&made), open(&made)), (vec![], vec![]));
+}
+
+#[tokio::test]
+async fn numbers_are_linked_where_they_name_a_thing_and_nowhere_else() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"page_size": 7}), json!({"items": [{"id": 7, "points": 3}]})).await;
+    tale.call("addWorklog", json!({"issue_key": "A-1", "hours": 3}), json!({"id": 7})).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made)["s2"]["hours"], 3);
+    assert_eq!(steps(&made)["s3"]["issue_id"], from("s1", ".items[0].id"));
+}
+
+#[tokio::test]
+async fn several_sources_are_asked_and_an_answer_is_checked() {
+    let mut tale = Tale::new();
+    let issues = json!({"items": [{"id": 1, "owner_id": "u_5"}, {"id": 2, "reviewer_id": "u_5"}]});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.call("updateContact", json!({"contact_id": "u_5", "plan": "gold"}), json!({})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/contact_id"]);
+    assert!(made.frontmatter.questions[0].writes);
+    assert_eq!(steps(&made), json!({"s2": {"contact_id": "u_5", "plan": "gold"}}));
+    let id = "source:s2/contact_id";
+    let linked = tale.answered_with(&[(id, "@1{.items[1].reviewer_id}")]).await.unwrap();
+    assert_eq!(steps(&linked)["s2"]["contact_id"], from("s1", ".items[1].reviewer_id"));
+    assert!(open(&linked).iter().all(|open| open.starts_with("pick:")));
+    for (word, why) in
+        [("@1{.items[0].id}", "it gives [1] in the recording"), ("@9{.id}", "not the answer of an earlier call")]
+    {
+        let error = tale.answered_with(&[(id, word)]).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_version_is_that_of_the_thing_as_it_was_seen_last() {
+    let mut tale = Tale::new();
+    let items = json!({"items": [{"id": 4, "version": 3}, {"id": 5, "version": 3}]});
+    tale.call("listIssues", json!({}), items).await;
+    tale.call(
+        "updateIssue",
+        json!({"issue_id": "@1{.items[1].id}", "state": "a", "version": 3}),
+        json!({"id": 5, "version": 4}),
+    )
+    .await;
+    tale.call(
+        "updateIssue",
+        json!({"issue_id": "@1{.items[1].id}", "labels": ["b"], "version": 4}),
+        json!({"id": 5, "version": 5}),
+    )
+    .await;
+    let made = tale.answered_with(&[("pick:s2/issue_id", "position"), ("pick:s3/issue_id", "position")]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["version"], from("s1", ".items[1].version"));
+    assert_eq!(steps(&made)["s3"]["version"], from("s2", ".version"));
+}
+
+#[tokio::test]
+async fn ids_in_a_text_are_linked_and_a_parameter_comes_first() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Move"}), json!({"id": 12, "key": "TRK-12"})).await;
+    tale.call("addComment", json!({"issue_id": 99, "body": "see TRK-12, 2 of 12"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made)["s2"]["body"], json!({"$text": ["see ", from("s1", ".key"), ", 2 of 12"]}));
+    let params = vec![ParamSpec { name: "body".to_owned(), value: None }];
+    let made = tale.wish(&CrystallizeRequest { params, force: true, ..wish(&[]) }).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["body"], json!({"$param": "body"}));
+}

@@ -1,0 +1,75 @@
+//! Items that are taken for what they are, not for where they stood.
+
+use serde_json::{Value, json};
+
+use super::tale::{Tale, notes, open, steps};
+
+fn issues() -> Value {
+    json!({"items": [{"id": 41, "title": "Fix login"}, {"id": 42, "title": "Crash"}, {"id": 43, "title": "Weekly report"}]})
+}
+
+fn taken(made: &crate::Crystallized) -> Value {
+    steps(made)["s2"]["issue_id"]["$from"]["jq"].clone()
+}
+
+#[tokio::test]
+async fn an_item_that_a_query_picked_is_taken_by_its_condition() {
+    for (program, taken_by) in [
+        (".items[] | select(.title==\"Weekly report\")", ".items[] | select(.title==\"Weekly report\") | .id"),
+        (".items[] | select(.title==\"Weekly report\") | .id", ".items[] | select(.title==\"Weekly report\") | .id"),
+        ("[.items[] | select(.id > 42)]", "[.items[] | select(.id > 42)] | .[] | .id"),
+        (".items | sort_by(.title) | last | {id, title}", ".items | sort_by(.title) | last | {id, title} | .id"),
+    ] {
+        for typed in [json!(43), json!("@1{.items[2].id}")] {
+            let mut tale = Tale::new();
+            tale.call("listIssues", json!({}), issues()).await;
+            tale.query(1, program);
+            tale.call("addComment", json!({"issue_id": typed, "body": "Seen"}), json!({"id": 1})).await;
+            let made = tale.made(&[]).await;
+            assert_eq!(taken(&made), taken_by);
+            assert!(open(&made).is_empty());
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_item_with_what_the_person_typed_is_taken_by_that() {
+    let mut tale = Tale::new();
+    tale.fails("createIssue", json!({"title": "Crash"})).await;
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("updateIssue", json!({"issue_id": 42, "state": "open"}), json!({"id": 42})).await;
+    tale.call("createIssue", json!({"title": "Crash"}), json!({"id": 50})).await;
+    let made = tale.made(&[]).await;
+    let jq = steps(&made)["s3"]["issue_id"]["$from"]["jq"].clone();
+    assert_eq!(jq, ".items[] | select(.title == \"Crash\") | .id");
+}
+
+#[tokio::test]
+async fn a_position_that_nothing_explains_is_asked() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("addComment", json!({"issue_id": 42, "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((taken(&made), open(&made)), (json!(".items[1].id"), vec!["pick:s2/issue_id"]));
+    let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
+    assert_eq!(words, ["position", "@1{.items[] | select(.title == \"Crash\") | .id}"]);
+    let made = tale.answered_with(&[("pick:s2/issue_id", words[1])]).await.unwrap();
+    assert_eq!((taken(&made), open(&made)), (json!(".items[] | select(.title == \"Crash\") | .id"), vec![]));
+    let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
+    assert_eq!((taken(&made), open(&made)), (json!(".items[1].id"), vec![]));
+    assert!(tale.answered_with(&[("pick:s2/issue_id", "@1{.items[0].id}")]).await.is_err());
+}
+
+#[tokio::test]
+async fn the_first_one_stays_the_first_where_a_person_wrote_so_or_it_is_alone() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.call("addComment", json!({"issue_id": "@1{.items[0].id}", "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((taken(&made), notes(&made)), (json!(".items[0].id"), vec!["s2 takes the first of 3 items of s1"]));
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 41, "title": "Fix"}]})).await;
+    tale.call("addComment", json!({"issue_id": 41, "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((taken(&made), open(&made)), (json!(".items[0].id"), vec![]));
+}
