@@ -34,7 +34,7 @@ impl Tale {
         let policy = fixture.adapters.policy_file(&id());
         let mut value: Value = serde_json::from_slice(&rote_home::read_capped(&policy, 1 << 20).unwrap()).unwrap();
         value["safe_list"] = json!(["deleteEvent", "replaceIssue"]);
-        std::fs::write(&policy, value.to_string()).unwrap();
+        rote_home::write_durable(&policy, value.to_string().as_bytes(), rote_home::FileMode::Private).unwrap();
         Self { fixture, calls: 0 }
     }
 
