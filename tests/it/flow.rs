@@ -136,3 +136,24 @@ fn no_byte_of_a_flow_can_change_unnoticed() {
     }
     assert_eq!(server.requests().len(), before);
 }
+
+#[test]
+fn a_parameter_of_a_run_may_be_the_content_of_a_file() {
+    let (home, server) = crystallized();
+    home.file("project.txt", "beacon");
+    let paths = |words: &[&str]| {
+        let before = server.requests().len();
+        let run = home.rote(&[&["run", "greet"], words].concat());
+        (run, server.requests()[before..].iter().map(|one| one.target.clone()).collect::<Vec<_>>())
+    };
+    let (run, sent) = paths(&["project=@project.txt"]);
+    assert!(run.code == 0 && sent[0].starts_with("/v1/projects/beacon/issues?"), "{run}");
+    // The steps, and then the result.
+    assert!(run.stdout.starts_with("s2  tracker/listIssues") && run.stdout.contains("\"body\": \"Seen.\""), "{run}");
+    let (run, sent) = paths(&["project=@@project.txt"]);
+    assert!(run.code == 8 && sent[0].starts_with("/v1/projects/%40project.txt/issues?"), "{sent:?} {run}");
+    // What the API itself said is wrong is told.
+    assert!(run.stderr.contains("answered 404: "), "{run}");
+    let (run, sent) = paths(&["project=@gone.txt"]);
+    assert!(run.code == 3 && sent.is_empty() && run.stderr.contains("written with `@@`"), "{run}");
+}

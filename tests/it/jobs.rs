@@ -6,8 +6,11 @@
 //! Verdicts are computed, never written by hand: see [`Verdict`]. `verdicts/*.txt` holds them, a line a job.
 
 mod crm;
+mod loops;
 mod mixed;
 mod tracker;
+mod unseen;
+mod values;
 
 use std::fmt::Write as _;
 
@@ -139,12 +142,12 @@ fn check(group: &str, jobs: Vec<Job>) {
         bench.record(job);
         let [asked, plain] = ["asked", "plain"].map(|way| {
             let (verdict, why) = bench.judge(job, way).unwrap_or_else(|stop| stop);
-            if verdict != Verdict::R {
+            if verdict > Some(Verdict::R) {
                 writeln!(told, "{} {way} {verdict:?}  {}\n{why}\n", job.number, job.title).unwrap();
             }
-            verdict
+            verdict.map_or_else(|| "-".to_owned(), |verdict| format!("{verdict:?}"))
         });
-        writeln!(verdicts, "{:2}  asked {asked:?}  plain {plain:?}  {}", job.number, job.title).unwrap();
+        writeln!(verdicts, "{:2}  asked {asked}  plain {plain}  {}", job.number, job.title).unwrap();
     }
     // What stands behind each verdict that is not R; a verdict changes seldom, its words often.
     put(&std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("jobs-{group}.txt")), &told);
@@ -162,8 +165,8 @@ struct Bench {
     office: Office,
 }
 
-/// An end: the verdict, and why.
-type End = (Verdict, String);
+/// An end: the verdict, none where the job wants none, and why.
+type End = (Option<Verdict>, String);
 
 impl Bench {
     fn new() -> Self {
@@ -217,7 +220,7 @@ impl Bench {
         if questions > 0 && !job.answers.is_empty() {
             let answered = self.run(&format!("flow answer {name} {}", job.answers.join(" ")), &["--json"]);
             if answered.code != 0 {
-                return Err((Verdict::B, answered.to_string()));
+                return Err((Some(Verdict::B), answered.to_string()));
             }
         }
         let written = &made.envelope()["data"]["frontmatter"]["write_permissions"];
@@ -226,19 +229,20 @@ impl Bench {
         let wanted = job.cases.iter().flat_map(|case| case.wants).filter_map(|want| want.split('(').next());
         let wanted: Vec<&str> = wanted.chain(job.may.iter().copied()).collect();
         if written.iter().any(|tool| !wanted.contains(tool)) || wanted.iter().any(|tool| !written.contains(tool)) {
-            return Err((Verdict::P, format!("may write {written:?}, not {wanted:?}")));
+            return Err((Some(Verdict::P), format!("may write {written:?}, not {wanted:?}")));
         }
-        let cases = job.cases.iter().filter(|case| way == "asked" || case.plain.is_some());
+        // Who asks for nothing gets the same both ways.
+        let cases = job.cases.iter().filter(|case| way == "asked" || job.asked.is_empty() || case.plain.is_some());
         let ends = cases.map(|case| self.run_in(job, case, &name, way));
-        ends.max_by_key(|(verdict, _)| *verdict).ok_or_else(|| (Verdict::R, String::new()))
+        ends.max_by_key(|(verdict, _)| *verdict).ok_or_else(|| (None, String::new()))
     }
 
     /// Runs a flow in one world.
     fn run_in(&self, job: &Job, case: &Case, name: &str, way: &str) -> End {
         self.office.reset(case.world.clone());
         let asked = way == "asked";
-        let parameters = if asked { case.parameters } else { "" };
-        let wants = if asked { case.wants } else { case.plain.unwrap_or_default() };
+        let parameters = if asked || job.asked.is_empty() { case.parameters } else { "" };
+        let wants = if asked { case.wants } else { case.plain.unwrap_or(case.wants) };
         let run = self.run(&format!("run {name} {parameters}"), &["--json"]);
         let log = self.office.log();
         let mut did: Vec<&str> = log.iter().filter_map(|entry| entry.effect.as_deref()).collect();
@@ -249,16 +253,16 @@ impl Bench {
         if run.code != 0 {
             let harmless = did.is_empty();
             return match (case.stops && harmless, harmless) {
-                (true, _) => (Verdict::R, told),
+                (true, _) => (Some(Verdict::R), told),
                 (_, true) => (stopped(job, &run).0, told),
-                _ => (Verdict::B, told),
+                _ => (Some(Verdict::B), told),
             };
         }
         let result = self.office.named(&run.envelope()["data"]["result"]);
         let gives = if asked { &case.gives } else { &case.plain_gives };
         let given = gives.as_ref().is_none_or(|(pointer, value)| result.pointer(pointer) == Some(value));
         let right = did == wanted && given && !case.stops;
-        (if right { Verdict::R } else { Verdict::W }, told)
+        (Some(if right { Verdict::R } else { Verdict::W }), told)
     }
 }
 
@@ -272,7 +276,7 @@ fn stopped(job: &Job, run: &Run) -> End {
         (_, true) => Verdict::G,
         _ => Verdict::B,
     };
-    (verdict, run.to_string())
+    (Some(verdict), run.to_string())
 }
 
 /// Splits a line at spaces; what stands in single quotes stays together.

@@ -240,7 +240,7 @@ impl Session {
     }
 
     /// Reads the files that parameters name.
-    fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Word)>, AppError> {
+    pub(crate) fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Word)>, AppError> {
         let word = |(name, parameter)| match parameter {
             Parameter::Text(text) => Ok((name, Word::Text(text))),
             Parameter::File(path) => {

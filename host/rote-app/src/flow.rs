@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rote_flow::{CrystallizeRequest, Crystallized, DryRun, FlowReference, Inference, RunReport, RunRequest};
+use rote_flow::{
+    CrystallizeRequest, Crystallized, DryRun, FlowInfo, FlowReference, Inference, ParameterInput, RunReport, RunRequest,
+};
 use rote_runtime::Observer;
 use rote_types::{Language, WorkspaceName};
+use serde_json::Value;
 
-use crate::{AppError, Session};
+use crate::parameters::Word;
+use crate::{AppError, Parameter, Session, parameters};
 
 impl Session {
     /// Runs a flow.
@@ -18,6 +22,32 @@ impl Session {
     pub async fn run_flow(&self, request: &RunRequest, observer: Arc<dyn Observer>) -> Result<RunReport, AppError> {
         self.refuse_known_answers(&request.settle)?;
         Ok(self.host.runner()?.run(request, observer).await?)
+    }
+
+    /// Returns the parameters of a run as they were typed, the content of a file as the flow's schema takes it.
+    ///
+    /// # Errors
+    /// A file cannot be read or does not fit; `NotFound` when a file is given to a flow that does not exist.
+    pub fn run_parameters(
+        &self,
+        flow: Option<&FlowReference>,
+        given: Vec<(String, Parameter)>,
+    ) -> Result<ParameterInput, AppError> {
+        let has_files = given.iter().any(|(_, parameter)| matches!(parameter, Parameter::File(_)));
+        let schema = match flow.filter(|_| has_files) {
+            Some(flow) => FlowInfo::read(&self.host.blessings()?, flow)?.frontmatter.parameters,
+            None => Value::Null,
+        };
+        let read = |(name, word): (String, Word)| match word {
+            Word::Text(text) => Ok((name, text)),
+            Word::File { filename, bytes } => {
+                let value = parameters::content(&name, &filename, bytes, &schema, &schema["properties"][&name])?;
+                let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                Ok((name, text))
+            }
+        };
+        let words = self.words(given)?.into_iter().map(read);
+        Ok(ParameterInput::Words(words.collect::<Result<_, AppError>>()?))
     }
 
     /// Says what a run would do; sends nothing.

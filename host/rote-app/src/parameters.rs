@@ -1,4 +1,4 @@
-//! Arguments from `name=value` words, typed by the tool's schema.
+//! Arguments from `name=value` words, typed by the tool's schema; files for the parameters of runs.
 //!
 //! A word becomes what the schema asks for ([`read_word`]), and so does the content of a file, except where the schema
 //! takes files as such: there it goes with its name, in base64.
@@ -64,7 +64,13 @@ fn spelled(value: Value, text: &str) -> Value {
 }
 
 /// Reads the content of a file as what the schema admits.
-fn content(name: &str, filename: &str, bytes: Vec<u8>, root: &Value, schema: &Value) -> Result<Value, AppError> {
+pub(crate) fn content(
+    name: &str,
+    filename: &str,
+    bytes: Vec<u8>,
+    root: &Value,
+    schema: &Value,
+) -> Result<Value, AppError> {
     if takes_file(root, schema, 0) {
         return Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }));
     }

@@ -29,6 +29,7 @@ mod run;
 mod set;
 mod token;
 mod vars;
+mod words;
 
 use std::path::PathBuf;
 

@@ -21,6 +21,13 @@ impl Contract {
         built.map(Self).map_err(|error| shorten(&error.to_string()))
     }
 
+    /// Compiles the format of a text.
+    pub(crate) fn of_format(format: &str) -> Result<Self, String> {
+        let schema = json!({ "format": format });
+        let built = jsonschema::options().with_draft(Draft::Draft202012).should_validate_formats(true).build(&schema);
+        built.map(Self).map_err(|error| shorten(&error.to_string()))
+    }
+
     /// Compiles one argument of a tool; references lead into the definitions of the whole schema.
     pub(crate) fn of_argument(root: &Value, schema: &Value) -> Result<Self, String> {
         let mut document = json!({ "allOf": [schema] });

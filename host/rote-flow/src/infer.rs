@@ -167,7 +167,7 @@ impl Inference {
         let needs =
             |one: &&InferredParameter| one.required && !one.accepted && one.source != Some(InferSource::Default);
         let command = parameters.iter().fold(command("rote run").argument(flow), |run, one| match &one.value {
-            Some(value) if one.accepted => run.assignment(&one.name, word(value)),
+            Some(value) if one.accepted => run.parameter(&one.name, word(value)),
             _ if needs(&one) => run.blank(&one.name),
             _ => run,
         });

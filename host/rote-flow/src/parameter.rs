@@ -7,8 +7,12 @@
 use rote_types::{FlowName, add_word, did_you_mean, is_type, nearest, read_word};
 use serde_json::{Map, Value};
 
+use crate::contract::Contract;
 use crate::error::{ParameterProblem, RunnerError};
 use crate::{FlowError, Frontmatter};
+
+/// Formats that a value is checked against before it is sent.
+const FORMATS: [&str; 5] = ["date", "date-time", "email", "uri", "uuid"];
 
 /// The parameters of a run, as given.
 #[derive(Debug, Clone, PartialEq)]
@@ -109,7 +113,7 @@ pub(crate) fn types_of<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s str> {
     if types.is_empty() { vec!["any"] } else { types }
 }
 
-/// Checks what crystallize writes into a parameter's schema: the type and the allowed values.
+/// Checks what crystallize writes into a parameter's schema: the type, the allowed values, the format.
 pub(crate) fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
     let types = types_of(root, schema);
     if !types.iter().any(|name| *name == "any" || is_type(name, value) == Some(true)) {
@@ -120,6 +124,49 @@ pub(crate) fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), S
             let allowed: Vec<String> = allowed.iter().map(Value::to_string).collect();
             Err(format!("must be one of {}, not `{value}`", allowed.join(", ")))
         }
+        _ => check_format(schema, value),
+    }
+}
+
+/// Checks the format of a text. One that the recorded value does not have is not the API's: nothing is checked then.
+fn check_format(schema: &Value, value: &Value) -> Result<(), String> {
+    let format = schema.get("format").and_then(Value::as_str).filter(|format| FORMATS.contains(format));
+    let Some((format, Ok(contract))) = format.map(|format| (format, Contract::of_format(format))) else {
+        return Ok(());
+    };
+    let known = schema.get("examples").and_then(|all| all.get(0)).or_else(|| schema.get("default"));
+    let holds = known.is_none_or(|known| contract.problem(known).is_none());
+    match contract.problem(value) {
+        Some(_) if holds => Err(format!("must have the format `{format}`, not `{value}`")),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_format_is_checked_unless_the_recorded_value_does_not_have_it() {
+        let refused = |schema: &Value, value: &str| check(schema, schema, &json!(value)).err();
+        let date = json!({ "type": "string", "format": "date", "examples": ["2026-05-22"] });
+        assert_eq!(refused(&date, "2026-06-01"), None);
+        assert_eq!(refused(&date, "soon").as_deref(), Some("must have the format `date`, not `\"soon\"`"));
+        for (format, good, bad) in [
+            ("date-time", "2026-05-22T09:00:00Z", "2026-05-22"),
+            ("email", "ada@example.test", "ada"),
+            ("uri", "https://example.test/a", "example"),
+            ("uuid", "5e0b1a4c-0d7f-4a3e-9d37-2f0f6f3f4b11", "5e0b"),
+        ] {
+            let schema = json!({ "type": "string", "format": format });
+            assert_eq!((refused(&schema, good), refused(&schema, bad).is_some()), (None, true), "{format}");
+        }
+        let other = json!({ "type": "string", "format": "date", "examples": ["tomorrow"] });
+        assert_eq!(
+            (refused(&other, "soon"), refused(&json!({ "type": "string", "format": "ipv4" }), "x")),
+            (None, None)
+        );
     }
 }

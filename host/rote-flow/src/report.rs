@@ -7,6 +7,8 @@ use rote_types::{FlowName, ResponseId, WorkspaceName};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::Form;
+
 /// One call of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepReport {
@@ -60,6 +62,9 @@ pub struct RunReport {
     pub flow: FlowName,
     /// Its version.
     pub version: String,
+    /// How it is written; the lines of a plan are its steps, those of a script what its author tells.
+    #[serde(skip)]
+    pub form: Form,
     /// The workspace of the run.
     pub workspace: WorkspaceName,
     /// Whether it did everything; a run that did not end well is an error.

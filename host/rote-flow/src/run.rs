@@ -403,6 +403,7 @@ fn report(
     RunReport {
         flow: frontmatter.name.clone(),
         version: frontmatter.version.clone(),
+        form: frontmatter.form,
         workspace: workspace.name().clone(),
         status: if outcome.partial { RunStatus::Partial } else { RunStatus::Completed },
         result: outcome.result,

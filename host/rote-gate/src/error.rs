@@ -102,10 +102,13 @@ pub enum GateError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The remote answered with an error status; the answer is recorded.
-    #[error("`{tool}` of adapter `{adapter}` answered {} (recorded as `{}`)", response.status, response.id)]
+    #[error("`{tool}` of adapter `{adapter}` answered {}{} (recorded as `{}`)",
+        response.status, said.as_ref().map(|said| format!(": {said}")).unwrap_or_default(), response.id)]
     Http {
         /// The recorded answer.
         response: ResponseRef,
+        /// What the answer itself says is wrong, as one line.
+        said: Option<String>,
         /// The adapter.
         adapter: AdapterId,
         /// The tool.

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use rote_govern::Redactor;
 use rote_govern::audit::{DENIED, EffectRecord, FAILED, FINISHED, IN_DOUBT};
 use rote_types::{Classify, ResponseId, ResponseRef};
-use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, Workspace};
+use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, RequestRecord, StoredResponse, Workspace};
 
 use crate::authority::Performed;
 use crate::departure::Departure;
@@ -25,6 +25,7 @@ use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::{Book, Ending, Entry};
 use crate::redaction::{self, text};
+use crate::said::said;
 use crate::{GateError, UpstreamFailure};
 
 /// One started effect; it must land.
@@ -40,6 +41,18 @@ pub(crate) struct Flight<'g> {
     /// It carries an idempotency key with which a request may have left before.
     pub(crate) again: bool,
     landed: bool,
+}
+
+/// What is known of an answer beside its status.
+struct Told {
+    /// Where it redirects to.
+    location: Option<String>,
+    /// Whether it is a redirect beyond the last that is followed.
+    one_too_many: bool,
+    /// What it says is wrong.
+    said: Option<String>,
+    /// What is wrong with its JSON.
+    broken: Option<String>,
 }
 
 /// A call under way: whose it is, and what the journal has of it.
@@ -166,7 +179,13 @@ impl<'g> Flight<'g> {
         };
         let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
         let stored = invocation.workspace.record(record.response, self.recording(outcome));
-        let stored = stored.map(|stored| (stored.reference(), stored.body.broken_json().map(str::to_owned)));
+        let told = |stored: &StoredResponse| Told {
+            location,
+            one_too_many,
+            said: stored.reference().is_failure().then(|| said(&stored.body)).flatten(),
+            broken: stored.body.broken_json().map(str::to_owned),
+        };
+        let stored = stored.map(|stored| (stored.reference(), told(&stored)));
         match &stored {
             Ok((response, _)) => ending.bytes = Some(response.bytes),
             Err(_) => {
@@ -181,13 +200,14 @@ impl<'g> Flight<'g> {
         let closed = self.entry.close(self.parts, FINISHED, &ending);
         let unrecorded =
             |source| GateError::ExecutedUnrecorded { response: record.response, status: Some(status), source };
-        let (response, broken) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
+        let (response, told) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;
         match closed {
             Ok(()) => {}
             Err(GateError::Home(error)) => return Err(unrecorded(RecordError::Journal(error))),
             Err(other) => return Err(other),
         }
-        let judged = self.judge(invocation, response, location, one_too_many)?;
+        let broken = told.broken.clone();
+        let judged = self.judge(invocation, response, told)?;
         let Some(problem) = broken else { return Ok(judged) };
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
         let wrote = self.entry.writes && judged.status < 300;
@@ -195,14 +215,9 @@ impl<'g> Flight<'g> {
     }
 
     /// Tells the caller of a failure or of an answer; a redirect that was not followed says where it leads.
-    fn judge(
-        &self,
-        invocation: &Invocation,
-        response: ResponseRef,
-        location: Option<String>,
-        one_too_many: bool,
-    ) -> Result<ResponseRef, GateError> {
+    fn judge(&self, invocation: &Invocation, response: ResponseRef, told: Told) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
+        let Told { location, one_too_many, said, .. } = told;
         match (response.status, location) {
             _ if !response.is_failure() => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
@@ -215,7 +230,7 @@ impl<'g> Flight<'g> {
                 let tool = format!("{adapter}/{tool}");
                 Err(GateError::Redirected { response, tool, location, reason })
             }
-            _ => Err(GateError::Http { response, adapter, tool }),
+            _ => Err(GateError::Http { response, said, adapter, tool }),
         }
     }
 

@@ -24,6 +24,7 @@ mod projection;
 mod redaction;
 mod request;
 mod resolver;
+mod said;
 mod stage;
 
 pub use audit::RebuildReport;

@@ -62,6 +62,14 @@ impl CommandLine {
         self.part(format!("{}={value}", quoted(&name)), false, name.starts_with('-'))
     }
 
+    /// Adds `name=value` for a command that takes `name=@FILE` for a file's content: a value that begins with `@` gets another.
+    #[must_use]
+    pub fn parameter(self, name: impl Display, value: impl Display) -> Self {
+        let value = value.to_string();
+        let escape = if value.starts_with('@') { "@" } else { "" };
+        self.assignment(name, format!("{escape}{value}"))
+    }
+
     /// Adds `name=…`, which a person has to fill in.
     #[must_use]
     pub fn blank(self, name: impl Display) -> Self {
@@ -206,6 +214,8 @@ mod tests {
         assert_eq!(line.to_string(), "rote call github issues/list '{}' -t -w w1 --confirm 0123");
         let line = command("rote run").argument("f").assignment("name", "it's").assignment("n", 7).blank("who");
         assert_eq!(line.to_string(), r"rote run f name='it'\''s' n=7 who=…");
+        let line = command("rote run").parameter("who", "@ada").parameter("n", 7);
+        assert_eq!(line.to_string(), "rote run who=@@ada n=7");
         let line = command("rote run").option("--resume", "run-1").note("only if it did not happen");
         assert_eq!(line.to_string(), "rote run --resume run-1 # only if it did not happen");
     }

@@ -4,7 +4,7 @@
 //! write changed is logged by meaning ([`Entry::effect`]): ids stand as the names of their objects, so that what two
 //! worlds with other ids have in common can be compared.
 //!
-//! A world is deterministic: ids come from its seed, the clock goes on by a second a request. An id of the world before
+//! A world is deterministic: ids come from its seed, the clock goes on by a second a request. An id of a world before
 //! is answered as if there were such an object, called `stranger`, so that who sends an old id is not saved by a 404.
 
 mod checks;

@@ -1,6 +1,6 @@
 //! `rote call`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
@@ -9,6 +9,7 @@ use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
 use crate::ask::with_bindings;
+use crate::commands::words;
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::preview::preview;
@@ -198,17 +199,6 @@ fn object(text: &str) -> Result<Map<String, Value>> {
     }
 }
 
-/// Splits `name=value`; a value `@FILE` stands for the file's content, `@@x` for the text `@x`. `@7{.id}` is left
-/// for templates.
 fn parameter(word: &str) -> Result<(String, Parameter)> {
-    let Some((name, text)) = word.split_once('=').filter(|(name, _)| !name.is_empty()) else {
-        return Err(usage(format!("`{word}` is not an argument"), "--param name=value"));
-    };
-    let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
-    let value = match file {
-        Some(escaped) if escaped.starts_with('@') => Parameter::Text(escaped.to_owned()),
-        Some(path) => Parameter::File(PathBuf::from(path)),
-        None => Parameter::Text(text.to_owned()),
-    };
-    Ok((name.to_owned(), value))
+    words::parameter(word).ok_or_else(|| usage(format!("`{word}` is not an argument"), "--param name=value"))
 }

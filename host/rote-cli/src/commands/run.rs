@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{DryRun, ParameterInput, RunReport, RunRequest, write_lines};
+use rote_app::{DryRun, RunReport, RunRequest, write_lines};
 use rote_types::{RunLimits, command};
 use serde_json::{Value, json};
 
 use crate::ask::with_bindings;
 use crate::commands::call::seconds;
 use crate::commands::doubts::Words;
+use crate::commands::words;
 use crate::context::Context;
 use crate::error::{CliError, Result, usage};
 use crate::render::progress::{Place, Progress};
@@ -20,6 +21,8 @@ use crate::ui::{Report, Ui};
 
 /// Most characters of a line of a dry run.
 const MAX_LINE: usize = 120;
+/// Most lines of a result behind what a flow tells.
+const MAX_RESULT_LINES: usize = 40;
 
 /// Run a flow; each call goes through the gate and is recorded in a workspace of the run
 #[derive(Debug, Args)]
@@ -27,7 +30,7 @@ pub struct Run {
     /// Its name, or a path to a flow.wasm; a resumed run knows it
     #[arg(required_unless_present = "resume")]
     flow: Option<String>,
-    /// Parameters; `rote flow info` lists them
+    /// Parameters; `rote flow info` lists them. `name=@FILE` takes a file's content, `@@x` is the text `@x`
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
     /// What to print: what the flow tells a person, its summary, or its result
@@ -101,7 +104,7 @@ impl Budget {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// What the flow tells a person, else its result
+    /// What the flow tells a person, the result of a plan with it, else its result
     Human,
     /// One line or a few
     Summary,
@@ -125,19 +128,17 @@ impl Run {
     }
 
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
-            Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-            _ => {
+        let parameters = self.parameters.iter().map(|word| {
+            words::parameter(word).ok_or_else(|| {
                 let message = format!("`{word}` is not a parameter of the form NAME=VALUE");
-                Err(usage(
-                    message,
-                    match &self.flow {
-                        Some(flow) => command("rote flow info").argument(flow),
-                        None => command("rote flow info <flow>"),
-                    },
-                ))
-            }
+                let hint = match &self.flow {
+                    Some(flow) => command("rote flow info").argument(flow),
+                    None => command("rote flow info <flow>"),
+                };
+                usage(message, hint)
+            })
         });
+        let parameters = parameters.collect::<Result<_>>()?;
         let resume = self.resumed(context, ui)?;
         // Not `latest`, which another run may be by the time the printed command is pasted.
         let again = resume.iter().fold(command("rote run"), |head, name| head.option("--resume", name));
@@ -148,9 +149,10 @@ impl Run {
         }
         let session = context.session()?;
         let consent = said.agreed(context, ui, resume.as_deref())?;
+        let flow = self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?;
         let request = RunRequest {
-            flow: self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?,
-            parameters: ParameterInput::Words(parameters.collect::<Result<_>>()?),
+            parameters: session.run_parameters(flow.as_ref(), parameters)?,
+            flow,
             resume: resume.as_deref().map(str::parse).transpose()?,
             settle,
             said: consent.map(|consent| session.word(consent)),
@@ -197,15 +199,28 @@ fn did(done: &RunReport, output: Form, ui: &mut Ui<'_>) -> Report {
         };
         ui.talk(&format!("{} {}: {calls} in workspace {}{nested}", done.flow, done.status, done.workspace));
     }
-    let result = || serde_json::to_string_pretty(&done.result).unwrap_or_default();
     let text = match output {
-        Form::Human if !done.human.is_empty() => done.human.join("\n"),
+        Form::Human => told(done),
         Form::Summary if !done.summary.is_empty() => done.summary.join("\n"),
         Form::Summary => format!("{} done", done.flow),
         Form::Json => done.result.to_string(),
-        Form::Human => result(),
     };
     Report::new(done, text).verbatim()
+}
+
+/// What the flow tells a person. A plan tells its steps, so its result stands behind them, cut when it is long.
+fn told(done: &RunReport) -> String {
+    let result = serde_json::to_string_pretty(&done.result).unwrap_or_default();
+    match done.human.as_slice() {
+        [] => result,
+        lines if done.form != rote_app::Form::Plan || done.result.is_null() => lines.join("\n"),
+        lines => {
+            let more = result.lines().count().saturating_sub(MAX_RESULT_LINES);
+            let rest = (more > 0).then(|| format!("… {}; -o json prints all", plural(more, "more line")));
+            let shown = result.lines().take(MAX_RESULT_LINES).map(str::to_owned).chain(rest);
+            lines.iter().cloned().chain(shown).collect::<Vec<_>>().join("\n")
+        }
+    }
 }
 
 /// Tells what a flow logged before it stopped.

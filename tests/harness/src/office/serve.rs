@@ -141,13 +141,16 @@ pub(super) struct State {
     pub(super) world: World,
     pub(super) log: Vec<Entry>,
     clock: usize,
-    /// Ids of the world before.
+    /// Ids of the worlds before, and of what was deleted in them.
     strangers: BTreeSet<String>,
+    /// What was deleted in this one.
+    gone: BTreeSet<String>,
 }
 
 impl State {
     pub(super) fn reset(&mut self, world: World) {
-        self.strangers = self.world.objects.iter().map(|object| text(object.id())).collect();
+        self.strangers.extend(self.world.objects.iter().map(|object| text(object.id())));
+        self.strangers.append(&mut self.gone);
         (self.world, self.clock) = (world, 0);
         self.log.clear();
     }
@@ -208,7 +211,8 @@ impl State {
             }
             Does::Delete(kind) => {
                 let at = self.find(kind, plain)?;
-                self.world.objects.remove(at);
+                let gone = self.world.objects.remove(at);
+                self.gone.insert(text(gone.id()));
                 Ok((204, Value::Null))
             }
         }

@@ -6,13 +6,12 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rote_app::{
-    BuildRequest, BuildSource, Built, FlowReference, NoObserver, ParameterInput, ReplayRequest, RunRequest,
-};
+use rote_app::{BuildRequest, BuildSource, Built, FlowReference, NoObserver, ReplayRequest, RunRequest};
 use rote_types::{Language, command};
 use serde_json::json;
 
 use crate::ask::with_bindings;
+use crate::commands::words;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::units::{plural, size};
@@ -120,18 +119,14 @@ impl Dev {
 
     fn build_and_run(&self, context: &Context, ui: &mut Ui<'_>) -> Result<String> {
         let built = build(context, &self.path, None)?;
-        let parameters = self.parameters.iter().map(|word| match word.split_once('=') {
-            Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-            None => {
-                Err(usage(format!("`{word}` is not a parameter of the form NAME=VALUE"), "rote flow dev . NAME=VALUE"))
-            }
+        let parameters = self.parameters.iter().map(|word| {
+            let message = || format!("`{word}` is not a parameter of the form NAME=VALUE");
+            words::parameter(word).ok_or_else(|| usage(message(), "rote flow dev . NAME=VALUE"))
         });
-        let request = RunRequest {
-            flow: Some(FlowReference::Name(built.frontmatter.name)),
-            parameters: ParameterInput::Words(parameters.collect::<Result<_>>()?),
-            ..RunRequest::default()
-        };
         let session = context.session()?;
+        let flow = FlowReference::Name(built.frontmatter.name);
+        let parameters = session.run_parameters(Some(&flow), parameters.collect::<Result<_>>()?)?;
+        let request = RunRequest { flow: Some(flow), parameters, ..RunRequest::default() };
         let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
         Ok(if !done.human.is_empty() {

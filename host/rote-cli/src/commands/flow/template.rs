@@ -156,7 +156,7 @@ pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<ParamSpec> {
 fn run_as_recorded(made: &Crystallized) -> CommandLine {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let run = command("rote run").argument(&made.frontmatter.name);
-    made.report.parameters.iter().fold(run, |run, one| run.assignment(&one.name, word(&one.example)))
+    made.report.parameters.iter().fold(run, |run, one| run.parameter(&one.name, word(&one.example)))
 }
 
 fn text(made: &Crystallized) -> String {
