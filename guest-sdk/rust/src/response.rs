@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::Result;
 use crate::host::HostHandle;
@@ -63,6 +64,34 @@ impl Response {
     /// As [`Query::execute`].
     pub fn query<T: DeserializeOwned>(&self, program: &str) -> Result<T> {
         Query::new(self.host.clone(), Source::Response(self.reference.id)).pipe(program).execute()
+    }
+
+    /// Runs a jq program with variables on the body and returns its one output. `values` has them by name without `$`;
+    /// they are data whatever they hold.
+    ///
+    /// ```
+    /// # use rote_sdk::{Result, json};
+    /// # use rote_sdk::testing::FakeHost;
+    /// # fn main() -> Result<()> {
+    /// # let host = FakeHost::new();
+    /// # host.on("github", "issues/list").json(json!([{"title": "a", "id": 7}, {"title": "b", "id": 8}]));
+    /// # let cx = host.rote();
+    /// let issues = cx.adapter("github").call("issues/list", &())?;
+    /// let id: u64 = issues.query_with(".[] | select(.title == $title) | .id", &[("title", json!("b"))])?;
+    /// # assert_eq!(id, 8);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Query::execute`].
+    pub fn query_with<T: DeserializeOwned>(&self, program: &str, values: &[(&str, Value)]) -> Result<T> {
+        let mut bound = String::new();
+        for (name, value) in values {
+            // In parentheses: jq reads `-5 as $n` as `-(5 as $n …)`.
+            bound.push_str(&format!("({value}) as ${name} | "));
+        }
+        self.query(&(bound + program))
     }
 }
 

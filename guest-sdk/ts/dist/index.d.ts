@@ -26,8 +26,11 @@ export declare class Response implements ResponseRef {
 	json<T = Json>(): T;
 	/** Returns the body as text; a JSON body is written compactly. */
 	text(): string;
-	/** Runs a jq program on the body and returns its outputs. Throws `InvalidInputError` when it does not parse. */
-	query<T = Json>(program: string): T[];
+	/**
+	 * Runs a jq program on the body and returns its outputs. `values` are its variables, by name without `$`; they are
+	 * data whatever they hold. Throws `InvalidInputError` when it does not parse.
+	 */
+	query<T = Json>(program: string, values?: Record<string, unknown>): T[];
 }
 /** Why something failed; the first ten are the host's kinds (`rote:base/types.cause`). */
 export type ErrorKind = "denied" | "confirmation-needed" | "fingerprint-mismatch" | "auth" | "http" | "upstream" | "invalid-input" | "not-found" | "limit" | "internal" | "cancelled";

@@ -1,4 +1,5 @@
-import type { Json } from "./json.js";
+import { InvalidInputError } from "./errors.js";
+import { type Json, jsonOf } from "./json.js";
 import { current } from "./runtime.js";
 
 /** A reference to a recorded response. The body stays with the host until it is read. */
@@ -38,8 +39,22 @@ export class Response implements ResponseRef {
     return typeof body === "string" ? body : JSON.stringify(body);
   }
 
-  /** Runs a jq program on the body and returns its outputs. Throws `InvalidInputError` when it does not parse. */
-  query<T = Json>(program: string): T[] {
-    return current().host.queryResponse(this.id, program) as T[];
+  /**
+   * Runs a jq program on the body and returns its outputs. `values` are its variables, by name without `$`; they are
+   * data whatever they hold. Throws `InvalidInputError` when it does not parse.
+   */
+  query<T = Json>(program: string, values: Record<string, unknown> = {}): T[] {
+    return current().host.queryResponse(this.id, bound(program, values)) as T[];
   }
+}
+
+/** Puts the values in front of a program. In parentheses: jq reads `-5 as $n` as `-(5 as $n …)`. */
+function bound(program: string, values: Record<string, unknown>): string {
+  const bindings = Object.entries(values).map(([name, value]) => {
+    if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) {
+      throw new InvalidInputError([{ pointer: "", message: `\`${name}\` is not a variable of jq: use letters, digits and _` }]);
+    }
+    return `(${JSON.stringify(jsonOf(value))}) as $${name} | `;
+  });
+  return bindings.join("") + program;
 }

@@ -119,6 +119,29 @@ test("a query builds jq", () => {
   for (const wrong of ["@0", "@x", 1.5, -1]) assert.throws(() => new Query(wrong as number), InvalidInputError);
 });
 
+test("a program is given its variables in front", async () => {
+  const asked: string[] = [];
+  const host = new FakeHost({
+    adapters: { a: {} },
+    tools: { "a/t": () => ({ ok: true }) },
+    query: (_input, program) => {
+      asked.push(program);
+      return [];
+    },
+  });
+  await runFlow(
+    async () => {
+      const response = await (await Rote.workspace("w")).adapter("a").call("t", {});
+      response.query(".[$n] | $text", { n: -5, text: 'a "b" \\(c)' });
+      response.query(".");
+      assert.throws(() => response.query(".", { "a-b": 1 }), { kind: "invalid-input" });
+    },
+    {},
+    host,
+  );
+  assert.deepEqual(asked, ['(-5) as $n | ("a \\"b\\" \\\\(c)") as $text | .[$n] | $text', "."]);
+});
+
 test("a query gives its output, all of several, null for none", async () => {
   const host = new FakeHost({ tools: { "api/a": () => ({ items: [{ n: 1 }, { n: 2 }], none: [] }) } });
   const run = await runFlow(

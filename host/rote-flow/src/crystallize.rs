@@ -9,7 +9,7 @@
 mod arguments;
 mod bind;
 mod closure;
-mod companions;
+pub(crate) mod companions;
 mod context;
 mod desk;
 mod draft;
@@ -122,7 +122,7 @@ impl Crystallizer {
         let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
         let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
-        let written = companions::write(&self.pins.library, self.redaction(), &package, &recording)?;
+        let written = companions::write(&self.pins.library, self.redaction(), &package, &recording, &mut report.notes)?;
         Ok(Crystallized {
             companions: written,
             path,

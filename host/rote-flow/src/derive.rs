@@ -113,7 +113,7 @@ fn block(step: &Step) -> String {
     let json = |value: serde_json::Result<serde_json::Value>| value.unwrap_or_default().to_string();
     let mut text =
         format!("{}: {}/{} {}\n", step.id, step.adapter, step.tool, json(serde_json::to_value(&step.arguments)));
-    let needs: Vec<&str> = step.all_needs().into_iter().collect();
+    let needs: Vec<&str> = step.waits_for().into_iter().collect();
     if !needs.is_empty() {
         text.push_str(&format!("  after: {}\n", needs.join(", ")));
     }

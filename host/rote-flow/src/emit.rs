@@ -9,7 +9,7 @@ mod typescript;
 use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, create_private_dir, write_atomic};
-use rote_plan::{Expression, Plan, Step};
+use rote_plan::{Expression, OnError, Plan, Step};
 use rote_types::Language;
 use serde::Serialize;
 
@@ -79,17 +79,36 @@ fn plain_plan(package: &Package) -> Result<&Plan, FlowError> {
     let Content::Plan(plan) = &package.content else {
         return Err(refused("it is not a plan but a program already".to_owned()));
     };
-    match plan.steps.iter().find(|step| !is_plain(step)) {
-        Some(step) => Err(refused(format!("step `{}` has a loop, a condition or may fail", step.id))),
+    let of_steps = plan.steps.iter().find_map(|step| Some(format!("step `{}` {}", step.id, beyond(step)?)));
+    let of_result = || Some(format!("the result {}", beyond_value(&plan.result)?));
+    match of_steps.or_else(of_result) {
+        Some(reason) => Err(refused(reason)),
         None => Ok(plan),
     }
 }
 
-/// Whether a step is one call, always made, whose failure ends the run.
-pub(crate) fn is_plain(step: &Step) -> bool {
-    let mut plain = step.when.is_none() && step.for_each.is_none() && step.on_error == rote_plan::OnError::Stop;
-    step.arguments.walk(&mut |one| plain &= !matches!(one, Expression::Default(..)));
-    plain
+/// What of a step is not written out: a plain one is one call, always made, whose failure ends the run.
+fn beyond(step: &Step) -> Option<&'static str> {
+    if step.for_each.is_some() {
+        return Some("has a loop");
+    }
+    if step.when.is_some() {
+        return Some("has a condition");
+    }
+    if step.on_error != OnError::Stop {
+        return Some("may fail");
+    }
+    beyond_value(&step.arguments)
+}
+
+fn beyond_value(value: &Expression) -> Option<&'static str> {
+    let mut found = None;
+    value.walk(&mut |one| match one {
+        Expression::Default(..) => found = Some("has a fallback"),
+        Expression::From(reference) if !reference.with.is_empty() => found = Some("has variables in a query"),
+        _ => {}
+    });
+    found
 }
 
 /// Words of the two languages, and names that the written programs use.
@@ -158,6 +177,29 @@ mod tests {
         let names = ["a-b", "a.b", "a_b", "a__b", "ab", "a_-b", "if", "one", "A"];
         let made: std::collections::BTreeSet<String> = names.iter().map(|name| variable(name)).collect();
         assert_eq!(made.len(), names.len(), "{made:?}");
+    }
+
+    #[test]
+    fn what_is_not_written_out_is_named() {
+        let step = |more: serde_json::Value| {
+            let mut step = serde_json::json!({"id": "s1", "adapter": "a", "tool": "t", "arguments": {}});
+            for (key, value) in more.as_object().unwrap() {
+                step[key] = value.clone();
+            }
+            serde_json::from_value::<Step>(step).unwrap()
+        };
+        let bound = serde_json::json!({"x": {"$from": {"step": "s0", "jq": "$p", "with": {"p": {"$param": "p"}}}}});
+        let cases = [
+            (serde_json::json!({}), None),
+            (serde_json::json!({"for_each": []}), Some("has a loop")),
+            (serde_json::json!({"when": {"all": []}}), Some("has a condition")),
+            (serde_json::json!({"on_error": "continue"}), Some("may fail")),
+            (serde_json::json!({"arguments": {"x": {"$default": [1, 2]}}}), Some("has a fallback")),
+            (serde_json::json!({ "arguments": bound }), Some("has variables in a query")),
+        ];
+        for (more, expected) in cases {
+            assert_eq!(beyond(&step(more.clone())), expected, "{more}");
+        }
     }
 
     #[test]

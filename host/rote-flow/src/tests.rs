@@ -9,6 +9,7 @@ mod link;
 mod lint;
 mod package;
 mod pick;
+mod plans;
 mod run;
 mod schema;
 mod search;

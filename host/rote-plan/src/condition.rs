@@ -199,9 +199,9 @@ fn exists<V: Compare>(left: &Expression, values: &mut V) -> Result<bool, V::Erro
     if !left.is_answered(&|step| values.answered(step)) {
         return Ok(false);
     }
-    if let Expression::From(Reference { step, jq, .. }) = left {
+    if let Expression::From(reference) = left {
         // No output is an answer here, and so are several.
-        let all = Reference { step: step.clone(), jq: jq.clone(), each: true };
+        let all = Reference { each: true, ..reference.clone() };
         let outputs = values.reference(&all)?;
         return Ok(outputs.as_array().is_some_and(|outputs| outputs.iter().any(|output| !output.is_null())));
     }

@@ -32,6 +32,13 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
+    /// A variable of a jq program has a name that jq does not take.
+    Variable {
+        /// Whose program it is, a step's id or `result`.
+        by: String,
+        /// The name.
+        name: String,
+    },
     /// Two steps have the same id.
     DuplicateStep {
         /// The id.
@@ -98,6 +105,9 @@ impl fmt::Display for PlanError {
                     f,
                     "`{name}` is not a name: use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`"
                 )
+            }
+            Self::Variable { by, name } => {
+                write!(f, "`{by}` binds `{name}`, which is not a variable of jq: use letters, digits and `_`")
             }
             Self::DuplicateStep { step } => write!(f, "the plan has two steps `{step}`"),
             Self::UnknownStep { by, step } => write!(f, "`{by}` refers to step `{step}`, which does not exist"),

@@ -5,6 +5,7 @@
 //! | `{"$param": "name"}` | the parameter |
 //! | `{"$from": {"step": "s1", "jq": ".items[0].id"}}` | the one output of the program on that step's response |
 //! | `{"$from": {"step": "s1", "jq": ".items[]", "each": true}}` | all outputs, as an array |
+//! | `{"$from": {"step": "s1", "jq": "…", "with": {"title": {"$param": "p"}}}}` | with `$title` bound in the program, to a `$param` or a `$from` |
 //! | `{"$item": ".id"}` | the one output of the program on the item of a `for_each` step; `.` is the item itself |
 //! | `{"$index": true}` | the item's position, from 0 |
 //! | `{"$default": [first, fallback]}` | `first`, or `fallback` when a step that `first` uses gave no response |
@@ -19,6 +20,7 @@
 //! order; with `each`, the outputs of all responses one after another. Only whole steps are used: one whose items
 //! failed in part counts as missing, except as the first of a `$default`, which takes the responses that are there.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -37,6 +39,57 @@ pub struct Reference {
     /// Whether all outputs are taken, as an array; otherwise there must be exactly one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub each: bool,
+    /// What variables of the program are bound to, by name without `$`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, Bound>,
+}
+
+/// What a variable of a jq program is bound to; never null.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Bound {
+    /// A parameter of the plan.
+    #[serde(rename = "$param")]
+    Param(String),
+    /// A part of an earlier response.
+    #[serde(rename = "$from")]
+    From(Box<Reference>),
+}
+
+impl Reference {
+    /// Refers to the one output of a program without variables.
+    #[must_use]
+    pub fn new(step: String, jq: String) -> Self {
+        Self { step, jq, each: false, with: BTreeMap::new() }
+    }
+
+    /// Calls `visit` with this reference and every one that its variables are bound to, outer first.
+    pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Reference)) {
+        visit(self);
+        for bound in self.with.values() {
+            if let Bound::From(inner) = bound {
+                inner.walk(visit);
+            }
+        }
+    }
+
+    /// The depth of nesting, 0 without variables.
+    fn depth(&self) -> usize {
+        let inner = self.with.values().map(|bound| match bound {
+            Bound::Param(_) => 1,
+            Bound::From(inner) => 1 + inner.depth(),
+        });
+        inner.max().unwrap_or(0)
+    }
+}
+
+/// Returns `program` with its variables bound, as one program. Each value stands in parentheses: `-5 as $n` would be
+/// read as `-(5 as $n …)`.
+pub fn bind<'a>(program: &str, values: impl IntoIterator<Item = (&'a str, &'a Value)>) -> String {
+    let mut text = String::new();
+    for (name, value) in values {
+        text.push_str(&format!("({value}) as ${name} | "));
+    }
+    text + program
 }
 
 /// A JSON value with holes.
@@ -110,7 +163,7 @@ impl Expression {
         let mut found = Vec::new();
         self.walk(&mut |inner| {
             if let Self::From(reference) = inner {
-                found.push(reference);
+                reference.walk(&mut |one| found.push(one));
             }
         });
         found
@@ -120,10 +173,16 @@ impl Expression {
     #[must_use]
     pub fn parameters(&self) -> Vec<&str> {
         let mut found = Vec::new();
-        self.walk(&mut |inner| {
-            if let Self::Param(name) = inner {
-                found.push(name.as_str());
-            }
+        self.walk(&mut |inner| match inner {
+            Self::Param(name) => found.push(name.as_str()),
+            Self::From(reference) => reference.walk(&mut |one| {
+                let names = one.with.values().filter_map(|bound| match bound {
+                    Bound::Param(name) => Some(name.as_str()),
+                    Bound::From(_) => None,
+                });
+                names.for_each(|name| found.push(name));
+            }),
+            _ => {}
         });
         found
     }
@@ -144,7 +203,11 @@ impl Expression {
     /// there as is needed; of a `$default` the fallback counts only when the first is lacking.
     pub(crate) fn lacking<'a>(&'a self, extent: Extent, has: &dyn Fn(&str, Extent) -> bool, found: &mut Vec<&'a str>) {
         match self {
-            Self::From(reference) if !has(&reference.step, extent) => found.push(&reference.step),
+            Self::From(reference) => reference.walk(&mut |one| {
+                if !has(&one.step, extent) {
+                    found.push(&one.step);
+                }
+            }),
             Self::Default(first, fallback) => {
                 if !first.is_answered(&|step| has(step, Extent::Part)) {
                     fallback.lacking(extent, has, found);
@@ -152,7 +215,7 @@ impl Expression {
             }
             Self::Object(members) => members.iter().for_each(|(_, inner)| inner.lacking(extent, has, found)),
             Self::Array(items) | Self::Text(items) => items.iter().for_each(|inner| inner.lacking(extent, has, found)),
-            Self::Literal(_) | Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => {}
+            Self::Literal(_) | Self::Param(_) | Self::Item(_) | Self::Index => {}
         }
     }
 
@@ -177,7 +240,8 @@ impl Expression {
             Self::Array(items) | Self::Text(items) => items.iter().map(Expression::depth).max().unwrap_or(0),
             Self::Default(first, fallback) => first.depth().max(fallback.depth()),
             Self::Literal(value) => return depth_of(value, 0),
-            Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => 0,
+            Self::From(reference) => reference.depth(),
+            Self::Param(_) | Self::Item(_) | Self::Index => 0,
         };
         inner + 1
     }

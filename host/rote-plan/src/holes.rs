@@ -9,7 +9,7 @@ use crate::evaluate::Values;
 use crate::expression::Extent;
 use crate::progress::Progress;
 use crate::schedule::Host;
-use crate::{Plan, Reference, RunError};
+use crate::{Bound, Plan, Reference, RunError, bind};
 
 /// Values of references that the items of one step share, so that each is looked up once.
 pub(crate) type Memo = BTreeMap<Reference, Value>;
@@ -53,14 +53,35 @@ impl<H: Host + ?Sized> Holes<'_, H> {
         }
     }
 
-    fn look_up(&mut self, Reference { step, jq, each }: &Reference) -> Result<Value, RunError<H::Error>> {
+    /// Returns the program with its variables bound. A null is missing here as in a request.
+    fn program(&mut self, Reference { jq, with, .. }: &Reference) -> Result<String, RunError<H::Error>> {
+        let mut values = Vec::with_capacity(with.len());
+        for (name, bound) in with {
+            let value = match bound {
+                Bound::Param(parameter) => match self.parameter(parameter)? {
+                    Some(value) => value,
+                    None => return Err(self.absent(parameter)),
+                },
+                Bound::From(inner) => self.reference(inner)?,
+            };
+            if value.is_null() {
+                return Err(self.missing(format!("`${name}` of `{jq}` is null")));
+            }
+            values.push((name.as_str(), value));
+        }
+        Ok(bind(jq, values.iter().map(|(name, value)| (*name, value))))
+    }
+
+    fn look_up(&mut self, reference: &Reference) -> Result<Value, RunError<H::Error>> {
+        let Reference { step, jq, each, .. } = reference;
+        let program = self.program(reference)?;
         let Some((declared, outcome)) = self.progress.ended(step) else {
             return Err(self.missing(format!("step `{step}` has no response")));
         };
         let fanned_out = declared.for_each.is_some();
         let mut values = Vec::new();
         for (item, response) in &outcome.responses {
-            let outputs = self.host.query(response, jq).map_err(|source| self.failed(source))?;
+            let outputs = self.host.query(response, &program).map_err(|source| self.failed(source))?;
             if *each {
                 values.extend(outputs);
                 continue;

@@ -23,10 +23,10 @@ mod tests;
 pub use condition::{Comparison, Condition, Operator};
 pub use error::{PlanError, RunError};
 pub use evaluate::{Values, evaluate, text_of};
-pub use expression::{Expression, Reference};
+pub use expression::{Bound, Expression, Reference, bind};
 pub use outcome::{Outcome, RunStatus, Status, StepOutcome};
 pub use plan::{
     DEFAULT_CONCURRENCY, MAX_CONCURRENCY, MAX_DEPTH, MAX_ITEMS, MAX_PARAMETERS, MAX_PLAN_BYTES, MAX_PROGRAM_BYTES,
-    MAX_STEPS, OnError, Parameter, Plan, Step, VERSION,
+    MAX_STEPS, MAX_VARIABLES, OnError, Parameter, Plan, Step, VERSION,
 };
 pub use schedule::{Call, Host, Place, Ran, run};

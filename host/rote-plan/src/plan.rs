@@ -22,6 +22,8 @@ pub const MAX_PARAMETERS: usize = 200;
 pub const MAX_DEPTH: usize = 64;
 /// Most bytes of one jq program.
 pub const MAX_PROGRAM_BYTES: usize = 16 << 10;
+/// Most variables that one jq program is given.
+pub const MAX_VARIABLES: usize = 20;
 /// Most items of one `for_each`.
 pub const MAX_ITEMS: usize = 1_000;
 /// Most calls of one `for_each` step in flight at once, unless it says otherwise.
@@ -71,6 +73,10 @@ pub struct Step {
     /// Steps that must be done first although no value of theirs is used, such as a write before a read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
+    /// Steps that must have ended first, however: unlike with `needs`, one of them that was skipped does not skip this
+    /// one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<String>,
     /// The condition on which it runs; always without one.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub when: Option<Condition>,
@@ -123,6 +129,7 @@ impl Step {
             tool,
             arguments,
             needs: Vec::new(),
+            after: Vec::new(),
             when: None,
             for_each: None,
             max_concurrency: None,
@@ -145,7 +152,7 @@ impl Step {
         found
     }
 
-    /// Returns the ids of all steps that must have ended first: the explicit needs and those whose responses its
+    /// Returns the ids of all steps that it cannot do without: the explicit needs and those whose responses its
     /// expressions use, in a `$default` too.
     #[must_use]
     pub fn all_needs(&self) -> BTreeSet<&str> {
@@ -155,6 +162,16 @@ impl Step {
         // Not collected: that sorts first, and each type sorted that way makes the guest larger.
         self.needs.iter().map(String::as_str).chain(derived).for_each(|need| {
             all.insert(need);
+        });
+        all
+    }
+
+    /// Returns the ids of all steps that must have ended first: what it needs, and what it only comes after.
+    #[must_use]
+    pub fn waits_for(&self) -> BTreeSet<&str> {
+        let mut all = self.all_needs();
+        self.after.iter().for_each(|step| {
+            all.insert(step);
         });
         all
     }
@@ -204,7 +221,7 @@ impl Plan {
         let steps = self.step_ids()?;
         for step in &self.steps {
             check_step(step)?;
-            if let Some(unknown) = step.needs.iter().find(|id| !steps.contains(id.as_str())) {
+            if let Some(unknown) = step.needs.iter().chain(&step.after).find(|id| !steps.contains(id.as_str())) {
                 return Err(PlanError::UnknownStep { by: step.id.clone(), step: unknown.clone() });
             }
             for expression in step.expressions() {
@@ -240,10 +257,16 @@ impl Plan {
             if !steps.contains(reference.step.as_str()) {
                 return Err(PlanError::UnknownStep { by: by.to_owned(), step: reference.step.clone() });
             }
+            if reference.with.len() > MAX_VARIABLES {
+                return Err(PlanError::TooLarge { what: "variables in a jq program", limit: MAX_VARIABLES });
+            }
+            if let Some(name) = reference.with.keys().find(|name| !is_variable(name)) {
+                return Err(PlanError::Variable { by: by.to_owned(), name: name.clone() });
+            }
         }
         let mut longest = 0;
         expression.walk(&mut |inner| match inner {
-            Expression::From(reference) => longest = longest.max(reference.jq.len()),
+            Expression::From(reference) => reference.walk(&mut |one| longest = longest.max(one.jq.len())),
             Expression::Item(program) => longest = longest.max(program.len()),
             _ => {}
         });
@@ -256,7 +279,7 @@ impl Plan {
     /// Takes away steps whose needs are met until nothing changes; what is left is in or behind a cycle.
     fn check_cycles(&self) -> Result<(), PlanError> {
         let needs: Vec<(&str, BTreeSet<&str>)> =
-            self.steps.iter().map(|step| (step.id.as_str(), step.all_needs())).collect();
+            self.steps.iter().map(|step| (step.id.as_str(), step.waits_for())).collect();
         let mut done: BTreeSet<&str> = BTreeSet::new();
         loop {
             let before = done.len();
@@ -344,4 +367,9 @@ fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+}
+
+/// Whether jq takes `$` and this name as a variable.
+fn is_variable(name: &str) -> bool {
+    is_name(name) && !name.contains(['.', '-'])
 }

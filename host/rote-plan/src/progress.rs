@@ -47,7 +47,7 @@ impl<'a, R, E> Progress<'a, R, E> {
         }
         let state = |step: &'a Step| State {
             step,
-            needs: step.all_needs().into_iter().filter_map(|need| positions.get(need).copied()).collect(),
+            needs: step.waits_for().into_iter().filter_map(|need| positions.get(need).copied()).collect(),
             phase: Phase::Waiting,
             outcome: StepOutcome {
                 status: Status::Completed,

@@ -55,7 +55,7 @@ impl Context<'_> {
     /// Returns the reference that gives the recorded value, all outputs of it if there was not exactly one.
     pub(crate) fn reference(&self, step: String, response: ResponseId, jq: String) -> Result<Reference, FlowError> {
         let each = self.outputs(response, &jq)?.len() != 1;
-        Ok(Reference { step, jq, each })
+        Ok(Reference { each, ..Reference::new(step, jq) })
     }
 
     /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses; the variables that
@@ -92,7 +92,7 @@ impl Walk<'_, '_> {
         };
         let part = |key: &String| {
             let jq = format!("({}) | .[{}]", source.jq, Value::String(key.clone()));
-            (key.clone(), Expression::From(Reference { step: source.step.clone(), jq, each: false }))
+            (key.clone(), Expression::From(Reference::new(source.step.clone(), jq)))
         };
         Ok(Expression::Object(members.keys().map(part).collect()))
     }

@@ -117,6 +117,7 @@ impl Draft {
                 tool: call.tool.clone(),
                 arguments: step.arguments.clone(),
                 needs: step.needs.clone(),
+                after: Vec::new(),
                 when: step.when.clone(),
                 for_each: step.for_each.clone(),
                 max_concurrency: (step.for_each.is_some() && step.in_order).then_some(1),

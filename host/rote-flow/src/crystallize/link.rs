@@ -223,7 +223,7 @@ impl<'a> Linker<'a, '_> {
             if self.desk.given(&id).is_none() {
                 let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
                 self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {place}")));
-                *inner = Expression::From(Reference { step, jq, each: true });
+                *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });
             }
         }
     }
@@ -256,7 +256,7 @@ impl<'a> Linker<'a, '_> {
 
 /// A reference to a value that was found as `found` and sent as `sent`.
 fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
-    let reference = Expression::From(Reference { step: step.to_owned(), jq, each: false });
+    let reference = Expression::From(Reference::new(step.to_owned(), jq));
     if found == sent { reference } else { Expression::Text(vec![reference]) }
 }
 

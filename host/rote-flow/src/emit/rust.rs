@@ -91,7 +91,7 @@ fn body(plan: &Plan) -> String {
     // Level by level: everything that can start is started before anything is waited for.
     while !open.is_empty() {
         let (ready, later): (Vec<&Step>, Vec<&Step>) =
-            open.into_iter().partition(|step| step.all_needs().iter().all(|need| waited.contains(*need)));
+            open.into_iter().partition(|step| step.waits_for().iter().all(|need| waited.contains(*need)));
         if ready.is_empty() {
             break;
         }

@@ -81,7 +81,7 @@ fn body(plan: &Plan) -> String {
 
 /// One step, started as soon as what it needs is there.
 fn call(plan: &Plan, step: &Step) -> String {
-    let needs: Vec<String> = step.all_needs().into_iter().map(variable).collect();
+    let needs: Vec<String> = step.waits_for().into_iter().map(variable).collect();
     let (adapter, tool) = (adapter_variable(plan, &step.adapter), literal(&step.tool));
     let written = Written { awaited: false, depth: if needs.is_empty() { 1 } else { 2 } };
     let call = format!("{adapter}.call({tool}, {})", written.value(&step.arguments));

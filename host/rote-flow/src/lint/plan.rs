@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Plan};
+use rote_plan::{Expression, Plan, bind};
 use rote_types::{QueryEngine, QueryError, QueryLimits};
+use serde_json::Value;
 
 use super::finding::{Finding, Findings, Position};
 use crate::Package;
@@ -44,19 +45,24 @@ fn lint_queries(plan: &Plan, engine: &dyn QueryEngine, findings: &mut Findings) 
     let mut seen = BTreeSet::new();
     for (pointer, expression) in places.chain([("/result".to_owned(), &plan.result)]) {
         expression.walk(&mut |inner| {
-            let program = match inner {
-                Expression::From(reference) => &reference.jq,
-                Expression::Item(program) => program,
-                _ => return,
+            let mut check = |program: &str, bound: String| {
+                if !seen.insert(bound.clone()) {
+                    return;
+                }
+                // Only parsing is of interest: what it gives for `null` says nothing.
+                if let Err(QueryError::Syntax { message, .. }) = engine.run(&bound, b"null", &QueryLimits::default()) {
+                    let message = format!("jq program `{program}` does not parse: {message}");
+                    let finding = Finding::error("QUERY_SYNTAX", Position::plan(pointer.clone()), message);
+                    findings.push(finding.edit("correct the program"));
+                }
             };
-            if !seen.insert(program.clone()) {
-                return;
-            }
-            // Only parsing is of interest: what it gives for `null` says nothing.
-            if let Err(QueryError::Syntax { message, .. }) = engine.run(program, b"null", &QueryLimits::default()) {
-                let message = format!("jq program `{program}` does not parse: {message}");
-                let finding = Finding::error("QUERY_SYNTAX", Position::plan(pointer.clone()), message);
-                findings.push(finding.edit("correct the program"));
+            match inner {
+                Expression::From(reference) => reference.walk(&mut |one| {
+                    let values = one.with.keys().map(|name| (name.as_str(), &Value::Null));
+                    check(&one.jq, bind(&one.jq, values));
+                }),
+                Expression::Item(program) => check(program, program.clone()),
+                _ => {}
             }
         });
     }

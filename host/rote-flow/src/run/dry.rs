@@ -248,7 +248,7 @@ impl Runner {
         })?;
         let call = ToolCall { adapter, tool: step.tool.clone(), arguments };
         let Outlook { verdict, reason, .. } = self.parts.tools.outlook(&call, None)?;
-        let needs = step.all_needs().into_iter().map(ToOwned::to_owned).collect();
+        let needs = step.waits_for().into_iter().map(ToOwned::to_owned).collect();
         let (flow, step, preview, ToolCall { adapter, tool, arguments }) = (None, step.id.clone(), None, call);
         Ok(DryRunCall { flow, step, adapter, tool, arguments, known, needs, verdict, reason, blessed: false, preview })
     }

@@ -16,10 +16,7 @@ fn dag() -> impl Strategy<Value = Plan> {
                 let arguments = uses
                     .into_iter()
                     .map(|need| {
-                        (
-                            format!("a{need}"),
-                            Expression::From(Reference { step: format!("s{need}"), jq: ".".to_owned(), each: false }),
-                        )
+                        (format!("a{need}"), Expression::From(Reference::new(format!("s{need}"), ".".to_owned())))
                     })
                     .collect();
                 let arguments = Expression::Object(arguments);
@@ -49,6 +46,7 @@ fn near_plan() -> impl Strategy<Value = Value> {
         "tool",
         "arguments",
         "needs",
+        "after",
         "$from",
         "$param",
         "$text",
@@ -56,6 +54,7 @@ fn near_plan() -> impl Strategy<Value = Value> {
         "$object",
         "step",
         "jq",
+        "with",
         "s1",
         "required",
         "default",
