@@ -31,15 +31,19 @@ def IN(s): any(s == .; .);
 def IN(src; s): any(src == s; .);
 def INDEX(stream; f): reduce stream as $row ({}; .[$row | f | tostring] = $row);
 def INDEX(f): INDEX(.[]; f);
-def JOIN($index; f): [.[] | [., $index[f]]];
-def JOIN($index; stream; f): stream | [., $index[f]];
-def JOIN($index; stream; f; join): stream | [., $index[f]] | join;
+def _joined($index; f): [., (f as $key | $index | _index($key))];
+def JOIN($index; f): [.[] | _joined($index; f)];
+def JOIN($index; stream; f): stream | _joined($index; f);
+def JOIN($index; stream; f; join): stream | _joined($index; f) | join;
 def debug: .;
 def debug(messages): (messages | empty), .;
-def has($k): if isarray and ($k | isnumber) then $k >= 0 and $k < length else _has($k) end;
 def limit($n; f): if $n < 0 then error("limit doesn't support negative count") else _limit($n; f) end;
 def skip($n; f): if $n < 0 then error("skip doesn't support negative count") else _skip($n; f) end;
-def nth($n): .[$n];
+def map(f): [_each | f];
+def first: _index(0);
+def last: _index(-1);
+def nth($n): _index($n);
+def transpose: [range([.[] | length] | max) as $i | [.[] | _index($i)]];
 def nth($n; f): if $n < 0 then error("nth doesn't support negative indices") else first(skip($n; f)) end;
 def flatten($depth):
   def flat($d): reduce .[] as $x ([]; if $d > 0 and ($x | isarray) then . + ($x | flat($d - 1)) else . + [$x] end);
@@ -61,8 +65,6 @@ def strftime($format): if $format | isstring then _parts("strftime/1") | _strfti
 def mktime: if isarray then _parts("mktime") | _mktime else error("mktime requires array of 6 numbers") end;
 
 # Paths.
-def _sliceable: if isobject then empty else . end;
-def _sliced: if isobject then error("Cannot index object with object") else . end;
 def del(f): delpaths([path(f)]);
 def pick(f): . as $top | reduce path(f) as $p (null; setpath($p; $top | getpath($p)));
 

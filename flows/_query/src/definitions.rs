@@ -8,7 +8,7 @@ use jaq_core::native::{Fun, bome, run, v};
 use jaq_json::Val;
 use jaq_std::ValT as _;
 
-use crate::{direct, numbers, paths};
+use crate::{direct, index, numbers, paths};
 
 type Data = crate::direct::Query;
 
@@ -33,7 +33,6 @@ const OUTSIDE: &[&str] = &[
 const WRAPPED: &[(&str, &str)] = &[
     ("ltrimstr", "_ltrimstr"),
     ("rtrimstr", "_rtrimstr"),
-    ("has", "_has"),
     ("limit", "_limit"),
     ("skip", "_skip"),
     ("bsearch", "_bsearch"),
@@ -47,10 +46,10 @@ const WRAPPED: &[(&str, &str)] = &[
 ];
 
 /// Builtins that are ours alone.
-const REPLACED: &[&str] = &["tojson", "implode"];
+const REPLACED: &[&str] = &["tojson", "implode", "has"];
 
 /// Definitions of jaq's that ours of the same name replace.
-const REDEFINED: &[&str] = &["tonumber", "setpath", "delpaths"];
+const REDEFINED: &[&str] = &["tonumber", "getpath", "setpath", "delpaths"];
 
 /// Returns the definitions written in jq.
 pub(crate) fn definitions() -> impl Iterator<Item = Def<&'static str>> {
@@ -65,7 +64,8 @@ pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
     let wrapped = theirs().filter_map(|(name, arguments, function)| {
         WRAPPED.iter().find(|(from, _)| *from == name).map(|(_, to)| (*to, arguments, function))
     });
-    ours().chain(direct::functions()).chain(paths::functions()).chain(numbers::functions()).chain(kept).chain(wrapped)
+    let natives = direct::functions().chain(index::functions()).chain(paths::functions()).chain(numbers::functions());
+    ours().chain(natives).chain(kept).chain(wrapped)
 }
 
 fn theirs() -> impl Iterator<Item = Fun<Data>> {

@@ -16,9 +16,9 @@ use jaq_core::native::{Fun, bome, run, v};
 use jaq_core::ops::{Cmp, Math};
 use jaq_core::path::{Opt, Part};
 use jaq_core::{Cv, DataT, Error, Native, RunPtr, ValT as _, ValXs};
-use jaq_json::{Map, Num, Val};
+use jaq_json::{Map, Val};
 
-use crate::numbers;
+use crate::{index, numbers};
 
 type Outcome<T = Val> = Result<T, Error<Val>>;
 type Out<'o> = &'o mut dyn FnMut(Cow<'_, Val>) -> Outcome<()>;
@@ -212,7 +212,7 @@ fn taken<'v>(value: Cow<'v, Val>, (step, _): &'v (Step, Opt)) -> Outcome<Cow<'v,
     let Step::Key(key) = step else { return Err(Error::str("an iteration is not one value")) };
     match (value, key) {
         (Cow::Borrowed(Val::Obj(map)), Val::TStr(_)) => Ok(map.get(key).map_or(Cow::Owned(Val::Null), Cow::Borrowed)),
-        (value, key) => value.into_owned().index(key).map(Cow::Owned),
+        (value, key) => index::at(&value, key).map(Cow::Owned),
     }
 }
 
@@ -229,18 +229,13 @@ fn walk(value: &Val, steps: &[(Step, Opt)], out: Out<'_>) -> Outcome<()> {
         ((Step::Each, _), Val::Arr(items)) => items.iter().try_for_each(|item| walk(item, rest, out)),
         ((Step::Each, _), Val::Obj(map)) => map.values().try_for_each(|item| walk(item, rest, out)),
         _ if optional => Ok(()),
-        _ => value.clone().values().try_for_each(|wrong| wrong.map(|_| ())),
+        _ => Err(index::not_iterable(value)),
     }
 }
 
 fn step(part: &Part<Term<&str>>) -> Option<Step> {
     match part {
-        Part::Index(term) => {
-            let key = constant(term)?;
-            // What jaq takes as a place; other numbers are rounded first.
-            let whole = |number: &Num| matches!(number, Num::Int(place) if i32::try_from(*place).is_ok());
-            if matches!(&key, Val::Num(number) if !whole(number)) { None } else { Some(Step::Key(key)) }
-        }
+        Part::Index(term) => constant(term).map(Step::Key),
         Part::Range(None, None) => Some(Step::Each),
         Part::Range(..) => None,
     }

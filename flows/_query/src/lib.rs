@@ -13,6 +13,7 @@
 mod definitions;
 mod direct;
 mod evaluate;
+mod index;
 #[cfg(any(target_family = "wasm", test))]
 #[expect(unsafe_code, reason = "an allocator")]
 mod memory;

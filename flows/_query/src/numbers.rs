@@ -12,10 +12,6 @@ type Outcome = Result<Val, Error<Val>>;
 const SHOWN: usize = 29;
 /// Longest string that a product makes, as in jq.
 const MAX_REPEATED: f64 = 2_147_483_647.0;
-/// The place of an element that is not a number: the last whole number that a place can be, where nothing is.
-pub(crate) const UNDEFINED_PLACE: isize = i32::MAX as isize;
-/// The last place of a number.
-const LAST_PLACE: i32 = i32::MAX - 1;
 
 pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
     [
@@ -37,9 +33,6 @@ pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
                 value => Err(Error::str(format!("{} cannot be negated", shown(&value)))),
             })
         })),
-        run::<Data>(("_place", v(0), |cv| bome(Ok(rounded(cv.1, f64::floor, Val::from(UNDEFINED_PLACE)))))),
-        run::<Data>(("_start", v(0), |cv| bome(Ok(rounded(cv.1, f64::floor, Val::Null))))),
-        run::<Data>(("_end", v(0), |cv| bome(Ok(rounded(cv.1, f64::ceil, Val::Null))))),
         run::<Data>(("_shown", v(0), |cv| bome(Ok(Val::from(shown(&cv.1)))))),
         run::<Data>(("tonumber", v(0), |cv| bome(to_number(cv.1)))),
         run::<Data>(("implode", v(0), |cv| bome(implode(&cv.1)))),
@@ -120,19 +113,6 @@ pub(crate) fn modulo(left: Val, right: Val) -> Outcome {
         0 => Err(undivided(&left, &right, " (remainder)")),
         b => Ok(Val::Num(Num::from_integral(a.checked_rem(b).unwrap_or_default()))),
     }
-}
-
-/// A place in an array; one that is not a number stays as it is, to be refused where it is used.
-fn rounded(value: Val, round: fn(f64) -> f64, undefined: Val) -> Val {
-    if !matches!(&value, Val::Num(_)) {
-        return value;
-    }
-    let number = float(&value);
-    if number.is_nan() {
-        return undefined;
-    }
-    let last = f64::from(LAST_PLACE);
-    Val::Num(Num::from_integral(round(number).clamp(-last, last) as i64))
 }
 
 fn to_number(value: Val) -> Outcome {

@@ -2,10 +2,11 @@
 
 use jaq_core::box_iter::box_once;
 use jaq_core::native::{Fun, bome, run, v};
-use jaq_core::{Bind, Cv, Error, Exn, ValT as _, ValX};
+use jaq_core::{Bind, Cv, Error, Exn, ValX};
 use jaq_json::{Map, Rc, Val};
 
-use crate::numbers::{UNDEFINED_PLACE, float, shown, type_name};
+use crate::index::{at, keys, not_indexable, place};
+use crate::numbers::{float, type_name};
 
 type Data = crate::direct::Query;
 type Failure<'a> = Exn<'a, Val>;
@@ -23,7 +24,7 @@ pub(crate) fn functions() -> impl Iterator<Item = Fun<Data>> {
         run::<Data>(("_modify", [filter(), filter()].into(), |cv| box_once(modify(cv)))),
         run::<Data>(("setpath", v(2), |mut cv| {
             let (value, path) = (cv.0.pop_var(), cv.0.pop_var());
-            bome(parts(&path, "Path must be specified as an array").and_then(|path| set(cv.1, path, &value)))
+            bome(keys(&path).and_then(|path| set(cv.1, path, &value)))
         })),
         run::<Data>(("delpaths", v(1), |mut cv| {
             let paths = cv.0.pop_var();
@@ -88,7 +89,7 @@ fn change<E: From<Error<Val>>>(value: Val, path: &[Val], by: &mut dyn FnMut(Val)
         (Val::Arr(mut items), Val::Num(_)) => {
             let place = float(key).floor();
             let place = if place < 0.0 { place + items.len() as f64 } else { place };
-            if place.is_nan() || key == &Val::from(UNDEFINED_PLACE) {
+            if place.is_nan() {
                 return Err(fail("Cannot set array element at NaN index"));
             }
             if place < 0.0 {
@@ -118,17 +119,17 @@ fn change<E: From<Error<Val>>>(value: Val, path: &[Val], by: &mut dyn FnMut(Val)
         }
         (Val::Arr(_), Val::Arr(_)) => Err(fail("Cannot update field at array index of array")),
         (Val::TStr(_), Val::Obj(_)) => Err(fail("Cannot update string slices")),
-        (value, key) => Err(fail(&format!("Cannot index {} with {}", type_name(&value), shown(key)))),
+        (value, key) => Err(E::from(not_indexable(&value, key))),
     }
 }
 
 /// Where a slice begins and ends in an array of `length`.
 fn bounds(slice: &Map, length: usize) -> Result<(usize, usize), Error<Val>> {
     let bound = |name: &'static str, default: f64, round: fn(f64) -> f64| match slice.get(&Val::utf8_str(name)) {
-        None | Some(Val::Null) => Ok(default),
+        Some(Val::Null) => Ok(default),
         Some(number @ Val::Num(_)) if float(number).is_nan() => Ok(default),
         Some(number @ Val::Num(_)) => Ok(round(float(number))),
-        Some(_) => Err(Error::str("Start and end indices of an array slice must be numbers")),
+        _ => Err(Error::str("Start and end indices of an array slice must be numbers")),
     };
     let size = length as f64;
     let clip = |place: f64| if place < 0.0 { (place + size).max(0.0) } else { place.min(size) };
@@ -136,16 +137,9 @@ fn bounds(slice: &Map, length: usize) -> Result<(usize, usize), Error<Val>> {
     Ok((from as usize, to.max(from) as usize))
 }
 
-fn parts<'v>(path: &'v Val, wrong: &str) -> Result<&'v [Val], Error<Val>> {
-    match path {
-        Val::Arr(parts) => Ok(parts),
-        _ => Err(Error::str(wrong)),
-    }
-}
-
 fn delete_all(value: Val, paths: &Val) -> Result<Val, Error<Val>> {
-    let paths = parts(paths, "Paths must be specified as an array")?;
-    let paths = paths.iter().map(|path| parts(path, "Path must be specified as an array").map(<[Val]>::to_vec));
+    let Val::Arr(paths) = paths else { return Err(Error::str("Paths must be specified as an array")) };
+    let paths = paths.iter().map(|path| keys(path).map(<[Val]>::to_vec));
     delete(value, paths.collect::<Result<_, _>>()?)
 }
 
@@ -166,7 +160,7 @@ fn without(mut value: Val, paths: &[&[Val]]) -> Result<Val, Error<Val>> {
             continue;
         }
         let inner: Vec<&[Val]> = group.iter().map(|path| &path[1..]).collect();
-        let part = value.clone().index(key)?;
+        let part = at(&value, key)?;
         if !matches!(part, Val::Null) {
             let part = without(part, &inner)?;
             value = set(value, std::slice::from_ref(key), &part)?;
@@ -190,24 +184,17 @@ fn without_keys(value: Val, keys: &[&Val]) -> Result<Val, Error<Val>> {
         Val::Arr(items) => {
             let mut kept = vec![true; items.len()];
             for key in keys {
-                let (from, to) = match key {
-                    Val::Num(_) => element(float(key).floor(), items.len()),
-                    Val::Obj(slice) => bounds(slice, items.len())?,
+                let gone = match key {
+                    Val::Num(_) => place(key, items.len()).map(|place| place..place + 1),
+                    Val::Obj(slice) => Some(bounds(slice, items.len())?).map(|(from, to)| from..to),
                     key => {
                         return Err(Error::str(format!("Cannot delete field at {} index of array", type_name(key))));
                     }
                 };
-                kept[from..to].fill(false);
+                kept[gone.unwrap_or_default()].fill(false);
             }
             Ok(items.iter().zip(kept).filter(|(_, kept)| *kept).map(|(item, _)| item.clone()).collect())
         }
         value => Err(Error::str(format!("Cannot delete field of {}", type_name(&value)))),
     }
-}
-
-/// The range of one element; empty where there is none.
-fn element(place: f64, length: usize) -> (usize, usize) {
-    let size = length as f64;
-    let place = if place < 0.0 { place + size } else { place };
-    if place >= 0.0 && place < size { (place as usize, place as usize + 1) } else { (0, 0) }
 }

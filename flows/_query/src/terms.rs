@@ -1,7 +1,7 @@
-//! What jq computes in another way than jaq, turned into calls of this guest's own functions (`paths.rs`, `numbers.rs`).
+//! What jq does in another way than jaq, turned into calls of this guest's own functions (`paths.rs`, `numbers.rs`).
 //!
 //! Assignments go by paths, so that what is not there yet is made. Products, quotients and remainders have jq's cases.
-//! Slices and places may be fractions, and a slice of null is null.
+//! Steps of paths and patterns take keys as jq does (`index.rs`).
 
 use jaq_core::load::lex::StrPart;
 use jaq_core::load::parse::{BinaryOp, Def, Pattern, Term};
@@ -12,8 +12,10 @@ use crate::direct::Table;
 
 type Node = Term<&'static str>;
 
-/// The variable that holds the right side of `+=` and its like.
-const VALUE: &str = "$__value";
+/// The variable that holds the right side of `+=` and its like. No program can name it.
+const VALUE: &str = "$.value";
+/// The variable that holds the key of a step.
+const KEY: &str = "$.key";
 
 pub(crate) fn rewrite(term: Node, table: &Table) -> Node {
     if let Some(name) = table.take(&term) {
@@ -27,7 +29,12 @@ pub(crate) fn rewrite(term: Node, table: &Table) -> Node {
         Term::Str(format, parts) => Term::Str(format, parts.into_iter().map(|item| part(item, table)).collect()),
         Term::Arr(items) => Term::Arr(items.map(boxed)),
         Term::Obj(entries) => {
-            Term::Obj(entries.into_iter().map(|(key, value)| (rewrite(key), value.map(rewrite))).collect())
+            let entry = |(key, value): (Node, Option<Node>)| match value {
+                // `{name}` is `{name: .name}`.
+                None if is_text(&key) => (key.clone(), Some(call("_index", vec![key]))),
+                value => (rewrite(key), value.map(rewrite)),
+            };
+            Term::Obj(entries.into_iter().map(entry).collect())
         }
         Term::Neg(term) if matches!(*term, Term::Num(_)) => Term::Neg(term),
         Term::Neg(term) => pipe(rewrite(*term), call("_negate", vec![])),
@@ -64,9 +71,15 @@ fn part(part: StrPart<&'static str, Node>, table: &Table) -> StrPart<&'static st
 fn pattern(bound: Pattern<&'static str>, table: &Table) -> Pattern<&'static str> {
     match bound {
         Pattern::Var(_) => bound,
-        Pattern::Arr(items) => Pattern::Arr(items.into_iter().map(|item| pattern(item, table)).collect()),
+        // By keys that are refused where they do not fit.
+        Pattern::Arr(items) => {
+            let place = |place: usize| -> &'static str { place.to_string().leak() };
+            let item = |(number, item)| (call("_key", vec![Term::Num(place(number))]), pattern(item, table));
+            Pattern::Obj(items.into_iter().enumerate().map(item).collect())
+        }
         Pattern::Obj(entries) => {
-            Pattern::Obj(entries.into_iter().map(|(key, bound)| (rewrite(key, table), pattern(bound, table))).collect())
+            let entry = |(key, bound)| (call("_key", vec![rewrite(key, table)]), pattern(bound, table));
+            Pattern::Obj(entries.into_iter().map(entry).collect())
         }
     }
 }
@@ -81,11 +94,11 @@ fn operation(left: Node, operator: BinaryOp<&'static str>, right: Node, table: &
         BinaryOp::Assign => call("_assign", vec![left, right]),
         BinaryOp::Update => call("_modify", vec![left, right]),
         BinaryOp::UpdateMath(operator) => {
-            bind(right, call("_modify", vec![left, math(Term::Id, operator, Term::Var(VALUE))]))
+            bind(VALUE, right, call("_modify", vec![left, math(Term::Id, operator, Term::Var(VALUE))]))
         }
         BinaryOp::UpdateAlt => {
             let value = Term::BinOp(Box::new(Term::Id), BinaryOp::Alt, Box::new(Term::Var(VALUE)));
-            bind(right, call("_modify", vec![left, value]))
+            bind(VALUE, right, call("_modify", vec![left, value]))
         }
         operator => Term::BinOp(Box::new(left), operator, Box::new(right)),
     }
@@ -100,43 +113,50 @@ fn math(left: Node, operator: Math, right: Node) -> Node {
     }
 }
 
-fn steps(mut head: Node, path: Vec<(Part<Node>, Opt)>, table: &Table) -> Node {
-    let mut taken = Vec::new();
-    for (part, opt) in path {
-        let part = match part {
-            Part::Range(None, None) => part,
-            Part::Index(index) => Part::Index(place(index, "_place", table)),
-            Part::Range(from, to) => {
-                // By the object that stands for a slice in a path. In an object it would be a key.
-                let check = if matches!(opt, Opt::Optional) { "_sliceable" } else { "_sliced" };
-                head = pipe(joined(head, std::mem::take(&mut taken)), call(check, vec![]));
-                Part::Index(slice(from, to, table))
-            }
+fn steps(head: Node, path: Vec<(Part<Node>, Opt)>, table: &Table) -> Node {
+    path.into_iter().fold(head, |head, (part, opt)| {
+        let is_optional = matches!(opt, Opt::Optional);
+        let key = match part {
+            Part::Range(None, None) if is_optional => return jaq_step(head, part),
+            Part::Range(None, None) => return pipe(head, call("_each", vec![])),
+            Part::Index(key) if is_optional && is_text(&key) => return jaq_step(head, Part::Index(key)),
+            Part::Index(key) => rewrite(key, table),
+            Part::Range(from, to) => slice(from, to, table),
         };
-        taken.push((part, opt));
-    }
-    joined(head, taken)
+        let step = |key| {
+            let step = call("_index", vec![key]);
+            if is_optional { Term::TryCatch(Box::new(step), None) } else { step }
+        };
+        if is_known(&key) {
+            return pipe(head, step(key));
+        }
+        // Keys read what the whole path reads, and those of the last step change last.
+        bind(KEY, key, pipe(head, step(Term::Var(KEY))))
+    })
 }
 
-fn joined(head: Node, path: Vec<(Part<Node>, Opt)>) -> Node {
-    if path.is_empty() { head } else { Term::Path(Box::new(head), Path(path)) }
+/// A step that leaves out what does not fit, which jaq does as jq.
+fn jaq_step(head: Node, part: Part<Node>) -> Node {
+    Term::Path(Box::new(head), Path(vec![(part, Opt::Optional)]))
+}
+
+fn is_text(term: &Node) -> bool {
+    matches!(term, Term::Str(None, parts) if parts.iter().all(|part| matches!(part, StrPart::Str(_))))
+}
+
+/// Whether a term is the same whatever it reads.
+fn is_known(term: &Node) -> bool {
+    match term {
+        Term::Num(_) | Term::Var(_) => true,
+        Term::Neg(number) => matches!(**number, Term::Num(_)),
+        _ => is_text(term),
+    }
 }
 
 fn slice(from: Option<Node>, to: Option<Node>, table: &Table) -> Node {
-    let bound = |bound: Option<Node>, round| bound.map_or(call("null", vec![]), |bound| place(bound, round, table));
+    let bound = |bound: Option<Node>| bound.map_or(call("null", vec![]), |bound| rewrite(bound, table));
     let entry = |name, value| (Term::Str(None, vec![StrPart::Str(name)]), Some(value));
-    Term::Obj(vec![entry("start", bound(from, "_start")), entry("end", bound(to, "_end"))])
-}
-
-/// A place that may be a fraction, rounded as `round` does.
-fn place(index: Node, round: &'static str, table: &Table) -> Node {
-    let whole = |term: &Node| matches!(term, Term::Num(number) if number.parse::<i32>().is_ok());
-    match &index {
-        Term::Str(None, _) => rewrite(index, table),
-        Term::Num(_) if whole(&index) => index,
-        Term::Neg(number) if whole(number) => index,
-        _ => pipe(rewrite(index, table), call(round, vec![])),
-    }
+    Term::Obj(vec![entry("start", bound(from)), entry("end", bound(to))])
 }
 
 fn call(name: &'static str, arguments: Vec<Node>) -> Node {
@@ -144,9 +164,12 @@ fn call(name: &'static str, arguments: Vec<Node>) -> Node {
 }
 
 fn pipe(left: Node, right: Node) -> Node {
+    if matches!(left, Term::Id) {
+        return right;
+    }
     Term::BinOp(Box::new(left), BinaryOp::Pipe(None), Box::new(right))
 }
 
-fn bind(value: Node, body: Node) -> Node {
-    Term::BinOp(Box::new(value), BinaryOp::Pipe(Some(Pattern::Var(VALUE))), Box::new(body))
+fn bind(name: &'static str, value: Node, body: Node) -> Node {
+    Term::BinOp(Box::new(value), BinaryOp::Pipe(Some(Pattern::Var(name))), Box::new(body))
 }

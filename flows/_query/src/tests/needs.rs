@@ -127,10 +127,10 @@ fn plain_paths_and_usual_filters_need_little() {
 
 #[test]
 fn a_failure_shows_the_value_that_came_in() {
-    let input = b"{\"a\":[1,{\"b\":2}]}".to_vec();
-    match crate::evaluate::evaluate(".a.b", input, 1_000) {
+    let input = b"{\"a\":{\"b\":[1,{\"c\":2}]}}".to_vec();
+    match crate::evaluate::evaluate(".a | sort_by(.c)", input, 1_000) {
         Err(crate::evaluate::Failure::Runtime(message)) => {
-            assert!(message.contains("[1,{\"b\":2}]"), "{message}");
+            assert!(message.contains("{\"b\":[1,{\"c\":2}]}"), "{message}");
         }
         other => panic!("{other:?}"),
     }
