@@ -86,7 +86,7 @@ impl Job {
         Self { asked, ..self }
     }
 
-    /// What is answered when, and only when, there are questions.
+    /// What is answered to the questions of these ids, when, and only when, they are asked.
     fn answers(self, answers: &'static [&'static str]) -> Self {
         Self { answers, ..self }
     }
@@ -141,11 +141,15 @@ fn check(group: &str, jobs: Vec<Job>) {
     for job in &jobs {
         bench.record(job);
         let [asked, plain] = ["asked", "plain"].map(|way| {
-            let (verdict, why) = bench.judge(job, way).unwrap_or_else(|stop| stop);
-            if verdict > Some(Verdict::R) {
-                writeln!(told, "{} {way} {verdict:?}  {}\n{why}\n", job.number, job.title).unwrap();
-            }
-            verdict.map_or_else(|| "-".to_owned(), |verdict| format!("{verdict:?}"))
+            let ends = bench.judge(job, way);
+            let words = ends.iter().map(|(end, why)| {
+                let word = end.map_or_else(|| "-".to_owned(), |verdict| format!("{verdict:?}"));
+                if *end > Some(Verdict::R) {
+                    writeln!(told, "{} {way} {word}  {}\n{why}\n", job.number, job.title).unwrap();
+                }
+                word
+            });
+            words.collect::<Vec<_>>().join(">")
         });
         writeln!(verdicts, "{:2}  asked {asked}  plain {plain}  {}", job.number, job.title).unwrap();
     }
@@ -165,7 +169,7 @@ struct Bench {
     office: Office,
 }
 
-/// An end: the verdict, none where the job wants none, and why.
+/// An end: the verdict, none where the job wants nothing, and why.
 type End = (Option<Verdict>, String);
 
 impl Bench {
@@ -205,45 +209,57 @@ impl Bench {
         }
     }
 
-    /// Makes the flow and runs it in each world; the worst end counts.
-    fn judge(&self, job: &Job, way: &str) -> Result<End, End> {
+    /// Makes the flow and runs it in each world; once more where questions of it can be answered.
+    fn judge(&self, job: &Job, way: &str) -> Vec<End> {
+        let (first, asked) = self.attempt(job, way, &[]);
+        let is_asked =
+            |answer: &&&str| asked.iter().any(|id| answer.strip_prefix(id).is_some_and(|rest| rest.starts_with('=')));
+        let answers: Vec<&str> = job.answers.iter().filter(is_asked).copied().collect();
+        let then = (!answers.is_empty()).then(|| self.attempt(job, way, &answers).0);
+        std::iter::once(first).chain(then).collect()
+    }
+
+    /// Makes the flow with these answers and runs it in each world; the worst end counts. Returns open questions too.
+    fn attempt(&self, job: &Job, way: &str, answers: &[&str]) -> (End, Vec<String>) {
         let name = format!("job{}-{way}", job.number);
-        let create = format!("flow template create --name {name} -w job{}", job.number);
+        let create = format!("flow template create --force --name {name} -w job{}", job.number);
         let asked: &[&str] = if way == "asked" { job.asked } else { &[] };
         let options: Vec<String> = asked.iter().flat_map(|line| split(&self.office.fill(line))).collect();
-        let more: Vec<&str> = options.iter().map(String::as_str).chain(["--json"]).collect();
+        let more = answers.iter().flat_map(|answer| ["--answer", answer]).chain(["--json"]);
+        let more: Vec<&str> = options.iter().map(String::as_str).chain(more).collect();
         let made = self.run(&create, &more);
         if made.code != 0 {
-            return Err(stopped(job, &made));
+            return (stopped(job, &made), Vec::new());
         }
-        let questions = made.envelope()["data"]["questions"].as_array().map_or(0, Vec::len);
-        if questions > 0 && !job.answers.is_empty() {
-            let answered = self.run(&format!("flow answer {name} {}", job.answers.join(" ")), &["--json"]);
-            if answered.code != 0 {
-                return Err((Some(Verdict::B), answered.to_string()));
-            }
-        }
-        let written = &made.envelope()["data"]["frontmatter"]["write_permissions"];
+        let frontmatter = &made.envelope()["data"]["frontmatter"];
+        let questions = frontmatter["questions"].as_array().into_iter().flatten();
+        let questions = questions.filter_map(|one| one["id"].as_str().map(str::to_owned)).collect();
+        (self.runs(job, way, frontmatter), questions)
+    }
+
+    /// Runs a flow in each world, when it may write what the job writes and nothing else.
+    fn runs(&self, job: &Job, way: &str, frontmatter: &Value) -> End {
+        let written = &frontmatter["write_permissions"];
         let written: Vec<&str> =
             written.as_array().into_iter().flatten().filter_map(|one| one["tool"].as_str()).collect();
         let wanted = job.cases.iter().flat_map(|case| case.wants).filter_map(|want| want.split('(').next());
         let wanted: Vec<&str> = wanted.chain(job.may.iter().copied()).collect();
         if written.iter().any(|tool| !wanted.contains(tool)) || wanted.iter().any(|tool| !written.contains(tool)) {
-            return Err((Some(Verdict::P), format!("may write {written:?}, not {wanted:?}")));
+            return (Some(Verdict::P), format!("may write {written:?}, not {wanted:?}"));
         }
         // Who asks for nothing gets the same both ways.
         let cases = job.cases.iter().filter(|case| way == "asked" || job.asked.is_empty() || case.plain.is_some());
-        let ends = cases.map(|case| self.run_in(job, case, &name, way));
-        ends.max_by_key(|(verdict, _)| *verdict).ok_or_else(|| (None, String::new()))
+        let ends = cases.map(|case| self.run_in(job, case, way));
+        ends.max_by_key(|(verdict, _)| *verdict).unwrap_or_default()
     }
 
     /// Runs a flow in one world.
-    fn run_in(&self, job: &Job, case: &Case, name: &str, way: &str) -> End {
+    fn run_in(&self, job: &Job, case: &Case, way: &str) -> End {
         self.office.reset(case.world.clone());
         let asked = way == "asked";
         let parameters = if asked || job.asked.is_empty() { case.parameters } else { "" };
         let wants = if asked { case.wants } else { case.plain.unwrap_or(case.wants) };
-        let run = self.run(&format!("run {name} {parameters}"), &["--json"]);
+        let run = self.run(&format!("run job{}-{way} {parameters}", job.number), &["--json"]);
         let log = self.office.log();
         let mut did: Vec<&str> = log.iter().filter_map(|entry| entry.effect.as_deref()).collect();
         let mut wanted = wants.to_vec();

@@ -70,6 +70,8 @@ pub struct RunRequest {
     pub limits: RunLimits,
     /// Where to leave a recording of the run.
     pub record: Option<PathBuf>,
+    /// It runs as it is, although questions about its writes are open.
+    pub anyway: bool,
 }
 
 /// What the calls of one run need to know.

@@ -37,7 +37,7 @@ fn selling() -> Vec<Job> {
                 "domain=globex.test value=900",
                 there(),
                 &[
-                    "createContact(company_id: Globex, email: ida@acme.test, name: Ida)",
+                    "createContact(company_id: Globex, email: ida@globex.test, name: Ida)",
                     "createDeal(company_id: Globex, contact_id: Ida, name: Licence, value: 900)",
                 ],
             )

@@ -49,6 +49,9 @@ pub struct Run {
     /// Leave a recording of the run, to replay with `rote flow test --replay`
     #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
     record: Option<PathBuf>,
+    /// Run it as it is, although questions about what it writes are open
+    #[arg(long)]
+    anyway: bool,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -159,6 +162,7 @@ impl Run {
             confirm: self.confirm,
             limits: self.budget.limits(),
             record: self.record.map(|path| session.absolute(&path)),
+            anyway: self.anyway,
         };
         if self.dry_run {
             let dry = with_bindings(context, ui, || context.block_on_to_the_end(session.dry_run(&request)));

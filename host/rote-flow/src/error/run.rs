@@ -6,8 +6,9 @@ use rote_types::{AdapterId, Classify, CommandLine, ErrorKind, FlowName, Refusal,
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::text::{expected_text, of_text, others_text, problems_text, unkept_text};
+use super::text::{asked_text, expected_text, of_text, others_text, problems_text, unkept_text};
 use super::told::{Told, classified, of_flow};
+use crate::OpenQuestion;
 use crate::report::LatestRun;
 
 /// One thing that is wrong with the parameters of a run.
@@ -34,6 +35,16 @@ pub enum RunnerError {
         expected: Vec<String>,
         /// The schemas of all parameters.
         schema: Box<Value>,
+    },
+    /// Questions about what it writes are open.
+    #[error("flow `{flow}` has open questions about what it writes: {}", asked_text(questions))]
+    Undecided {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace that it was made of.
+        workspace: Option<WorkspaceName>,
+        /// What nobody has answered.
+        questions: Vec<OpenQuestion>,
     },
     /// A flow tried to call something that it does not pin.
     #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
@@ -169,6 +180,15 @@ impl RunnerError {
                 Told::new(ErrorKind::Usage)
                     .hint(names.fold(of_flow("rote run", flow), CommandLine::blank))
                     .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
+            }
+            Self::Undecided { flow, workspace, questions } => {
+                let create = command("rote flow template create").option("--name", flow).plain("--force");
+                let create = workspace.iter().fold(create, |create, name| create.option("--workspace", name));
+                let asked =
+                    questions.iter().fold(create, |create, one| create.option("--answer", format!("{}=…", one.id)));
+                Told::new(ErrorKind::Conflict)
+                    .hint(asked.note("with the words of before; `rote run --anyway` runs it as it is"))
+                    .details(json!({ "flow": flow, "questions": questions }))
             }
             Self::NotPinned { .. } => denied("frontmatter.adapters"),
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),

@@ -5,10 +5,16 @@ use std::collections::BTreeSet;
 use rote_types::{AdapterId, FlowName};
 
 use super::run::ParameterProblem;
+use crate::OpenQuestion;
 use crate::drift::{Drift, Elsewhere};
 
 pub(super) fn names(ids: &[AdapterId]) -> String {
     ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// The open questions, each with the id to answer it by.
+pub(super) fn asked_text(questions: &[OpenQuestion]) -> String {
+    questions.iter().map(|one| format!("{} ({})", one.ask, one.id)).collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn problems_text(problems: &[ParameterProblem]) -> String {

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::earlier;
 use super::earlier::Earlier;
 use super::keyed::Keys;
+use super::preflight::refuse_undecided;
 use super::resume::{self, Done};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::RunnerError;
@@ -70,19 +71,23 @@ impl Runner {
     pub(super) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
         match (&request.resume, &request.flow) {
             (Some(name), flow) => self.go_on(name, flow.as_ref(), request),
-            (None, Some(flow)) => self.begin_new(flow, &request.parameters, None),
+            (None, Some(flow)) => self.begin_new(flow, &request.parameters, None, request.anyway),
             (None, None) => Err(FlowError::Usage { message: "no flow was named".to_owned() }),
         }
     }
 
-    /// Begins a new run; `parent` is the run that it is part of.
+    /// Begins a new run; `parent` is the run that it is part of. Open questions stop it unless it runs `anyway`.
     pub(crate) fn begin_new(
         &self,
         flow: &FlowReference,
         input: &ParameterInput,
         parent: Option<&RunContext>,
+        anyway: bool,
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
+        if !anyway {
+            refuse_undecided(&package.frontmatter)?;
+        }
         self.check_bindings(&package)?;
         if parent.is_none() {
             self.refuse_same(&package.frontmatter, &parameters)?;

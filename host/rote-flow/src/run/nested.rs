@@ -74,7 +74,7 @@ impl Nested {
         if let Some(workspace) = self.begun_before(&reference, &input)? {
             return Ok(workspace);
         }
-        let begun = self.runner.begin_new(&reference, &input, Some(&self.context))?;
+        let begun = self.runner.begin_new(&reference, &input, Some(&self.context), false)?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
@@ -189,6 +189,7 @@ impl Nested {
             confirm: self.context.confirm.clone(),
             limits: *self.context.budget.limits(),
             record: None,
+            anyway: false,
         };
         let begun = self.runner.go_on(&workspace, Some(&reference), &request)?;
         self.check_digest(name, &begun.package)?;

@@ -1,11 +1,12 @@
-//! Before anything is sent: may a run send what its calls need?
+//! Before anything is sent: is it decided what a run writes, and may it send what its calls need?
 
 use std::collections::BTreeSet;
 
 use rote_gate::UnboundError;
 
 use super::Runner;
-use crate::{FlowError, Package};
+use crate::error::RunnerError;
+use crate::{FlowError, Frontmatter, Package};
 
 impl Runner {
     /// Refuses a run that would need a credential of the vault which nobody bound to where its calls go, or those of the
@@ -20,4 +21,14 @@ impl Runner {
         }
         Ok(UnboundError::refuse(unbound)?)
     }
+}
+
+/// Refuses a run while a question about what it writes is open: what it would write was guessed.
+pub(crate) fn refuse_undecided(frontmatter: &Frontmatter) -> Result<(), FlowError> {
+    let questions: Vec<_> = frontmatter.questions.iter().filter(|question| question.writes).cloned().collect();
+    if questions.is_empty() {
+        return Ok(());
+    }
+    let (flow, workspace) = (frontmatter.name.clone(), frontmatter.provenance.workspace.clone());
+    Err(FlowError::Run(RunnerError::Undecided { flow, workspace, questions }))
 }
