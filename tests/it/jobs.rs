@@ -15,7 +15,7 @@ mod values;
 use std::fmt::Write as _;
 
 use expect_test::expect_file;
-use rote_testkit::{Office, Run, TestHome, World};
+use rote_testkit::{Entry, Office, Run, TestHome, World};
 use serde_json::Value;
 
 /// What became of a flow in another world, from the best to the worst.
@@ -59,6 +59,7 @@ struct Job {
     asked: &'static [&'static str],
     answers: &'static [&'static str],
     because: Option<&'static str>,
+    scripted: bool,
     may: &'static [&'static str],
     cases: Vec<Case>,
 }
@@ -66,7 +67,19 @@ struct Job {
 impl Job {
     fn new(number: u32, title: &'static str, world: World) -> Self {
         let (words, files, cases) = (Vec::new(), Vec::new(), Vec::new());
-        Self { number, title, world, words, files, asked: &[], answers: &[], because: None, may: &[], cases }
+        Self {
+            number,
+            title,
+            world,
+            words,
+            files,
+            asked: &[],
+            answers: &[],
+            because: None,
+            scripted: false,
+            may: &[],
+            cases,
+        }
     }
 
     /// The words that do it, a command a line; `!8` in front: with that exit code. `«Name»` is the id of what has that name.
@@ -94,6 +107,11 @@ impl Job {
     /// What a good refusal says.
     fn because(self, text: &'static str) -> Self {
         Self { because: Some(text), ..self }
+    }
+
+    /// Its source in TypeScript is built too, and shall do the very same.
+    fn scripted(self) -> Self {
+        Self { scripted: true, ..self }
     }
 
     /// What the flow may write beside what the cases want.
@@ -215,7 +233,7 @@ impl Bench {
         let is_asked =
             |answer: &&&str| asked.iter().any(|id| answer.strip_prefix(id).is_some_and(|rest| rest.starts_with('=')));
         let answers: Vec<&str> = job.answers.iter().filter(is_asked).copied().collect();
-        let then = (!answers.is_empty()).then(|| self.attempt(job, way, &answers).0);
+        let then = (first.0.is_some() && !answers.is_empty()).then(|| self.attempt(job, way, &answers).0);
         std::iter::once(first).chain(then).collect()
     }
 
@@ -278,8 +296,29 @@ impl Bench {
         let gives = if asked { &case.gives } else { &case.plain_gives };
         let given = gives.as_ref().is_none_or(|(pointer, value)| result.pointer(pointer) == Some(value));
         let right = did == wanted && given && !case.stops;
+        if right && job.scripted {
+            let (again, script) = self.run_script(case, &format!("job{}-{way}", job.number), parameters);
+            assert_eq!(seen(again), seen(log.clone()), "job {} in TypeScript: {script}", job.number);
+        }
         (Some(if right { Verdict::R } else { Verdict::W }), told)
     }
+
+    /// Builds the source of a flow, runs that in the same world, and returns what the office saw.
+    fn run_script(&self, case: &Case, name: &str, parameters: &str) -> (Vec<Entry>, Run) {
+        let (source, built) = (self.home.home().join(format!("flows/{name}/main.ts")), format!("{name}.wasm"));
+        let run = self.run(&format!("flow build {} --out {built}", source.display()), &[]);
+        assert_eq!(run.code, 0, "{run}");
+        self.office.reset(case.world.clone());
+        let run = self.run(&format!("run ./{built} {parameters}"), &[]);
+        (self.office.log(), run)
+    }
+}
+
+/// The writes in their order, and the reads, which may be under way together, in any.
+fn seen(log: Vec<Entry>) -> (Vec<Entry>, Vec<Entry>) {
+    let (writes, mut reads): (Vec<Entry>, Vec<Entry>) = log.into_iter().partition(|entry| entry.effect.is_some());
+    reads.sort_by_cached_key(|entry| format!("{entry:?}"));
+    (writes, reads)
 }
 
 /// The verdict about a command that refused before any write.

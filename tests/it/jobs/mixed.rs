@@ -73,6 +73,7 @@ fn days() -> Vec<Job> {
                  call crm updateContact -p 'contact_id=@1{.items[0].id}' -p 'notes=Kick-off @3{.start}'"#,
             )
             .asked(&["--param day=2026-05-11"])
+            .answers(&["source:s3/end=@2{.free[0].end}"])
             .may(&["freeBusy"])
             .runs("day=2026-06-02", people(7), &KICKED_OFF_LATER)
             .plain(&KICKED_OFF),
@@ -151,7 +152,7 @@ fn report() -> Vec<Job> {
          call tracker addComment -p 'issue_id=@3{.items[] | select(.title=="Weekly report") | .id}' -p 'body=week-19: @10{.name}'
          call tracker createIssue -p project=atlas -p 'title=After week-19'"#,
     );
-    let job = job.asked(&["--param week=week-19"]).runs(
+    let job = job.scripted().asked(&["--param week=week-19"]).runs(
         "week=week-20",
         office(7),
         &[

@@ -124,12 +124,14 @@ fn tracking() -> Vec<Job> {
                  call tracker closeIssue -p issue_id=«Crash at end» -p resolution=duplicate",
             )
             .asked(&["--param q=crash"])
+            .answers(&["pick:s2/issue_id=position", "pick:s2/body=position", "pick:s3/issue_id=position"])
             .runs(
                 "q=hang",
                 atlas(7, &["Crash at start", "Hang at start", "Hang at end"]),
                 &["addComment(body: Same as Hang at start, issue_id: Hang at end)", "closeIssue(issue_id: Hang at end, resolution: duplicate)"],
             ),
         Job::new(55, "an issue begun: assigned, moved, hours logged", atlas(1, &["Other", "Move"]))
+            .scripted()
             .does(
                 "call tracker searchIssues -p q=move
                  call tracker getIssue -p issue_id=«Move»
@@ -193,6 +195,7 @@ fn combing() -> Vec<Job> {
                  call tracker addComment -p issue_id=«a» -p body=First",
             )
             .asked(&["--param body=First"])
+            .answers(&["pick:s2/issue_id=position"])
             .runs("body=Next", atlas(7, &["p"]), &["addComment(body: Next, issue_id: p)"])
             .plain(&["addComment(body: First, issue_id: p)"]),
         Job::new(59, "the list read again behind the writes", atlas(1, &["a"]))
