@@ -351,33 +351,36 @@ fn a_run_asks_and_goes_on_as_it_is_told() {
         &home,
         &commands,
         &expect![[r#"
-        $ rote run --resume latest
-        --- stderr
-        going on with the run of order in workspace run-order-[RUN]
-        error: `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
+            $ rote run --resume latest
+            --- stderr
+            going on with the run of order in workspace run-order-[RUN]
+            error: `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened: say what came of it
 
-        hint: rote call shop list '{"owner":"ann"}' # tells whether it happened
-        rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
-        rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
-        rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
-        --- exit 10
-        $ rote doubts
-        1 write in doubt
+            hint: rote call shop list '{"owner":"ann"}' # tells whether it happened
+            rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
+            rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
+            rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
+            --- exit 10
+            $ rote doubts
+            1 write in doubt
 
-        `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
-          made by flow order
-          the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
-          rote call shop list '{"owner":"ann"}' # tells whether it happened
-          rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
-          rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
-          rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
-        $ rote run --resume latest order --done @1 --answer '{"n": 2}' --yes
-        s1  shop/create  @1 200  8 B
-        --- stderr
-        going on with the run of order in workspace run-order-[RUN]
-        done     @1  shop/create  200  [DURATION]
-        order completed: 1 call in workspace run-order-[RUN]
-    "#]],
+            `POST http://127.0.0.1:[PORT]/ann/orders` with `{"item":"cup","owner":"ann"}` (`shop/create`, `@1` of workspace `run-order-[RUN]`) left at [TIME] and may have happened
+              made by flow order
+              the answer of `127.0.0.1:[PORT]` broke off or is not HTTP: connection closed before message completed
+              rote call shop list '{"owner":"ann"}' # tells whether it happened
+              rote run --resume run-order-[RUN] --done @1 # it happened; --answer JSON says what it answered
+              rote run --resume run-order-[RUN] --skip @1 # it did not happen and shall not
+              rote run --resume run-order-[RUN] --retry @1 # it did not happen: make it again
+            $ rote run --resume latest order --done @1 --answer '{"n": 2}' --yes
+            s1  shop/create  @1 200  8 B
+            {
+              "n": 2
+            }
+            --- stderr
+            going on with the run of order in workspace run-order-[RUN]
+            done     @1  shop/create  200  [DURATION]
+            order completed: 1 call in workspace run-order-[RUN]
+        "#]],
     );
     assert_eq!(writes(&api), before + 1);
     let run = home.rote(&["run", "order", "item=hat"]);

@@ -171,7 +171,7 @@ fn a_batch_and_a_run_repeat_each_write_with_its_own_key() {
     ok(&home, &["flow", "template", "create", "--workspace", "w", "--name", "twice"]);
     losing.store(1, SeqCst);
     ok(&home, &["run", "twice"]);
-    assert_eq!(arrived(&api), (6, 3));
+    assert_eq!(arrived(&api), (7, 4));
     losing.store(3, SeqCst);
     let run = home.rote(&["run", "twice"]);
     assert_eq!(run.code, 8, "{run}");
@@ -179,7 +179,7 @@ fn a_batch_and_a_run_repeat_each_write_with_its_own_key() {
     ok(&home, &["run", "--resume", "latest"]);
     assert_eq!(home.data(&["doubts"])["total"], 0);
     let (_, writes) = arrived(&api);
-    assert_eq!(writes, 4, "{:?}", keys(&api));
+    assert_eq!(writes, 6, "{:?}", keys(&api));
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
 }
 

@@ -367,6 +367,7 @@ impl Classify for AdapterError {
         match self {
             Self::Fetch { source, .. } => source.refusal(),
             Self::Call(failure) => failure.cause.refusal(),
+            Self::Unbound(source) => source.refusal(),
             Self::Arguments { problems, .. } => Some(Refusal::Arguments(problems.iter().map(misfit).collect())),
             _ => None,
         }

@@ -246,7 +246,7 @@ impl Runner {
             budget: Arc::clone(&budget),
             root,
         };
-        let nested = Nested::new(self.clone(), context.clone(), depth, (Arc::clone(&tape), earlier));
+        let nested = Nested::new(self.clone(), context.clone(), depth, (Arc::clone(&tape), earlier, counted));
         if request.resume.is_some() && !counted {
             nested.note_earlier(&offered)?;
         }

@@ -74,7 +74,7 @@ struct Kept {
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// `completed`, `stopped`, or `left out`: stopped by a call that a person left out.
+    /// `completed`, `stopped`, `cut off`, or `left out`: stopped by a call that a person left out.
     pub(crate) end: String,
     /// The number of the response that stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,6 +88,9 @@ pub(crate) struct Ended {
 const COMPLETED: &str = "completed";
 /// The name of an end that something may be done about.
 const STOPPED: &str = "stopped";
+/// The name of an end that no answer on the tape is the reason of: somebody or the time stopped the run, or a run that it
+/// started left a write in doubt.
+const CUT_OFF: &str = "cut off";
 /// The name of an end that comes again for as long as a person's word stands.
 const LEFT_OUT: &str = "left out";
 
@@ -101,8 +104,16 @@ impl Ended {
         Self { frame, ..Self::stopped(None) }
     }
 
+    pub(crate) fn cut_off() -> Self {
+        Self { end: CUT_OFF.to_owned(), response: None, frame: None }
+    }
+
     pub(crate) fn is_stop(&self) -> bool {
         self.end == STOPPED
+    }
+
+    pub(crate) fn is_cut_off(&self) -> bool {
+        self.end == CUT_OFF
     }
 
     pub(crate) fn left_out(response: ResponseId) -> Self {
@@ -257,10 +268,6 @@ impl Recorded {
         Ok(Some(read))
     }
 
-    pub(crate) fn is_complete(&self) -> bool {
-        self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
-    }
-
     /// The workspaces of all nested runs that were ever begun.
     pub(crate) fn nested(&self) -> BTreeSet<String> {
         let begun = self.frames.iter().filter_map(Frame::nested).map(|(_, run)| run.to_owned());
@@ -275,6 +282,11 @@ pub(crate) struct FileTape {
     /// What each line is taken off, from when the run begins.
     budget: OnceLock<Arc<Budget>>,
     _lock: LockGuard,
+}
+
+/// Takes a run for this process where nobody makes it; does not wait.
+pub(crate) fn lock_now(workspace: &Workspace) -> Option<LockGuard> {
+    rote_home::lock(&workspace.run_lock_file(), Duration::ZERO).ok()
 }
 
 /// Whether a workspace has a tape, so that it is one of a run.

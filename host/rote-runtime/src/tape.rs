@@ -25,16 +25,22 @@ pub struct TapedFailure {
     /// What does not fit, each with the pointer to it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     misfits: Vec<(String, String)>,
+    /// It says of a write that it may have happened.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    doubt: bool,
 }
 
 impl TapedFailure {
     /// Returns an error as it is written down; `None` for one of this attempt alone, which is not told again: somebody
-    /// stopped it, or it reached a bound that the next one may not have.
+    /// stopped it.
     pub(crate) fn of(error: &RunError) -> Option<Self> {
         let kind = error.kind();
-        if matches!(kind, ErrorKind::Interrupted | ErrorKind::Limit) {
+        if kind == ErrorKind::Interrupted {
             return None;
         }
+        // The command that confirms a call has its token, which is written down nowhere.
+        let hint = error.hint().filter(|_| kind != ErrorKind::ConfirmationNeeded);
+        let doubt = matches!(error.behind(), RunError::Nested { names_doubt: true, .. });
         let (rule, misfits) = match error.refusal() {
             Some(Refusal::Rule(rule)) => (Some(rule), Vec::new()),
             Some(Refusal::Arguments(misfits)) => {
@@ -42,19 +48,31 @@ impl TapedFailure {
             }
             _ => (None, Vec::new()),
         };
-        Some(Self { kind, message: rote_types::with_causes(error), hint: error.hint(), rule, misfits })
+        Some(Self { kind, message: rote_types::with_causes(error), hint, rule, misfits, doubt })
+    }
+
+    /// Whether it says of a write that it may have happened.
+    #[must_use]
+    pub fn names_doubt(&self) -> bool {
+        self.doubt
+    }
+
+    /// Whether a bound was reached.
+    #[must_use]
+    pub fn is_limit(&self) -> bool {
+        self.kind == ErrorKind::Limit
     }
 
     /// Returns the error that the guest is told again.
     pub(crate) fn into_error(self) -> RunError {
-        let Self { kind, message, hint, rule, misfits } = self;
+        let Self { kind, message, hint, rule, misfits, doubt } = self;
         let misfits: Vec<Misfit> = misfits.into_iter().map(|(pointer, message)| Misfit { pointer, message }).collect();
         let refusal = match rule {
             Some(rule) => Some(Refusal::Rule(rule)),
             None if misfits.is_empty() => None,
             None => Some(Refusal::Arguments(misfits)),
         };
-        RunError::Nested { kind, message, hint, details: None, refusal: refusal.map(Box::new), names_doubt: false }
+        RunError::Nested { kind, message, hint, details: None, refusal: refusal.map(Box::new), names_doubt: doubt }
     }
 }
 

@@ -10,7 +10,7 @@ use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
 use super::earlier;
-use super::earlier::Earlier;
+use super::earlier::{Earlier, Way};
 use super::keyed::Keys;
 use super::preflight::refuse_undecided;
 use super::resume::{self, Done};
@@ -146,7 +146,7 @@ impl Runner {
         earlier::cut(&self.library().home, &mut recorded);
         let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
         self.refuse_open(&workspace, &before.open)?;
-        self.refuse_open_within(&workspace, &nested, 0)?;
+        self.refuse_open_within(&workspace, &nested, (Way::On, 0))?;
         for (id, until) in &before.keyed {
             workspace.offer_key(*id, *until)?;
         }
@@ -171,15 +171,13 @@ impl Runner {
             if !same || ends.is_complete() || ends.header.parent.is_some() {
                 continue;
             }
-            let Some((workspace, recorded)) = earlier::open(home, name.as_str()) else { continue };
-            self.refuse_open(&workspace, &workspace.doubts(1)?)?;
-            self.refuse_open_within(&workspace, &recorded.nested(), 0)?;
+            self.refuse_beside(name)?;
         }
         Ok(())
     }
 
     /// A run does not go on while nobody knows what came of a write of it.
-    fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
+    pub(super) fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
         let doubt = self.doubt(workspace, first)?;
         Err(FlowError::Run(RunnerError::Unsettled { doubt: Box::new(doubt), others: open.len() - 1, outer: None }))

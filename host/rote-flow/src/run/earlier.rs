@@ -7,15 +7,17 @@
 use std::collections::BTreeSet;
 
 use rote_home::Home;
-use rote_types::MAX_NESTING;
-use rote_workspace::{ResponseState, Settled, Workspace};
+use rote_runtime::TapedFailure;
+use rote_types::{MAX_NESTING, ResponseId, WorkspaceName};
+use rote_workspace::{ResponseState, ResponseSummary, Workspace};
 
 use super::Runner;
+use super::in_doubt::MAX_COUNTED;
 use super::keyed::Keys;
 use super::resume;
 use crate::FlowError;
 use crate::error::RunnerError;
-use crate::tape::{Frame, Recorded};
+use crate::tape::{self, Frame, Recorded};
 
 /// The nested runs of an earlier attempt, by their workspaces.
 #[derive(Debug, Default)]
@@ -27,6 +29,10 @@ pub(crate) struct Earlier {
 }
 
 impl Earlier {
+    pub(super) fn contains(&self, run: &str) -> bool {
+        self.left.contains(run) || self.ended.contains(run)
+    }
+
     /// Sorts the nested runs that were begun by what the tape still says of them.
     pub(super) fn of(mut begun: BTreeSet<String>, frames: &[Frame]) -> Self {
         let mut ended = BTreeSet::new();
@@ -41,38 +47,36 @@ impl Earlier {
     }
 }
 
-/// Takes away what the run is to learn anew: the failure that stopped it, and what followed; and the failure of a nested
-/// run about a write of which a person has spoken since.
+/// Takes away what the run is to learn anew: the failure that stopped it, and what followed; and the first failure of a nested
+/// run with a write in doubt, which goes on: a person has spoken of it, or it carries a key.
 pub(super) fn cut(home: &Home, recorded: &mut Recorded) {
-    let stopped = recorded.end.as_ref().filter(|end| end.is_stop());
-    let stopped_at = match stopped {
-        Some(end) if end.response.is_none() => {
-            end.frame.and_then(|frame| usize::try_from(frame).ok()).or_else(|| stuck(&recorded.frames))
+    let frames = &recorded.frames;
+    let stopped = recorded.end.as_ref().and_then(|end| match end.frame {
+        Some(frame) => usize::try_from(frame).ok(),
+        None if end.is_stop() && end.response.is_none() => stuck(frames),
+        // The time that was up for a nested run was up for all of it.
+        None if end.is_cut_off() && frames.last().is_some_and(is_limit) => Some(frames.len() - 1),
+        None => None,
+    });
+    let doubtful = frames.windows(2).position(|pair| match pair {
+        [begin, end] => {
+            let doubt = end.failure.as_ref().is_some_and(TapedFailure::names_doubt);
+            doubt && begin.nested().is_some_and(|(_, run)| open(home, run).is_some())
         }
-        _ => None,
-    };
-    let settled = recorded.frames.windows(2).position(|pair| match pair {
-        [begin, end] if end.failure.is_some() => begin.nested().is_some_and(|(_, run)| is_settled(home, run)),
         _ => false,
     });
-    let cut = stopped_at.into_iter().chain(settled.map(|begin| begin + 1)).min();
+    let cut = stopped.into_iter().chain(doubtful.map(|begin| begin + 1)).min();
     recorded.frames.truncate(cut.unwrap_or(recorded.frames.len()));
+}
+
+fn is_limit(frame: &Frame) -> bool {
+    frame.failure.as_ref().is_some_and(TapedFailure::is_limit)
 }
 
 /// The first failure after which the run learned of no success: of one that says not why it ended, that is the reason.
 fn stuck(frames: &[Frame]) -> Option<usize> {
-    let succeeded = |frame: &Frame| frame.is_success();
-    let after = frames.iter().rposition(succeeded).map_or(0, |last| last + 1);
+    let after = frames.iter().rposition(Frame::is_success).map_or(0, |last| last + 1);
     frames[after..].iter().position(|frame| frame.failure.is_some()).map(|at| after + at)
-}
-
-/// Whether a person said of a write of a run what came of it, and the run has not ended well since.
-fn is_settled(home: &Home, run: &str) -> bool {
-    let Some((workspace, recorded)) = open(home, run) else { return false };
-    let word = |one: &rote_workspace::ResponseSummary| {
-        matches!(one.settled, Some(Settled::Done | Settled::Retried | Settled::Skipped))
-    };
-    !recorded.is_complete() && workspace.ls().is_ok_and(|all| all.iter().any(word))
 }
 
 /// Opens the workspace of a nested run; `None` when it was cleaned away or cannot be read, so that nothing goes on there.
@@ -82,8 +86,37 @@ pub(super) fn open(home: &Home, run: &str) -> Option<(Workspace, Recorded)> {
     Some((workspace, recorded))
 }
 
+/// What is to happen to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    /// It goes on: a write in doubt with a young key is made again with that key.
+    On,
+    /// It is begun anew, with new keys.
+    Anew,
+}
+
 impl Runner {
-    /// A run does not go on while nobody knows what came of a write of a run that it started, however deep.
+    /// Returns the writes of a run of which nobody knows whether they happened. Nobody makes the run meanwhile.
+    fn lost(&self, workspace: &Workspace, mut recorded: Recorded, way: Way) -> Result<Vec<ResponseSummary>, FlowError> {
+        rote_gate::recover(&self.parts.journal, workspace)?;
+        rote_gate::sift(&self.parts.journal, workspace)?;
+        if way == Way::Anew {
+            return Ok(workspace.doubts(MAX_COUNTED)?);
+        }
+        // What stopped it without being in doubt, it was told of; it is asked about when that run itself goes on.
+        recorded.end = None;
+        let before = resume::before(workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
+        Ok(before.open.into_iter().filter(|one| one.state == ResponseState::InDoubt).collect())
+    }
+
+    /// Returns the writes in doubt of a run that it would make again with their keys.
+    pub(super) fn offered(&self, workspace: &Workspace, recorded: Recorded) -> Result<BTreeSet<ResponseId>, FlowError> {
+        let before = resume::before(workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
+        Ok(before.keyed.into_iter().map(|(id, _)| id).collect())
+    }
+
+    /// A run does not go on, and the same is not begun, while nobody knows what came of a write of a run that it started,
+    /// however deep.
     ///
     /// # Errors
     /// [`RunnerError::Unsettled`]; a workspace or the journal cannot be read.
@@ -91,28 +124,33 @@ impl Runner {
         &self,
         outer: &Workspace,
         runs: &BTreeSet<String>,
-        depth: u32,
+        (way, depth): (Way, u32),
     ) -> Result<(), FlowError> {
         // A deeper run was never started.
         if depth > MAX_NESTING {
             return Ok(());
         }
         for run in runs {
-            let Some((workspace, mut recorded)) = open(&self.library().home, run) else { continue };
-            rote_gate::recover(&self.parts.journal, &workspace)?;
-            rote_gate::sift(&self.parts.journal, &workspace)?;
+            let Some((workspace, recorded)) = open(&self.library().home, run) else { continue };
             let below = recorded.nested();
-            // What stopped it without being in doubt, it was told of; it is asked about when that run itself goes on.
-            recorded.end = None;
-            let before = resume::before(&workspace, self.parts.runtime.redaction(), &Keys::new(self)?, recorded)?;
-            let lost: Vec<_> = before.open.iter().filter(|one| one.state == ResponseState::InDoubt).collect();
+            let lost = self.lost(&workspace, recorded, way)?;
             if let Some(first) = lost.first() {
                 let (doubt, outer) = (Box::new(self.doubt(&workspace, first)?), Some(outer.name().clone()));
                 return Err(FlowError::Run(RunnerError::Unsettled { doubt, others: lost.len() - 1, outer }));
             }
-            self.refuse_open_within(outer, &below, depth + 1)?;
+            self.refuse_open_within(outer, &below, (way, depth + 1))?;
         }
         Ok(())
+    }
+
+    /// A run is not begun while this one, which has the same flow and the same parameters, has a write in doubt.
+    pub(super) fn refuse_beside(&self, name: &WorkspaceName) -> Result<(), FlowError> {
+        let Some((workspace, recorded)) = open(&self.library().home, name.as_str()) else { return Ok(()) };
+        // While another process makes it, none of its writes is in doubt.
+        let Some(_lock) = tape::lock_now(&workspace) else { return Ok(()) };
+        let nested = recorded.nested();
+        self.refuse_open(&workspace, &self.lost(&workspace, recorded, Way::Anew)?)?;
+        self.refuse_open_within(&workspace, &nested, (Way::Anew, 0))
     }
 }
 

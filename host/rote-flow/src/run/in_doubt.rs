@@ -65,7 +65,7 @@ fn is_open(home: &Home, run: &WorkspaceIdentity) -> Result<bool, FlowError> {
 }
 
 /// Most writes in doubt of one run that are counted.
-const MAX_COUNTED: usize = 1_000;
+pub(super) const MAX_COUNTED: usize = 1_000;
 
 /// What a run leaves that a person has to settle.
 pub(super) struct LeftInDoubt {
@@ -115,8 +115,11 @@ impl LeftInDoubt {
 
     /// How the tape ends: what the guest was told of the write no longer holds once it is settled.
     pub(super) fn end(&self, workspace: &Workspace) -> Ended {
-        let own = self.doubt.workspace == *workspace.name();
-        Ended::stopped(own.then_some(self.doubt.response))
+        if self.doubt.workspace == *workspace.name() {
+            Ended::stopped(Some(self.doubt.response))
+        } else {
+            Ended::cut_off()
+        }
     }
 
     /// The error of the run, with what the flow returned.

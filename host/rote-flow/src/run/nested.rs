@@ -39,8 +39,19 @@ pub(crate) struct Nested {
     depth: u32,
     tape: Arc<FileTape>,
     earlier: Earlier,
+    /// What this run and those that it started used before is in the budget.
+    counted: bool,
     /// Flows that were begun and have a write in doubt, with their parameters.
     in_doubt: Mutex<BTreeMap<Begun, WorkspaceName>>,
+}
+
+/// What becomes of a nested run of an earlier attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    /// Its end is told again.
+    Again,
+    /// It goes on, if anything begins it again.
+    GoesOn,
 }
 
 /// A nested flow as it is compared: its name and its canonical parameters.
@@ -55,9 +66,9 @@ impl Nested {
         runner: Runner,
         context: RunContext,
         depth: u32,
-        (tape, earlier): (Arc<FileTape>, Earlier),
+        (tape, earlier, counted): (Arc<FileTape>, Earlier, bool),
     ) -> Self {
-        Self { runner, context, depth, tape, earlier, in_doubt: Mutex::default() }
+        Self { runner, context, depth, tape, earlier, counted, in_doubt: Mutex::default() }
     }
 
     /// Makes the workspace of a nested run; nothing runs yet.
@@ -198,7 +209,7 @@ impl Nested {
             budget: Arc::clone(&self.context.budget),
             blessing: self.blessing_of(&begun.package),
             root: self.context.root.clone(),
-            counted: self.earlier.left.contains(workspace.as_str()) || self.earlier.ended.contains(workspace.as_str()),
+            counted: self.counted || self.earlier.contains(workspace.as_str()),
         };
         let report = self.runner.execute(&request, begun, Arc::new(NoObserver), Some(inherited)).await?;
         Ok(report.result)
@@ -214,16 +225,25 @@ impl Nested {
     pub(crate) fn note_earlier(&self, offered: &BTreeSet<ResponseId>) -> Result<(), FlowError> {
         let used = self.used(&self.context.workspace, offered)?;
         self.context.budget.note(Used { calls: 0, ..used });
-        self.earlier.left.iter().chain(&self.earlier.ended).try_for_each(|run| self.note_run(run))
+        let Earlier { left, ended } = &self.earlier;
+        ended.iter().try_for_each(|run| self.note_run(run, Told::Again))?;
+        left.iter().try_for_each(|run| self.note_run(run, Told::GoesOn))
     }
 
     /// Counts what a nested run used of an earlier attempt, and those that it started.
-    fn note_run(&self, run: &str) -> Result<(), FlowError> {
+    fn note_run(&self, run: &str, told: Told) -> Result<(), FlowError> {
         // One that was cleaned away cannot go on.
         let Some((workspace, recorded)) = earlier::open(&self.runner.library().home, run) else { return Ok(()) };
+        let (flow, nested) = (recorded.header.flow.clone(), recorded.nested());
+        // A run that goes on makes its calls again, and the writes in doubt that carry a key.
+        let offered = if told == Told::GoesOn { self.runner.offered(&workspace, recorded)? } else { BTreeSet::new() };
+        let note = |used: Used| {
+            let calls = if told == Told::GoesOn { 0 } else { used.calls };
+            self.context.budget.note(Used { calls, ..used });
+        };
         // Of one whose flow is another one by now, what is left is counted.
-        let Ok((_, package)) = self.pinned(recorded.header.flow.as_str()) else {
-            self.context.budget.note(self.used(&workspace, &BTreeSet::new())?);
+        let Ok((_, package)) = self.pinned(flow.as_str()) else {
+            note(self.used(&workspace, &offered)?);
             return Ok(());
         };
         let context = RunContext {
@@ -232,16 +252,16 @@ impl Nested {
             workspace: Arc::new(workspace),
             ..self.context.clone()
         };
-        let earlier = Earlier::default();
-        let inner = Self::new(self.runner.clone(), context, self.depth + 1, (Arc::clone(&self.tape), earlier));
-        self.context.budget.note(inner.used(&inner.context.workspace, &BTreeSet::new())?);
+        let made_of = (Arc::clone(&self.tape), Earlier::default(), true);
+        let inner = Self::new(self.runner.clone(), context, self.depth + 1, made_of);
+        note(inner.used(&inner.context.workspace, &offered)?);
         if inner.depth > MAX_NESTING {
             return Ok(());
         }
-        recorded.nested().iter().try_for_each(|run| {
+        nested.iter().try_for_each(|run| {
             // A run is a call too; those that this one started spend it when they are asked for again.
-            self.context.budget.note(Used { calls: 1, ..Used::default() });
-            inner.note_run(run)
+            note(Used { calls: 1, ..Used::default() });
+            inner.note_run(run, told)
         })
     }
 

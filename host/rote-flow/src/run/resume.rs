@@ -41,8 +41,6 @@ struct Past {
 enum End {
     /// With the answer that is recorded.
     Answered,
-    /// With a recorded answer whose JSON is broken in this way.
-    Broken(String),
     /// Without an answer, for this reason.
     Failed(String),
     /// A person left it out.
@@ -146,12 +144,7 @@ fn past(
     told: &BTreeSet<u64>,
 ) -> Result<Option<Past>, FlowError> {
     let holds = |response: ResponseId, end: End| -> Result<Option<Past>, FlowError> {
-        let stored = workspace.response(response)?;
-        let end = match (end, stored.body.broken_json()) {
-            (End::Answered, Some(problem)) => End::Broken(problem.to_owned()),
-            (end, _) => end,
-        };
-        Ok(Some(Past { command: made.command, response: stored.reference(), end }))
+        Ok(Some(Past { command: made.command, response: workspace.response(response)?.reference(), end }))
     };
     match (made.settled, made.state) {
         (Some(Settled::Retried), _) => Ok(None),
@@ -186,6 +179,11 @@ fn left_out(response: ResponseId, call: &ToolCall) -> RunError {
     let rule = "settled.skipped";
     let (details, refusal) = (Some(json!({ "rule": rule })), Some(Box::new(Refusal::Rule(rule.to_owned()))));
     RunError::Nested { kind: ErrorKind::Denied, message, hint: None, details, refusal, names_doubt: false }
+}
+
+/// Whether what ended a run is nothing that it was told.
+fn is_cut_off(failure: &FlowFailure) -> bool {
+    matches!(failure.error.kind(), ErrorKind::Interrupted | ErrorKind::Limit)
 }
 
 /// A tool host that first looks at what was done before, and remembers what it did.
@@ -234,6 +232,7 @@ impl Resumed {
     pub(crate) fn failed(&self, failure: &FlowFailure) -> Result<Ended, FlowError> {
         match failure.response.or(failure.suspect) {
             Some(response) => self.stopped_by(response),
+            None if failure.frame.is_none() && is_cut_off(failure) => Ok(Ended::cut_off()),
             None => Ok(Ended::stopped_at(failure.frame)),
         }
     }
@@ -347,11 +346,6 @@ impl ToolHost for Resumed {
         let answered = self.state().answered.remove(&response);
         let outcome = match answered {
             Some(Past { response, end: End::Answered, .. }) => answered_or_failed(response, None),
-            Some(Past { response, end: End::Broken(problem), .. }) => {
-                let message =
-                    format!("{} answered with status {} and broken JSON: {problem}", response.id, response.status);
-                Err(RunError::Http { response, message })
-            }
             Some(Past { response, end: End::Failed(why), .. }) => answered_or_failed(response, Some(why)),
             Some(Past { end: End::Skipped, .. }) => Err(left_out(response, &reserved.call)),
             None => self.inner.perform(reserved).await,

@@ -46,7 +46,7 @@ async fn recorded_answers_are_put_back_when_a_batch_is_refused() {
     let earlier = before(&workspace, &redaction, &Keys::new(&fixture.flows.runner).unwrap(), recorded).unwrap();
     let (_, package) = fixture.flows.library.load(&FlowReference::parse("report").unwrap()).unwrap();
     let context = RunContext::plain(Workspace::open(&fixture.home, &done.workspace).unwrap(), &package.frontmatter);
-    let nested = Nested::new(fixture.flows.runner.clone(), context, 0, (tape, Earlier::default()));
+    let nested = Nested::new(fixture.flows.runner.clone(), context, 0, (tape, Earlier::default(), false));
     let resumed = Resumed::new(Arc::new(Refusing), nested, Arc::new(workspace), redaction, earlier.done);
     let call = |tool: &str, arguments| ToolCall { adapter: id(), tool: tool.to_owned(), arguments };
     let create = call("orders_create", json!({"item": "cup"}));
