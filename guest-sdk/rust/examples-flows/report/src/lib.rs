@@ -45,8 +45,8 @@ fn report(cx: &Rote, params: Params) -> Result<Report> {
 
 #[cfg(test)]
 mod tests {
-    use rote_sdk::{Cause, Error, json};
     use rote_sdk::testing::FakeHost;
+    use rote_sdk::{Cause, Error, json};
 
     use super::*;
 
