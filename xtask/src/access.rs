@@ -20,13 +20,12 @@ const QUESTIONS: [&str; 8] = [
 ];
 
 /// Who may, and why.
-const ALLOWED: [(&str, &str); 6] = [
+const ALLOWED: [(&str, &str); 5] = [
     ("host/rote-types/src/tool.rs", "the definition: the least that a method says"),
     ("host/rote-spec/", "the reader of descriptions, who decides"),
     ("host/rote-govern/src/guard.rs", "says in words why a verdict is what it is"),
     ("host/rote-adapter/src/index/rank.rs", "guesses from an intent's words which method is wanted"),
     ("host/rote-adapter/src/index.rs", "adds words for a method to the search index"),
-    ("host/rote-flow/src/crystallize/select.rs", "a `PUT` or `DELETE` names its target in its path (RFC 9110 §9.3)"),
 ];
 
 /// Looks through all code of the host that is not a test.
