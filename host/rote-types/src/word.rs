@@ -50,7 +50,9 @@ fn collect<'s>(root: &'s Value, schema: &'s Value, depth: usize, types: &mut Vec
     }
 }
 
-fn type_name(value: &Value) -> &'static str {
+/// Returns the name that JSON Schema has for the type of a value: the narrowest one.
+#[must_use]
+pub fn type_name(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",

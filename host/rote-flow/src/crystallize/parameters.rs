@@ -20,7 +20,7 @@ use super::secret;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
-use rote_types::{escape_token, unescape_token};
+use rote_types::{escape_token, type_name, unescape_token};
 
 /// Most characters of a description taken from a tool's schema.
 const MAX_DESCRIPTION_CHARS: usize = 300;
@@ -167,7 +167,7 @@ impl Parameters {
                 }
             }
             if !schema.contains_key("type") {
-                schema.insert("type".to_owned(), type_of(&entry.example).into());
+                schema.insert("type".to_owned(), type_name(&entry.example).into());
             }
             schema.insert("examples".to_owned(), json!([entry.example]));
             entry.schema = Value::Object(schema);
@@ -311,7 +311,7 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
         at = inner;
     }
     let fits = match at.get("type") {
-        Some(Value::String(name)) => name == type_of(example) || (name == "number" && example.is_number()),
+        Some(Value::String(name)) => name == type_name(example) || (name == "number" && example.is_number()),
         _ => false,
     };
     let allowed = at.get("enum").and_then(Value::as_array).is_none_or(|allowed| allowed.contains(example));
@@ -328,16 +328,4 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
         kept.insert("description".to_owned(), text.chars().take(MAX_DESCRIPTION_CHARS).collect::<String>().into());
     }
     kept
-}
-
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "boolean",
-        Value::Number(number) if number.is_i64() || number.is_u64() => "integer",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }

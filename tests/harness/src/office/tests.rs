@@ -1,3 +1,5 @@
+//! What the jobs rely on: pages, versions, conflicts and rate limits of the four APIs, and that ids of an earlier world are strangers.
+
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 
