@@ -2,8 +2,9 @@
 //!
 //! A TypeScript flow is a file with a frontmatter block; a Rust flow, or a component made elsewhere, has a
 //! `flow.yaml` beside it. The author writes names; the build fills in what is installed: fingerprints, tool digests,
-//! credential slots. A fingerprint that the author did write must be the installed one. Nothing of the author's runs
-//! while building, and the same sources and adapters always make the same bytes.
+//! credential slots. A fingerprint that the author did write must be the installed one. The flow does
+//! not run while it is built, but cargo runs what a Rust project brings (build scripts, procedural macros). The same sources
+//! and adapters always make the same bytes.
 
 mod header;
 mod project;

@@ -39,7 +39,7 @@ pub(crate) struct Case<'a> {
     pub(crate) redactor: Arc<Redactor>,
 }
 
-/// What was decided: the one place that says what a grant means.
+/// What was decided, and so what a grant means; `Gate::start` uses the grant up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// A stage denied.
@@ -294,7 +294,7 @@ fn hard_floor(case: &mut Case<'_>) -> StageVerdict {
     case.deny(STAGE, error)
 }
 
-/// Work items and intents come with the orchestration issue; until then every call has the intent `CLI`.
+/// There is no intent yet, so this always passes today.
 fn intent(_: &mut Case<'_>) -> StageVerdict {
     pass(StageName::Intent, "no intent is required here")
 }

@@ -91,7 +91,7 @@ impl Tasks {
         task
     }
 
-    /// Gives a call up; what was sent is recorded as in doubt. False when nobody could wait for it any more.
+    /// Gives a call up; a write that was sent is recorded as in doubt. False when nobody could wait for it any more.
     pub(crate) fn cancel(&mut self, task: u32) -> bool {
         if let (true, Some(handle)) = (self.open.contains(&task), self.handles.remove(&task)) {
             handle.abort();
