@@ -311,6 +311,60 @@ fn a_write_that_an_older_copy_of_its_workspace_has_forgotten_is_not_made_again()
 }
 
 #[test]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test loses files and puts older ones back, as a person or a power cut does"
+)]
+fn a_workspace_without_its_log_forgets_no_write() {
+    for older in [true, false] {
+        let (home, api, losing) = shop();
+        assert_eq!(home.rote(&["init", "n1"]).code, 0);
+        let main = home.home().join("rote/workspaces/n1/.rote/workspace.db");
+        let copy = std::fs::read(&main).unwrap();
+        losing.store(false, SeqCst);
+        assert_eq!(home.rote(&["call", "shop", "create", "-p", "owner=ann", "-p", "item=pen"]).code, 0);
+        losing.store(true, SeqCst);
+        assert_eq!(home.rote(&["call", "shop", "ping"]).code, 8);
+        losing.store(false, SeqCst);
+        let files = database(&home, "n1").into_iter().filter(|path| older || *path != main);
+        files.for_each(|path| std::fs::remove_file(path).unwrap());
+        if older {
+            std::fs::write(&main, &copy).unwrap();
+        }
+        let listed = home.rote(&["doubts"]);
+        assert!(
+            listed.stdout.contains("1 write in doubt") && listed.stdout.contains("`@2` of workspace `n1`"),
+            "{listed}"
+        );
+        let run = home.rote(&["call", "shop", "ping"]);
+        assert!(run.code == 10 && run.stderr.contains("`@2` of workspace `n1`"), "{run}");
+        assert_eq!(writes(&api), 2);
+        let listed = home.rote(&["ls"]);
+        assert!(
+            listed.stdout.contains("@1  shop create  200") && listed.stdout.contains("@2  shop ping    in_doubt"),
+            "{listed}"
+        );
+    }
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a test loses files, as a power cut does")]
+fn a_run_without_the_log_of_its_workspace_asks_before_it_writes_again() {
+    let (home, api, losing) = shop();
+    order(&home, &losing);
+    let before = writes(&api);
+    assert_eq!(home.rote(&["run", "order", "item=cup"]).code, 8);
+    let doubts = home.data(&["doubts"]);
+    let run = doubts["doubts"][0]["workspace"].as_str().unwrap().to_owned();
+    let log = database(&home, &run).into_iter().filter(|path| !path.ends_with("workspace.db"));
+    log.for_each(|path| std::fs::remove_file(path).unwrap());
+    losing.store(false, SeqCst);
+    let resumed = home.rote(&["run", "--resume", &run]);
+    assert!(resumed.code == 10 && resumed.stderr.contains("may have happened: say what came of it"), "{resumed}");
+    assert_eq!(writes(&api), before + 1);
+}
+
+#[test]
 fn a_batch_does_not_go_on_with_a_write_that_just_came_into_doubt() {
     let (home, api, _losing) = shop();
     let twice = r#"[{"tool_name":"ping","arguments":{}},{"tool_name":"ping","arguments":{}}]"#;

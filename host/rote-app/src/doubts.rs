@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rote_gate::Doubt;
+use rote_gate::{Doubt, GateError};
 use rote_home::Journal;
 use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
 use rote_workspace::{ResponseSummary, Settlement, Workspace, WorkspaceProblem, workspace_names};
@@ -62,8 +62,11 @@ impl Session {
     /// Returns the writes of one workspace that are in doubt or wait in a stopped run.
     fn unknown_of(&self, journal: &Journal, name: &WorkspaceName) -> Result<Vec<ResponseSummary>, AppError> {
         let workspace = Workspace::open(self.host.home()?, name)?;
-        // What cannot be taken up or ended now can be listed all the same.
-        rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace)).ok();
+        match rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace)) {
+            Err(error @ GateError::Forgotten { .. }) => return Err(error.into()),
+            // What cannot be taken up or ended now can be listed all the same.
+            Ok(()) | Err(_) => {}
+        }
         Ok(rote_flow::unknown_writes(&workspace)?)
     }
 

@@ -92,7 +92,7 @@ impl Session {
     pub fn init(&self, text: &str) -> Result<Initialised, AppError> {
         let name: WorkspaceName = text.parse()?;
         let created = !self.host.home()?.workspace_dir(&name).exists();
-        let workspace = Workspace::create(self.host.home()?, &name, self.host.now())?;
+        let workspace = Workspace::create_synced(self.host.home()?, &name, self.host.now())?;
         let line = format!("{name}\n");
         write_atomic(&self.host.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
         Ok(Initialised { path: workspace.folder().to_owned(), name, created })

@@ -244,14 +244,23 @@ fn unsent(one: &ResponseSummary) -> Recording {
 /// nothing.
 ///
 /// # Errors
-/// The journal cannot be read, or the workspace refused.
+/// [`GateError::Forgotten`] when a workspace that was made after this one had its name and wrote; or the journal cannot be
+/// read, or the workspace refused.
 pub fn recover(journal: &Journal, workspace: &Workspace) -> Result<(), GateError> {
-    if workspace.identity().id.is_none() {
-        return Ok(());
+    let (identity, highest) = (workspace.identity(), ResponseId(workspace.highest()?));
+    // One that does not know when it was made has lost what it was made with.
+    let made = workspace.created_at()?.unwrap_or(Timestamp::MIN);
+    let begun = journal.started_behind(identity, highest, made)?;
+    let (mine, of_others): (Vec<_>, Vec<_>) =
+        begun.into_iter().partition(|event| event.body["workspace_id"].as_str() == identity.id.as_deref());
+    // Those without an id are of a rote of before, and not of a workspace that was made later.
+    let of_others = of_others.into_iter().filter(|event| event.body["workspace_id"].is_string());
+    let write = of_others.filter_map(lost_call).find(|lost| lost.call.access.changes());
+    if let Some(LostCall { id, call, .. }) = write {
+        let (adapter, tool, at) = (call.adapter, call.tool, call.at);
+        return Err(GateError::Forgotten { workspace: identity.name.clone(), response: id, adapter, tool, at });
     }
-    let highest = ResponseId(workspace.highest()?);
-    let lost: Vec<LostCall> =
-        journal.started_behind(workspace.identity(), highest)?.into_iter().filter_map(lost_call).collect();
+    let lost: Vec<LostCall> = mine.into_iter().filter(|_| identity.id.is_some()).filter_map(lost_call).collect();
     if !lost.is_empty() {
         workspace.take_up(&lost)?;
     }
@@ -321,10 +330,10 @@ pub(crate) fn refuse_same(
             Err(WorkspaceError::NoWorkspace { .. }) => continue,
             other => other?,
         };
+        recover(&parts.journal, &other)?;
         if *other.identity() != elsewhere {
             continue;
         }
-        recover(&parts.journal, &other)?;
         // A key that is offered there is for a call of that workspace; one of this workspace would carry another.
         let of_tool = |known: &ResponseSummary| {
             known.adapter.as_ref() == Some(&adapter.id) && known.tool.as_ref() == Some(&tool.name)

@@ -185,6 +185,23 @@ pub enum GateError {
         /// When.
         at: Timestamp,
     },
+    /// The database of a workspace is not the one in which the journal knows writes as begun; nothing is sent from it.
+    #[error(
+        "workspace `{workspace}` is an older one, or has lost its log: it does not know that `{adapter}/{tool}` was begun \
+        under its name as `{response}` at {at}"
+    )]
+    Forgotten {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        response: ResponseId,
+        /// The adapter that was called.
+        adapter: AdapterId,
+        /// The tool that was called.
+        tool: String,
+        /// When.
+        at: Timestamp,
+    },
     /// A bound of the request was reached before anything was sent.
     #[error("{what} is over the bound of {limit}")]
     Limit {
@@ -404,6 +421,7 @@ impl Classify for GateError {
             Self::Limit { .. } => ErrorKind::Limit,
             Self::SameInDoubt { .. }
             | Self::BegunBefore { .. }
+            | Self::Forgotten { .. }
             | Self::ExecutedUnrecorded { .. }
             | Self::SettledOtherwise { .. } => ErrorKind::Conflict,
             Self::Vault(error) => error.kind(),
@@ -433,6 +451,10 @@ impl Classify for GateError {
             Self::Upstream { failure, adapter, .. } => upstream_hint(failure, adapter.as_ref()),
             Self::BegunBefore { .. } | Self::ExecutedUnrecorded { .. } => {
                 Some(command("rote doubts").note("tells how to find out whether it happened").to_string())
+            }
+            Self::Forgotten { .. } => {
+                let other = command("rote init").plain("OTHER");
+                Some(other.note("to go on elsewhere, unless its files of that time can be put back").into())
             }
             Self::SettledOtherwise { workspace, response, outcome } => {
                 let settle = command("rote doubts settle").option("--workspace", workspace);

@@ -33,13 +33,30 @@ const MOST_PAGES: i32 = 8_000;
 
 /// What a power cut may take of a database that was just created. Later commits are not synced either way, unless the
 /// writer asks for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Creation {
+#[derive(Clone, Copy)]
+pub enum Creation<'f> {
     /// Nothing: synced commits that follow are there afterwards. Costs five syncs, once.
     Synced,
     /// The whole of it, with everything that was not synced since. A run makes a database of its own, and five syncs
     /// are half of what a short run takes.
     Unsynced,
+    /// As [`Creation::Unsynced`], with what a database has from its first moment: it stands in the file itself, never in a
+    /// log that may be lost.
+    Filled {
+        /// Puts it in, behind the migrations.
+        fill: &'f dyn Fn(&Connection) -> rusqlite::Result<()>,
+        /// Whether a power cut takes nothing of that. Costs one sync, once.
+        synced: bool,
+    },
+}
+
+impl<'f> Creation<'f> {
+    fn fill(self) -> Option<&'f dyn Fn(&Connection) -> rusqlite::Result<()>> {
+        match self {
+            Self::Filled { fill, .. } => Some(fill),
+            Self::Synced | Self::Unsynced => None,
+        }
+    }
 }
 
 /// Opens the database at `path`, creating it with mode 0600, and applies the migrations that it lacks.
@@ -50,7 +67,7 @@ pub enum Creation {
 /// # Errors
 /// [`HomeError::NewerDatabase`] when a later rote wrote it, [`HomeError::Symlink`] when `path` is a link,
 /// [`HomeError::Database`] otherwise.
-pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Result<Connection, HomeError> {
+pub fn open_database(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Result<Connection, HomeError> {
     create_private_dir(parent(path))?;
     // SQLite opens these as it finds them.
     let mut has_leftover = false;
@@ -63,15 +80,18 @@ pub fn open_database(path: &Path, migrations: &[&str], creation: Creation) -> Re
     match creation {
         _ if !is_new => {}
         // Beside an empty file SQLite removes the log of a database that is gone; into a full one it would put that.
-        Creation::Unsynced if !has_leftover => create_full(path, migrations)?,
-        Creation::Synced | Creation::Unsynced => create_empty(path)?,
+        Creation::Unsynced | Creation::Filled { .. } if !has_leftover => create_full(path, migrations, creation)?,
+        _ => create_empty(path)?,
     }
     let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
     configure(&mut connection, creation).map_err(failed("configure"))?;
-    migrate(&connection, path, migrations)?;
-    if is_new && creation == Creation::Unsynced {
+    if migrate(&connection, path, migrations, creation.fill())? && creation.fill().is_some() {
+        // The next one may lose the log.
+        connection.execute_batch("PRAGMA wal_checkpoint").map_err(failed("configure"))?;
+    }
+    if is_new && !matches!(creation, Creation::Synced) {
         // The first commit begins the write-ahead log, which is synced for that as long as anything is.
         let version = migrations.len() as u64;
         connection.pragma_update(None, "user_version", version.cast_signed()).map_err(failed("configure"))?;
@@ -89,7 +109,7 @@ fn create_empty(path: &Path) -> Result<(), HomeError> {
 
 /// Makes the file with all migrations applied, in one step, unless another process is faster. The migrations run once per
 /// process: each run of a flow has a database of its own, and they were most of what a short one took.
-fn create_full(path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
+fn create_full(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Result<(), HomeError> {
     static MADE: Mutex<BTreeMap<String, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
     let text = migrations.concat();
     let known = MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&text).cloned();
@@ -100,20 +120,35 @@ fn create_full(path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
             MADE.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_insert(made).clone()
         }
     };
-    write_new(path, &bytes)
-}
-
-/// The bytes of a database in WAL mode that has all migrations.
-fn image(path: &Path, migrations: &[&str]) -> Result<Arc<[u8]>, HomeError> {
-    let failed = |source| HomeError::Database { action: "create", path: path.to_owned(), source };
-    let mut connection = Connection::open_in_memory().map_err(failed)?;
-    migrate(&connection, path, migrations)?;
-    let mut bytes = connection.serialize(MAIN_DB).map_err(failed)?.to_vec();
+    let mut bytes = match creation.fill() {
+        Some(fill) => filled(&bytes, fill).map_err(|source| HomeError::Database {
+            action: "create",
+            path: path.to_owned(),
+            source,
+        })?,
+        None => bytes.to_vec(),
+    };
     // Versions for writing and reading: 2 says WAL (SQLite, "Database File Format" §1.3.3). One in memory has none.
     if let Some(versions) = bytes.get_mut(18..20) {
         versions.fill(2);
     }
-    Ok(bytes.into())
+    write_new(path, &bytes, matches!(creation, Creation::Filled { synced: true, .. }))
+}
+
+/// The bytes of a database that has all migrations.
+fn image(path: &Path, migrations: &[&str]) -> Result<Arc<[u8]>, HomeError> {
+    let failed = |source| HomeError::Database { action: "create", path: path.to_owned(), source };
+    let mut connection = Connection::open_in_memory().map_err(failed)?;
+    migrate(&connection, path, migrations, None)?;
+    Ok(connection.serialize(MAIN_DB).map_err(failed)?.to_vec().into())
+}
+
+/// The bytes of a database with what is put into it.
+fn filled(image: &[u8], fill: &dyn Fn(&Connection) -> rusqlite::Result<()>) -> rusqlite::Result<Vec<u8>> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.deserialize_read_exact(MAIN_DB, image, image.len(), false)?;
+    fill(&connection)?;
+    Ok(connection.serialize(MAIN_DB)?.to_vec())
 }
 
 /// Runs `work` in one transaction that has the write lock from its beginning.
@@ -145,12 +180,12 @@ impl Drop for Undo<'_> {
     }
 }
 
-fn configure(connection: &mut Connection, creation: Creation) -> Result<(), rusqlite::Error> {
+fn configure(connection: &mut Connection, creation: Creation<'_>) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_prepared_statement_cache_capacity(64);
-    let synchronous = if creation == Creation::Synced { "FULL" } else { "OFF" };
+    let synchronous = if matches!(creation, Creation::Synced) { "FULL" } else { "OFF" };
     connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
     enter_wal(connection)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF;")?;
@@ -189,11 +224,17 @@ fn schema_version(connection: &Connection) -> Result<u64, rusqlite::Error> {
     Ok(u64::try_from(version).unwrap_or(u64::MAX))
 }
 
-fn migrate(connection: &Connection, path: &Path, migrations: &[&str]) -> Result<(), HomeError> {
+/// Brings the schema forward, and fills a database that had none yet; returns whether it was such a one.
+fn migrate(
+    connection: &Connection,
+    path: &Path,
+    migrations: &[&str],
+    fill: Option<&dyn Fn(&Connection) -> rusqlite::Result<()>>,
+) -> Result<bool, HomeError> {
     let failed = |source| HomeError::Database { action: "migrate", path: path.to_owned(), source };
     let supported = migrations.len() as u64;
     if schema_version(connection).map_err(failed)? == supported {
-        return Ok(());
+        return Ok(false);
     }
     write_to(connection, failed, |connection| {
         // Read again under the write lock: another process may have migrated meanwhile.
@@ -205,7 +246,11 @@ fn migrate(connection: &Connection, path: &Path, migrations: &[&str]) -> Result<
         for migration in &migrations[done..] {
             connection.execute_batch(migration).map_err(failed)?;
         }
-        connection.pragma_update(None, "user_version", supported.cast_signed()).map_err(failed)
+        if let Some(fill) = fill.filter(|_| found == 0) {
+            fill(connection).map_err(failed)?;
+        }
+        connection.pragma_update(None, "user_version", supported.cast_signed()).map_err(failed)?;
+        Ok(found == 0)
     })
 }
 
@@ -282,7 +327,34 @@ mod tests {
             let connection = open_database(&path, &[FIRST], creation).unwrap();
             let rows: i64 = connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
             let sound: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-            assert_eq!((rows, sound.as_str()), (0, "ok"), "{creation:?}");
+            assert_eq!((rows, sound.as_str()), (0, "ok"));
+        }
+    }
+
+    #[test]
+    fn what_a_database_is_filled_with_is_there_without_its_log() {
+        for leftover in [false, true] {
+            let dir = tempfile::tempdir().unwrap();
+            let path = dir.path().join("x.db");
+            let fill = |connection: &Connection| connection.execute("INSERT INTO a VALUES (7)", []).map(drop);
+            if leftover {
+                let old = open_database(&path, &[FIRST], Creation::Unsynced).unwrap();
+                old.execute("INSERT INTO a VALUES (1), (2)", []).unwrap();
+                drop(old);
+                crate::remove_file(&path).unwrap();
+            }
+            for synced in [true, false] {
+                let connection = open_database(&path, &[FIRST], Creation::Filled { fill: &fill, synced }).unwrap();
+                connection.execute("INSERT INTO a VALUES (8)", []).unwrap();
+            }
+            for name in ["x.db-wal", "x.db-shm"] {
+                crate::remove_file(&dir.path().join(name)).unwrap();
+            }
+            let connection = open_database(&path, &[FIRST], Creation::Filled { fill: &fill, synced: false }).unwrap();
+            let rows: (i64, i64) = connection
+                .query_row("SELECT count(*), sum(x) FROM a", [], |row| Ok((row.get(0)?, row.get(1)?)))
+                .unwrap();
+            assert_eq!(rows, (1, 7), "{leftover}");
         }
     }
 

@@ -1,7 +1,8 @@
 //! Readers: responses with bodies, listings, and what crystallize needs (commands, dependencies); and `clear`.
 
+use jiff::Timestamp;
 use rote_home::remove_file;
-use rote_types::{Method, ResponseId};
+use rote_types::{AdapterId, Method, ResponseId};
 use rusqlite::{OptionalExtension, Row};
 
 use crate::record::{self, NewCommand, response_id};
@@ -49,7 +50,7 @@ impl Workspace {
         };
         let found = read()?.ok_or_else(|| self.no_response(id))?;
         match found.state {
-            ResponseState::Lost | ResponseState::InDoubt if self.adopt(id)? => {
+            ResponseState::Lost | ResponseState::InDoubt if self.adopt(&found)? => {
                 read()?.ok_or_else(|| self.no_response(id))
             }
             _ => Ok(found),
@@ -66,15 +67,24 @@ impl Workspace {
         }
     }
 
-    /// Completes the row of a process that was killed after it wrote the file and before it updated the row.
-    fn adopt(&self, id: ResponseId) -> Result<bool> {
-        let path = self.response_file(id);
+    /// Completes the row of a process that was killed after it wrote the file and before it updated the row. A file that
+    /// another workspace of this name left, or an earlier call whose number is lost and was given again, is not this one's.
+    fn adopt(&self, row: &ResponseSummary) -> Result<bool> {
+        let path = self.response_file(row.id);
         if !path.is_file() {
             return Ok(false);
         }
         let bytes = response_file::load(&path)?;
         // A power cut leaves a file without its bytes. It says nothing; whoever settles the number writes it anew.
         let Ok(file) = response_file::parse(&path, &bytes) else { return Ok(false) };
+        let is_its_own = file.id == row.id.0
+            && file.workspace.as_deref() == self.identity().id.as_deref()
+            && file.adapter.as_deref() == row.adapter.as_ref().map(AdapterId::as_str)
+            && file.tool.as_deref() == row.tool.as_deref()
+            && file.started_at.parse().is_ok_and(|started: Timestamp| started >= row.at);
+        if !is_its_own {
+            return Ok(false);
+        }
         let Ok(body) = file.body(&path) else { return Ok(false) };
         let text = body.as_json();
         let size = match &body {
@@ -86,7 +96,7 @@ impl Workspace {
             crate::Body::Binary { sha256, .. } => sha256.hex(),
             _ => rote_types::sha256(text.as_bytes()).hex(),
         };
-        self.complete(id, &record::Row { bytes: size, sha256, file: &file })?;
+        self.complete(row.id, &record::Row { bytes: size, sha256, file: &file })?;
         Ok(true)
     }
 

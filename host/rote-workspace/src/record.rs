@@ -85,6 +85,7 @@ impl Workspace {
         let request_body = response_file::request_body(&mut request)?;
         let file = ResponseFile {
             id: id.0,
+            workspace: self.identity().id.as_deref().map(Into::into),
             adapter: adapter.as_deref().map(Into::into),
             tool: tool.as_deref().map(Into::into),
             request: RequestPart {

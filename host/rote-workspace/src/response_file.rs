@@ -1,6 +1,6 @@
 //! The file of one response, `responses/@N.json`.
 //!
-//! `{id, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
+//! `{id, workspace, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
 //! body_kind, body, note, truncated, duration_ms, error}, started_at, settled{outcome, at}, tokens{…}}`. JSON bodies stand in it byte
 //! for byte. It never changes, except that `tokens` is filled in once counted.
 
@@ -22,6 +22,9 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ResponseFile<'a> {
     pub(crate) id: u64,
+    /// The id of the workspace, so that no other one of its name takes the file for its own.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(crate) workspace: Option<Cow<'a, str>>,
     #[serde(borrow)]
     pub(crate) adapter: Option<Cow<'a, str>>,
     #[serde(borrow)]

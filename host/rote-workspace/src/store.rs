@@ -44,24 +44,41 @@ pub(crate) struct Begun {
 }
 
 impl Workspace {
-    /// Opens workspace `name`, made first when it does not exist.
+    /// Opens workspace `name`, made first when it does not exist; a power cut may take it then with all that is in it.
     ///
     /// # Errors
     /// There is no room for another one ([`Home::check_room`]), or a folder or the database refused.
     pub fn create(home: &Home, name: &WorkspaceName, now: Timestamp) -> Result<Self> {
+        Self::made(home, name, now, false)
+    }
+
+    /// As [`Workspace::create`]; no power cut takes it. Costs a sync, once.
+    ///
+    /// # Errors
+    /// Those of [`Workspace::create`].
+    pub fn create_synced(home: &Home, name: &WorkspaceName, now: Timestamp) -> Result<Self> {
+        Self::made(home, name, now, true)
+    }
+
+    fn made(home: &Home, name: &WorkspaceName, now: Timestamp, synced: bool) -> Result<Self> {
         if !database_file(&home.workspace_dir(name)).is_file() {
             home.check_room(now)?;
         }
-        let workspace = Self::at(home, name)?;
-        workspace.transact("store what it is", |transaction| {
-            // One that was made before there were ids keeps none: its events have none either.
-            let sql = "INSERT OR IGNORE INTO meta (key, value) SELECT 'id', lower(hex(randomblob(16))) \
-                       WHERE NOT EXISTS (SELECT 1 FROM meta WHERE key = 'created_at')";
-            transaction.prepare_cached(sql)?.execute([])?;
-            let sql = "INSERT OR IGNORE INTO meta (key, value) VALUES ('created_at', ?1), ('name', ?2)";
-            transaction.prepare_cached(sql)?.execute([now.to_string(), name.to_string()])
-        })?;
-        workspace.identified()
+        // One that is there keeps what it is: its events have the same id, or none from before there were ids.
+        let fill = |connection: &Connection| {
+            let sql = "INSERT INTO meta (key, value) \
+                       VALUES ('id', lower(hex(randomblob(16)))), ('created_at', ?1), ('name', ?2)";
+            connection.execute(sql, [now.to_string(), name.to_string()]).map(drop)
+        };
+        Self::at(home, name, Creation::Filled { fill: &fill, synced })?.identified()
+    }
+
+    /// Returns when it was made; none where it does not know.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn created_at(&self) -> Result<Option<Timestamp>> {
+        Ok(self.meta("created_at")?.and_then(|text| text.parse().ok()))
     }
 
     /// Whether the folder still has the name under which it was made; false for one that does not know it.
@@ -91,15 +108,15 @@ impl Workspace {
     /// [`crate::WorkspaceError::NoWorkspace`], or the database refused.
     pub fn open(home: &Home, name: &WorkspaceName) -> Result<Self> {
         if database_file(&home.workspace_dir(name)).is_file() {
-            Self::at(home, name)?.identified()
+            Self::at(home, name, Creation::Unsynced)?.identified()
         } else {
             Err(WorkspaceError::NoWorkspace { name: name.clone() })
         }
     }
 
-    fn at(home: &Home, name: &WorkspaceName) -> Result<Self> {
+    fn at(home: &Home, name: &WorkspaceName, creation: Creation<'_>) -> Result<Self> {
         let folder = home.workspace_dir(name);
-        let connection = open_database(&database_file(&folder), MIGRATIONS, Creation::Unsynced)?;
+        let connection = open_database(&database_file(&folder), MIGRATIONS, creation)?;
         let identity = WorkspaceIdentity { name: name.clone(), id: None };
         let connection = Mutex::new(connection);
         let (responses, begun) = (OnceLock::new(), Mutex::default());

@@ -13,6 +13,10 @@ const NOWHERE: &str = "http://127.0.0.1:9";
 
 /// Writes into the journal that a call was begun, as a process does that is then gone.
 fn begin(world: &World, workspace: Value, response: u64, more: &Value) {
+    begin_at(world, "2026-03-01T12:30:00Z", workspace, response, more);
+}
+
+fn begin_at(world: &World, at: &str, workspace: Value, response: u64, more: &Value) {
     let mut body = json!({
         "adapter": "api", "tool": "post", "method": "POST", "url": "http://127.0.0.1:9/things/7", "decision": "allow",
         "rule": "", "reason": "", "risk_level": "low", "impact": "", "dry_run": false,
@@ -23,7 +27,7 @@ fn begin(world: &World, workspace: Value, response: u64, more: &Value) {
         body.as_object_mut().unwrap().extend(part.as_object().unwrap().clone());
     }
     let event = NewEvent { kind: "effect.started", effect: None, body };
-    world.journal.append("2026-03-01T12:30:00Z".parse().unwrap(), Durability::Disk, &[event]).unwrap();
+    world.journal.append(at.parse().unwrap(), Durability::Disk, &[event]).unwrap();
 }
 
 fn identity(workspace: &Workspace) -> Value {
@@ -113,6 +117,44 @@ async fn a_workspace_does_not_share_the_events_of_one_that_had_its_name() {
         let cleaning = clean_workspaces(&world.home, &all, now, false, |_| Ok(None)).unwrap();
         assert_eq!(cleaning.removed, std::slice::from_ref(&name));
     }
+}
+
+#[tokio::test]
+async fn an_older_workspace_of_a_name_and_one_that_lost_what_it_is_are_refused() {
+    let world = World::new();
+    let name: WorkspaceName = "v".parse().unwrap();
+    let folder = world.home.workspace_dir(&name);
+    let database = folder.join("workspace.db");
+    let make = |at: &str| Workspace::create(&world.home, &name, at.parse().unwrap()).unwrap();
+    let forget = |to: &[u8]| {
+        rote_home::remove_dir(&folder).unwrap();
+        rote_home::write_atomic(&database, to, rote_home::FileMode::Private).unwrap();
+        Workspace::open(&world.home, &name).unwrap()
+    };
+    // Before it was made somebody else had the name, which is nothing to it.
+    begin(&world, json!({"workspace": "v", "workspace_id": "another"}), 1, &json!({}));
+    let older = make("2026-03-01T12:30:00Z");
+    recover(&world.journal, &older).unwrap();
+    drop(older);
+    let older = rote_home::read_capped(&database, 1 << 20).unwrap();
+    let lost = forget(b"");
+    assert_eq!(lost.identity().id, None);
+    let error = recover(&world.journal, &lost).unwrap_err();
+    assert!(matches!(&error, GateError::Forgotten { response: ResponseId(1), .. }), "{error:?}");
+    drop(lost);
+    let older = forget(&older);
+    assert!(older.identity().id.is_some());
+    recover(&world.journal, &older).unwrap();
+    let put_back = |id: &str, writes: bool| {
+        let identity = json!({"workspace": "v", "workspace_id": id});
+        begin_at(&world, "2026-03-01T12:40:00Z", identity, 2, &json!({"writes": writes}));
+    };
+    put_back("newer", false);
+    recover(&world.journal, &older).unwrap();
+    put_back("newer", true);
+    let error = recover(&world.journal, &older).unwrap_err();
+    assert!(error.to_string().contains("`api/post` was begun under its name as `@2`"), "{error}");
+    assert_eq!((error.kind(), older.highest().unwrap()), (ErrorKind::Conflict, 0));
 }
 
 #[tokio::test]

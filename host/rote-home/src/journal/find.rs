@@ -16,10 +16,11 @@ pub(super) const OF_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN json_
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 \
     ORDER BY seq DESC LIMIT 1";
 
-/// The events of all responses behind a number, by the same indexes.
+/// The events of all responses behind a number, by the same indexes; also those that another workspace of the name has
+/// had since a second.
 pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace') END = ?1 \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.response') END > ?2 \
-    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 \
+    AND (CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 OR substr(ts, 1, 19) >= ?4) \
     ORDER BY seq";
 
 /// The workspaces of a tree of runs, by the index `events_of_run`, which has the same words.
@@ -38,12 +39,23 @@ impl Journal {
         Ok(self.select(&tail, place(workspace, response))?.pop())
     }
 
-    /// Returns every `effect.started` of a workspace whose response has a higher number, oldest first.
+    /// Returns every `effect.started` of a workspace whose response has a higher number, oldest first, and those that
+    /// another workspace of its name has begun under such a number after that time.
     ///
     /// # Errors
     /// As [`Journal::read`].
-    pub fn started_behind(&self, workspace: &WorkspaceIdentity, last: ResponseId) -> Result<Vec<Event>, HomeError> {
-        self.select(&format!("WHERE kind = 'effect.started' AND {BEHIND_RESPONSE}"), place(workspace, last))
+    pub fn started_behind(
+        &self,
+        workspace: &WorkspaceIdentity,
+        last: ResponseId,
+        since: Timestamp,
+    ) -> Result<Vec<Event>, HomeError> {
+        let (name, last, id) = place(workspace, last);
+        let second = since.to_string().chars().take(19).collect::<String>();
+        let tail = format!("WHERE kind = 'effect.started' AND {BEHIND_RESPONSE}");
+        let mut found = self.select(&tail, (name, last, id, second))?;
+        found.retain(|event| event.body["workspace_id"].as_str() == id || event.at > since);
+        Ok(found)
     }
 
     /// Returns the newest `effect.settled` of a response, if there is one.
@@ -124,7 +136,7 @@ impl Journal {
     }
 }
 
-/// The parameters of [`OF_RESPONSE`] and [`BEHIND_RESPONSE`].
+/// The parameters of [`OF_RESPONSE`], and the first ones of [`BEHIND_RESPONSE`].
 fn place(workspace: &WorkspaceIdentity, response: ResponseId) -> (&str, i64, Option<&str>) {
     (workspace.name.as_str(), signed(response.0), workspace.id.as_deref())
 }

@@ -203,15 +203,21 @@ fn the_start_of_a_response_is_found_and_of_several_the_newest() {
     }
     assert_eq!(found("w", 1).as_deref(), Some("b"));
     let behind = |of: &WorkspaceIdentity, last| {
-        let events = journal.started_behind(of, ResponseId(last)).unwrap();
+        let events = journal.started_behind(of, ResponseId(last), at(0)).unwrap();
         events.into_iter().map(|event| event.body["response"].as_u64().unwrap()).collect::<Vec<_>>()
     };
     assert_eq!((behind(&mine, 1), behind(&mine, 4), behind(&named("w"), 1)), (vec![4, 3], vec![], vec![2]));
+    // What another one of the name has begun since counts as well.
+    let body = json!({"workspace": "w", "workspace_id": "2", "response": 5});
+    journal.append(at(1), Durability::Process, &[event("effect.started", "other", body)]).unwrap();
+    assert_eq!((behind(&mine, 3), behind(&mine, 5)), (vec![4, 5], vec![]));
+    let later = journal.started_behind(&mine, ResponseId(3), at(1)).unwrap();
+    assert_eq!(later.len(), 1, "not at that moment or before");
     let sql = format!(
         "EXPLAIN QUERY PLAN SELECT {COLUMNS} FROM events WHERE kind = 'effect.started' AND {}",
         find::BEHIND_RESPONSE
     );
-    let plan: String = journal.connection().query_row(&sql, ("w", 1, "1"), |row| row.get(3)).unwrap();
+    let plan: String = journal.connection().query_row(&sql, ("w", 1, "1", "2026"), |row| row.get(3)).unwrap();
     assert!(plan.contains("events_started"), "{plan}");
 }
 

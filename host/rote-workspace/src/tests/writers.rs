@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use rote_home::Home;
 use rote_types::{Access, Method, ResponseId};
+use serde_json::json;
 
 use super::support::{Setup, at, call, json_body};
 use crate::{Body, ResponseState, Workspace};
@@ -95,6 +96,34 @@ fn a_file_whose_process_died_before_the_row_is_adopted() {
     let row = setup.workspace.summary(id).unwrap();
     assert_eq!((row.state, row.status, row.bytes), (ResponseState::Ok, Some(200), 7));
     assert_eq!(setup.workspace.ls().unwrap()[0].state, ResponseState::Ok);
+}
+
+#[test]
+fn a_file_of_another_workspace_or_of_an_earlier_call_is_not_adopted() {
+    let setup = Setup::new();
+    let id = setup.record(json_body("1"));
+    let path = setup.workspace.response_file(id);
+    let forget = || {
+        let sql = "UPDATE responses SET state = 'pending', owner = '1:0'";
+        setup.workspace.with("forget the row", |connection| connection.execute(sql, [])).unwrap();
+    };
+    let own = rote_home::read_capped(&path, 1 << 20).unwrap();
+    for (member, other) in [
+        ("id", json!(2)),
+        ("workspace", json!("another")),
+        ("workspace", json!(null)),
+        ("adapter", json!("other")),
+        ("tool", json!("other")),
+        ("started_at", json!("2025-12-31T00:00:00Z")),
+    ] {
+        let mut file: serde_json::Value = serde_json::from_slice(&own).unwrap();
+        file[member] = other;
+        rote_home::write_atomic(&path, file.to_string().as_bytes(), rote_home::FileMode::Private).unwrap();
+        forget();
+        assert_eq!(setup.workspace.summary(id).unwrap().state, ResponseState::Lost, "{member}");
+    }
+    rote_home::write_atomic(&path, &own, rote_home::FileMode::Private).unwrap();
+    assert_eq!(setup.workspace.summary(id).unwrap().state, ResponseState::Ok);
 }
 
 #[test]
