@@ -31,6 +31,9 @@ const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(500);
 /// Pages in the log from which nothing is waited for: 32 MB.
 const MOST_PAGES: i32 = 8_000;
 
+/// What puts the first rows into a database.
+pub type Fill<'f> = dyn Fn(&Connection) -> rusqlite::Result<()> + 'f;
+
 /// What a power cut may take of a database that was just created. Later commits are not synced either way, unless the
 /// writer asks for it.
 #[derive(Clone, Copy)]
@@ -44,14 +47,14 @@ pub enum Creation<'f> {
     /// log that may be lost.
     Filled {
         /// Puts it in, behind the migrations.
-        fill: &'f dyn Fn(&Connection) -> rusqlite::Result<()>,
+        fill: &'f Fill<'f>,
         /// Whether a power cut takes nothing of that. Costs one sync, once.
         synced: bool,
     },
 }
 
 impl<'f> Creation<'f> {
-    fn fill(self) -> Option<&'f dyn Fn(&Connection) -> rusqlite::Result<()>> {
+    fn fill(self) -> Option<&'f Fill<'f>> {
         match self {
             Self::Filled { fill, .. } => Some(fill),
             Self::Synced | Self::Unsynced => None,
@@ -144,7 +147,7 @@ fn image(path: &Path, migrations: &[&str]) -> Result<Arc<[u8]>, HomeError> {
 }
 
 /// The bytes of a database with what is put into it.
-fn filled(image: &[u8], fill: &dyn Fn(&Connection) -> rusqlite::Result<()>) -> rusqlite::Result<Vec<u8>> {
+fn filled(image: &[u8], fill: &Fill<'_>) -> rusqlite::Result<Vec<u8>> {
     let mut connection = Connection::open_in_memory()?;
     connection.deserialize_read_exact(MAIN_DB, image, image.len(), false)?;
     fill(&connection)?;
@@ -229,7 +232,7 @@ fn migrate(
     connection: &Connection,
     path: &Path,
     migrations: &[&str],
-    fill: Option<&dyn Fn(&Connection) -> rusqlite::Result<()>>,
+    fill: Option<&Fill<'_>>,
 ) -> Result<bool, HomeError> {
     let failed = |source| HomeError::Database { action: "migrate", path: path.to_owned(), source };
     let supported = migrations.len() as u64;

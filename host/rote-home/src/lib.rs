@@ -19,7 +19,7 @@ mod staged;
 mod stamp;
 
 pub use below::refuse_linked_dir;
-pub use database::{Creation, open_database, write_to};
+pub use database::{Creation, Fill, open_database, write_to};
 pub use error::{HomeError, storage_hint};
 pub use file::{
     FileMode, append_line, create_private_dir, keep_private, open_file, read_capped, read_ends, read_trusted,

@@ -42,6 +42,7 @@ impl GateError {
             Self::Limit { .. } => "limit",
             Self::SameInDoubt { .. } => "same_in_doubt",
             Self::BegunBefore { .. } => "begun_before",
+            Self::Forgotten { .. } => "workspace.older",
             Self::ExecutedUnrecorded { .. } => "executed_unrecorded",
             Self::SettledOtherwise { .. } => "settled_otherwise",
             Self::Http { .. }
