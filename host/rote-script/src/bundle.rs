@@ -19,6 +19,9 @@ use crate::{BundleLimits, ScriptError, emit, link, nesting, shake};
 /// check were measured to need less than 16 MiB, unoptimised; a test compiles one of each kind.
 const STACK_BYTES: usize = 128 * 1024 * 1024;
 
+/// How much of a specifier an error has, in characters.
+const MAX_SHOWN: usize = 200;
+
 /// A script and where it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle {
@@ -187,7 +190,7 @@ impl<'a> Graph<'_, 'a> {
 /// Why a request fails, in the words for people.
 fn failure(importer: &str, source: &str, request: &Request, unresolved: Unresolved) -> ScriptError {
     let at = place(importer, source, request.offset as usize);
-    let specifier = request.specifier.clone();
+    let specifier = shown(&request.specifier);
     match unresolved {
         Unresolved::Missing(tried) if !tried.is_empty() => ScriptError::Missing { at, specifier, tried },
         Unresolved::Missing(_) if specifier.starts_with('#') => {
@@ -213,6 +216,14 @@ fn failure(importer: &str, source: &str, request: &Request, unresolved: Unresolv
         Unresolved::TooMany { actual, limit } => {
             ScriptError::TooLarge { what: "too many places were looked at for imports".into(), actual, limit }
         }
+    }
+}
+
+/// A specifier as an error has it.
+fn shown(specifier: &str) -> String {
+    match specifier.char_indices().nth(MAX_SHOWN) {
+        Some((end, _)) => format!("{}…", &specifier[..end]),
+        None => specifier.to_owned(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use oxc_resolver::{ModuleType, ResolveError, ResolveOptions, ResolverGeneric, SideEffects};
 
 use crate::record::RequestKind;
-use crate::sources::{Disk, Entry, Sources, Trouble};
+use crate::sources::{Disk, Entry, MAX_PATH, Sources, Trouble};
 use crate::{BundleLimits, SourceError};
 
 /// The module name that stands for the SDK.
@@ -142,6 +142,9 @@ impl Resolver {
         if specifier == SDK_MODULE {
             return Ok(Target::Sdk);
         }
+        if specifier.len() > MAX_PATH {
+            return Err(Unresolved::Unsupported(format!("the name of a module has at most {MAX_PATH} bytes")));
+        }
         let folder = importer.rsplit_once('/').map_or("", |(folder, _)| folder);
         let relative = is_relative(specifier);
         if relative {
@@ -157,7 +160,12 @@ impl Resolver {
         let place = format!("/{folder}");
         let resolved = resolver.resolve(Path::new(&place), specifier);
         self.trouble.check().map_err(|(actual, limit)| Unresolved::TooMany { actual, limit })?;
+        let manifest = || format!("node_modules/{}/package.json", package_name(specifier));
         match resolved {
+            // Without its `package.json` it would be another module.
+            Ok(_) if !relative && let Some((path, error)) = self.trouble.at(&manifest()) => {
+                Err(Unresolved::Unreadable(path, error))
+            }
             Ok(resolution) => self.found(&resolution),
             Err(ResolveError::Ignored(_)) => Ok(Target::Empty),
             Err(error) => Err(self.unresolved(folder, specifier, &resolver.options().extensions, error)),

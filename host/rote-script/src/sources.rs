@@ -7,11 +7,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use oxc_resolver::{FileMetadata, FileSystem, ResolveError};
+use serde_json::Value;
 
 use crate::SourceError;
 
 /// The most brackets that are open at once in a `package.json`.
 const MAX_DEPTH: usize = 100;
+/// The longest specifier, and the longest path in a `package.json`: the resolver keeps every folder above each of them.
+pub(crate) const MAX_PATH: usize = 1024;
+/// The most stars in such a path. Each is replaced by what the specifier has in its place.
+const MAX_STARS: usize = 2;
+/// The members of a `package.json` that have paths, as far as the resolver reads them.
+const WITH_PATHS: [&str; 5] = ["main", "module", "browser", "exports", "imports"];
 
 /// What is at a path, with its real path: the one without symbolic links, relative to the root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,9 +130,8 @@ impl FileSystem for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let path = name(path)?;
         let text = self.sources.read(path).map_err(|error| self.note(path, error))?;
-        if depth(&text) > MAX_DEPTH {
-            let error = SourceError::Unreadable(format!("it has more than {MAX_DEPTH} open brackets"));
-            return Err(self.note(path, error));
+        if let Some(reason) = excess(&text) {
+            return Err(self.note(path, SourceError::Unreadable(reason)));
         }
         Ok(text.into_bytes())
     }
@@ -149,6 +155,41 @@ impl FileSystem for Disk {
 
     fn canonicalize(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
+    }
+}
+
+/// Returns what a `package.json` has too much of. One that is not JSON has nothing, and the resolver says what is wrong.
+fn excess(text: &str) -> Option<String> {
+    if depth(text) > MAX_DEPTH {
+        return Some(format!("it has more than {MAX_DEPTH} open brackets"));
+    }
+    let manifest: serde_json::Map<String, Value> = serde_json::from_str(text).ok()?;
+    let one = |field: &&str| {
+        let mut what = None;
+        each_text(manifest.get(*field)?, &mut |text| match () {
+            () if text.len() > MAX_PATH => {
+                what = Some(format!("a path in its `{field}` has more than {MAX_PATH} bytes"))
+            }
+            () if text.matches('*').count() > MAX_STARS => {
+                what = Some(format!("a pattern in its `{field}` has more than {MAX_STARS} stars"));
+            }
+            () => {}
+        });
+        what
+    };
+    WITH_PATHS.iter().find_map(one)
+}
+
+/// Looks at every text of a value, the names of members too.
+fn each_text(value: &Value, look: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => look(text),
+        Value::Array(items) => items.iter().for_each(|item| each_text(item, look)),
+        Value::Object(members) => members.iter().for_each(|(name, value)| {
+            look(name);
+            each_text(value, look);
+        }),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

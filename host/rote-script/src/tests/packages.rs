@@ -1,6 +1,7 @@
 //! Packages of `node_modules`: where specifiers lead, CommonJS, and what a flow refuses.
 
 use expect_test::{Expect, expect};
+use serde_json::json;
 
 use super::{bundled, report, sources, try_bundle};
 use crate::{BundleLimits, Position, SourceMap, bundle};
@@ -257,6 +258,46 @@ fn a_package_json_is_bounded_and_has_to_be_json() {
         let text = format!("{error:?}");
         assert!(text.contains(expected), "{text}");
     }
+}
+
+#[test]
+fn names_and_paths_of_modules_are_bounded() {
+    let deep = "a/".repeat(50);
+    let long = "a/".repeat(20_000);
+    let name = |specifier: &str| format!("import {{ a }} from '{specifier}';{RUN}");
+    for (main, manifest, expected) in [
+        // Each star would become all that the specifier has.
+        (
+            name(&format!("p/{deep}x")),
+            json!({"exports": {"./*": format!("./{}", "*".repeat(300))}}),
+            "more than 2 stars",
+        ),
+        (
+            name("p"),
+            json!({"exports": {".": [{"x": [format!("./{long}x.js")]}]}}),
+            "`exports` has more than 1024 bytes",
+        ),
+        (name("p"), json!({"browser": {long.as_str(): false}}), "`browser` has more than 1024 bytes"),
+        (name("p"), json!({"main": long}), "`main` has more than 1024 bytes"),
+        (name(&format!("p/{long}x")), json!({}), "the name of a module has at most 1024 bytes"),
+        (name(&format!("./{long}x")), json!({}), "the name of a module has at most 1024 bytes"),
+    ] {
+        // An `index.js` that would be taken without the manifest.
+        let (path, manifest) = ("node_modules/p/package.json", manifest.to_string());
+        let files =
+            [("main.ts", main.as_str()), (path, manifest.as_str()), ("node_modules/p/index.js", "export const a = 1;")];
+        let text = whole(&try_bundle(&files).unwrap_err());
+        assert!(text.contains(expected) && text.len() < 1_000, "{text}");
+    }
+    // As Node has it, a star of the target stands for the same words as often as it is there.
+    let manifest = r#"{"exports": {"./*": "./*/*.js"}}"#;
+    let files = [("node_modules/p/package.json", manifest), ("node_modules/p/x/x.js", "export const a = 1;")];
+    assert_eq!(reached("import { a } from 'p/x';", &files), ["node_modules/p/x/x.js"]);
+}
+
+/// An error with its causes.
+fn whole(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).map(|error| format!("{error}: ")).collect()
 }
 
 #[test]
