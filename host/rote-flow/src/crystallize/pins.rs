@@ -120,7 +120,7 @@ fn origins(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) ->
 
 /// The started effects of a workspace, by response.
 fn effects(journal: &Journal, workspace: &Workspace) -> Result<BTreeMap<ResponseId, EffectRecord>, FlowError> {
-    let mut events = journal.started_behind(workspace.identity(), ResponseId(0))?;
+    let mut events = journal.started_behind(workspace.identity(), ResponseId(0), jiff::Timestamp::MAX)?;
     // The last one of a response is what came of it.
     events.sort_by_key(|event| event.seq);
     let records = events.iter().filter_map(|event| EffectRecord::deserialize(&event.body).ok());
