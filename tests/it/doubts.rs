@@ -348,7 +348,6 @@ fn a_workspace_without_its_log_forgets_no_write() {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "a test loses files, as a power cut does")]
 fn a_run_without_the_log_of_its_workspace_asks_before_it_writes_again() {
     let (home, api, losing) = shop();
     order(&home, &losing);

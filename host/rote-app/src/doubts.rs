@@ -62,10 +62,10 @@ impl Session {
     /// Returns the writes of one workspace that are in doubt or wait in a stopped run.
     fn unknown_of(&self, journal: &Journal, name: &WorkspaceName) -> Result<Vec<ResponseSummary>, AppError> {
         let workspace = Workspace::open(self.host.home()?, name)?;
-        match rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace)) {
-            Err(error @ GateError::Forgotten { .. }) => return Err(error.into()),
-            // What cannot be taken up or ended now can be listed all the same.
-            Ok(()) | Err(_) => {}
+        let taken_up = rote_gate::recover(journal, &workspace).and_then(|()| rote_gate::sift(journal, &workspace));
+        // What else cannot be taken up or ended now can be listed all the same.
+        if let Err(error @ GateError::Forgotten { .. }) = taken_up {
+            return Err(error.into());
         }
         Ok(rote_flow::unknown_writes(&workspace)?)
     }
