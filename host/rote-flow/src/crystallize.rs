@@ -28,10 +28,8 @@ mod report;
 mod request;
 mod result;
 pub(crate) mod secret;
-mod shape;
 mod sift;
 mod variables;
-mod world;
 
 use std::sync::Arc;
 
@@ -145,11 +143,8 @@ impl Crystallizer {
         let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;
-        shape::pages::merge(&cx, &mut draft, &mut desk)?;
         link::link(&cx, &mut draft, &mut desk)?;
-        shape::loops::fold(&cx, &mut draft, &mut desk)?;
         pick::properties(&cx, &mut draft, &mut desk)?;
-        shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut desk)?;
         bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
@@ -159,7 +154,6 @@ impl Crystallizer {
         let mut report = Report::of_steps(&draft, &trace);
         parameters.describe(&cx, &draft, &mut report)?;
         let plan = draft.plan(&trace, parameters.declarations());
-        world::try_changed(&cx, &plan, &parameters, &mut desk)?;
         desk.refuse_strays()?;
         let frontmatter = self.frontmatter(&cx, &draft, &parameters, &desk)?;
         let calls = draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;

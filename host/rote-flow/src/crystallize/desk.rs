@@ -28,20 +28,8 @@ pub enum QuestionKind {
     Source,
     /// Which item of a list is meant.
     Pick,
-    /// Which items a repetition is for.
-    Loop,
-    /// Whether a step depends on what was found.
-    When,
-    /// What stands for a thing that was found instead of made.
-    Found,
-    /// Whether all pages are meant.
-    Pages,
-    /// Which places a parameter has.
-    Value,
     /// Whether a thing that was made and deleted again matters.
     Undo,
-    /// What a changed world showed.
-    Changed,
 }
 
 /// Something that speaks for an answer.

@@ -54,15 +54,6 @@ pub struct Create {
     /// A value that was typed stays as it is in each run: `s5:/issue_id`
     #[arg(long, value_name = "STEP:/PLACE")]
     no_link: Vec<String>,
-    /// Which items a repetition is for: a filter, `all`, or `no` for these calls and no others
-    #[arg(long = "loop", value_name = "STEP=FILTER|all|no")]
-    loops: Vec<String>,
-    /// Whether a step depends on what was asked or found before it
-    #[arg(long, value_name = "STEP=ANSWER")]
-    when: Vec<String>,
-    /// Whether all pages are meant
-    #[arg(long, value_name = "STEP=ANSWER")]
-    pages: Vec<String>,
     /// The answer to a question that an earlier try has asked, by its id
     #[arg(long = "answer", value_name = "QUESTION=ANSWER")]
     answers: Vec<String>,
@@ -111,12 +102,6 @@ impl Create {
         }
         for word in &self.no_link {
             answers.insert(format!("source:{}", spot(word)?), "always".to_owned());
-        }
-        for (kind, words) in [("loop", &self.loops), ("when", &self.when), ("pages", &self.pages)] {
-            for word in words {
-                let (step, answer) = assigned(word, "STEP=ANSWER")?;
-                answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());
-            }
         }
         for word in &self.answers {
             let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;

@@ -1,5 +1,0 @@
-//! Shapes that a recording does not have by itself: pages, loops, conditions.
-
-pub(crate) mod conditions;
-pub(crate) mod loops;
-pub(crate) mod pages;
