@@ -176,7 +176,7 @@ impl Command {
             Self::Locate(command) => command.run(context),
             Self::Clear(command) => command.run(context),
             Self::Clean(command) => command.run(context),
-            Self::Query(command) => command.run(context),
+            Self::Query(command) => command.run(context, ui),
             Self::QueryStdin(command) => command.run(context),
             Self::Set(command) => command.run(context),
             Self::Vars(command) => command.run(context),

@@ -9,6 +9,10 @@ use serde_json::{Value, json};
 use crate::render::response::MAX_LINE;
 use crate::render::units::clip;
 
+/// Most characters of a word and of a line of an error.
+const MOST_OF_WORD: usize = 400;
+const MOST_OF_LINE: usize = 4_000;
+
 /// Why a command did not do what it was asked.
 #[derive(Debug)]
 pub enum CliError {
@@ -59,8 +63,8 @@ impl CliError {
     #[must_use]
     pub fn envelope(&self) -> Value {
         let (kind, message, hint, details) = match self {
-            Self::App(error) => (error.kind, error.message.clone(), error.hint.clone(), error.all_details()),
-            Self::Words(error) => (ErrorKind::Usage, first_line(&error.to_string()), None, None),
+            Self::App(error) => (error.kind, shortened(&error.message), error.hint.clone(), error.all_details()),
+            Self::Words(error) => (ErrorKind::Usage, first_line(&shortened(&error.to_string())), None, None),
             Self::BrokenPipe => (ErrorKind::General, "the reader is gone".to_owned(), None, None),
         };
         let error = json!({ "kind": kind.as_str(), "message": message, "hint": hint, "details": details });
@@ -72,7 +76,7 @@ impl CliError {
     pub fn text(&self) -> String {
         match self {
             Self::App(error) => app_text(error),
-            Self::Words(error) => error.to_string(),
+            Self::Words(error) => shortened(&error.to_string()),
             Self::BrokenPipe => String::new(),
         }
     }
@@ -84,9 +88,9 @@ fn first_line(text: &str) -> String {
 }
 
 fn app_text(error: &AppError) -> String {
-    let mut text = format!("error: {}\n", set_in(&error.message, "  "));
+    let mut text = format!("error: {}\n", set_in(&shortened(&error.message), "  "));
     for cause in &error.causes {
-        let _infallible = writeln!(text, "  caused by: {}", set_in(cause, "    "));
+        let _infallible = writeln!(text, "  caused by: {}", set_in(&shortened(cause), "    "));
     }
     for row in error.answer.iter().flat_map(|answer| &answer.rows) {
         let _infallible = writeln!(text, "  {}", clip(row, MAX_LINE));
@@ -95,6 +99,16 @@ fn app_text(error: &AppError) -> String {
         let _infallible = writeln!(text, "\nhint: {hint}");
     }
     text
+}
+
+/// Cuts what an error quotes of what was typed or answered: a long word, then a long line.
+fn shortened(text: &str) -> String {
+    let cut = |text: &str, most: usize| match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+        None => text.to_owned(),
+    };
+    let words = |line: &str| line.split(' ').map(|word| cut(word, MOST_OF_WORD)).collect::<Vec<_>>().join(" ");
+    text.split('\n').map(|line| cut(&words(line), MOST_OF_LINE)).collect::<Vec<_>>().join("\n")
 }
 
 /// Sets further lines in where they are not, so that no message looks like a hint of ours.
@@ -107,6 +121,18 @@ fn set_in(message: &str, by: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_an_error_quotes_is_cut() {
+        let long = "x".repeat(100_000);
+        let many = "x ".repeat(50_000);
+        for (message, cause) in [(&long, &many), (&many, &long)] {
+            let error = AppError::new(ErrorKind::Usage, format!("`{message}` is not a name")).with_cause(cause.clone());
+            let error = CliError::App(Box::new(error));
+            assert!(error.text().len() < 5_000 && error.text().contains("… (10"), "{}", error.text());
+            assert!(error.envelope()["error"]["message"].as_str().is_some_and(|said| said.len() < 5_000));
+        }
+    }
 
     #[test]
     fn an_error_reads_from_the_failure_to_the_cause_to_the_way_out() {

@@ -16,6 +16,7 @@ use rote_flow::{
     Library, Linter, ParameterLine, Pins, Releases, Replayer, Scope, Search, SearchRequest, Surface,
 };
 use rote_gate::{Gate, GateParts};
+use rote_govern::Verdict;
 use rote_home::{Home, Journal, Stamp};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Manifest, Tool, TrustRoot};
@@ -196,6 +197,10 @@ impl Surface for Nothing {
     }
 
     fn tool(&self, _adapter: &AdapterId, _tool: &str) -> Result<Option<Tool>, FlowError> {
+        Ok(None)
+    }
+
+    fn verdict(&self, _adapter: &AdapterId, _tool: &str) -> Result<Option<Verdict>, FlowError> {
         Ok(None)
     }
 

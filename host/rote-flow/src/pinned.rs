@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 
-use rote_govern::{BlessedTool, Constraint};
+use rote_govern::{BlessedTool, Constraint, Verdict};
 use rote_plan::Plan;
 use rote_types::{AdapterId, FlowName, Sha256Digest};
 use serde::Serialize;
@@ -44,6 +44,10 @@ pub struct FlowWrite {
     pub mode: WriteMode,
     /// The origins that its requests go to now.
     pub goes_to: BTreeSet<String>,
+    /// What the write guard says of it now, whatever its arguments are; nothing where it is not installed.
+    pub verdict: Option<Verdict>,
+    /// Whether values of arguments make it one that asks.
+    pub raised: bool,
     /// The pinned flow that makes it; the flow itself, when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
@@ -70,7 +74,8 @@ pub fn write_lines(writes: &[FlowWrite], flows: &[PinnedFlow]) -> Vec<String> {
     let mut tools: BTreeMap<(&AdapterId, &str), Vec<&FlowWrite>> = BTreeMap::new();
     writes.iter().for_each(|one| tools.entry((&one.adapter, &one.tool)).or_default().push(one));
     let mut lines: Vec<String> = tools.values().map(|uses| line(uses)).collect();
-    let bounds = tools.values().filter_map(|uses| uses.first()?.blessed.as_ref().map(|allowed| allowed.max_calls));
+    let asking = tools.values().filter_map(|uses| uses.first()).filter(|one| one.asks());
+    let bounds = asking.filter_map(|one| one.blessed.as_ref().map(|allowed| allowed.max_calls));
     let all: Option<u64> = bounds.clone().map(|bound| bound.map(u64::from)).sum();
     if bounds.count() > 1 {
         lines.push(format!("in all: {}", calls(all)));
@@ -87,8 +92,27 @@ fn line(uses: &[&FlowWrite]) -> String {
     let by = if by.is_empty() { String::new() } else { format!(" (by {itself}{})", by.join(" and ")) };
     let places: Vec<&str> = first.goes_to.iter().map(String::as_str).collect();
     let to = if places.is_empty() { "nowhere".to_owned() } else { places.join(" and ") };
-    let bound = first.blessed.as_ref().map_or_else(|| "each asks".to_owned(), Allowed::to_string);
+    let bound = match (&first.blessed, first.verdict) {
+        (Some(allowed), Some(Verdict::Confirm)) => allowed.to_string(),
+        (None, Some(Verdict::Confirm)) => "each asks".to_owned(),
+        (_, Some(Verdict::Deny)) => "each is refused".to_owned(),
+        (_, None) => "not installed".to_owned(),
+        (Some(allowed), Some(_)) if first.raised => format!("{FREE}, {RAISED}: {allowed}"),
+        (None, Some(_)) if first.raised => format!("{FREE}, {RAISED} asks"),
+        (_, Some(Verdict::Allow | Verdict::Audit)) => FREE.to_owned(),
+    };
     format!("{}/{}{by} to {to}: {bound}", first.adapter, first.tool)
+}
+
+/// What is said of writes that the guard lets pass, with or without a blessing.
+const FREE: &str = "none asks, each is recorded";
+const RAISED: &str = "but one that an argument makes publish, force or purge";
+
+impl FlowWrite {
+    /// Whether a call of it may wait for a person, so that a blessing has something to allow.
+    fn asks(&self) -> bool {
+        self.raised || self.verdict == Some(Verdict::Confirm)
+    }
 }
 
 fn calls(most: Option<u64>) -> String {
@@ -189,7 +213,9 @@ impl Pins {
                     None => BTreeSet::new(),
                 };
                 let flow = flow.map(|flow| flow.name.clone());
-                writes.push(FlowWrite { adapter, tool, mode: one.mode, goes_to, flow, blessed });
+                let verdict = self.surface.verdict(&adapter, &tool)?;
+                let raised = self.surface.tool(&adapter, &tool)?.is_some_and(|tool| !tool.raising.is_empty());
+                writes.push(FlowWrite { adapter, tool, mode: one.mode, goes_to, verdict, raised, flow, blessed });
             }
         }
         Ok(writes)

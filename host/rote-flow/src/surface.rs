@@ -8,7 +8,7 @@ mod installed;
 
 use std::collections::BTreeSet;
 
-use rote_govern::reach;
+use rote_govern::{Verdict, reach};
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::Value;
 
@@ -31,6 +31,12 @@ pub trait Surface: Send + Sync {
     /// # Errors
     /// The adapter cannot be read.
     fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError>;
+
+    /// Returns what the gate says of a call of one tool before it knows the arguments, `None` where there is no such tool.
+    ///
+    /// # Errors
+    /// The adapter cannot be read.
+    fn verdict(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Verdict>, FlowError>;
 
     /// Returns what a person's word about an installed adapter rests on, `None` when it is not installed.
     ///

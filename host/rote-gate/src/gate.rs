@@ -128,7 +128,7 @@ impl Gate {
                 let known = (&flight.departure, flight.entry.writes);
                 Passage::new(&self.egress, request, whose, known, repeats).run().await.map(Outcome::Answered)
             }
-            Some(Effect::Process(process)) => process.perform(&case.redactor).await.map(Outcome::Ran),
+            Some(Effect::Process(process)) => process.perform(&self.parts.env, &case.redactor).await.map(Outcome::Ran),
             None => Err(Failure::Denied(Box::new(not_understood()))),
         }
     }

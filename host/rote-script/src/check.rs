@@ -24,6 +24,27 @@ const NO_CODE_FROM_TEXT: &str = "a flow runs only the code that was bundled; it 
 /// The ways in which engines reach the network.
 const NETWORK: [&str; 5] = ["fetch", "XMLHttpRequest", "WebSocket", "EventSource", "WebTransport"];
 const NO_NETWORK: &str = "a flow reaches the network only through adapters; call one with `@rote/sdk`";
+/// What waits, and what other engines have beside the language. A package may have another way without, or never get there.
+const TIMERS: [&str; 6] =
+    ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"];
+const NO_TIMERS: &str = "a flow has no timers: nothing in it can wait";
+const ELSEWHERE: [&str; 14] = [
+    "AbortController",
+    "Blob",
+    "FormData",
+    "Headers",
+    "Request",
+    "Response",
+    "URL",
+    "URLSearchParams",
+    "Worker",
+    "alert",
+    "document",
+    "localStorage",
+    "sessionStorage",
+    "window",
+];
+const NOT_HERE: &str = "it belongs to a browser or to Node; import what has it from a package of plain ECMAScript";
 const STATIC_ONLY: &str =
     "the modules of a flow are bundled before it runs; use `import … from` at the top of the file";
 
@@ -117,7 +138,9 @@ impl<'a> Visit<'a> for Checker<'_> {
             "eval" if own => NO_CODE_FROM_TEXT,
             "require" if self.author != Author::CommonJs => STATIC_ONLY,
             "Deno" | "Bun" | "process" => "a flow has no operating system; call an adapter, or use `@rote/sdk`",
-            "Buffer" | "__dirname" | "__filename" if !own => "a flow runs without Node",
+            "Buffer" | "__dirname" | "__filename" => "a flow runs without Node",
+            _ if own && TIMERS.contains(&name) => NO_TIMERS,
+            _ if own && ELSEWHERE.contains(&name) => NOT_HERE,
             _ if NETWORK.contains(&name) => NO_NETWORK,
             _ => return,
         };

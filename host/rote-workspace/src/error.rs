@@ -127,6 +127,14 @@ pub enum WorkspaceError {
         #[source]
         source: QueryError,
     },
+    /// The call got no answer that a query could read.
+    #[error("the call of `{id}` got no answer ({problem}), so the query has nothing to read")]
+    NoAnswer {
+        /// The response.
+        id: ResponseId,
+        /// Why, in short.
+        problem: String,
+    },
     /// The query was expected to give exactly one value.
     #[error("query `{program}` gave {count} values where one is needed")]
     NotOneValue {
@@ -245,7 +253,7 @@ impl Classify for WorkspaceError {
             | Self::KeyTooOld { .. }
             | Self::AlreadyRecorded { .. } => ErrorKind::Conflict,
             Self::Query { source } => source.kind(),
-            Self::QueryOnError { .. } => ErrorKind::Upstream,
+            Self::QueryOnError { .. } | Self::NoAnswer { .. } => ErrorKind::Upstream,
             Self::Database { source, .. } if is_busy(source) => ErrorKind::Conflict,
             Self::DamagedResponse { .. }
             | Self::DamagedDatabase { .. }
@@ -264,7 +272,9 @@ impl Classify for WorkspaceError {
             Self::NoResponse { .. } | Self::Cleared { .. } | Self::Unfinished { .. } => Some("rote ls".to_owned()),
             Self::NoVariable { name, .. } => Some(command("rote set").assignment(name, "VALUE").into()),
             Self::Template { problems } => template_hint(problems),
-            Self::QueryOnError { id, .. } => Some(command("rote").argument(id).plain("'.'").into()),
+            Self::QueryOnError { id, .. } | Self::NoAnswer { id, .. } => {
+                Some(command("rote").argument(id).plain("'.'").into())
+            }
             Self::Home(source) => source.hint(),
             Self::Database { source, path, .. } => storage_hint(source, path),
             _ => None,
@@ -280,7 +290,9 @@ impl Classify for WorkspaceError {
                     .collect();
                 Some(json!({ "missing": list }))
             }
-            Self::QueryOnError { id, problem, .. } => Some(json!({"response": id, "problem": problem})),
+            Self::QueryOnError { id, problem, .. } | Self::NoAnswer { id, problem } => {
+                Some(json!({"response": id, "problem": problem}))
+            }
             Self::Home(source) => source.details(),
             _ => None,
         }

@@ -60,8 +60,10 @@ pub struct QueryResult {
     pub values: Vec<String>,
     /// The jq program that ran, sugar removed.
     pub program: String,
-    /// The logged command.
-    pub command: CommandId,
+    /// The logged command; none where it could not be logged.
+    pub command: Option<CommandId>,
+    /// Why it is not in the log, such as a full disk: nobody needs that to read an answer.
+    pub unlogged: Option<String>,
     /// Said when the source is an error response: what it is, so that nobody debugs the query instead.
     pub source_error: Option<String>,
     /// The variable that was saved.
@@ -155,7 +157,7 @@ struct Evaluated {
 }
 
 impl Workspace {
-    /// Runs a query and logs it.
+    /// Runs a query and logs it. One that saves nothing is answered where it cannot be logged, too.
     ///
     /// # Errors
     /// The source does not exist, the program is wrong or too expensive, or the database refused. A query
@@ -168,13 +170,17 @@ impl Workspace {
         let evaluated = self.evaluate(engine, &request.source, &prepared, &request.limits)?;
         let saved_text =
             request.save_as.as_ref().map(|_| saved_value(&prepared.program, &evaluated.values)).transpose()?;
-        let command = self.log_query(request, &prepared, &evaluated, saved_text.as_deref())?;
+        let (command, unlogged) = match self.log_query(request, &prepared, &evaluated, saved_text.as_deref()) {
+            Ok(command) => (Some(command), None),
+            Err(error) if saved_text.is_none() => (None, Some(rote_types::with_causes(&error))),
+            Err(error) => return Err(error),
+        };
         let saved = match &request.save_as {
             Some(name) => self.var(name)?,
             None => None,
         };
         let Evaluated { values, source_error, .. } = evaluated;
-        Ok(QueryResult { values, program: prepared.program, command, source_error, saved })
+        Ok(QueryResult { values, program: prepared.program, command, unlogged, source_error, saved })
     }
 
     /// Runs a program on a response without logging it: conditions, templates, differences.
@@ -225,6 +231,11 @@ impl Workspace {
         let text = file.response.body.0.get();
         let problem = (summary.state == ResponseState::Error)
             .then(|| summary.error.unwrap_or_else(|| "an error without a message".to_owned()));
+        if let (None, Some(problem)) = (summary.status, &problem)
+            && prepared.portable.trim() != "."
+        {
+            return Err(WorkspaceError::NoAnswer { id, problem: problem.clone() });
+        }
         match (self.run(engine, prepared, text, limits), problem) {
             (Err(WorkspaceError::Query { source: source @ QueryError::Runtime { .. } }), Some(problem)) => {
                 Err(WorkspaceError::QueryOnError { id, problem, source })

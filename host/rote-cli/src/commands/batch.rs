@@ -23,7 +23,7 @@ pub struct Batch {
     id: String,
     /// `[{"tool_name": …, "arguments": {…}}, …]`, `@FILE`, or `-` for standard input
     calls: String,
-    /// Most calls at once
+    /// Most calls at once, 1 to 32
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_PARALLEL)))]
     parallel: u16,
     #[command(flatten)]

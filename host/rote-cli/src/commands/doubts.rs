@@ -1,7 +1,7 @@
 //! `rote doubts`, and the words with which a person settles a doubt.
 
 use clap::{Args, Subcommand};
-use rote_app::{Consent, Doubts as Listed, Settlement};
+use rote_app::{Consent, Doubt, Doubts as Listed, Settlement};
 use rote_types::{CommandLine, ResponseId, command};
 
 use super::ls::unreadable;
@@ -14,6 +14,8 @@ use crate::ui::{Report, Ui};
 
 /// Most characters of an answer that a question shows.
 const MAX_SHOWN: usize = 100;
+/// Most doubts that are listed each with its own commands.
+const MAX_WITH_WAYS: usize = 3;
 
 /// List the writes of all workspaces that may have happened, with the commands that settle each
 #[derive(Debug, Args)]
@@ -144,7 +146,12 @@ fn text_of_list(listed: &Listed) -> String {
         return format!("no write is in doubt{hidden}");
     }
     let mut blocks = vec![format!("{} in doubt", plural(listed.total, "write"))];
-    for doubt in &listed.doubts {
+    let each = listed.doubts.len() <= MAX_WITH_WAYS;
+    if !each {
+        blocks.push(listed.doubts.iter().map(short).collect::<Vec<_>>().join("\n"));
+        blocks.push(ways());
+    }
+    for doubt in listed.doubts.iter().filter(|_| each) {
         let mut lines = vec![doubt.to_string()];
         lines.extend(doubt.flow.iter().map(|flow| format!("  made by flow {flow}")));
         lines.extend(doubt.problem.iter().map(|problem| format!("  {problem}")));
@@ -158,6 +165,32 @@ fn text_of_list(listed: &Listed) -> String {
         blocks.push(hidden.trim_start().to_owned());
     }
     blocks.join("\n\n")
+}
+
+/// One of many doubts, in a line, with the command that looks where there is one.
+fn short(doubt: &Doubt) -> String {
+    let flow = doubt.flow.iter().map(|flow| format!("; made by flow {flow}"));
+    let look = doubt.look.iter().map(|look| format!("; {look} # tells whether it happened"));
+    std::iter::once(doubt.to_string())
+        .chain(flow)
+        .chain(doubt.problem.iter().map(|one| format!("; {one}")))
+        .chain(look)
+        .collect()
+}
+
+/// The commands that settle any of many doubts, with what is to be filled in.
+fn ways() -> String {
+    let way = |word: &'static str, note: &'static str| {
+        let settle = command("rote doubts settle").plain("--workspace NAME").plain(word).plain("@N");
+        settle.note(note).to_string()
+    };
+    [
+        way("--done", "it happened; --answer JSON says what it answered"),
+        way("--skip", "it did not happen and shall not"),
+        way("--retry", "it did not happen, or may be made again"),
+        command("rote run").plain("--resume NAME").note("a run goes on then").to_string(),
+    ]
+    .join("\n")
 }
 
 impl Settle {

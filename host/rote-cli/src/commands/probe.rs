@@ -27,7 +27,11 @@ pub struct Probe {
 
 impl Probe {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let found = context.session()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
+        let mut found = context.session()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
+        // Whoever types the name of a tool wants that tool's schema.
+        if let Some(named) = found.iter().position(|hit| hit.tool.name == self.intent).filter(|_| self.schema) {
+            found = vec![found.swap_remove(named)];
+        }
         let text = match (found.as_slice(), self.schema) {
             ([], _) => "no tool fits; try other words".to_owned(),
             (found, false) => hits(found, false),

@@ -9,7 +9,7 @@ use crate::commands::condition;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::response;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Rows of a body that are shown when a response is looked at without a program.
 const ROWS: usize = 5;
@@ -52,7 +52,7 @@ enum About {
 }
 
 impl Query {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         match (self.about, self.response, self.program) {
             (Some(About::Schema { response }), ..) => {
                 let schema = context.session()?.schema(response)?;
@@ -73,11 +73,14 @@ impl Query {
                 let values: Vec<Value> =
                     result.values.iter().filter_map(|value| serde_json::from_str(value).ok()).collect();
                 let saved = result.saved.as_ref().map(|variable| variable.name.clone());
-                let data = json!({ "response": id, "program": result.program, "values": values, "saved": saved });
+                let data = json!({ "response": id, "program": result.program, "values": values, "saved": saved, "unlogged": result.unlogged });
                 let text = match &saved {
                     Some(name) => format!("saved as ${name}"),
                     None => response::values_text(&result.values, self.raw),
                 };
+                if let Some(why) = &result.unlogged {
+                    ui.talk(&format!("note: the query is not in the log: {why}"));
+                }
                 Ok(Report::new(data, text).verbatim())
             }
             (None, None, _) => Err(usage("no response was named", "rote @1 '.'")),

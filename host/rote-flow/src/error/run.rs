@@ -291,7 +291,9 @@ fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
         // Before the hint of a nested run, which is about its own workspace.
         (Some(option), _) => resume().flag(option).plain("<more>").into(),
         // `@N` is a response of the run.
-        (None, Some(hint)) if hint.starts_with("rote @") => format!("{hint} --workspace {workspace}"),
+        (None, Some(hint)) if hint.starts_with("rote @") => {
+            format!("{hint} --workspace {workspace}\n{}", resume().note("makes the call again"))
+        }
         (None, Some(hint)) => hint,
         // What was away may be back.
         (None, None) if source.kind() == ErrorKind::Upstream => resume().into(),

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use rote_adapter::{Adapter, AdapterError, Adapters};
+use rote_gate::Outlook;
+use rote_govern::Verdict;
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
+use serde_json::{Map, Value};
 
 use super::Surface;
 use crate::FlowError;
@@ -31,6 +34,12 @@ impl Surface for Adapters {
             Err(AdapterError::UnknownTool { .. }) => Ok(None),
             Err(error) => Err(FlowError::adapter(adapter, &error)),
         }
+    }
+
+    fn verdict(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Verdict>, FlowError> {
+        let (Some(opened), Some(tool)) = (opened(self, adapter)?, self.tool(adapter, tool)?) else { return Ok(None) };
+        let arguments = Value::Object(Map::new());
+        Ok(Some(Outlook::of(opened.manifest(), opened.policy(), &tool, &arguments, None).verdict))
     }
 
     fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError> {

@@ -20,6 +20,7 @@ use tokio::sync::oneshot;
 use crate::authority::{Authority, HostTask, Performed};
 use crate::effect::{Claim, Failure};
 use crate::request::refused;
+use crate::resolver::Environment;
 use crate::{Gate, GateError};
 
 /// Longest run of a program.
@@ -66,6 +67,65 @@ impl ProcessRun {
         self.code == Some(0)
     }
 }
+
+/// What a build tool gets of the environment: where its parts are, how it reaches the registry, and which compilers it
+/// takes. Everything else may be a credential, which a build script of any dependency would read.
+const NEEDED: [&str; 54] = [
+    "AR",
+    "CARGO",
+    "CARGO_BUILD_JOBS",
+    "CARGO_BUILD_RUSTC",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+    "CARGO_BUILD_RUSTFLAGS",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_HOME",
+    "CARGO_HTTP_CAINFO",
+    "CARGO_HTTP_PROXY",
+    "CARGO_HTTP_TIMEOUT",
+    "CARGO_INCREMENTAL",
+    "CARGO_NET_GIT_FETCH_WITH_CLI",
+    "CARGO_NET_OFFLINE",
+    "CARGO_NET_RETRY",
+    "CARGO_TERM_COLOR",
+    "CC",
+    "CFLAGS",
+    "CPATH",
+    "CXX",
+    "CXXFLAGS",
+    "GIT_SSL_CAINFO",
+    "HOME",
+    "HTTPS_PROXY",
+    "HTTP_PROXY",
+    "ALL_PROXY",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LD",
+    "LDFLAGS",
+    "LD_LIBRARY_PATH",
+    "LIBRARY_PATH",
+    "LOGNAME",
+    "MAKEFLAGS",
+    "NO_PROXY",
+    "PATH",
+    "PKG_CONFIG_PATH",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTDOC",
+    "RUSTFLAGS",
+    "RUSTUP_DIST_SERVER",
+    "RUSTUP_HOME",
+    "RUSTUP_TOOLCHAIN",
+    "RUST_BACKTRACE",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TMPDIR",
+    "USER",
+    "all_proxy",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+];
 
 /// Why a program did not run to its end.
 #[derive(Debug, thiserror::Error)]
@@ -124,12 +184,13 @@ fn line(claimed: &ClaimedProcess) -> String {
 
 impl Process {
     /// Runs it to its end. Dropping the future ends the program.
-    pub(crate) async fn perform(&self, redactor: &Redactor) -> Result<ProcessRun, Failure> {
+    pub(crate) async fn perform(&self, env: &Environment, redactor: &Redactor) -> Result<ProcessRun, Failure> {
         let Self(claimed) = self;
         let start = |source| Failure::Process(ProcessFailure::Start { program: claimed.program.clone(), source });
         #[expect(clippy::disallowed_methods, reason = "this crate is where processes are started")]
         let mut command = Command::new(&claimed.program);
         command.args(&claimed.arguments).current_dir(&claimed.folder).process_group(0);
+        command.env_clear().envs(NEEDED.iter().filter_map(|name| Some((*name, env(name)?))));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut running = Running::new(command.spawn().map_err(start)?);
         let printed = Arc::new(Mutex::new(Tail::default()));

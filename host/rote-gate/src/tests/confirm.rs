@@ -352,7 +352,7 @@ async fn within_a_run_a_token_that_has_confirmed_its_own_call_says_nothing_of_an
     assert_eq!(refused, None);
     assert_eq!(
         send(2, std::slice::from_ref(&token)).await.unwrap().1.unwrap(),
-        "the confirm token was made for another arguments"
+        "the confirm token was made for other arguments"
     );
     assert_eq!(send(1, std::slice::from_ref(&token)).await, None);
     assert_eq!(send(2, std::slice::from_ref(&token)).await.unwrap().1, None);

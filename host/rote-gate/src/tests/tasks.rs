@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::tests::support::{FakeResolver, SECRET, Server, Surface, World, answer, claim, ok, read_request};
-use crate::{Authority, Claim, ClaimedProcess, ClaimedRequest, GateError, HostTask, ProcessFailure, UpstreamFailure};
+
+use crate::{
+    Authority, Claim, ClaimedProcess, ClaimedRequest, Gate, GateError, GateParts, HostTask, ProcessFailure,
+    UpstreamFailure,
+};
 
 fn shell(script: &str, folder: &Path) -> ClaimedProcess {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
@@ -99,6 +103,25 @@ async fn whoever_keeps_the_pipe_keeps_nobody_waiting() {
     let escaped = run.output.trim().parse().ok().and_then(rustix::process::Pid::from_raw).unwrap();
     rustix::process::kill_process(escaped, rustix::process::Signal::KILL).unwrap();
     assert!(run.is_success());
+}
+
+#[tokio::test]
+async fn a_build_tool_gets_no_credential_of_the_environment() {
+    let world = World::new();
+    let known = |name: &str| match name {
+        "PATH" => Some("/usr/bin:/bin".to_owned()),
+        "CARGO_HOME" => Some("/nowhere".to_owned()),
+        "API_TOKEN" | "CARGO_REGISTRY_TOKEN" => Some(SECRET.to_owned()),
+        _ => None,
+    };
+    let gate = Gate::new(GateParts { env: std::sync::Arc::new(known), ..world.gate.parts.clone() });
+    let run = gate.build(shell("env >&2", world.home.root())).await.unwrap();
+    assert!(
+        run.output.contains("CARGO_HOME=/nowhere\n") && run.output.contains("PATH=/usr/bin:/bin\n"),
+        "{}",
+        run.output
+    );
+    assert!(!run.output.contains("TOKEN") && !run.output.contains("CARGO_MANIFEST_DIR"), "{}", run.output);
 }
 
 #[tokio::test]

@@ -86,7 +86,7 @@ pub enum TokenRefusal {
         at: Timestamp,
     },
     /// It was made for another call.
-    #[error("the confirm token was made for another {field}")]
+    #[error("the confirm token was made for {}{field}", if *field == "arguments" { "other " } else { "another " })]
     Mismatch {
         /// What differs: `adapter`, `tool`, `arguments` or `workspace or flow`.
         field: &'static str,

@@ -49,6 +49,25 @@ fn imports_from_elsewhere_say_what_can_be_imported() {
 }
 
 #[test]
+fn globals_that_a_flow_does_not_have_are_refused_in_the_authors_own_files() {
+    for (source, reason) in [
+        ("Buffer.from('x');", "a flow runs without Node"),
+        ("export const at = () => __dirname;", "a flow runs without Node"),
+        ("export const wait = () => new Promise((done) => setTimeout(done, 1));", "a flow has no timers"),
+        ("export const u = () => new URL('https://x.example');", "it belongs to a browser or to Node"),
+        ("window.alert('x');", "it belongs to a browser or to Node"),
+    ] {
+        let text = report(&[("main.ts", &format!("{source}\nexport function run() {{}}\n"))]);
+        assert!(text.contains("is not supported: ") && text.contains(reason), "{source}: {text}");
+    }
+    // What is asked for, bound, a type or a property is not the global.
+    let main = "import { URL } from './url';\nlet t: Window | Buffer | undefined = undefined;\n\
+                if (typeof setTimeout === 'function') setTimeout(() => 1, 1);\n\
+                export const run = (o: any) => [t, new URL(), o.Buffer, o.setTimeout, (window: number) => window];\n";
+    bundled(&[("main.ts", main), ("url.ts", "export class URL {}\n")]);
+}
+
+#[test]
 fn a_missing_file_says_what_was_tried() {
     check(
         "import './lib/x';",

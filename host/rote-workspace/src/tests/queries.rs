@@ -3,7 +3,7 @@
 use rote_types::{Classify, ErrorKind};
 use serde_json::json;
 
-use super::support::{Setup, http, json_body};
+use super::support::{Setup, failed, http, json_body};
 use crate::{QuerySource, Tokenizer, WorkspaceError};
 
 #[test]
@@ -87,6 +87,38 @@ fn standard_input_is_json_or_else_one_string() {
         |text: &[u8], program: &str| setup.ask(QuerySource::Text(text.to_vec()), program, None, false).unwrap().values;
     assert_eq!(ask(b" {\"a\": 1}\n", ".a"), ["1"]);
     assert_eq!(ask(b"plain text", "length"), ["10"]);
+}
+
+#[test]
+fn a_query_on_a_call_without_an_answer_is_refused_and_shows_why() {
+    let setup = Setup::new();
+    let id = setup.record(failed("upstream", "it could not be reached"));
+    let error = setup.ask(QuerySource::Response(id), ".id", None, false).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.to_string().as_str()),
+        (
+            ErrorKind::Upstream,
+            "the call of `@1` got no answer (it could not be reached), so the query has nothing to read"
+        )
+    );
+    assert!(setup.query(id, ".", None).values[0].contains("it could not be reached"));
+}
+
+#[test]
+fn a_query_that_cannot_be_logged_is_answered() {
+    let setup = Setup::new();
+    let id = setup.record(json_body("{\"a\": 1}"));
+    let read_only = |on: bool| {
+        let sql = format!("PRAGMA query_only = {on}");
+        setup.workspace.with("allow no write", |connection| connection.execute_batch(&sql)).unwrap();
+    };
+    read_only(true);
+    let result = setup.query(id, ".a", None);
+    assert_eq!((result.values.as_slice(), result.command), (&["1".to_owned()][..], None));
+    assert!(result.unlogged.is_some_and(|why| why.starts_with("cannot log the query")));
+    assert!(setup.ask(QuerySource::Response(id), ".a", Some("x"), false).is_err(), "what is to be saved is");
+    read_only(false);
+    assert!(setup.query(id, ".a", None).command.is_some());
 }
 
 #[test]
