@@ -3,16 +3,18 @@
 //! Nothing is decided here; every call ends in `Runtime::call_adapter` and so in the gate. A number whose call the gate
 //! never began is ended by its [`Reservation`].
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::StreamExt;
 use jiff::Timestamp;
-use rote_gate::{Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, Unbound, UnboundError};
+use rote_gate::{
+    CredentialPreview, Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, UnboundError,
+};
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
 use rote_types::{
-    AdapterId, AuthSlot, CallLimits, Clock, MAX_BATCH, MAX_PARALLEL, QueryEngine, ResponseId, Sha256Digest, Tool,
-    ToolCall, WorkspaceName,
+    AdapterId, CallLimits, Clock, MAX_BATCH, MAX_PARALLEL, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall,
+    WorkspaceName,
 };
 use rote_vault::{TokenPlace, Vault, VaultError};
 use rote_workspace::{CommandId, Dependency, NewCall, Rendered, SessionRecord, Workspace};
@@ -119,17 +121,6 @@ impl Checked {
     }
 }
 
-/// Where the value of one credential slot would come from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SlotState {
-    /// The slot in the manifest.
-    pub slot: String,
-    /// The vault entry.
-    pub token: String,
-    /// Where a call to the base URL would find it.
-    pub place: TokenPlace,
-}
-
 /// Calls tools of installed adapters. Shared by reference between threads.
 pub struct Caller {
     parts: CallerParts,
@@ -196,7 +187,7 @@ impl Caller {
             checked.push(self.check_templates(workspace, &adapter, asked, options).map_err(wrong(index))?);
         }
         let tools = checked.iter().map(|call| &*call.tool);
-        UnboundError::refuse(self.unbound(&adapter, tools)?)?;
+        UnboundError::refuse(self.lacking(&adapter, tools)?)?;
         let places = self.place(workspace, &checked, options)?;
         let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
             let own = item.confirm.as_slice();
@@ -393,31 +384,24 @@ impl Caller {
         Ok(())
     }
 
-    /// Says for each credential slot of an adapter where the value for a call to its base URL would come from. No value
-    /// is looked at.
-    ///
-    /// # Errors
-    /// As [`Adapters::open`]; [`AdapterError::Vault`].
-    pub fn credentials(&self, id: &AdapterId) -> Result<Vec<SlotState>, AdapterError> {
-        let adapter = self.parts.adapters.open(id)?;
-        let manifest = adapter.manifest();
-        let state = |(slot, one): (&String, &AuthSlot)| {
-            let place = adapter.place(&self.parts.vault, &one.token_env, &*self.parts.env)?;
-            Ok(SlotState { slot: slot.clone(), token: one.token_env.clone(), place })
-        };
-        manifest.auth.schemes.iter().map(state).collect()
-    }
-
-    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them.
+    /// Says for each credential slot of an adapter whether calls of these tools would find its value. No value is looked at.
     ///
     /// # Errors
     /// [`AdapterError::Vault`].
-    pub fn unbound<'t>(
+    pub fn credentials(&self, adapter: &Adapter, tools: &[Tool]) -> Result<Vec<CredentialPreview>, AdapterError> {
+        Ok(adapter.credentials(&self.parts.vault, tools, &*self.parts.env)?)
+    }
+
+    /// Returns the refusals that calls of these tools would get for want of a credential.
+    ///
+    /// # Errors
+    /// [`AdapterError::Vault`].
+    pub fn lacking<'t>(
         &self,
         adapter: &Adapter,
         tools: impl IntoIterator<Item = &'t Tool>,
-    ) -> Result<BTreeSet<Unbound>, AdapterError> {
-        Ok(self.parts.runtime.gate().unbound(adapter.manifest(), tools)?)
+    ) -> Result<Vec<GateError>, AdapterError> {
+        Ok(self.parts.runtime.gate().lacking(adapter.manifest(), tools)?)
     }
 
     /// Where the recommended credential would come from; its value is not looked at.

@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rote_gate::CredentialPreview;
 use rote_govern::egress::origin_of;
 use rote_govern::reach;
 use rote_spec::Api;
@@ -119,6 +120,31 @@ impl Adapter {
         // Without a base URL nothing can be sent, and nothing is bound to nowhere.
         let origin = manifest.base_url.as_deref().and_then(|base| origin_of(base).ok()).unwrap_or_default();
         vault.place(name, &manifest.id, &origin, environment)
+    }
+
+    /// Says for each of its slots whether calls of these tools would find the value, wherever those go; of a slot that
+    /// they do not have, whether a call to the base URL would. No value is looked at.
+    pub(crate) fn credentials(
+        &self,
+        vault: &Vault,
+        tools: &[Tool],
+        environment: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Vec<CredentialPreview>, VaultError> {
+        let manifest = self.manifest();
+        let mut states = Vec::new();
+        for (slot, AuthSlot { token_env: token, .. }) in &manifest.auth.schemes {
+            let uses = tools.iter().filter(|tool| tool.security.iter().flatten().any(|one| one == slot));
+            let mut source = None;
+            for origin in origins(manifest, uses) {
+                let place = vault.place(token, &manifest.id, &origin, environment)?;
+                // One origin without it is enough for a call to fail.
+                source = source.filter(|known: &TokenPlace| !known.is_present()).or(Some(place));
+            }
+            let source = source.map_or_else(|| self.place(vault, token, environment), Ok)?;
+            let (slot, token) = (slot.clone(), token.clone());
+            states.push(CredentialPreview { slot, token, present: source.is_present(), source });
+        }
+        Ok(states)
     }
 
     /// Returns whether one of its slots is filled from the vault entry `name`.

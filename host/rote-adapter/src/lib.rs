@@ -25,7 +25,7 @@ mod session;
 mod source;
 
 pub use arguments::ArgumentProblem;
-pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References, SlotState};
+pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};

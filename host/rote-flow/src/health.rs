@@ -2,16 +2,16 @@
 //!
 //! Looks only; nothing is run, sent or changed. A flow whose file is broken has a health too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use rote_gate::CredentialPreview;
 use rote_types::{AdapterId, Classify, FlowName, command};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::error::{BlessError, LibraryError, PackageError, install};
-use crate::{Analytics, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource};
+use crate::{AdapterPin, Analytics, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource};
 
 /// Runs from which on a flow that never ended well counts as broken.
 const MIN_FAILED_RUNS: u64 = 3;
@@ -62,8 +62,8 @@ pub struct AdapterHealth {
     pub adapter: AdapterId,
     /// How it stands to the pinned one.
     pub state: AdapterState,
-    /// Its credentials as `{"slot", "token", "present", "source"}`; never a value.
-    pub credentials: Vec<Value>,
+    /// Its credentials, as the flow's calls find them.
+    pub credentials: Vec<CredentialPreview>,
 }
 
 /// How a flow stands.
@@ -180,10 +180,10 @@ impl Doctor {
             if let Some(problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
                 problems.push(problem);
             }
-            let credentials =
-                if installed { self.used_credentials(package, adapter, &mut problems)? } else { Vec::new() };
+            let credentials = self.used_credentials(adapter, pin)?;
             adapters.push(AdapterHealth { adapter: adapter.clone(), state, credentials });
         }
+        self.credential_problems(package, &mut problems)?;
         self.flow_problems(package, &mut problems)?;
         let blessing = self.blessing_state(package, &mut problems)?;
         let runs = self.analytics.stats(&frontmatter.name)?;
@@ -205,38 +205,30 @@ impl Doctor {
         })
     }
 
-    /// The credentials that the flow's calls can use, and a problem where a call has no way to authenticate: of several
-    /// ways one is enough.
-    fn used_credentials(
-        &self,
-        package: &Package,
-        adapter: &AdapterId,
-        problems: &mut Vec<HealthProblem>,
-    ) -> Result<Vec<Value>, FlowError> {
-        let manifest = self.pins().surface.manifest(adapter)?;
-        let recommended = manifest.and_then(|manifest| manifest.auth.default_scheme);
-        let pinned = package.frontmatter.adapters.get(adapter).into_iter().flat_map(|pin| pin.tools.keys());
-        let mut ways = BTreeSet::new();
-        for name in pinned {
-            ways.extend(self.pins().surface.tool(adapter, name)?.map(|tool| tool.security));
+    /// The credentials that the flow's own calls can use.
+    fn used_credentials(&self, adapter: &AdapterId, pin: &AdapterPin) -> Result<Vec<CredentialPreview>, FlowError> {
+        let mut used = BTreeSet::new();
+        for name in pin.tools.keys() {
+            let tool = self.pins().surface.tool(adapter, name)?;
+            used.extend(tool.into_iter().flat_map(|tool| tool.security).flatten());
         }
-        let used: BTreeSet<&String> = ways.iter().flatten().flatten().collect();
-        if used.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut found = self.tools.credentials(adapter)?;
-        found.retain(|state| used.iter().any(|slot| state["slot"] == slot.as_str()));
-        let is_present = |slot: &String| found.iter().any(|one| one["slot"] == slot.as_str() && one["present"] == true);
-        let mut missing: BTreeMap<&str, &Value> = BTreeMap::new();
-        let closed = |all: &&Vec<Vec<String>>| !all.is_empty() && !all.iter().any(|one| one.iter().all(is_present));
-        for alternatives in ways.iter().filter(closed) {
-            let first = alternatives.iter().find(|one| one.iter().any(|slot| recommended.as_ref() == Some(slot)));
-            let slots = first.or(alternatives.first()).into_iter().flatten().filter(|slot| !is_present(slot));
-            let states = slots.filter_map(|slot| found.iter().find(|one| one["slot"] == slot.as_str()));
-            missing.extend(states.map(|state| (state["token"].as_str().unwrap_or_default(), state)));
-        }
-        problems.extend(missing.into_values().map(|state| credential_problem(adapter, state)));
+        let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
+        let mut found = self.tools.credentials(adapter, &tools)?;
+        found.retain(|one| used.contains(&one.slot));
         Ok(found)
+    }
+
+    /// Credentials for want of which a call of a run would be refused: by the gate's own rule, one problem for each command
+    /// that mends it.
+    fn credential_problems(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<(), FlowError> {
+        let mut fixes = BTreeSet::new();
+        for error in crate::run::lacking(&*self.tools, &self.pins().library, package)? {
+            let fix = error.hint().unwrap_or_default();
+            if fixes.insert(fix.clone()) {
+                problems.push(HealthProblem { what: error.to_string(), fix });
+            }
+        }
+        Ok(())
     }
 
     /// Flows that it runs and that a run would refuse.
@@ -265,21 +257,6 @@ impl Doctor {
                 problems.push(HealthProblem { what: error.to_string(), fix });
                 Ok(state)
             }
-        }
-    }
-}
-
-fn credential_problem(adapter: &AdapterId, state: &Value) -> HealthProblem {
-    let token = state["token"].as_str().unwrap_or_default();
-    if state["source"] == "unbound" {
-        HealthProblem {
-            what: format!("credential `{token}` is not bound to adapter `{adapter}` and where its requests go"),
-            fix: command("rote token bind").argument(token).argument(adapter).into(),
-        }
-    } else {
-        HealthProblem {
-            what: format!("credential `{token}` of adapter `{adapter}` is missing"),
-            fix: command("rote token set").argument(token).into(),
         }
     }
 }

@@ -18,13 +18,12 @@ mod preflight;
 mod resume;
 mod stopped;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use rote_gate::{Outlook, Preview, Unbound};
+use rote_gate::{CredentialPreview, GateError, Outlook, Preview};
 use rote_govern::Blessing;
 use rote_govern::audit::Word;
 use rote_home::{Durability, Journal, NewEvent};
@@ -40,6 +39,7 @@ pub(crate) use begin::last_parameters;
 pub use dry::{DryRun, DryRunCall};
 pub use in_doubt::{stopped_after_writing, unknown_writes};
 pub use live::AdapterTools;
+pub(crate) use preflight::lacking;
 
 use crate::package::Content;
 use crate::recording::{ExpectedOutput, RunRecording};
@@ -117,17 +117,17 @@ pub trait ToolSource: Send + Sync {
     /// The adapter cannot be read.
     fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError>;
 
-    /// Says which credentials of an adapter are there, as `{"slot", "token", "present", "source"}`; never a value.
+    /// Says for each credential slot of an adapter whether calls of these tools would find its value.
     ///
     /// # Errors
     /// The adapter or the vault cannot be read.
-    fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError>;
+    fn credentials(&self, adapter: &AdapterId, tools: &[&str]) -> Result<Vec<CredentialPreview>, FlowError>;
 
-    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them.
+    /// Returns the refusals that calls of these tools would get for want of a credential.
     ///
     /// # Errors
     /// The adapter or the vault cannot be read.
-    fn unbound(&self, adapter: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError>;
+    fn lacking(&self, adapter: &AdapterId, tools: &[&str]) -> Result<Vec<GateError>, FlowError>;
 
     /// Returns the command that reads what a write would have changed, where the adapter has one.
     fn look(&self, _write: &ToolCall) -> Option<String> {

@@ -17,7 +17,7 @@ use secrecy::SecretString;
 use crate::request::refused;
 use crate::{CredentialPreview, Environment, GateError};
 pub(crate) use placement::{Masked, Way, inject, kinds, masked};
-pub use unbound::{Unbound, UnboundError};
+pub use unbound::UnboundError;
 
 /// One credential with its value.
 #[derive(Debug, Clone)]

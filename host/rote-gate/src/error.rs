@@ -439,6 +439,10 @@ impl Classify for GateError {
             Self::Egress { refusal, adapter } => egress_hint(refusal, adapter.as_ref()),
             Self::FingerprintMismatch { adapter, .. } => Some(command("rote adapter info").argument(adapter).into()),
             Self::ConfirmationNeeded { detail, .. } => detail.command.clone(),
+            // No value helps where the slot itself is not supported.
+            Self::Auth { adapter, token, .. } if token.is_empty() => {
+                Some(command("rote adapter info").argument(adapter).into())
+            }
             Self::Auth { token, .. } => Some(command("rote token set").argument(token).into()),
             Self::Unbound { adapter, token, .. } => {
                 Some(command("rote token bind").argument(token).argument(adapter).into())

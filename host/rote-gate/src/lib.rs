@@ -29,7 +29,7 @@ mod stage;
 
 pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
-pub use credential::{Unbound, UnboundError};
+pub use credential::UnboundError;
 pub use doubt::{Doubt, is_half_said, recover, settle, sift};
 pub use effect::{Claim, ClaimedProcess, ProcessFailure, ProcessRun};
 pub use error::{Confirmation, GateError, Pinned, RecordError, UpstreamFailure};

@@ -72,7 +72,7 @@ pub struct BodyPreview {
     pub truncated: bool,
 }
 
-/// One credential that the request would carry.
+/// One credential that a request would carry; never its value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CredentialPreview {
     /// The slot in the manifest.

@@ -3,12 +3,12 @@
 //! Decides nothing about a call but that the flow pins it: without a pin there is nothing that the gate could hold it
 //! against. Whether it may write, and whether a person has to be asked, the gate says from the stamp that goes with it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use rote_adapter::{AdapterError, Adapters, CallOptions, Caller, Checked, Reservation, SlotState};
-use rote_gate::{FlowStamp, Outlook, Pin, Preview, ToolPermission, Unbound};
+use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
+use rote_gate::{CredentialPreview, FlowStamp, GateError, Outlook, Pin, Preview, ToolPermission};
 use rote_govern::{Blessing, Verdict};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
@@ -26,11 +26,21 @@ pub struct AdapterTools {
     caller: Arc<Caller>,
 }
 
+/// An installed adapter with some of its tools.
+type There = (Arc<Adapter>, Vec<Tool>);
+
 impl AdapterTools {
     /// Makes the tools of flows from the adapter layer.
     #[must_use]
     pub fn new(adapters: Arc<Adapters>, caller: Arc<Caller>) -> Self {
         Self { adapters, caller }
+    }
+
+    /// An adapter and what it has of these tools; nothing when it is not installed.
+    fn there(&self, id: &AdapterId, tools: &[&str]) -> Result<Option<There>, FlowError> {
+        let Some(adapter) = opened(&self.adapters, id)? else { return Ok(None) };
+        let tools = tools.iter().filter_map(|tool| Surface::tool(&*self.adapters, id, tool).transpose());
+        Ok(Some((adapter, tools.collect::<Result<_, _>>()?)))
     }
 }
 
@@ -42,19 +52,14 @@ impl ToolSource for AdapterTools {
         Arc::new(LiveTools { tools: self.clone(), context, stamp, confirm, reserved: Mutex::default() })
     }
 
-    fn credentials(&self, adapter: &AdapterId) -> Result<Vec<Value>, FlowError> {
-        let slots = self.caller.credentials(adapter).map_err(|error| FlowError::adapter(adapter, &error))?;
-        let state = |one: SlotState| json!({"slot": one.slot, "token": one.token, "present": one.place.is_present(), "source": one.place});
-        Ok(slots.into_iter().map(state).collect())
+    fn credentials(&self, id: &AdapterId, tools: &[&str]) -> Result<Vec<CredentialPreview>, FlowError> {
+        let Some((adapter, tools)) = self.there(id, tools)? else { return Ok(Vec::new()) };
+        self.caller.credentials(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
-    fn unbound(&self, id: &AdapterId, tools: &[&str]) -> Result<BTreeSet<Unbound>, FlowError> {
-        let Some(adapter) = opened(&self.adapters, id)? else { return Ok(BTreeSet::new()) };
-        let tools: Vec<Tool> = tools
-            .iter()
-            .filter_map(|tool| Surface::tool(&*self.adapters, id, tool).transpose())
-            .collect::<Result<_, _>>()?;
-        self.caller.unbound(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
+    fn lacking(&self, id: &AdapterId, tools: &[&str]) -> Result<Vec<GateError>, FlowError> {
+        let Some((adapter, tools)) = self.there(id, tools)? else { return Ok(Vec::new()) };
+        self.caller.lacking(&adapter, &tools).map_err(|error| FlowError::adapter(id, &error))
     }
 
     fn outlook(&self, call: &ToolCall, blessing: Option<&Blessing>) -> Result<Outlook, FlowError> {
@@ -221,13 +226,11 @@ impl ToolHost for LiveTools {
         let nested = |error: FlowError| RunError::nested(&error);
         let installed =
             Surface::manifest(&*self.tools.adapters, adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
-        let credentials = match &installed {
-            Some(_) => self.tools.credentials(adapter).map_err(nested)?,
-            None => Vec::new(),
-        };
+        let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
+        let credentials = self.tools.credentials(adapter, &tools).map_err(nested)?;
         // Where a value is kept is not the flow's business.
-        let shown = |state: Value| json!({"slot": state["slot"], "present": state["present"]});
-        let credentials: Vec<Value> = credentials.into_iter().map(shown).collect();
+        let shown = |one: &CredentialPreview| json!({"slot": one.slot, "present": one.present});
+        let credentials: Vec<Value> = credentials.iter().map(shown).collect();
         let matches = installed.as_ref() == Some(&pin.fingerprint);
         let drift = match (&installed, matches) {
             (_, true) => None,

@@ -1,25 +1,16 @@
 //! Before anything is sent: is it decided what a run writes, and may it send what its calls need?
 
-use std::collections::BTreeSet;
+use rote_gate::{GateError, UnboundError};
 
-use rote_gate::UnboundError;
-
-use super::Runner;
+use super::{Runner, ToolSource};
 use crate::error::RunnerError;
-use crate::{FlowError, Frontmatter, Package};
+use crate::{FlowError, Frontmatter, Library, Package};
 
 impl Runner {
     /// Refuses a run that would need a credential of the vault which nobody bound to where its calls go, or those of the
     /// flows that it runs; all such credentials are named at once.
     pub(crate) fn check_bindings(&self, package: &Package) -> Result<(), FlowError> {
-        let below = self.library().pinned_flows(package)?;
-        let below = below.iter().filter_map(|inner| inner.known.as_ref().map(|(frontmatter, _)| frontmatter));
-        let mut unbound = BTreeSet::new();
-        for (adapter, pin) in std::iter::once(&package.frontmatter).chain(below).flat_map(|one| &one.adapters) {
-            let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
-            unbound.extend(self.parts.tools.unbound(adapter, &tools)?);
-        }
-        Ok(UnboundError::refuse(unbound)?)
+        Ok(UnboundError::refuse(lacking(&*self.parts.tools, self.library(), package)?)?)
     }
 }
 
@@ -31,4 +22,20 @@ pub(crate) fn refuse_undecided(frontmatter: &Frontmatter) -> Result<(), FlowErro
     }
     let (flow, workspace) = (frontmatter.name.clone(), frontmatter.provenance.workspace.clone());
     Err(FlowError::Run(RunnerError::Undecided { flow, workspace, questions }))
+}
+
+/// The refusals that the calls of a flow, and of the flows that it runs, would get for want of a credential.
+pub(crate) fn lacking(
+    tools: &dyn ToolSource,
+    library: &Library,
+    package: &Package,
+) -> Result<Vec<GateError>, FlowError> {
+    let below = library.pinned_flows(package)?;
+    let below = below.iter().filter_map(|inner| inner.known.as_ref().map(|(frontmatter, _)| frontmatter));
+    let mut found = Vec::new();
+    for (adapter, pin) in std::iter::once(&package.frontmatter).chain(below).flat_map(|one| &one.adapters) {
+        let pinned: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
+        found.extend(tools.lacking(adapter, &pinned)?);
+    }
+    Ok(found)
 }

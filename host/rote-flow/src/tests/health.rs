@@ -205,3 +205,31 @@ async fn of_several_ways_to_authenticate_one_that_is_there_is_enough() {
     fixture.set_token("SHOP_BASIC_AUTH");
     assert_eq!(problems(), []);
 }
+
+#[tokio::test]
+async fn a_credential_that_is_not_bound_to_the_server_of_a_tool_is_a_problem_as_it_is_for_a_run() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let get = r#""get": {"operationId": "orders_get","#;
+    let server = r#""get": {"operationId": "orders_get", "servers": [{"url": "https://files.example"}],"#;
+    let secured = SHOP.replacen(get, server, 1).replacen(
+        r#""paths": {"#,
+        r#""components": {"securitySchemes": {"pat": {"type": "http", "scheme": "bearer"}}}, "security": [{"pat": []}], "paths": {"#,
+        1,
+    );
+    fixture.install(&secured);
+    fixture.adapters.set_server(&id(), "files.example=keep").unwrap();
+    let shown = fixture.flows.pins.repin_preview(&name()).unwrap();
+    fixture.repin(&shown, true).unwrap();
+    fixture.set_token("SHOP_TOKEN");
+    let health = || fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap();
+    let unbound = health();
+    let refused = fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap_err();
+    assert_eq!((refused.kind(), refused.hint().as_deref()), (ErrorKind::Auth, Some("rote token bind SHOP_TOKEN shop")));
+    assert_eq!(unbound.problems.iter().map(|one| &one.fix).collect::<Vec<_>>(), [&refused.hint().unwrap()]);
+    assert!(unbound.problems[0].what.ends_with("at https://files.example"), "{unbound:?}");
+    assert!(!unbound.adapters[0].credentials[0].present);
+    fixture.bind("SHOP_TOKEN", "https://files.example");
+    let bound = health();
+    assert_eq!((bound.problems.as_slice(), bound.adapters[0].credentials[0].present), (&[][..], true));
+}

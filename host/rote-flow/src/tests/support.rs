@@ -392,7 +392,12 @@ impl Fixture {
     pub(crate) fn set_token(&self, token: &str) {
         let meta = TokenMeta { created_at: self.clock.now(), expires_at: None, description: String::new() };
         self.vault.set(token, &SecretString::from("value-of-the-test"), meta).unwrap();
-        let binding = Binding { adapter: id(), origins: [self.shop.url.clone()].into() };
+        self.bind(token, &self.shop.url);
+    }
+
+    /// Lets the shop's adapter send a credential to this origin too.
+    pub(crate) fn bind(&self, token: &str, origin: &str) {
+        let binding = Binding { adapter: id(), origins: [origin.to_owned()].into() };
         self.vault.bind(token, &binding, self.clock.now()).unwrap();
     }
 

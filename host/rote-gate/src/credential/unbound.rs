@@ -14,15 +14,15 @@ use crate::{Gate, GateError};
 
 /// A credential of the vault that calls would need where nobody bound it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Unbound {
+struct Unbound {
     /// The adapter that would send it.
-    pub adapter: AdapterId,
+    adapter: AdapterId,
     /// The entry of the vault.
-    pub token: String,
+    token: String,
     /// Where it would go.
-    pub origin: String,
+    origin: String,
     /// The vault has it.
-    pub stored: bool,
+    stored: bool,
 }
 
 /// Calls are not made because of credentials that nobody bound.
@@ -31,11 +31,13 @@ pub struct Unbound {
 pub struct UnboundError(BTreeSet<Unbound>);
 
 impl UnboundError {
-    /// Refuses calls that need these; there is nothing to refuse when there are none.
+    /// Refuses calls that lack credentials of the vault because nobody bound them. What else they lack is told when
+    /// they are made.
     ///
     /// # Errors
     /// There are some.
-    pub fn refuse(unbound: BTreeSet<Unbound>) -> Result<(), Self> {
+    pub fn refuse(lacking: impl IntoIterator<Item = GateError>) -> Result<(), Self> {
+        let unbound: BTreeSet<Unbound> = lacking.into_iter().filter_map(found).collect();
         if unbound.is_empty() { Ok(()) } else { Err(Self(unbound)) }
     }
 }
@@ -68,32 +70,32 @@ impl Classify for UnboundError {
 }
 
 impl Gate {
-    /// Returns the credentials of the vault for which calls of these tools would be refused, because nobody bound them to
-    /// where those calls go: by the rule that refuses the calls. One that stands behind another is found once that one is bound.
+    /// Returns the refusals that calls of these tools would get for want of a credential, wherever those calls go: by the
+    /// rule that refuses the calls. What stands behind another one is found once that one is mended.
     ///
     /// # Errors
     /// The vault cannot be trusted.
-    pub fn unbound<'t>(
+    pub fn lacking<'t>(
         &self,
         adapter: &Manifest,
         tools: impl IntoIterator<Item = &'t Tool>,
-    ) -> Result<BTreeSet<Unbound>, VaultError> {
+    ) -> Result<Vec<GateError>, VaultError> {
         let source = Source { vault: &self.parts.vault, env: &self.parts.env };
-        let (mut seen, mut unbound) = (BTreeSet::new(), BTreeSet::new());
+        let (mut seen, mut lacking) = (BTreeSet::new(), Vec::new());
         for tool in tools {
             for origin in reach::origins(adapter, tool) {
                 if !seen.insert((&tool.security, origin.clone())) {
                     continue;
                 }
                 match choose(&source, adapter, tool, &tool.security, Some(&origin)) {
-                    Ok(choice) => unbound.extend(choice.missing.and_then(found)),
+                    Ok(choice) => lacking.extend(choice.missing),
                     Err(GateError::Vault(error)) => return Err(error),
                     // What else is wrong is told when the call is made.
                     Err(_) => {}
                 }
             }
         }
-        Ok(unbound)
+        Ok(lacking)
     }
 }
 

@@ -62,8 +62,8 @@ fn head(health: &FlowHealth) -> String {
 fn detail(health: &FlowHealth) -> String {
     let adapters = health.adapters.iter().map(|one| format!("{} {}", one.adapter, one.state.as_str()));
     let credentials = health.adapters.iter().flat_map(|one| &one.credentials).map(|state| {
-        let present = if state["present"] == true { "present" } else { "missing" };
-        format!("{} {present}", state["token"].as_str().unwrap_or_default())
+        let present = if state.present { "present" } else { state.source.as_str() };
+        format!("{} {present}", state.token)
     });
     let runs = health.runs.as_ref().map_or_else(
         || "never ran".to_owned(),
