@@ -41,12 +41,7 @@ pub fn read(document: Source<'_>, loader: &mut dyn DocumentLoader, limits: &Spec
         notices.warn("/", format!("key `{}` stands twice in one object; the last one counts", prose::capped(&key, 80)));
     }
     let found = Found { name: document.name, size: document.bytes.len(), value: tree.value, spec_type, version };
-    match spec_type {
-        SpecType::Openapi3 | SpecType::Openapi31 | SpecType::Swagger2 => openapi::read(found, loader, limits, notices),
-        other => {
-            Err(SpecError::Unsupported { name: document.name.to_owned(), format: format!("`{}`", other.as_str()) })
-        }
-    }
+    openapi::read(found, loader, limits, notices)
 }
 
 /// A document that was parsed and whose format is known.

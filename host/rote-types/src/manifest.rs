@@ -17,14 +17,6 @@ pub enum SpecType {
     Openapi31,
     /// Swagger 2.0.
     Swagger2,
-    /// Google Discovery v1.
-    Discovery,
-    /// GraphQL SDL or introspection.
-    Graphql,
-    /// An MCP server.
-    Mcp,
-    /// Local data.
-    Data,
 }
 
 impl SpecType {
@@ -35,10 +27,6 @@ impl SpecType {
             Self::Openapi3 => "openapi3",
             Self::Openapi31 => "openapi31",
             Self::Swagger2 => "swagger2",
-            Self::Discovery => "discovery",
-            Self::Graphql => "graphql",
-            Self::Mcp => "mcp",
-            Self::Data => "data",
         }
     }
 }
