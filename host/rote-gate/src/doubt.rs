@@ -17,7 +17,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::Redactor;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
 use rote_types::{
@@ -308,10 +307,9 @@ pub(crate) fn refuse_same(
     parts: &GateParts,
     invocation: &Invocation,
     (response, arguments): (ResponseId, Sha256Digest),
-    redactor: &Redactor,
+    logged: &Value,
 ) -> Result<(), GateError> {
     let Invocation { workspace, adapter, tool, .. } = invocation;
-    let logged = redactor.value(&invocation.arguments).unwrap_or_else(|| Value::clone(&invocation.arguments));
     let call = Call { journal: &parts.journal, arguments, logged };
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {
@@ -351,7 +349,7 @@ struct Call<'c> {
     journal: &'c Journal,
     arguments: Sha256Digest,
     /// The arguments as a log has them.
-    logged: Value,
+    logged: &'c Value,
 }
 
 impl Call<'_> {
@@ -365,7 +363,7 @@ impl Call<'_> {
             // The log has masked arguments; the journal knows the digest of those that were sent.
             let same = match self.journal.started(workspace.identity(), known.id)? {
                 Some(started) => started.body["args_digest"] == json!(self.arguments),
-                None => workspace.arguments(known.command)?.is_some_and(|logged| logged == self.logged),
+                None => workspace.arguments(known.command)?.is_some_and(|logged| logged == *self.logged),
             };
             if same {
                 return Ok(Some(Doubt::of(self.journal, workspace, &known, |_| None)?));

@@ -14,7 +14,6 @@ use rote_home::{Home, Journal};
 use rote_types::{Classify, Clock, Entropy, ResponseId, command};
 use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
-use serde_json::Value;
 
 use crate::authority::{Authority, Performed};
 use crate::effect::http::{self, Passage};
@@ -185,7 +184,11 @@ impl Gate {
         let Some((invocation, record)) = entry.call() else { return Ok(()) };
         doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
         let call = (record.response, record.args_digest);
-        if entry.writes { doubt::refuse_same(&self.parts, invocation, call, &case.redactor) } else { Ok(()) }
+        if entry.writes {
+            doubt::refuse_same(&self.parts, invocation, call, case.shown_arguments(invocation))
+        } else {
+            Ok(())
+        }
     }
 
     /// Writes the start, using a confirm token up where one is needed.
@@ -314,12 +317,11 @@ fn repeat(case: &Case<'_>, invocation: &Invocation, token: &str) -> Option<Strin
     if invocation.flow.is_some() {
         return None;
     }
-    let (arguments, references) = match &invocation.template {
-        Some(written) => (written, Some("-t")),
-        None => (&invocation.arguments, meant_reference(&invocation.arguments).map(|_| "--literal")),
+    let template = invocation.template.as_ref().map(|written| (written, case.redactor.value(written)));
+    let (arguments, references) = match &template {
+        Some((written, masked)) => (masked.as_ref().unwrap_or(written), Some("-t")),
+        None => (case.shown_arguments(invocation), meant_reference(&invocation.arguments).map(|_| "--literal")),
     };
-    let masked = case.redactor.value(arguments);
-    let arguments: &Value = masked.as_ref().unwrap_or(arguments);
     let call = command("rote call").argument(&invocation.adapter.id).argument(&invocation.tool.name).json(arguments);
     let call = match references {
         Some(word) => call.plain(word),

@@ -37,6 +37,7 @@ pub(crate) struct Case<'a> {
     pub(crate) admission: Admission,
     /// Masks what is written or shown of it.
     pub(crate) redactor: Arc<Redactor>,
+    masked: Option<Value>,
 }
 
 /// What was decided, and so what a grant means; `Gate::start` uses the grant up.
@@ -95,8 +96,12 @@ const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, 
 impl<'a> Case<'a> {
     /// Runs every stage; a denial does not hide what the later ones say.
     pub(crate) fn run(authority: &'a Authority<'a>, claim: &'a Claim, redactor: Arc<Redactor>) -> Self {
+        let masked = match authority {
+            Authority::Call(invocation) => redactor.value(&invocation.arguments),
+            Authority::Task(_) => None,
+        };
         let (guard, impact) = match authority {
-            Authority::Call(invocation) => risk_of_call(invocation, &redactor),
+            Authority::Call(invocation) => risk_of_call(invocation, masked.as_ref()),
             Authority::Task(_) => risk_of_task(claim),
         };
         let mut case = Self {
@@ -110,6 +115,7 @@ impl<'a> Case<'a> {
             failure: None,
             admission: Admission::Refused,
             redactor,
+            masked,
         };
         for stage in STAGES {
             let verdict = stage(&mut case);
@@ -119,6 +125,11 @@ impl<'a> Case<'a> {
             case.admission = Admission::Refused;
         }
         case
+    }
+
+    /// The arguments of a call as they are written and shown.
+    pub(crate) fn shown_arguments<'s>(&'s self, invocation: &'s Invocation) -> &'s Value {
+        self.masked.as_ref().unwrap_or(&invocation.arguments)
     }
 
     /// The last call that the blessing covers was taken by another one since the stages: what is left is a token.
@@ -140,7 +151,7 @@ impl<'a> Case<'a> {
 }
 
 /// What the write guard says of a call, and the call in one sentence.
-fn risk_of_call(invocation: &Invocation, redactor: &Redactor) -> (GuardDecision, String) {
+fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecision, String) {
     let tool = &invocation.tool;
     let facts = facts(&invocation.adapter, tool, tool.raised_by(&invocation.arguments));
     let decision = match invocation.policy.as_ref() {
@@ -148,9 +159,7 @@ fn risk_of_call(invocation: &Invocation, redactor: &Redactor) -> (GuardDecision,
         // The hard floor denies; this is for the risk and the method's own verdict only.
         Err(_) => guard(&Policy::default(), &facts),
     };
-    let masked = redactor.value(&invocation.arguments);
-    let arguments = masked.as_ref().unwrap_or(&invocation.arguments);
-    (decision, impact(&facts, &tool.path, arguments))
+    (decision, impact(&facts, &tool.path, masked.unwrap_or(&invocation.arguments)))
 }
 
 fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {
