@@ -54,11 +54,11 @@ pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 // Plain data of the layers below that outcomes are made of.
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
-    BlessRequest, BlessingInfo, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest, Crystallized,
-    DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowReference, FlowStats, Form, Frontmatter,
-    IndexReport, Inference, InferredParameter, LintOptions, LintReport, ParamSpec, ParameterInput, PendingFlow,
-    PinnedFlow, Repin, ReplayRequest, Report as CrystallizeReport, RunEnd, RunReport, RunRequest, Scope, SearchHit,
-    SearchRequest, VersionPart, write_lines,
+    BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
+    Crystallized, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowReference, FlowStats,
+    FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions, LintReport, ParamSpec,
+    ParameterInput, PendingFlow, PinnedFlow, Repin, ReplayRequest, Report as CrystallizeReport, RunEnd, RunReport,
+    RunRequest, Scope, SearchHit, SearchRequest, VersionPart, write_lines,
 };
 pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::reach::{Destination, Standing};

@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use rote_home::{Creation, open_database};
 use rote_types::{Classify, Clock, ErrorKind, FlowName, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use serde::Serialize;
 
 use crate::error::LibraryError;
-use crate::report::RunReport;
+use crate::report::{RunReport, RunStatus};
 use crate::{FlowError, Frontmatter, Library};
 
 /// The database's name below `storage/`.
@@ -35,10 +36,6 @@ const MIGRATIONS: &[&str] = &["CREATE TABLE runs (
     at TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_by_flow ON runs (flow, id);"];
-/// The status of a run that did not end well.
-const STOPPED: &str = "stopped";
-/// The status of one that did not end well and left a write in doubt.
-const IN_DOUBT: &str = "in_doubt";
 /// Rows of one flow that its statistics look at, the last ones.
 const WINDOW: i64 = 1_000;
 
@@ -51,6 +48,61 @@ pub enum RunEnd<'a> {
     Stopped(&'a str),
 }
 
+/// What came of a recorded run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunRowStatus {
+    /// It ended well.
+    Completed,
+    /// It ended well, and went on although a step failed.
+    Partial,
+    /// It did not end well.
+    Stopped,
+    /// It did not end well, and left a write in doubt.
+    InDoubt,
+}
+
+impl RunRowStatus {
+    const ALL: [Self; 4] = [Self::Completed, Self::Partial, Self::Stopped, Self::InDoubt];
+
+    /// Returns the word in the database and in machine output.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Partial => "partial",
+            Self::Stopped => "stopped",
+            Self::InDoubt => "in_doubt",
+        }
+    }
+
+    fn is_well(self) -> bool {
+        matches!(self, Self::Completed | Self::Partial)
+    }
+}
+
+impl From<RunStatus> for RunRowStatus {
+    fn from(status: RunStatus) -> Self {
+        match status {
+            RunStatus::Completed => Self::Completed,
+            RunStatus::Partial => Self::Partial,
+        }
+    }
+}
+
+impl ToSql for RunRowStatus {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.as_str().into())
+    }
+}
+
+impl FromSql for RunRowStatus {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let word = value.as_str()?;
+        Self::ALL.into_iter().find(|one| one.as_str() == word).ok_or(FromSqlError::InvalidType)
+    }
+}
+
 /// One recorded run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RunRow {
@@ -58,8 +110,8 @@ pub struct RunRow {
     pub workspace: String,
     /// The flow's version.
     pub version: String,
-    /// `completed`, `partial`, `stopped`, or `in_doubt` for a run that stopped and left a write in doubt.
-    pub status: String,
+    /// What came of it.
+    pub status: RunRowStatus,
     /// Why it stopped.
     pub error: Option<String>,
     /// Duration in milliseconds.
@@ -153,7 +205,7 @@ impl Analytics {
             return Ok(());
         }
         let end = result.as_ref().err().map(ToString::to_string);
-        let stopped = if workspace.doubts(1)?.is_empty() { STOPPED } else { IN_DOUBT };
+        let stopped = if workspace.doubts(1)?.is_empty() { RunRowStatus::Stopped } else { RunRowStatus::InDoubt };
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
@@ -167,7 +219,7 @@ impl Analytics {
                     frontmatter.version,
                     digest.to_string(),
                     workspace.name().as_str(),
-                    result.as_ref().map_or_else(|_| stopped, |report| report.status.as_str()),
+                    result.as_ref().map_or(stopped, |report| report.status.into()),
                     end,
                     signed(duration_ms),
                     signed(calls as u64),
@@ -210,7 +262,7 @@ impl Analytics {
                     package.frontmatter.version,
                     package.digest().to_string(),
                     workspace.map_or("", |workspace| workspace.as_str()),
-                    if error.is_none() { "completed" } else { "stopped" },
+                    if error.is_none() { RunRowStatus::Completed } else { RunRowStatus::Stopped },
                     error,
                     signed(duration_ms),
                     signed(package.frontmatter.baseline.tokens),
@@ -255,14 +307,18 @@ impl Analytics {
         }
         let failed = |source| FlowError::Library(LibraryError::Analytics { action: "read the runs", source });
         let connection = self.open()?;
-        let sql = "SELECT avg(status NOT IN ('stopped', 'in_doubt')), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
+        let sql = "SELECT avg(status IN (?2, ?3)), count(*), max(at) FROM runs WHERE flow = ?1 HAVING count(*) > 0";
         let mut statement = connection.prepare(sql).map_err(failed)?;
         for flow in flows {
             let read = |row: &rusqlite::Row<'_>| {
                 let runs = u64::try_from(row.get::<_, i64>(1)?).unwrap_or_default();
                 Ok(TrackRecord { success_rate: row.get(0)?, runs, last_run: row.get(2)? })
             };
-            if let Some(record) = statement.query_row([flow.as_str()], read).optional().map_err(failed)? {
+            if let Some(record) = statement
+                .query_row(params![flow.as_str(), RunRowStatus::Completed, RunRowStatus::Partial], read)
+                .optional()
+                .map_err(failed)?
+            {
                 records.insert(flow.to_string(), record);
             }
         }
@@ -306,8 +362,7 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         })
     })?;
     let rows: Vec<Row> = rows.collect::<Result<_, _>>()?;
-    let completed: Vec<&Row> =
-        rows.iter().filter(|row| ![STOPPED, IN_DOUBT].contains(&row.row.status.as_str())).collect();
+    let completed: Vec<&Row> = rows.iter().filter(|row| row.row.status.is_well()).collect();
     let mut times: Vec<u64> = completed.iter().map(|row| row.row.duration_ms).collect();
     times.sort_unstable();
     let share = |part: usize, whole: usize| if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
@@ -315,8 +370,8 @@ fn stats_of(connection: &Connection, flow: &str) -> rusqlite::Result<FlowStats> 
         flow: flow.to_owned(),
         runs: rows.len() as u64,
         completed: completed.len() as u64,
-        in_doubt: rows.iter().filter(|row| row.row.status == IN_DOUBT).count() as u64,
-        partial: completed.iter().filter(|row| row.row.status == "partial").count() as u64,
+        in_doubt: rows.iter().filter(|row| row.row.status == RunRowStatus::InDoubt).count() as u64,
+        partial: completed.iter().filter(|row| row.row.status == RunRowStatus::Partial).count() as u64,
         success_rate: share(completed.len(), rows.len()),
         p50_ms: percentile(&times, 50),
         p95_ms: percentile(&times, 95),

@@ -7,6 +7,7 @@
 //! whoever brings an older file back brings no blessing back.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +17,7 @@ use rote_govern::audit::FLOW_BLESSED;
 use rote_govern::{BlessedFlow, BlessedTool, Blessing, Constraint, Permissions};
 use rote_home::{FileMode, Journal, host_key, read_capped, remove_file, write_durable};
 use rote_types::{AdapterId, Clock, Entropy, FlowName, Sha256Digest, TrustRoot};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::{BlessError, LibraryError, PackageError, PinError, RunnerError};
 use crate::pinned::Inner;
@@ -65,11 +66,36 @@ pub struct Blessed {
     pub permissions: Permissions,
 }
 
+/// Whether a blessing counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlessingState {
+    /// It does.
+    Valid,
+    /// It does not, for this reason.
+    Void(String),
+}
+
+impl fmt::Display for BlessingState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Valid => "valid",
+            Self::Void(why) => why,
+        })
+    }
+}
+
+/// As the text that it is shown as.
+impl Serialize for BlessingState {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// How the blessing of a flow stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BlessingInfo {
-    /// `valid`, or why it does not count.
-    pub state: String,
+    /// Whether it counts.
+    pub state: BlessingState,
     /// Who blessed the flow, where that can be believed.
     pub by: Option<String>,
     /// When.
@@ -84,7 +110,7 @@ pub struct BlessingInfo {
 
 impl BlessingInfo {
     fn void(why: &FlowError) -> Self {
-        let state = why.to_string();
+        let state = BlessingState::Void(why.to_string());
         Self { state, by: None, at: None, expires_at: None, tools: 0, max_calls: None }
     }
 }
@@ -269,7 +295,7 @@ impl Blessings {
         // A tool is counted once for all the flows of a run.
         let tools: BTreeMap<_, _> = tools.iter().map(|one| ((&one.adapter, &one.tool), one.max_calls)).collect();
         Ok(Some(BlessingInfo {
-            state: change.map_or_else(|| "valid".to_owned(), |change| change.to_string()),
+            state: change.map_or(BlessingState::Valid, |change| BlessingState::Void(change.to_string())),
             by: Some(blessed_by.clone()),
             at: Some(*blessed_at),
             expires_at: *expires_at,

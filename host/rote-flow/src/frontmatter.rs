@@ -140,6 +140,17 @@ pub enum FlowKind {
     Composite,
 }
 
+impl FlowKind {
+    /// Returns the word in the frontmatter.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Atomic => "atomic",
+            Self::Composite => "composite",
+        }
+    }
+}
+
 /// What the payload of a flow is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

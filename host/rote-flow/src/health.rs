@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use rote_gate::CredentialPreview;
 use rote_types::{AdapterId, Classify, FlowName, command};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::error::{BlessError, LibraryError, PackageError, install};
-use crate::{AdapterPin, Analytics, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource};
+use crate::{
+    AdapterPin, Analytics, BlessingState, Blessings, FlowError, FlowReference, FlowStats, Package, Pins, ToolSource,
+};
 
 /// Runs from which on a flow that never ended well counts as broken.
 const MIN_FAILED_RUNS: u64 = 3;
@@ -81,8 +83,9 @@ pub struct FlowHealth {
     pub intact: bool,
     /// Its adapters.
     pub adapters: Vec<AdapterHealth>,
-    /// `none`, `valid`, or why it does not count.
-    pub blessing: String,
+    /// How its blessing stands; none when it has none, which is the word `none` in machine output.
+    #[serde(serialize_with = "or_none")]
+    pub blessing: Option<BlessingState>,
     /// What its runs were like; none when it never ran.
     pub runs: Option<FlowStats>,
     /// What is in the way.
@@ -157,7 +160,7 @@ impl Doctor {
             healthy: false,
             intact: !matches!(cause, FlowError::Package(PackageError::Tampered)),
             adapters: Vec::new(),
-            blessing: "none".to_owned(),
+            blessing: None,
             runs: None,
             problems: vec![problem],
         }
@@ -242,22 +245,33 @@ impl Doctor {
         Ok(())
     }
 
-    fn blessing_state(&self, package: &Package, problems: &mut Vec<HealthProblem>) -> Result<String, FlowError> {
+    fn blessing_state(
+        &self,
+        package: &Package,
+        problems: &mut Vec<HealthProblem>,
+    ) -> Result<Option<BlessingState>, FlowError> {
         let void = match self.blessings.blessing(package) {
-            Ok(None) => return Ok("none".to_owned()),
+            Ok(None) => return Ok(None),
             Ok(Some(blessing)) => self.blessings.blessed_change(&package.frontmatter.name, &blessing)?,
             Err(error) => Some(error),
         };
         match void {
-            None => Ok("valid".to_owned()),
+            None => Ok(Some(BlessingState::Valid)),
             Some(error) => {
                 let fix = error.hint().unwrap_or_default();
                 let FlowError::Bless(BlessError::Void { source, .. }) = &error else { return Err(error) };
-                let state = source.to_string();
+                let state = BlessingState::Void(source.to_string());
                 problems.push(HealthProblem { what: error.to_string(), fix });
-                Ok(state)
+                Ok(Some(state))
             }
         }
+    }
+}
+
+fn or_none<S: Serializer>(blessing: &Option<BlessingState>, serializer: S) -> Result<S::Ok, S::Error> {
+    match blessing {
+        Some(state) => state.serialize(serializer),
+        None => serializer.serialize_str("none"),
     }
 }
 

@@ -46,9 +46,9 @@ mod trace;
 mod usage;
 mod validate;
 
-pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, TrackRecord};
+pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, RunRowStatus, TrackRecord};
 pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, SourceAdapter, SourceHeader};
-pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, Blessings};
+pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, BlessingState, Blessings};
 pub use crystallize::{
     Answer, CrystallizeRequest, Crystallized, Crystallizer, Dropped, Evidence, Note, ParamSpec, ParameterReport, Place,
     Proposal, Question as FlowQuestion, QuestionKind, Report, ResultSpec, StepOrigin,

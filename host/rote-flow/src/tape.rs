@@ -71,11 +71,27 @@ struct Kept {
     run: String,
 }
 
+/// The kind of an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+enum End {
+    #[serde(rename = "completed")]
+    Completed,
+    /// Something may be done about it.
+    #[serde(rename = "stopped")]
+    Stopped,
+    /// No answer on the tape is the reason: somebody or the time stopped the run, or a run that it started left a write in
+    /// doubt.
+    #[serde(rename = "cut off")]
+    CutOff,
+    /// By a call that a person left out: it comes again for as long as that word stands.
+    #[serde(rename = "left out")]
+    LeftOut,
+}
+
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Ended {
-    /// `completed`, `stopped`, `cut off`, or `left out`: stopped by a call that a person left out.
-    pub(crate) end: String,
+    end: End,
     /// The number of the response that stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) response: Option<u64>,
@@ -84,19 +100,9 @@ pub(crate) struct Ended {
     pub(crate) frame: Option<u64>,
 }
 
-/// The name of a good end.
-const COMPLETED: &str = "completed";
-/// The name of an end that something may be done about.
-const STOPPED: &str = "stopped";
-/// The name of an end that no answer on the tape is the reason of: somebody or the time stopped the run, or a run that it
-/// started left a write in doubt.
-const CUT_OFF: &str = "cut off";
-/// The name of an end that comes again for as long as a person's word stands.
-const LEFT_OUT: &str = "left out";
-
 impl Ended {
     pub(crate) fn stopped(by: Option<ResponseId>) -> Self {
-        Self { end: STOPPED.to_owned(), response: by.map(|response| response.0), frame: None }
+        Self { end: End::Stopped, response: by.map(|response| response.0), frame: None }
     }
 
     /// Stopped by a failure that is on the tape and not that of a call.
@@ -105,19 +111,19 @@ impl Ended {
     }
 
     pub(crate) fn cut_off() -> Self {
-        Self { end: CUT_OFF.to_owned(), response: None, frame: None }
+        Self { end: End::CutOff, response: None, frame: None }
     }
 
     pub(crate) fn is_stop(&self) -> bool {
-        self.end == STOPPED
+        self.end == End::Stopped
     }
 
     pub(crate) fn is_cut_off(&self) -> bool {
-        self.end == CUT_OFF
+        self.end == End::CutOff
     }
 
     pub(crate) fn left_out(response: ResponseId) -> Self {
-        Self { end: LEFT_OUT.to_owned(), response: Some(response.0), frame: None }
+        Self { end: End::LeftOut, response: Some(response.0), frame: None }
     }
 }
 
@@ -176,7 +182,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Whether the run ended well.
     pub(crate) fn is_complete(&self) -> bool {
-        self.end.as_ref().is_some_and(|ended| ended.end == COMPLETED)
+        self.end.as_ref().is_some_and(|ended| ended.end == End::Completed)
     }
 
     /// The call that stopped the run.
@@ -186,7 +192,7 @@ impl Ends {
 
     /// The call that a person had left out when it stopped the run.
     pub(crate) fn left_out(&self) -> Option<ResponseId> {
-        let ended = self.end.as_ref().filter(|ended| ended.end == LEFT_OUT)?;
+        let ended = self.end.as_ref().filter(|ended| ended.end == End::LeftOut)?;
         ended.response.map(ResponseId)
     }
 
@@ -396,7 +402,7 @@ impl FileTape {
 
     /// Writes down how the run ended.
     pub(crate) fn end(&self, stopped: Option<Ended>) -> Result<(), FlowError> {
-        let ended = stopped.unwrap_or_else(|| Ended { end: COMPLETED.to_owned(), response: None, frame: None });
+        let ended = stopped.unwrap_or(Ended { end: End::Completed, response: None, frame: None });
         Ok(append_line(&self.path, &line(&ended)?, FileMode::Private)?)
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
+use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
 use rote_types::{
     Access, AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
@@ -420,7 +420,7 @@ fn event_of(
         tool: known.tool.clone(),
         workspace: workspace.identity().clone(),
         response,
-        outcome: settlement.word().to_owned(),
+        outcome: said(settlement),
         answer,
         word: word.cloned(),
     };
@@ -436,6 +436,16 @@ fn event_of(
             let body = serde_json::to_value(body).unwrap_or(Value::Null);
             Ok(Some(NewEvent { kind: SETTLED, effect, body }))
         }
+    }
+}
+
+/// What the journal says for a settlement.
+fn said(settlement: &Settlement) -> Said {
+    match settlement {
+        Settlement::Done { .. } => Said::Done,
+        Settlement::Skip => Said::Skipped,
+        Settlement::Retry => Said::Retried,
+        Settlement::Repeat => Said::Repeated,
     }
 }
 
@@ -465,8 +475,9 @@ fn unheard(
     let said = serde_json::from_value::<EffectSettled>(event.body).ok().filter(|_| same);
     let heard = |said: &EffectSettled| match known.settled {
         None => false,
-        Some(Settled::Retried) => matches!(said.outcome.as_str(), "retried" | "repeated"),
-        Some(settled) => settled.as_str() == said.outcome,
+        Some(Settled::Retried) => matches!(said.outcome, Said::Retried | Said::Repeated),
+        Some(Settled::Done) => said.outcome == Said::Done,
+        Some(Settled::Skipped) => said.outcome == Said::Skipped,
     };
     Ok(said.filter(|said| !heard(said)))
 }

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::PolicyError;
+use rote_govern::audit::Said;
 use rote_govern::egress::EgressRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
@@ -237,7 +238,7 @@ pub enum GateError {
         /// The number.
         response: ResponseId,
         /// What the journal says.
-        outcome: String,
+        outcome: Said,
     },
     /// A program did not run to its end.
     #[error(transparent)]
@@ -462,10 +463,10 @@ impl Classify for GateError {
             }
             Self::SettledOtherwise { workspace, response, outcome } => {
                 let settle = command("rote doubts settle").option("--workspace", workspace);
-                let again = match outcome.as_str() {
-                    "done" => settle.option("--done", response),
-                    "retried" => settle.option("--retry", response),
-                    _ => settle.option("--skip", response),
+                let again = match outcome {
+                    Said::Done => settle.option("--done", response),
+                    Said::Skipped => settle.option("--skip", response),
+                    Said::Retried | Said::Repeated => settle.option("--retry", response),
                 };
                 Some(again.note("the same word as before completes it").into())
             }

@@ -3,6 +3,8 @@
 //! Invariants: a `write_guard_<date>.jsonl` line is a pure function of one journal event, so the files can
 //! be made again byte for byte; no secret, no request body and no query string is part of a record.
 
+use std::fmt;
+
 use jiff::Timestamp;
 use rote_types::{
     AdapterId, EffectId, Fingerprint, FlowName, Method, ResponseId, Sha256Digest, ToolDigest, WorkspaceIdentity,
@@ -236,6 +238,31 @@ pub struct Word {
     pub attended: bool,
 }
 
+/// What the journal says of a write whose outcome was not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Said {
+    /// It happened.
+    Done,
+    /// It did not happen and shall not.
+    Skipped,
+    /// It may be made again, under another number.
+    Retried,
+    /// It is made again with the same idempotency key; no person says it.
+    Repeated,
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Done => "done",
+            Self::Skipped => "skipped",
+            Self::Retried => "retried",
+            Self::Repeated => "repeated",
+        })
+    }
+}
+
 /// The body of the event that settles a write whose outcome was not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectSettled {
@@ -248,8 +275,8 @@ pub struct EffectSettled {
     pub workspace: WorkspaceIdentity,
     /// The response number.
     pub response: ResponseId,
-    /// What was said: `done`, `skipped`, `retried`, or `repeated` where it is made again with the same idempotency key.
-    pub outcome: String,
+    /// What was said.
+    pub outcome: Said,
     /// Digest of the answer that the person gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Sha256Digest>,

@@ -74,15 +74,6 @@ impl Settlement {
             Self::Retry | Self::Repeat => Settled::Retried,
         }
     }
-
-    /// Returns the word of the journal for it.
-    #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self {
-            Self::Repeat => "repeated",
-            said => said.settled().as_str(),
-        }
-    }
 }
 
 impl Workspace {

@@ -174,6 +174,15 @@ pub struct Recording {
     pub duration: Duration,
 }
 
+/// The state of a response number as its row has it. What a pending one has come to depends on the process that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum StoredState {
+    Pending,
+    Recorded,
+    Cleared,
+}
+
 /// The state of a response number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

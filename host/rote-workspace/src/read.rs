@@ -5,6 +5,7 @@ use rote_home::remove_file;
 use rote_types::{AdapterId, Method, ResponseId};
 use rusqlite::{OptionalExtension, Row};
 
+use crate::model::StoredState;
 use crate::record::{self, NewCommand, response_id};
 use crate::store::{from_i64, from_json, from_time, from_word, to_i64};
 use crate::{
@@ -253,16 +254,16 @@ impl Workspace {
 }
 
 fn summary(row: &Row<'_>) -> rusqlite::Result<ResponseSummary> {
-    let state: String = row.get(6)?;
+    let state: StoredState = from_word(6, row.get(6)?)?;
     let holder: String = row.get(7)?;
     let (is_read, is_error): (bool, bool) = (row.get(8)?, row.get(9)?);
-    let state = match state.as_str() {
-        "recorded" if is_error => ResponseState::Error,
-        "recorded" => ResponseState::Ok,
-        "cleared" => ResponseState::Cleared,
-        _ if owner::is_alive(&holder) => ResponseState::Pending,
-        _ if is_read => ResponseState::Lost,
-        _ => ResponseState::InDoubt,
+    let state = match state {
+        StoredState::Recorded if is_error => ResponseState::Error,
+        StoredState::Recorded => ResponseState::Ok,
+        StoredState::Cleared => ResponseState::Cleared,
+        StoredState::Pending if owner::is_alive(&holder) => ResponseState::Pending,
+        StoredState::Pending if is_read => ResponseState::Lost,
+        StoredState::Pending => ResponseState::InDoubt,
     };
     let error = match state {
         ResponseState::InDoubt => Some(row.get::<_, Option<String>>(15)?.unwrap_or_else(|| {

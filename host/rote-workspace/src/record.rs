@@ -13,8 +13,9 @@ use serde::Deserialize;
 
 use crate::body::{Decoded, DecodedBody, media_type};
 use crate::doubt::note_settled;
+use crate::model::StoredState;
 use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word};
-use crate::store::{Begun, allocate, from_i64, to_i64, word};
+use crate::store::{Begun, allocate, from_i64, from_word, to_i64, word};
 use crate::{
     Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, ResponseState,
     ResponseSummary, Result, StoredResponse, Workspace, WorkspaceError, owner,
@@ -159,12 +160,12 @@ impl Workspace {
         let sql = "SELECT r.state, c.adapter, c.tool FROM responses r JOIN commands c ON c.sequence = r.command \
                    WHERE r.id = ?1";
         let found = self.with("read the response", |connection| {
-            connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| {
-                Ok((row.get::<_, String>(0)?, row.get::<_, Option<String>>(1)?, row.get::<_, Option<String>>(2)?))
-            })
+            connection
+                .prepare_cached(sql)?
+                .query_row([to_i64(id.0)], |row| Ok((from_word(0, row.get(0)?)?, row.get(1)?, row.get(2)?)))
         });
         match found {
-            Ok((state, adapter, tool)) if state == "pending" => Ok((adapter, tool)),
+            Ok((StoredState::Pending, adapter, tool)) => Ok((adapter, tool)),
             Ok(_) => Err(WorkspaceError::AlreadyRecorded { id }),
             Err(WorkspaceError::Database { source: rusqlite::Error::QueryReturnedNoRows, .. }) => {
                 Err(self.no_response(id))

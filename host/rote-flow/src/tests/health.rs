@@ -122,7 +122,10 @@ async fn repin_writes_what_was_shown_and_the_flow_runs_again() {
     let (_, package) = fixture.flows.library.load(&FlowReference::Name(name())).unwrap();
     assert_eq!((package.digest(), package.frontmatter.version.as_str()), (done.sha256, "0.1.1"));
     assert_eq!(fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap().result, json!(80));
-    assert_ne!(fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap().blessing, "valid");
+    assert_ne!(
+        fixture.flows.doctor.health(&FlowReference::Name(name())).unwrap().blessing,
+        Some(crate::BlessingState::Valid)
+    );
     // What was shown is not what is there any more.
     assert!(matches!(fixture.repin(&shown, false), Err(FlowError::Pins(PinError::RepinStale { .. }))));
 }
@@ -150,7 +153,7 @@ async fn health_names_what_is_in_the_way_with_the_command_that_mends_it() {
     let reference = FlowReference::Name(name());
     let health = fixture.flows.doctor.health(&reference).unwrap();
     assert!(health.healthy && health.intact && health.runs.is_none(), "{health:?}");
-    assert_eq!((health.adapters[0].state, health.blessing.as_str()), (AdapterState::Pinned, "none"));
+    assert_eq!((health.adapters[0].state, health.blessing), (AdapterState::Pinned, None));
     fixture.run(&fixture.run_request(&[("owner", "x")])).await.unwrap();
     assert_eq!(fixture.flows.doctor.health(&reference).unwrap().runs.unwrap().completed, 1);
 

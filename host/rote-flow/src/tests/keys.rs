@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_govern::audit::{EffectSettled, SETTLED, Word};
+use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
 use rote_types::{ResponseId, RunLimits, WorkspaceName};
 use rote_workspace::{Settled, Settlement, Workspace};
 use serde_json::json;
@@ -228,7 +228,7 @@ fn ann() -> Word {
 fn half_say(
     fixture: &Fixture,
     workspace: &WorkspaceName,
-    outcome: &str,
+    outcome: Said,
     word: Option<Word>,
 ) -> rote_types::WorkspaceIdentity {
     let journal = &fixture.flows.runner.parts.journal;
@@ -239,7 +239,7 @@ fn half_say(
         tool: None,
         workspace: identity.clone(),
         response: ResponseId(1),
-        outcome: outcome.to_owned(),
+        outcome,
         answer: None,
         word,
     };
@@ -253,7 +253,7 @@ fn half_say(
 async fn a_word_that_only_the_journal_has_is_completed_before_anything_is_repeated() {
     let fixture = ordering().await;
     let workspace = stopped(&fixture).await;
-    half_say(&fixture, &workspace, "skipped", Some(ann()));
+    half_say(&fixture, &workspace, Said::Skipped, Some(ann()));
     for _ in 0..2 {
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
         assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
@@ -268,7 +268,7 @@ async fn a_person_may_say_what_they_like_of_a_repetition_that_was_cut_off() {
     for (settlement, sent) in [(Settlement::Done { answer: None }, 3), (Settlement::Skip, 3), (Settlement::Retry, 4)] {
         let fixture = ordering().await;
         let workspace = stopped(&fixture).await;
-        let identity = half_say(&fixture, &workspace, "repeated", None);
+        let identity = half_say(&fixture, &workspace, Said::Repeated, None);
         fixture.wait(26 * 60);
         let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
         assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rote_govern::audit::{EffectSettled, SETTLED, Word};
+use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
 use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
@@ -366,7 +366,7 @@ async fn a_repetition_that_a_person_forestalls_is_not_sent_and_leaves_no_doubt_o
         tool: None,
         workspace: world.workspace.identity().clone(),
         response: first.response,
-        outcome: "skipped".to_owned(),
+        outcome: Said::Skipped,
         answer: None,
         word: Some(Word { by: "ann".to_owned(), attended: true }),
     };

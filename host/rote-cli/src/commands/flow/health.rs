@@ -76,7 +76,7 @@ fn detail(health: &FlowHealth) -> String {
         ("digest", if health.intact { "matches" } else { "does not match" }.to_owned()),
         ("adapters", adapters.collect::<Vec<_>>().join(", ")),
         ("credentials", credentials.collect::<Vec<_>>().join(", ")),
-        ("blessing", health.blessing.clone()),
+        ("blessing", health.blessing.as_ref().map_or_else(|| "none".to_owned(), ToString::to_string)),
         ("runs", runs),
     ];
     let mut lines = vec![facts(&rows)];

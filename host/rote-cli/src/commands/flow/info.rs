@@ -1,7 +1,7 @@
 //! `rote flow info`.
 
 use clap::Args;
-use rote_app::{BlessingInfo, FlowInfo, Form, Frontmatter, PinnedFlow, write_lines};
+use rote_app::{BlessingInfo, BlessingState, FlowInfo, Form, Frontmatter, PinnedFlow, write_lines};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -64,13 +64,13 @@ fn text(detail: &FlowInfo) -> String {
 
 /// Who allows the writes without asking, since when, until when, and how many.
 fn blessing(info: &BlessingInfo) -> String {
-    let (Some(by), Some(at)) = (&info.by, info.at) else { return info.state.clone() };
+    let (Some(by), Some(at)) = (&info.by, info.at) else { return info.state.to_string() };
     let until =
         info.expires_at.map_or_else(|| "until it is taken back".to_owned(), |at| format!("until {}", second(at)));
     let calls = info.max_calls.map_or_else(|| "any number of calls".to_owned(), |max| format!("at most {max} calls"));
     let tools = plural(info.tools, "tool");
     let text = format!("by {by} on {}, {until}: {tools}, {calls} in a run", second(at));
-    if info.state == "valid" { text } else { format!("{}; it was {text}", info.state) }
+    if info.state == BlessingState::Valid { text } else { format!("{}; it was {text}", info.state) }
 }
 
 /// One flow below this one.

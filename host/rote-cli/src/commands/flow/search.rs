@@ -1,7 +1,7 @@
 //! `rote flow search`.
 
 use clap::Args;
-use rote_app::{CallableState, EndpointState, Scope, SearchHit, SearchRequest};
+use rote_app::{CallableState, EndpointState, FlowStatus, Scope, SearchHit, SearchRequest};
 use serde_json::json;
 
 use crate::context::Context;
@@ -67,8 +67,8 @@ impl Search {
 }
 
 fn block(place: usize, hit: &SearchHit) -> String {
-    let kind = word(&hit.kind).to_uppercase();
-    let draft = if word(&hit.status) == "draft" { " [DRAFT]" } else { "" };
+    let kind = hit.kind.as_str().to_uppercase();
+    let draft = if hit.status == FlowStatus::Draft { " [DRAFT]" } else { "" };
     let mut lines = vec![format!("{place}. [{kind}]{draft} {} ({}% match)", hit.name, hit.match_percent)];
     if !hit.description.is_empty() {
         lines.push(format!("  {}", clip(&hit.description, MAX_ABOUT)));
@@ -112,9 +112,4 @@ fn score(hit: &SearchHit) -> String {
         .map(|record| format!("; {} runs, {:.0}% ended well", record.runs, record.success_rate * 100.0));
     let (raw, best) = (explain.raw_score, explain.self_score);
     format!("{raw:.2} of {best:.2} ({}){}", fields.join(", "), runs.unwrap_or_default())
-}
-
-/// A status or kind as its name in JSON.
-fn word(value: &impl serde::Serialize) -> String {
-    serde_json::to_value(value).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
