@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use rote_gate::{
     CredentialPreview, Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, UnboundError,
 };
-use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, World};
+use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, Sandbox, World};
 use rote_types::{
     AdapterId, CallLimits, Clock, MAX_BATCH, MAX_PARALLEL, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall,
     WorkspaceName,
@@ -124,7 +124,7 @@ impl Checked {
 /// Calls tools of installed adapters. Shared by reference between threads.
 pub struct Caller {
     parts: CallerParts,
-    prepared: Mutex<HashMap<Sha256Digest, Arc<Prepared>>>,
+    prepared: tokio::sync::Mutex<HashMap<Sha256Digest, Arc<Prepared>>>,
     sessions: Mutex<HashSet<(AdapterId, WorkspaceName)>>,
 }
 
@@ -138,7 +138,7 @@ impl Caller {
     /// Makes a caller. No component is loaded yet.
     #[must_use]
     pub fn new(parts: CallerParts) -> Self {
-        Self { parts, prepared: Mutex::new(HashMap::new()), sessions: Mutex::new(HashSet::new()) }
+        Self { parts, prepared: Default::default(), sessions: Mutex::new(HashSet::new()) }
     }
 
     /// Makes one call of an opened adapter. References in the arguments (`$name`, `@2{.id}`) are filled in from the
@@ -302,7 +302,7 @@ impl Caller {
         place: &mut Option<Reservation>,
         options: &CallOptions,
     ) -> Result<CallOutcome, AdapterError> {
-        let prepared = self.prepare(&call.adapter)?;
+        let prepared = self.prepare(&call.adapter).await?;
         let invocation = Arc::new(invocation(workspace, call, place.as_ref(), options));
         if let Some(place) = place {
             self.bind_once(workspace, &call.adapter);
@@ -326,34 +326,24 @@ impl Caller {
     }
 
     /// Loads the component, or takes the loaded one; never one with another digest than the manifest's.
-    fn prepare(&self, adapter: &Adapter) -> Result<Arc<Prepared>, AdapterError> {
-        let manifest = adapter.manifest();
-        let pin = manifest.component.sha256;
-        if let Some(prepared) = self.prepared().get(&pin) {
+    async fn prepare(&self, adapter: &Arc<Adapter>) -> Result<Arc<Prepared>, AdapterError> {
+        let pin = adapter.manifest().component.sha256;
+        // Held while it loads: the other calls of a batch wait for the one that does.
+        let mut known = self.prepared.lock().await;
+        if let Some(prepared) = known.get(&pin) {
             return Ok(Arc::clone(prepared));
         }
-        let bytes = adapter.component()?;
-        let refused = |source| match source {
-            LoadError::Digest { expected, actual } => AdapterError::Changed {
-                id: manifest.id.clone(),
-                subject: "its component".to_owned(),
-                recorded: expected.to_string(),
-                actual: actual.to_string(),
-            },
-            source => AdapterError::Load { id: manifest.id.clone(), source },
+        let adapter = Arc::clone(adapter);
+        let load = move |sandbox: &Sandbox| {
+            let bytes = adapter.component()?;
+            sandbox.prepare_pinned(World::Adapter, &bytes, pin).map_err(|source| refused(&adapter, source))
         };
-        let prepared = self.parts.runtime.sandbox().prepare_pinned(World::Adapter, &bytes, pin).map_err(refused)?;
-        let mut known = self.prepared();
+        let prepared = self.parts.runtime.prepare(load).await?;
         if known.len() >= MAX_PREPARED {
             known.clear();
         }
         known.insert(pin, Arc::clone(&prepared));
-        drop(known);
         Ok(prepared)
-    }
-
-    fn prepared(&self) -> std::sync::MutexGuard<'_, HashMap<Sha256Digest, Arc<Prepared>>> {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes the session once per process; a call does not fail for it.
@@ -492,6 +482,20 @@ impl From<AdapterError> for RunError {
             AdapterError::Call(failure) => failure.cause,
             other => RunError::nested(&other),
         }
+    }
+}
+
+/// The error of a component that does not load.
+fn refused(adapter: &Adapter, source: LoadError) -> AdapterError {
+    let id = adapter.id().clone();
+    match source {
+        LoadError::Digest { expected, actual } => AdapterError::Changed {
+            id,
+            subject: "its component".to_owned(),
+            recorded: expected.to_string(),
+            actual: actual.to_string(),
+        },
+        source => AdapterError::Load { id, source },
     }
 }
 

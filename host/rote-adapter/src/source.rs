@@ -116,7 +116,11 @@ impl Document {
 /// As [`Document::read`] and [`Document::fetch`].
 pub async fn read_source(gate: &Gate, location: &SpecLocation) -> Result<Document, AdapterError> {
     match location {
-        SpecLocation::Path(path) => Document::read(path),
+        SpecLocation::Path(path) => {
+            let path = path.clone();
+            let read = tokio::task::spawn_blocking(move || Document::read(&path));
+            read.await.map_err(|_| AdapterError::Host { task: "read the description" })?
+        }
         SpecLocation::Url(url) => Document::fetch(gate, url).await,
     }
 }

@@ -5,6 +5,7 @@ use std::future::Future;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use rote_app::{AppError, Host, HostConfig, Session, SessionConfig};
 use rote_types::{ErrorKind, Interrupt, clean};
@@ -15,6 +16,8 @@ use crate::environment::Environment;
 use crate::error::{CliError, Result, usage};
 use crate::interrupt::Signals;
 
+/// How long what goes on off the executor's own threads may take when all else has ended.
+const LAST_WORK: Duration = Duration::from_secs(1);
 /// Threads of the executor: one call waits on the network, a batch on several; work is never CPU bound here.
 const WORKERS: usize = 2;
 
@@ -164,6 +167,16 @@ impl Context {
             .with_writer(|| CleanLog(std::io::stderr()))
             .with_ansi(false);
         let _already = subscriber.try_init();
+    }
+}
+
+impl Drop for Context {
+    /// A compilation that nobody waits for any more does not hold the process up.
+    fn drop(&mut self) {
+        drop(self.session.take());
+        if let Some(executor) = self.executor.take() {
+            executor.shutdown_timeout(LAST_WORK);
+        }
     }
 }
 

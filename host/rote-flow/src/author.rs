@@ -93,7 +93,7 @@ impl Author {
                 (self.build_component(&project::cargo_build(&self.gate, folder).await?, header)?, Vec::new())
             }
         };
-        package.prepare(&self.runtime)?;
+        package.prepare(&self.runtime).await?;
         package.refuse_known(self.redaction())?;
         let path = match &request.output {
             Some(path) => {

@@ -198,10 +198,15 @@ impl Package {
     ///
     /// # Errors
     /// See [`LoadError`]; most often a component of another world.
-    pub(crate) fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
+    pub(crate) async fn prepare(&self, runtime: &Runtime) -> Result<Arc<Prepared>, LoadError> {
         match self.code {
-            Code::Template(template, digest) => runtime.sandbox().prepare_known(World::Flow, template, digest),
-            Code::Older(_) | Code::Own => runtime.sandbox().prepare(World::Flow, &self.bytes),
+            Code::Template(template, digest) => {
+                runtime.prepare(move |sandbox| sandbox.prepare_known(World::Flow, template, digest)).await
+            }
+            Code::Older(_) | Code::Own => {
+                let bytes = self.bytes.clone();
+                runtime.prepare(move |sandbox| sandbox.prepare(World::Flow, &bytes)).await
+            }
         }
     }
 

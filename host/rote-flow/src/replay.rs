@@ -86,7 +86,7 @@ impl Replayer {
             tape,
             observer: Arc::new(NoObserver),
         };
-        let prepared = package.prepare(&self.runtime)?;
+        let prepared = package.prepare(&self.runtime).await?;
         let outcome = self.runtime.run_flow(&prepared, run).await.map_err(|failure| failure.error);
         if let Some(stale) = locked(&stale).take() {
             return Err(FlowError::Replay(ReplayError::Stale { stale: Box::new(stale) }));

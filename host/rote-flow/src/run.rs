@@ -27,7 +27,10 @@ use rote_gate::{CredentialPreview, GateError, Outlook, Preview};
 use rote_govern::Blessing;
 use rote_govern::audit::Word;
 use rote_home::{Durability, Journal, NewEvent};
-use rote_runtime::{Budget, FlowFailure, FlowOutcome, FlowRun, LogLine, Observer, RunError, Runtime, ToolHost, Used};
+use rote_runtime::{
+    Budget, FlowFailure, FlowOutcome, FlowRun, LoadError, LogLine, Observer, Prepared, RunError, Runtime, ToolHost,
+    Used,
+};
 use rote_types::{
     AdapterId, Clock, Entropy, ErrorKind, Interrupt, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity,
     WorkspaceName, exact_json, sha256,
@@ -227,9 +230,8 @@ impl Runner {
     ) -> Result<RunReport, FlowError> {
         let started = Instant::now();
         let Begun { package, path, parameters, workspace, root, tape, done, offered, earlier } = begun;
-        let prepared = package.prepare(&self.parts.runtime);
+        let prepared = self.prepared(&package, inherited.is_some()).await;
         let prepared = prepared.map_err(|error| FlowError::of_file(&path, error))?;
-        self.journal_start(&package, &workspace, &parameters)?;
         let (Inherited { depth, budget, blessing, root, counted }, notes) = match inherited {
             Some(inherited) => (inherited, Vec::new()),
             None => self.own(request, &package, root)?,
@@ -266,7 +268,12 @@ impl Runner {
             tape: Arc::clone(&tape) as _,
             observer,
         };
-        let work = self.parts.runtime.run_flow(&prepared, run);
+        // Behind whatever can refuse it: what is begun has an end.
+        self.journal_start(&running, &workspace, &parameters)?;
+        let work = async {
+            let Some(prepared) = prepared else { return Err(RunError::Interrupted.into()) };
+            self.parts.runtime.run_flow(&prepared, run).await
+        };
         // A nested run ends with the one that it belongs to.
         let outcome = match depth {
             0 => self.interruptible(work).await,
@@ -320,6 +327,19 @@ impl Runner {
         Ok((Inherited { depth: 0, budget, blessing, root, counted: false }, notes))
     }
 
+    /// The flow's component, ready to run; none when somebody asked to stop before it was. A nested run ends with the one
+    /// that it belongs to.
+    async fn prepared(&self, package: &Package, is_nested: bool) -> Result<Option<Arc<Prepared>>, LoadError> {
+        let work = package.prepare(&self.parts.runtime);
+        if is_nested {
+            return work.await.map(Some);
+        }
+        tokio::select! {
+            prepared = work => prepared.map(Some),
+            () = self.parts.interrupt.requested() => Ok(None),
+        }
+    }
+
     /// Gives work up when somebody asks for it. What was under way is recorded as calls that are dropped are.
     async fn interruptible(
         &self,
@@ -350,15 +370,15 @@ impl Runner {
 
     fn journal_start(
         &self,
-        package: &Package,
+        running: &Running,
         workspace: &Workspace,
         parameters: &Map<String, Value>,
     ) -> Result<(), FlowError> {
-        let frontmatter = &package.frontmatter;
+        let frontmatter = &running.frontmatter;
         let body = json!({
             "flow": frontmatter.name,
             "version": frontmatter.version,
-            "sha256": package.digest(),
+            "sha256": running.digest,
             "workspace": workspace.name(),
             "workspace_id": workspace.identity().id,
             "parameters_digest": sha256(&exact_json(parameters).unwrap_or_default()),

@@ -55,6 +55,20 @@ impl Runtime {
         self.queries.sandbox()
     }
 
+    /// Does `work` with what makes components ready to run, off the executor's own threads: a compilation takes up to a
+    /// minute. Work that nobody waits for any more goes on to its end.
+    pub async fn prepare<T: Send + 'static>(&self, work: impl FnOnce(&Sandbox) -> T + Send + 'static) -> T {
+        let queries = Arc::clone(&self.queries);
+        match tokio::task::spawn_blocking(move || work(queries.sandbox())).await {
+            Ok(done) => done,
+            Err(gone) => match gone.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The executor ends, and whoever waits here with it.
+                Err(_) => std::future::pending().await,
+            },
+        }
+    }
+
     /// Returns what masks the values that nobody may see.
     #[must_use]
     pub fn redaction(&self) -> &Arc<Redaction> {

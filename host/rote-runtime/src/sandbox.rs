@@ -100,7 +100,7 @@ impl Sandbox {
     /// Checks that `bytes` are a component of exactly `world` and makes it ready to run.
     ///
     /// Takes microseconds for what this process prepared before, about a millisecond for what the compile
-    /// cache holds, and as long as a compilation otherwise. Blocks: call it outside the executor.
+    /// cache holds, and as long as a compilation otherwise. Blocks: on the executor go through [`crate::Runtime::prepare`].
     ///
     /// # Errors
     /// [`LoadError`]; see its variants for who is to blame.

@@ -1,13 +1,16 @@
 //! Runs: parameters, preflight, dry run, failure, confirmation and resumption.
 
+use std::sync::Arc;
+
 use rote_home::{FileMode, write_durable};
-use rote_types::{Classify, ErrorKind, ResponseId};
+use rote_runtime::NoObserver;
+use rote_types::{Classify, ErrorKind, Interrupt, Requested, ResponseId};
 use rote_workspace::Workspace;
 use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
 use crate::error::{PinError, RunnerError};
-use crate::{FlowError, FlowInfo, FlowReference, Package};
+use crate::{FlowError, FlowInfo, FlowReference, Package, Runner, RunnerParts};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -164,4 +167,41 @@ async fn a_write_that_the_frontmatter_does_not_name_is_refused_before_anything_i
     assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
     assert!(error.to_string().contains("may not write with `shop/orders_create`"), "{error}");
     assert_eq!(fixture.shop.log().len(), sent);
+}
+
+fn run_events(fixture: &Fixture) -> Vec<String> {
+    let events = fixture.flows.runner.parts.journal.tail(1_000).unwrap();
+    events.into_iter().map(|event| event.kind).filter(|kind| kind.starts_with("run.")).collect()
+}
+
+/// Somebody has asked already.
+#[derive(Debug)]
+struct Asked;
+
+impl Interrupt for Asked {
+    fn requested(&self) -> Requested<'_> {
+        Box::pin(std::future::ready(()))
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_is_stopped_before_its_component_is_ready_sends_nothing_and_has_an_end() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let sent = fixture.shop.log().len();
+    let parts = RunnerParts { interrupt: Arc::new(Asked), ..fixture.flows.runner.parts.clone() };
+    let request = fixture.run_request(&[("owner", "monalisa")]);
+    let error = Runner::new(parts).run(&request, Arc::new(NoObserver)).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted, "{error}");
+    assert_eq!(run_events(&fixture), ["run.started", "run.failed"]);
+    assert_eq!(fixture.shop.log().len(), sent);
+}
+
+#[tokio::test]
+async fn a_run_that_cannot_begin_is_not_in_the_journal() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    std::fs::create_dir(fixture.home.flow_permissions_file(&"report".parse().unwrap())).unwrap();
+    fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap_err();
+    assert_eq!(run_events(&fixture), [""; 0]);
 }

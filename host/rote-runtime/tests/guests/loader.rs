@@ -272,3 +272,15 @@ fn a_cache_that_cannot_be_written_only_costs_time() {
         fixture.sandbox().prepare(World::Adapter, &bytes).unwrap();
     }
 }
+
+#[tokio::test]
+async fn the_executor_goes_on_while_a_component_is_made_ready() {
+    let runtime = Fixture::new().runtime();
+    let (go, wait) = std::sync::mpsc::channel();
+    let load = runtime.prepare(move |sandbox| {
+        wait.recv().unwrap();
+        sandbox.prepare(World::Flow, &flow("", EMPTY_BODY)).unwrap().world()
+    });
+    let (world, ()) = tokio::join!(load, async { go.send(()).unwrap() });
+    assert_eq!(world, World::Flow);
+}
