@@ -26,7 +26,7 @@ impl Task {
         self.host.wait_any(&[self.number])?.1
     }
 
-    /// Gives the call up. When it was not sent yet, it is not sent; otherwise it is recorded as in doubt.
+    /// Gives the call up. When it was not sent yet, it is not sent; a write that was is recorded as in doubt.
     ///
     /// # Errors
     /// [`Cause::InvalidInput`](crate::Cause::InvalidInput) when its answer was waited for already.

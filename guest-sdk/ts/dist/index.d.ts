@@ -152,7 +152,7 @@ export declare class Task<T> {
 	readonly result: Promise<T>;
 	/** Waits for the work. Rejects with its error, `CancelledError` when it was given up. */
 	wait(): Promise<T>;
-	/** Gives the work up. A call that was not sent yet is not sent; one that was is recorded as in doubt. */
+	/** Gives the work up. A call that was not sent yet is not sent; a write that was is recorded as in doubt. */
 	cancel(): void;
 }
 /** How work is shown. */

@@ -18,7 +18,7 @@ export class Task<T> {
     return this.result;
   }
 
-  /** Gives the work up. A call that was not sent yet is not sent; one that was is recorded as in doubt. */
+  /** Gives the work up. A call that was not sent yet is not sent; a write that was is recorded as in doubt. */
   cancel(): void {
     this.#cancel();
     // Who gives work up need not wait for it.
