@@ -58,7 +58,7 @@ pub use rote_flow::{
     Crystallized, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowReference, FlowStats,
     FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions, LintReport, ParamSpec,
     ParameterInput, PendingFlow, PinnedFlow, Repin, ReplayRequest, Report as CrystallizeReport, RunEnd, RunReport,
-    RunRequest, Scope, SearchHit, SearchRequest, VersionPart, write_lines,
+    RunRequest, Scope, SearchHit, SearchRequest, Spot, VersionPart, write_lines,
 };
 pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::reach::{Destination, Standing};

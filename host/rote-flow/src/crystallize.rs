@@ -16,6 +16,7 @@ mod draft;
 mod keys;
 mod link;
 mod literals;
+mod mask;
 mod occurrences;
 mod order;
 mod parameters;
@@ -37,13 +38,13 @@ use rote_gate::Redaction;
 use rote_home::Journal;
 use rote_plan::Plan;
 use rote_types::{QueryEngine, Sha256Digest};
-use rote_workspace::{Workspace, schema_of};
+use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::Value;
 
 pub use desk::{Answer, Evidence, Note, Question, QuestionKind};
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin};
-pub use request::{CrystallizeRequest, ParamSpec, ResultSpec};
+pub use request::{CrystallizeRequest, ParamSpec, ResultSpec, Spot};
 
 use crate::frontmatter::SCHEMA;
 use crate::recording::{RecordedExchange, exchange};
@@ -155,8 +156,10 @@ impl Crystallizer {
         parameters.describe(&cx, &draft, &mut report)?;
         let plan = draft.plan(&trace, parameters.declarations());
         desk.refuse_strays()?;
+        let mut calls: Vec<RecordedExchange> =
+            draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
+        mask::apply(&parameters.masks(), &mut calls, &mut draft.recorded);
         let frontmatter = self.frontmatter(&cx, &draft, &parameters, &desk)?;
-        let calls = draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
         report.result = result;
         (report.dropped, report.notes, report.questions) = (desk.left_out, desk.notes, desk.questions);
         Ok(Drafted { frontmatter, plan, parameters, calls, recorded: draft.recorded, report })
@@ -183,7 +186,7 @@ impl Crystallizer {
             adapters: pins.adapters,
             credentials: pins.credentials,
             write_permissions: pins.write_permissions,
-            output: OutputContract { format: "json".to_owned(), schema: schema_of(&draft.recorded) },
+            output: OutputContract { format: "json".to_owned(), schema: mask::shape_of(&draft.recorded) },
             baseline: trace.baseline(cx.workspace)?,
             provenance: Provenance {
                 workspace: Some(request.workspace.clone()),

@@ -51,7 +51,7 @@ pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, SourceAda
 pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, BlessingState, Blessings};
 pub use crystallize::{
     Answer, CrystallizeRequest, Crystallized, Crystallizer, Dropped, Evidence, Note, ParamSpec, ParameterReport, Place,
-    Proposal, Question as FlowQuestion, QuestionKind, Report, ResultSpec, StepOrigin,
+    Proposal, Question as FlowQuestion, QuestionKind, Report, ResultSpec, Spot, StepOrigin,
 };
 pub use derive::{Derived, VersionPart};
 pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};

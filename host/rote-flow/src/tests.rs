@@ -1,5 +1,6 @@
 //! Flows from a real workspace: a loopback API, an installed adapter, calls through the gate, crystallize, run.
 
+mod bind;
 mod crystallize;
 mod doubts;
 mod health;

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use rote_app::CrystallizeRequest;
+use rote_app::{CrystallizeRequest, ParamSpec};
 use rote_types::command;
 use serde_json::json;
 
-use super::flow::recorded_parameter;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::units::plural;
@@ -23,7 +22,7 @@ pub struct Export {
     file: PathBuf,
     /// Parameters, separated by commas: names of arguments, or NAME=VALUE for a recorded value
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    params: Vec<String>,
+    params: Vec<ParamSpec>,
     /// What the flow does [default: a sentence made from its steps]
     #[arg(short, long)]
     description: Option<String>,
@@ -48,7 +47,7 @@ impl Export {
         }
         let session = context.session()?;
         let request = CrystallizeRequest {
-            params: self.params.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+            params: self.params,
             description: self.description,
             tags: self.tags,
             force: self.force,

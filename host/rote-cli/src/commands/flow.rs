@@ -23,7 +23,6 @@ mod validate;
 pub(super) use author::language;
 use clap::Subcommand;
 pub(super) use derive::Decompile;
-pub(super) use template::recorded_parameter;
 
 use crate::context::Context;
 use crate::error::Result;

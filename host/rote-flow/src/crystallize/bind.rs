@@ -1,11 +1,28 @@
 //! Binding: parameters take the places of the values that they stand for.
+//!
+//! A text stands for every equal text and for its words inside longer ones, a day for the times of that day too. A number, a
+//! boolean or a word of a fixed set means something only under a name: it is bound where the argument is named as the
+//! parameter, else where it stands alone, and several places are a question. Places that were named take no other.
+
+mod place;
+
+use std::collections::BTreeSet;
+
+use rote_plan::{Expression, text_of};
+use rote_types::escape_token;
+use serde_json::Value;
 
 use super::closure;
 use super::context::Context;
-use super::desk::Desk;
-use super::draft::Draft;
-use super::parameters::Parameters;
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::draft::{Draft, DraftStep};
+use super::literals::{last_segment, replace, walk_literals};
+use super::parameters::{Parameters, refusal};
+use super::program::string_literals;
+use super::report::Place;
+use super::request::{ParamSpec, Spot};
 use crate::FlowError;
+use place::{by_text, literal_at, replace_at};
 
 /// Makes the parameters that were asked for, in the steps that stay.
 pub(crate) fn bind(
@@ -16,5 +33,299 @@ pub(crate) fn bind(
 ) -> Result<(), FlowError> {
     let kept = closure::needed(cx.trace, draft);
     parameters.keep_used(draft, &kept);
-    parameters.apply(&cx.request.params, draft, &kept, desk)
+    let mut asked = BTreeSet::new();
+    for spec in &cx.request.params {
+        if !asked.insert(&spec.name) {
+            desk.note(None, format!("parameter `{}` was asked for more than once", spec.name), None);
+        }
+        let mut binder = Binder { cx, draft, kept: &kept, parameters, desk, name: &spec.name };
+        binder.check(spec)?;
+        match (&spec.value, spec.spots.as_slice()) {
+            (value, [_, ..]) => binder.at_spots(&spec.spots, value.as_deref())?,
+            (Some(value), []) => binder.by_value(value)?,
+            (None, []) => binder.by_argument()?,
+        }
+        parameters.shape(spec)?;
+    }
+    Ok(())
+}
+
+struct Binder<'a, 'b> {
+    cx: &'a Context<'b>,
+    draft: &'a mut Draft,
+    kept: &'a BTreeSet<usize>,
+    parameters: &'a mut Parameters,
+    desk: &'a mut Desk,
+    name: &'a str,
+}
+
+/// The places that hold a value.
+#[derive(Default)]
+struct Holding {
+    /// Where it is the value whatever the argument is called.
+    loose: Vec<Place>,
+    /// Where the argument is named as the parameter.
+    named: Vec<Place>,
+    /// Where it may be equal by chance.
+    chance: Vec<Place>,
+}
+
+impl Binder<'_, '_> {
+    fn steps(&self) -> impl Iterator<Item = &DraftStep> {
+        self.kept.iter().map(|position| &self.draft.steps[*position])
+    }
+
+    fn refuse(&self, reason: String) -> FlowError {
+        refusal(self.name, reason, self.steps())
+    }
+
+    fn check(&self, spec: &ParamSpec) -> Result<(), FlowError> {
+        let name = &spec.name;
+        let fits = (1..=64).contains(&name.len())
+            && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+        if !fits {
+            let reason = "use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`";
+            return Err(self.refuse(reason.to_owned()));
+        }
+        if spec.value.as_deref() == Some("") {
+            return Err(self.refuse("an empty value stands everywhere and nowhere".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn by_value(&mut self, value: &str) -> Result<(), FlowError> {
+        let Holding { mut loose, named, chance } = self.holding(value);
+        loose.extend(named);
+        let bound = match (loose.is_empty(), chance.as_slice()) {
+            (true, []) => return self.nowhere(value),
+            (true, [only]) => vec![only.clone()],
+            (true, several) => self.ask(value, several)?,
+            (false, others) => {
+                if !others.is_empty() {
+                    let text = format!("also {value} at {}, which `{}` is not", spots(others), self.name);
+                    let flag = format!("--param {}={value}@{}", self.name, spots(others).replace(' ', ""));
+                    self.desk.note(None, text, Some(flag));
+                }
+                loose
+            }
+        };
+        let mut example = None;
+        for place in &bound {
+            let (name, step) = (self.name, self.step_of(place));
+            replace(&mut step.arguments, &mut String::new(), &mut |pointer, literal| {
+                let replaced = by_text(literal, name, value).filter(|_| pointer == place.pointer)?;
+                let whole = matches!(replaced, Expression::Param(_));
+                if whole || example.is_none() {
+                    example = Some(if whole { literal.clone() } else { Value::from(value) });
+                }
+                Some(replaced)
+            });
+        }
+        self.unbound_programs(value);
+        example.map_or(Ok(()), |example| self.declare(example))
+    }
+
+    /// Sorts the places of a value.
+    fn holding(&self, value: &str) -> Holding {
+        let by_name_only = value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
+        let mut found = Holding::default();
+        for step in self.steps() {
+            walk_literals(&step.arguments, &mut String::new(), &mut |pointer, literal| {
+                if by_text(literal, self.name, value).is_none() {
+                    return;
+                }
+                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
+                let is_named = last_segment(pointer) == escape_token(self.name);
+                let chosen = || self.cx.is_chosen(step.call(self.cx.trace), pointer);
+                let list = match (is_named, by_name_only || chosen()) {
+                    (true, _) => &mut found.named,
+                    (false, true) => &mut found.chance,
+                    (false, false) => &mut found.loose,
+                };
+                if !list.contains(&place) {
+                    list.push(place);
+                }
+            });
+        }
+        found
+    }
+
+    fn ask(&mut self, value: &str, places: &[Place]) -> Result<Vec<Place>, FlowError> {
+        let name = self.name;
+        let answer = |word: String, means: String| {
+            let flag = format!(
+                "--param {name}={value}@{}",
+                if word == "all" { spots(places).replace(' ', "") } else { word.clone() }
+            );
+            Answer { word, means, flag }
+        };
+        let mut answers: Vec<Answer> =
+            places.iter().map(|place| answer(spot(place), format!("`{name}` is what stands there"))).collect();
+        answers.push(answer("all".to_owned(), format!("`{name}` is what stands in all of them")));
+        let evidence = places.iter().map(|place| Evidence {
+            what: format!("{value} stands at {}", spot(place)),
+            response: None,
+            jq: None,
+            value: Value::from(value),
+        });
+        let taken = self.desk.ask(Question {
+            id: format!("param:{name}"),
+            kind: QuestionKind::Value,
+            ask: format!("{value} stands at {}: which of them is `{name}`?", spots(places)),
+            places: places.to_vec(),
+            evidence: evidence.collect(),
+            answers,
+            taken: "none".to_owned(),
+            writes: true,
+            open: true,
+        })?;
+        Ok(places.iter().filter(|place| taken == "all" || taken == spot(place)).cloned().collect())
+    }
+
+    /// Programs that hold the value and stay as they are.
+    fn unbound_programs(&mut self, value: &str) {
+        let found = self.programs(value, self.kept);
+        if !found.is_empty() {
+            let text = format!("also in the query of {}: {}", found.join(", "), Value::from(value));
+            self.desk.note(None, text, None);
+        }
+    }
+
+    /// The steps whose queries hold a text.
+    fn programs(&self, value: &str, among: &BTreeSet<usize>) -> Vec<String> {
+        let holds = |step: &DraftStep| {
+            let references = step.expressions().into_iter().flat_map(Expression::references);
+            let mut literals = references.flat_map(|reference| string_literals(&reference.jq));
+            literals.any(|literal| literal.text == value)
+        };
+        let steps = among.iter().map(|position| &self.draft.steps[*position]);
+        steps.filter(|step| holds(step)).map(|step| step.id.clone()).collect()
+    }
+
+    /// No argument of a step that stays holds the value: perhaps a variable, perhaps a step that falls out does.
+    fn nowhere(&self, value: &str) -> Result<(), FlowError> {
+        match self.parameters.example(self.name) {
+            // A variable that a person set under this name has made it already.
+            Some(example) if text_of(example) == value => return Ok(()),
+            _ => {}
+        }
+        let in_query = self.programs(value, self.kept);
+        if !in_query.is_empty() {
+            let reason = format!("`{value}` stands only in the query of {}", in_query.join(", "));
+            return Err(self.refuse(reason));
+        }
+        let mut gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
+        let holder = gone.find(|(_, step)| {
+            let mut found = false;
+            walk_literals(&step.arguments, &mut String::new(), &mut |_, literal| {
+                found |= by_text(literal, self.name, value).is_some();
+            });
+            found
+        });
+        let Some((_, step)) = holder else {
+            return Err(self.refuse(format!("no argument of a kept call holds `{value}`")));
+        };
+        let call = step.call(self.cx.trace);
+        let why = step.out.clone().unwrap_or_else(|| "nothing that stays uses it".to_owned());
+        Err(self.refuse(format!(
+            "`{value}` stands only in {} {}/{}, which is left out ({why}); say what was read from it: --link STEP:/PLACE={}{{JQ}}",
+            step.id, call.adapter, call.tool, call.response
+        )))
+    }
+
+    fn by_argument(&mut self) -> Result<(), FlowError> {
+        if self.parameters.example(self.name).is_some() {
+            return Ok(());
+        }
+        let mut found: Vec<(Value, Vec<Place>)> = Vec::new();
+        for step in self.steps() {
+            place::walk_named(&step.arguments, self.name, &mut |pointer, value| {
+                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
+                match found.iter_mut().find(|(known, _)| known == value) {
+                    Some((_, places)) => places.push(place),
+                    None => found.push((value.clone(), vec![place])),
+                }
+            });
+        }
+        let mut values = found.into_iter();
+        match (values.next(), values.next()) {
+            (None, _) => Err(self.refuse("no argument of a kept call has this name".to_owned())),
+            (Some((example, places)), None) => {
+                self.put(&places);
+                self.declare(example)
+            }
+            (Some(one), Some(other)) => {
+                let all = [one, other].into_iter().chain(values);
+                let shown: Vec<String> =
+                    all.map(|(value, places)| format!("`{}` at {}", text_of(&value), spots(&places))).collect();
+                let reason = format!(
+                    "its argument has different values: {}; say which with `{}=value`",
+                    shown.join(", "),
+                    self.name
+                );
+                Err(self.refuse(reason))
+            }
+        }
+    }
+
+    fn at_spots(&mut self, at: &[Spot], value: Option<&str>) -> Result<(), FlowError> {
+        let mut example: Option<Value> = None;
+        for Spot { step, pointer } in at {
+            let place = Place { step: step.clone(), pointer: pointer.clone() };
+            let known = self.steps().find(|one| one.id == *step);
+            let literal = known.and_then(|step| literal_at(&step.arguments, pointer));
+            let Some(literal) = literal else {
+                return Err(self.refuse(format!("nothing that was typed stands at {}", spot(&place))));
+            };
+            let whole = value.is_none_or(|value| text_of(&literal) == value);
+            let part = value.and_then(|value| by_text(&literal, self.name, value));
+            let (new, found) = match (whole, part, value) {
+                (true, _, _) => (Expression::Param(self.name.to_owned()), literal),
+                (false, Some(part), Some(value)) => (part, Value::from(value)),
+                _ => return Err(self.refuse(format!("{} holds `{}`", spot(&place), text_of(&literal)))),
+            };
+            if example.as_ref().is_some_and(|example| text_of(example) != text_of(&found)) {
+                return Err(self.refuse(format!("{} holds another value: `{}`", spot(&place), text_of(&found))));
+            }
+            replace_at(&mut self.step_of(&place).arguments, pointer, new);
+            example.get_or_insert(found);
+        }
+        example.map_or(Ok(()), |example| self.declare(example))
+    }
+
+    /// Puts the parameter in these places, whole.
+    fn put(&mut self, places: &[Place]) {
+        for place in places {
+            let parameter = Expression::Param(self.name.to_owned());
+            replace_at(&mut self.step_of(place).arguments, &place.pointer, parameter);
+        }
+    }
+
+    fn step_of(&mut self, place: &Place) -> &mut DraftStep {
+        let at = self.draft.steps.iter().position(|step| step.id == place.step).unwrap_or_default();
+        &mut self.draft.steps[at]
+    }
+
+    fn declare(&mut self, example: Value) -> Result<(), FlowError> {
+        match self.parameters.example(self.name) {
+            Some(known) if text_of(known) != text_of(&example) => {
+                let known = text_of(known);
+                Err(self.refuse(format!("variable `{}` of the workspace has the value `{known}`", self.name)))
+            }
+            _ => {
+                self.parameters.declare(self.name, example);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// A place as it is typed: `s2:/estimate/points`.
+pub(crate) fn spot(place: &Place) -> String {
+    format!("{}:{}", place.step, place.pointer)
+}
+
+fn spots(places: &[Place]) -> String {
+    places.iter().map(spot).collect::<Vec<_>>().join(", ")
 }

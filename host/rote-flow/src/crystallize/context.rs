@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use rote_plan::text_of;
-use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool};
+use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape_token};
 use rote_workspace::Workspace;
 use serde_json::Value;
 
@@ -112,11 +112,25 @@ impl<'a> Context<'a> {
         path_names(&tool.path).filter_map(|name| Some((name.to_owned(), call.arguments.get(name)?))).collect()
     }
 
-    /// Whether a parameter that was asked for takes the places of this value, or of arguments of this name.
-    pub(crate) fn is_claimed(&self, name: &str, value: &Value) -> bool {
-        self.request.params.iter().any(|spec| match &spec.value {
-            Some(claimed) => *claimed == text_of(value),
-            None => spec.name == name,
+    /// Whether an argument takes one of a fixed set of words.
+    pub(crate) fn is_chosen(&self, call: &RecordedCall, pointer: &str) -> bool {
+        let Some(tool) = self.tool(call) else { return false };
+        let mut at = &tool.input_schema;
+        for segment in pointer.split('/').skip(1) {
+            let key = unescape_token(segment);
+            let inner = at.get("properties").and_then(|all| all.get(&*key)).or_else(|| at.get("items"));
+            let Some(inner) = inner else { return false };
+            at = inner;
+        }
+        at.get("enum").is_some()
+    }
+
+    /// Whether a parameter that was asked for takes this place: by name, by value, or because it was named.
+    pub(crate) fn is_claimed(&self, step: &str, pointer: &str, name: &str, value: &Value) -> bool {
+        self.request.params.iter().any(|spec| match (spec.spots.as_slice(), &spec.value) {
+            ([], None) => spec.name == name,
+            ([], Some(claimed)) => *claimed == text_of(value) && (value.is_string() || spec.name == name),
+            (spots, _) => spots.iter().any(|spot| spot.step == step && spot.pointer == pointer),
         })
     }
 

@@ -21,6 +21,7 @@ use super::secret::is_secret;
 use crate::FlowError;
 use crate::trace::RecordedCall;
 use source::Sources;
+pub(crate) use source::kind_of_tool;
 
 /// Shortest free text that is asked for; shorter ones are equal by chance.
 const MIN_TELLING_CHARS: usize = 10;
@@ -70,7 +71,7 @@ impl<'a> Linker<'a, '_> {
             return read.map_err(|error| self.failed = Some(error)).ok();
         }
         let name = place_name(pointer);
-        if is_secret(pointer, value) || self.cx.is_claimed(&name, value) {
+        if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
         let hits = self.hits(&name, value);

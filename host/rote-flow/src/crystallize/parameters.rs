@@ -1,8 +1,4 @@
-//! Parameters: what a person asked for, what hand-set variables are, and what else could be one.
-//!
-//! A parameter that was asked for by value replaces every literal that equals the value, and the value inside
-//! longer text where it stands as a word of its own; one asked for by name alone replaces the argument of that
-//! name. Anything else is proposed, never done.
+//! The parameters: what hand-set variables are and what was asked for, with their schemas and places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,9 +6,9 @@ use rote_plan::{Expression, Parameter, text_of};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
-use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
-use super::literals::{MIN_EMBEDDED_CHARS, last_segment, replace, walk_literals};
+use super::literals::{last_segment, walk_literals};
+use super::mask::Mask;
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
 use super::request::ParamSpec;
@@ -25,11 +21,31 @@ use rote_types::{escape_token, type_name, unescape_token};
 /// Most characters of a description taken from a tool's schema.
 const MAX_DESCRIPTION_CHARS: usize = 300;
 
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 struct Entry {
     example: Value,
     source: &'static str,
     schema: Value,
+    default: Option<Value>,
+    optional: bool,
+    secret: bool,
+    description: Option<String>,
+}
+
+/// What stands for the value of a secret parameter.
+fn placeholder(name: &str) -> String {
+    format!("value-of-{name}")
+}
+
+impl Entry {
+    /// The recorded value, or what stands for a secret one.
+    fn shown(&self, name: &str) -> Value {
+        if self.secret { Value::from(placeholder(name)) } else { self.example.clone() }
+    }
+
+    fn is_required(&self) -> bool {
+        self.default.is_none() && !self.optional
+    }
 }
 
 /// The parameters of a flow in the making.
@@ -41,7 +57,7 @@ pub(crate) struct Parameters {
 impl Parameters {
     /// Returns the parameters that the variables of the recorded calls are.
     pub(crate) fn of(variables: Variables) -> Self {
-        let entry = |(name, example)| (name, Entry { example, source: "variable", schema: Value::Null });
+        let entry = |(name, example)| (name, Entry { example, source: "variable", ..Entry::default() });
         Self { entries: variables.into_iter().map(entry).collect() }
     }
 
@@ -55,91 +71,35 @@ impl Parameters {
         self.entries.retain(|name, _| used.contains(name.as_str()));
     }
 
-    /// Makes the parameters that were asked for, in the steps that stay.
-    pub(crate) fn apply(
-        &mut self,
-        specs: &[ParamSpec],
-        draft: &mut Draft,
-        kept: &BTreeSet<usize>,
-        desk: &mut Desk,
-    ) -> Result<(), FlowError> {
-        let mut steps: Vec<&mut DraftStep> =
-            draft.steps.iter_mut().enumerate().filter(|(at, _)| kept.contains(at)).map(|(_, step)| step).collect();
-        for spec in specs {
-            check_name(spec, &steps)?;
-            match &spec.value {
-                Some(value) => self.by_value(&spec.name, value, &mut steps)?,
-                None => self.by_argument(&spec.name, &mut steps)?,
+    /// Returns the recorded value of a parameter that there is.
+    pub(crate) fn example(&self, name: &str) -> Option<&Value> {
+        self.entries.get(name).map(|entry| &entry.example)
+    }
+
+    /// Adds a parameter that was asked for.
+    pub(crate) fn declare(&mut self, name: &str, example: Value) {
+        let entry = Entry { example, source: "given", ..Entry::default() };
+        self.entries.insert(name.to_owned(), entry);
+    }
+
+    /// Gives a parameter its default and description.
+    pub(crate) fn shape(&mut self, spec: &ParamSpec) -> Result<(), FlowError> {
+        let Some(entry) = self.entries.get_mut(&spec.name) else { return Ok(()) };
+        entry.description.clone_from(&spec.description);
+        entry.optional = spec.optional;
+        entry.default = match &spec.default {
+            None => None,
+            Some(None) => Some(entry.example.clone()),
+            Some(Some(text)) if entry.example.is_string() => Some(Value::from(text.as_str())),
+            Some(Some(text)) => {
+                let read = serde_json::from_str::<Value>(text).ok();
+                let fits = read.filter(|value| type_name(value) == type_name(&entry.example));
+                Some(fits.ok_or_else(|| FlowError::Usage {
+                    message: format!("default `{text}` of `{}` is not of type {}", spec.name, type_name(&entry.example)),
+                })?)
             }
-        }
-        if specs.iter().map(|spec| &spec.name).collect::<BTreeSet<_>>().len() < specs.len() {
-            desk.note(None, "a parameter was asked for more than once".to_owned(), None);
-        }
+        };
         Ok(())
-    }
-
-    fn by_value(&mut self, name: &str, value: &str, steps: &mut [&mut DraftStep]) -> Result<(), FlowError> {
-        let mut example = None;
-        for step in &mut *steps {
-            replace(&mut step.arguments, &mut String::new(), &mut |_, literal| {
-                let replaced = by_text(literal, name, value)?;
-                let whole = matches!(replaced, Expression::Param(_));
-                if whole || example.is_none() {
-                    example = Some(if whole { literal.clone() } else { Value::from(value) });
-                }
-                Some(replaced)
-            });
-        }
-        match (example, self.entries.get(name)) {
-            // A variable that a person set under this name has made it already.
-            (None, Some(entry)) if text_of(&entry.example) == value => Ok(()),
-            (None, _) => {
-                let reason = format!("no argument of a kept call holds `{value}`");
-                Err(refusal(name, reason, steps))
-            }
-            (Some(example), Some(entry)) if text_of(&entry.example) != text_of(&example) => {
-                let reason = format!("variable `{name}` of the workspace has the value `{}`", text_of(&entry.example));
-                Err(refusal(name, reason, steps))
-            }
-            (Some(example), _) => {
-                self.entries.insert(name.to_owned(), Entry { example, source: "given", schema: Value::Null });
-                Ok(())
-            }
-        }
-    }
-
-    fn by_argument(&mut self, name: &str, steps: &mut [&mut DraftStep]) -> Result<(), FlowError> {
-        if self.entries.contains_key(name) {
-            return Ok(());
-        }
-        let mut values: Vec<Value> = Vec::new();
-        for step in &*steps {
-            walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
-                if last_segment(pointer) == escape_token(name) && !values.contains(value) {
-                    values.push(value.clone());
-                }
-            });
-        }
-        match values.as_slice() {
-            [] => Err(refusal(name, "no argument of a kept call has this name".to_owned(), steps)),
-            [example] => {
-                for step in &mut *steps {
-                    replace(&mut step.arguments, &mut String::new(), &mut |pointer, value| {
-                        (last_segment(pointer) == escape_token(name) && value == example)
-                            .then(|| Expression::Param(name.to_owned()))
-                    });
-                }
-                let entry = Entry { example: example.clone(), source: "given", schema: Value::Null };
-                self.entries.insert(name.to_owned(), entry);
-                Ok(())
-            }
-            several => {
-                let shown: Vec<String> = several.iter().map(|value| format!("`{}`", text_of(value))).collect();
-                let reason =
-                    format!("its argument has different values: {}; say which with `{name}=value`", shown.join(", "));
-                Err(refusal(name, reason, steps))
-            }
-        }
     }
 
     /// Gives each parameter its schema, and reports parameters and proposals.
@@ -147,13 +107,7 @@ impl Parameters {
         let places = places(draft);
         for (name, entry) in &mut self.entries {
             let places = places.get(name).cloned().unwrap_or_default();
-            if places.iter().any(|place| secret::is_secret(&place.pointer, &entry.example)) {
-                let pointer = places.first().map(|place| place.pointer.clone()).unwrap_or_default();
-                return Err(FlowError::Crystallize(CrystallizeError::Secret {
-                    step: format!("parameter {name}"),
-                    pointer,
-                }));
-            }
+            entry.secret = places.iter().any(|place| secret::is_secret(&place.pointer, &entry.example));
             let mut schema = Map::new();
             for place in &places {
                 let Some(step) = draft.steps.iter().find(|step| step.id == place.step) else {
@@ -169,25 +123,44 @@ impl Parameters {
             if !schema.contains_key("type") {
                 schema.insert("type".to_owned(), type_name(&entry.example).into());
             }
-            schema.insert("examples".to_owned(), json!([entry.example]));
+            if entry.secret {
+                schema.insert("writeOnly".to_owned(), Value::Bool(true));
+            } else {
+                schema.insert("examples".to_owned(), json!([entry.example]));
+            }
+            if let Some(description) = &entry.description {
+                schema.insert("description".to_owned(), Value::from(description.as_str()));
+            }
+            if let Some(default) = &entry.default {
+                schema.insert("default".to_owned(), default.clone());
+            }
             entry.schema = Value::Object(schema);
-            let (name, example) = (name.clone(), entry.example.clone());
-            report.parameters.push(ParameterReport { name, example, source: entry.source, places });
+            let (name, example) = (name.clone(), entry.shown(name));
+            report.parameters.push(ParameterReport {
+                name,
+                example,
+                source: entry.source,
+                secret: entry.secret,
+                places,
+            });
         }
-        report.proposals = proposals(draft);
+        report.proposals = proposals(cx, draft);
         Ok(())
     }
 
-    /// Returns the declarations for the plan. All are required: a flow never falls back to a recorded value.
+    /// Returns the declarations for the plan. All are required unless it was said otherwise: a flow never falls back to a
+    /// recorded value by itself.
     pub(crate) fn declarations(&self) -> BTreeMap<String, Parameter> {
-        self.entries.keys().map(|name| (name.clone(), Parameter { required: true, default: None })).collect()
+        let declared = |entry: &Entry| Parameter { required: entry.is_required(), default: entry.default.clone() };
+        self.entries.iter().map(|(name, entry)| (name.clone(), declared(entry))).collect()
     }
 
     /// Returns the JSON Schema for the frontmatter.
     pub(crate) fn schema(&self) -> Value {
         let properties: Map<String, Value> =
             self.entries.iter().map(|(name, entry)| (name.clone(), entry.schema.clone())).collect();
-        let required: Vec<String> = self.entries.keys().cloned().collect();
+        let required: Vec<&String> =
+            self.entries.iter().filter(|(_, entry)| entry.is_required()).map(|(name, _)| name).collect();
         json!({
             "type": "object",
             "properties": properties,
@@ -198,26 +171,18 @@ impl Parameters {
 
     /// Returns the recorded values, with which the flow must reproduce the recorded result.
     pub(crate) fn examples(&self) -> Map<String, Value> {
-        self.entries.iter().map(|(name, entry)| (name.clone(), entry.example.clone())).collect()
+        self.entries.iter().map(|(name, entry)| (name.clone(), entry.shown(name))).collect()
+    }
+
+    /// Returns the secrets, with what stands for them wherever the flow is kept.
+    pub(crate) fn masks(&self) -> Vec<Mask> {
+        let secret = self.entries.iter().filter(|(_, entry)| entry.secret);
+        secret.map(|(name, entry)| Mask { secret: text_of(&entry.example), placeholder: placeholder(name) }).collect()
     }
 }
 
-fn check_name(spec: &ParamSpec, steps: &[&mut DraftStep]) -> Result<(), FlowError> {
-    let name = &spec.name;
-    let fits = (1..=64).contains(&name.len())
-        && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
-    if !fits {
-        let reason = "use 1 to 64 letters, digits, `.`, `_` or `-`, and start with a letter or `_`";
-        return Err(refusal(name, reason.to_owned(), steps));
-    }
-    if spec.value.as_deref() == Some("") {
-        return Err(refusal(name, "an empty value stands everywhere and nowhere".to_owned(), steps));
-    }
-    Ok(())
-}
-
-fn refusal(name: &str, reason: String, steps: &[&mut DraftStep]) -> FlowError {
+/// Refuses a parameter, with the names of the arguments that could be one.
+pub(crate) fn refusal<'s>(name: &str, reason: String, steps: impl Iterator<Item = &'s DraftStep>) -> FlowError {
     let mut arguments = BTreeSet::new();
     for step in steps {
         walk_literals(&step.arguments, &mut String::new(), &mut |pointer, _| {
@@ -229,39 +194,6 @@ fn refusal(name: &str, reason: String, steps: &[&mut DraftStep]) -> FlowError {
         reason,
         arguments: arguments.into_iter().collect(),
     })
-}
-
-/// Replaces a literal that equals `value`, or the words in it that do.
-fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
-    let parameter = || Expression::Param(name.to_owned());
-    if matches!(literal, Value::Null | Value::Array(_) | Value::Object(_)) {
-        return None;
-    }
-    if text_of(literal) == value {
-        return Some(parameter());
-    }
-    let text = literal.as_str().filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
-    let mut parts = Vec::new();
-    let mut done = 0;
-    for (start, _) in text.match_indices(value) {
-        let end = start + value.len();
-        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        if start < done || joined(text[..start].chars().next_back()) || joined(text[end..].chars().next()) {
-            continue;
-        }
-        if start > done {
-            parts.push(Expression::Literal(Value::from(&text[done..start])));
-        }
-        parts.push(parameter());
-        done = end;
-    }
-    if parts.is_empty() {
-        return None;
-    }
-    if done < text.len() {
-        parts.push(Expression::Literal(Value::from(&text[done..])));
-    }
-    Some(Expression::Text(parts))
 }
 
 /// Where each parameter is used.

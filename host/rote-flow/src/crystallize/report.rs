@@ -54,6 +54,9 @@ pub struct ParameterReport {
     pub example: Value,
     /// `given` on the command line, or `variable` set by hand in the workspace.
     pub source: &'static str,
+    /// Its value is a secret: `example` is a word that stands for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Where it is used.
     pub places: Vec<Place>,
 }

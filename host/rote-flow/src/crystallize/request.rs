@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use rote_types::{FlowName, IdError, ResponseId, WorkspaceName};
 
+use crate::FlowError;
+
 /// What to make a flow from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CrystallizeRequest {
@@ -72,12 +74,74 @@ impl FromStr for ResultSpec {
 }
 
 /// A parameter that was asked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ParamSpec {
     /// Its name.
     pub name: String,
     /// The recorded value that it stands for; without one, the argument of that name is meant.
     pub value: Option<String>,
+    /// The places that it takes, and no others.
+    pub spots: Vec<Spot>,
+    /// The value when it is not given; `Some(None)` for the recorded one.
+    pub default: Option<Option<String>>,
+    /// A run without it leaves the argument out.
+    pub optional: bool,
+    /// What it is.
+    pub description: Option<String>,
+}
+
+/// A place in the arguments of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// The step.
+    pub step: String,
+    /// JSON pointer into its arguments.
+    pub pointer: String,
+}
+
+impl FromStr for Spot {
+    type Err = FlowError;
+
+    /// Reads `s5:/issue_id`, or `@5:/issue_id` for the step that `@5` made.
+    fn from_str(text: &str) -> Result<Self, FlowError> {
+        let read = || {
+            let (step, pointer) = text.split_once(':')?;
+            let number = step.strip_prefix('@').or_else(|| step.strip_prefix('s'))?;
+            let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+            (digits && pointer.starts_with('/'))
+                .then(|| Self { step: format!("s{number}"), pointer: pointer.to_owned() })
+        };
+        read().ok_or_else(|| FlowError::Usage { message: format!("`{text}` is not a place, such as s5:/issue_id") })
+    }
+}
+
+impl FromStr for ParamSpec {
+    type Err = FlowError;
+
+    /// Reads `NAME`, `NAME=VALUE`, and either with `@SPOT,SPOT` behind it.
+    fn from_str(text: &str) -> Result<Self, FlowError> {
+        let (text, spots) = spots(text);
+        let spots = spots.into_iter().map(str::parse).collect::<Result<_, _>>()?;
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (text, None),
+        };
+        if name.is_empty() {
+            return Err(FlowError::Usage {
+                message: format!("`{text}` has no name: write NAME=VALUE, the recorded value"),
+            });
+        }
+        Ok(Self { name: name.to_owned(), value, spots, ..Self::default() })
+    }
+}
+
+/// Splits the places off: from the first `@` on behind which there are nothing but places. An address is not one.
+fn spots(text: &str) -> (&str, Vec<&str>) {
+    let only_places = |at: &usize| text[at + 1..].split(',').all(|one| one.parse::<Spot>().is_ok());
+    match text.match_indices('@').map(|(at, _)| at).find(only_places) {
+        Some(at) => (&text[..at], text[at + 1..].split(',').collect()),
+        None => (text, Vec::new()),
+    }
 }
 
 #[cfg(test)]
@@ -90,5 +154,27 @@ mod tests {
         assert_eq!("@3".parse(), Ok(spec(3, ".")));
         assert_eq!("@3{.a | {b}}".parse(), Ok(spec(3, ".a | {b}")));
         assert!("3".parse::<ResultSpec>().is_err());
+    }
+
+    #[test]
+    fn a_parameter_has_a_name_a_value_and_places() {
+        let read = |text: &str| {
+            let spec: ParamSpec = text.parse().unwrap();
+            let spots: Vec<String> = spec.spots.iter().map(|spot| format!("{}{}", spot.step, spot.pointer)).collect();
+            (spec.name, spec.value, spots.join(" "))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        for (text, name, value, spots) in [
+            ("points", "points", None, ""),
+            ("points=10", "points", some("10"), ""),
+            ("who=nora@acme.test", "who", some("nora@acme.test"), ""),
+            ("who=nora@acme.test@s1:/email", "who", some("nora@acme.test"), "s1/email"),
+            ("points=10@s2:/estimate/points,@3:/hours", "points", some("10"), "s2/estimate/points s3/hours"),
+            ("points@@2:/estimate", "points", None, "s2/estimate"),
+            ("at=a@b:/c", "at", some("a@b:/c"), ""),
+        ] {
+            assert_eq!(read(text), (name.to_owned(), value, spots.to_owned()), "{text}");
+        }
+        assert!("=1".parse::<ParamSpec>().is_err());
     }
 }

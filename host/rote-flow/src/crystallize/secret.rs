@@ -2,8 +2,8 @@
 //! the value.
 //!
 //! Secrets belong into the vault, where the host adds them after a call was admitted. One that was typed into an
-//! argument would travel with the flow to everyone who gets it, so crystallize stops and says where it stands;
-//! turning it into a parameter would only move it into shell histories and run records.
+//! argument would travel with the flow to everyone who gets it, so crystallize stops and says where it stands. As a
+//! parameter that was asked for it is `writeOnly`: neither the flow nor its recording has the value.
 
 use rote_gate::Redaction;
 use serde_json::Value;
@@ -88,7 +88,15 @@ pub(crate) fn is_secret(pointer: &str, value: &Value) -> bool {
     (!text.is_empty() && NAMES.contains(&name.as_str())) || looks_secret(text)
 }
 
+/// Whether a word of the text is shaped as tokens are, or the text begins as a header or a key does.
 fn looks_secret(text: &str) -> bool {
+    let breaks =
+        |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | ':' | ',' | ';' | '(' | ')' | '<' | '>');
+    let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
+    is_token(text) || text.split(breaks).any(|word| has_digit(word) && is_token(word))
+}
+
+fn is_token(text: &str) -> bool {
     let long = text.len() >= 16;
     let begins = BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) && !text.trim().is_empty();
     let web_token = text.starts_with("eyJ") && text.split('.').count() == 3;

@@ -90,7 +90,11 @@ impl CrystallizeError {
             Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote call <adapter> <tool>").option("--workspace", workspace)),
             Self::UnusableResponse { .. } | Self::AdapterChanged { .. } => Told::new(ErrorKind::Conflict),
-            Self::Secret { .. } => Told::new(ErrorKind::Denied),
+            Self::Secret { pointer, .. } => {
+                let name = pointer.rsplit('/').next().unwrap_or_default();
+                Told::new(ErrorKind::Denied)
+                    .hint(command("rote flow template create --name NAME").option("--param", name))
+            }
             Self::FrozenKey { value, .. } => Told::new(ErrorKind::Usage)
                 .hint(command("rote flow template create --name NAME").option("--param", format!("key={value}"))),
             Self::ParamSpec { name, arguments, .. } => {

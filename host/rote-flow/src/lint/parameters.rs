@@ -41,7 +41,8 @@ fn lint_schema(name: &str, schema: &Value, place: &dyn Fn() -> Position, finding
     }
     let examples = schema.get("examples").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let has_values = !examples.is_empty() || ["default", "enum", "const"].iter().any(|key| schema.get(key).is_some());
-    if !has_values {
+    let is_secret = schema.get("writeOnly") == Some(&Value::Bool(true));
+    if !(has_values || is_secret) {
         let message = format!("parameter `{name}` has no example");
         let finding = Finding::warning("PARAMETER_EXAMPLE_MISSING", place(), message);
         findings.push(finding.edit("give one in `examples`"));

@@ -116,7 +116,7 @@ async fn ids_in_a_text_are_linked_and_a_parameter_comes_first() {
     tale.call("addComment", json!({"issue_id": 99, "body": "see TRK-12, 2 of 12"}), json!({"id": 1})).await;
     let made = tale.made(&[]).await;
     assert_eq!(steps(&made)["s2"]["body"], json!({"$text": ["see ", from("s1", ".key"), ", 2 of 12"]}));
-    let params = vec![ParamSpec { name: "body".to_owned(), value: None }];
+    let params = vec![ParamSpec { name: "body".to_owned(), ..ParamSpec::default() }];
     let made = tale.wish(&CrystallizeRequest { params, force: true, ..wish(&[]) }).await.unwrap();
     assert_eq!(steps(&made)["s2"]["body"], json!({"$param": "body"}));
 }

@@ -467,6 +467,7 @@ pub(crate) fn wish(params: &[(&str, Option<&str>)]) -> CrystallizeRequest {
     let spec = |(name, value): &(&str, Option<&str>)| ParamSpec {
         name: (*name).to_owned(),
         value: value.map(ToOwned::to_owned),
+        ..ParamSpec::default()
     };
     CrystallizeRequest {
         params: params.iter().map(spec).collect(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use rote_app::{CrystallizeRequest, Crystallized, ParamSpec};
+use rote_app::{CrystallizeRequest, Crystallized, ParamSpec, Spot};
 use rote_types::{CommandLine, command};
 use serde_json::Value;
 
@@ -34,8 +34,17 @@ pub struct Create {
     name: String,
     /// A parameter and the recorded value that it stands for: every such value becomes the parameter. A name
     /// alone means the argument of that name.
-    #[arg(short, long = "param", value_name = "NAME[=VALUE]")]
-    parameters: Vec<String>,
+    #[arg(short, long = "param", value_name = "NAME[=VALUE][@STEP:/PLACE,…]")]
+    parameters: Vec<ParamSpec>,
+    /// What a parameter is when it is not given [default: the recorded value]
+    #[arg(long = "default", value_name = "NAME[=VALUE]")]
+    defaults: Vec<String>,
+    /// A parameter whose argument is left out when it is not given
+    #[arg(long, value_name = "NAME")]
+    optional: Vec<String>,
+    /// What a parameter is, in words
+    #[arg(long, value_name = "NAME=TEXT")]
+    param_description: Vec<String>,
     /// What the flow does [default: a sentence made from its steps]
     #[arg(short, long)]
     description: Option<String>,
@@ -76,7 +85,7 @@ impl Create {
     fn run(self, context: &Context) -> Result<Report> {
         let answers = self.answers()?;
         let request = CrystallizeRequest {
-            params: self.parameters.iter().map(|word| recorded_parameter(word)).collect::<Result<_>>()?,
+            params: self.parameters()?,
             description: self.description,
             result: self.result.as_deref().map(str::parse).transpose()?,
             answers,
@@ -88,6 +97,31 @@ impl Create {
         let made = context.block_on(context.host()?.crystallizer()?.crystallize(&request))??;
         let text = text(&made);
         Ok(Report::new(&made, text).next(run_as_recorded(&made)))
+    }
+
+    /// The parameters, with what else was said of them.
+    fn parameters(&self) -> Result<Vec<ParamSpec>> {
+        let mut params = self.parameters.clone();
+        let mut said = |name: &str, say: &mut dyn FnMut(&mut ParamSpec)| {
+            let known = params.iter_mut().find(|spec| spec.name == name);
+            let hint = "--param NAME before what it is";
+            known.map(say).ok_or_else(|| usage(format!("`{name}` is not a parameter that was asked for"), hint))
+        };
+        for word in &self.defaults {
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (word.as_str(), None),
+            };
+            said(name, &mut |spec| spec.default = Some(value.clone()))?;
+        }
+        for name in &self.optional {
+            said(name, &mut |spec| spec.optional = true)?;
+        }
+        for word in &self.param_description {
+            let (name, text) = assigned(word, "--param-description NAME=TEXT")?;
+            said(name, &mut |spec| spec.description = Some(text.to_owned()))?;
+        }
+        Ok(params)
     }
 
     /// The flags that are answers under another name.
@@ -111,12 +145,10 @@ impl Create {
     }
 }
 
-/// Reads `STEP:/PLACE`, or `@N:/PLACE` for the step that `@N` made, as a question's id names it.
+/// Reads a place as a question's id names it.
 fn spot(word: &str) -> Result<String> {
-    match word.split_once(":/") {
-        Some((step, place)) => Ok(format!("{}/{place}", step_of(step))),
-        None => Err(usage(format!("`{word}` is not a place"), "STEP:/PLACE, as in s5:/issue_id")),
-    }
+    let spot: Spot = word.parse()?;
+    Ok(format!("{}{}", spot.step, spot.pointer))
 }
 
 fn step_of(word: &str) -> String {
@@ -128,20 +160,14 @@ fn assigned<'w>(word: &'w str, form: &'static str) -> Result<(&'w str, &'w str)>
     word.split_once('=').ok_or_else(|| usage(format!("`{word}` has no `=`"), form))
 }
 
-/// Reads a parameter: a name, and the recorded value that it stands for unless it is an argument's name.
-pub(in crate::commands) fn recorded_parameter(word: &str) -> Result<ParamSpec> {
-    match word.split_once('=') {
-        Some(("", _)) => Err(usage(format!("`{word}` has no name"), "--param NAME=VALUE, the recorded value")),
-        Some((name, value)) => Ok(ParamSpec { name: name.to_owned(), value: Some(value.to_owned()) }),
-        None => Ok(ParamSpec { name: word.to_owned(), value: None }),
-    }
-}
-
 /// Returns the command that runs the flow with the recorded values.
 fn run_as_recorded(made: &Crystallized) -> CommandLine {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let run = command("rote run").argument(&made.frontmatter.name);
-    made.report.parameters.iter().fold(run, |run, one| run.parameter(&one.name, word(&one.example)))
+    made.report.parameters.iter().fold(run, |run, one| {
+        let value = if one.secret { "…".to_owned() } else { word(&one.example) };
+        run.parameter(&one.name, value)
+    })
 }
 
 fn text(made: &Crystallized) -> String {
@@ -163,6 +189,11 @@ fn text(made: &Crystallized) -> String {
         clip(&format!("  {} {} from {}{needs}", step.step, step.call, step.response), MAX_LINE)
     }));
     lines.push(facts(&rows));
+    lines.extend(report.parameters.iter().map(|one| {
+        let places: Vec<String> = one.places.iter().map(|place| format!("{}:{}", place.step, place.pointer)).collect();
+        let value = one.example.as_str().map_or_else(|| one.example.to_string(), str::to_owned);
+        clip(&format!("  parameter {}={value}: {}", one.name, places.join(", ")), MAX_LINE)
+    }));
     lines.extend(remarks(&made.report));
     lines.join("\n")
 }

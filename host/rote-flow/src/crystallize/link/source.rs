@@ -170,6 +170,11 @@ fn kind_of_hit(cx: &Context<'_>, hit: &Hit) -> String {
     }
 }
 
+/// What a tool is about, as one thing: `issue` for `/issues/{id}`.
+pub(crate) fn kind_of_tool(cx: &Context<'_>, call: &RecordedCall) -> Option<String> {
+    noun(&cx.tool(call)?.path)
+}
+
 /// The last word of a path that is not a parameter, as one thing.
 fn noun(path: &str) -> Option<String> {
     let word = path.split('/').rev().find(|part| !part.is_empty() && !part.contains('{'))?;

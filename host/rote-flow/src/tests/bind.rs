@@ -1,0 +1,121 @@
+//! Which places a parameter takes.
+
+use serde_json::{Value, json};
+
+use super::support::wish;
+use super::tale::{Tale, notes, open, steps};
+use crate::{CrystallizeRequest, Crystallized, FlowError};
+
+async fn with(tale: &Tale, params: &[&str], answers: &[(&str, &str)]) -> Result<Crystallized, FlowError> {
+    let params = params.iter().map(|one| one.parse().unwrap()).collect();
+    let answers = answers.iter().map(|(id, word)| ((*id).to_owned(), (*word).to_owned())).collect();
+    tale.wish(&CrystallizeRequest { params, answers, force: true, ..wish(&[]) }).await
+}
+
+fn param(name: &str) -> Value {
+    json!({"$param": name})
+}
+
+/// The same number in three places.
+async fn tens() -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"page_size": 10}), json!({"items": [{"id": 3}, {"id": 5}]})).await;
+    let arguments =
+        json!({"title": "at @1{.items[0].id}", "estimate": {"points": 10, "hours": 10}, "labels": ["a", "b"]});
+    tale.call("createIssue", arguments, json!({"id": 9})).await;
+    tale
+}
+
+#[tokio::test]
+async fn a_number_is_bound_where_the_argument_is_named_as_the_parameter() {
+    let tale = tens().await;
+    let made = with(&tale, &["points=10"], &[]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["estimate"], json!({"points": param("points"), "hours": 10}));
+    assert_eq!(steps(&made)["s1"], json!({"page_size": 10}));
+    assert!(
+        notes(&made).contains(&"also 10 at s1:/page_size, s2:/estimate/hours, which `points` is not"),
+        "{:?}",
+        notes(&made)
+    );
+}
+
+#[tokio::test]
+async fn a_number_that_no_argument_is_named_for_is_asked() {
+    let tale = tens().await;
+    let made = with(&tale, &["size=10"], &[]).await.unwrap();
+    assert_eq!(open(&made), ["param:size"]);
+    assert!(made.report.parameters.is_empty());
+    let made = with(&tale, &["size=10"], &[("param:size", "s1:/page_size")]).await.unwrap();
+    assert_eq!(steps(&made)["s1"], json!({"page_size": param("size")}));
+    assert_eq!((open(&made), &steps(&made)["s2"]["estimate"]), (vec![], &json!({"points": 10, "hours": 10})));
+    let made = with(&tale, &["size=10@@2:/estimate/hours,s1:/page_size"], &[]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["estimate"], json!({"points": 10, "hours": param("size")}));
+    assert_eq!(steps(&made)["s1"], json!({"page_size": param("size")}));
+}
+
+#[tokio::test]
+async fn lists_and_objects_are_parameters_too() {
+    let tale = tens().await;
+    let made = with(&tale, &["labels", "estimate"], &[]).await.unwrap();
+    assert_eq!(
+        (&steps(&made)["s2"]["labels"], &steps(&made)["s2"]["estimate"]),
+        (&param("labels"), &param("estimate"))
+    );
+    assert_eq!(made.frontmatter.parameters["properties"]["labels"]["type"], "array");
+    let made = with(&tale, &["first@s2:/labels/0"], &[]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["labels"], json!([param("first"), "b"]));
+    for (spot, why) in [
+        ("x@s2:/nothing", "nothing that was typed stands at s2:/nothing"),
+        ("x=7@s1:/page_size", "s1:/page_size holds `10`"),
+    ] {
+        let error = with(&tale, &[spot], &[]).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_bound_in_the_times_of_that_day() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Ship", "due_date": "2026-05-22"}), json!({"id": 9})).await;
+    let times = json!({"title": "by 2026-05-22", "start": "2026-05-22T09:00:00Z", "end": "2026-05-23T09:00:00Z"});
+    tale.call("createEvent", times, json!({"id": "ev_1"})).await;
+    let made = with(&tale, &["day=2026-05-22"], &[]).await.unwrap();
+    assert_eq!(steps(&made)["s1"]["due_date"], param("day"));
+    assert_eq!(
+        steps(&made)["s2"],
+        json!({"title": {"$text": ["by ", param("day")]}, "start": {"$text": [param("day"), "T09:00:00Z"]},
+            "end": "2026-05-23T09:00:00Z"})
+    );
+}
+
+#[tokio::test]
+async fn a_value_of_a_call_that_falls_out_is_refused_with_the_way_to_keep_it() {
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"email": "nora@acme.test"}), json!({"items": [{"name": "Nora"}]})).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "Hi"}), json!({"id": 1})).await;
+    let error = with(&tale, &["customer=nora@acme.test"], &[]).await.unwrap_err().to_string();
+    assert!(error.contains("stands only in s1 shop/searchContacts, which is left out"), "{error}");
+    assert!(error.contains("--link STEP:/PLACE=@1{JQ}"), "{error}");
+}
+
+#[tokio::test]
+async fn a_default_and_an_optional_parameter_may_be_left_out_of_a_run() {
+    let tale = tens().await;
+    let mut request =
+        CrystallizeRequest { force: true, ..wish(&[("points", None), ("labels", None), ("hours", None)]) };
+    request.params[0].default = Some(Some("3".to_owned()));
+    request.params[1].optional = true;
+    request.params[2].default = Some(None);
+    request.params[2].description = Some("How long".to_owned());
+    let made = tale.wish(&request).await.unwrap();
+    let schema = &made.frontmatter.parameters;
+    assert_eq!((&schema["required"], &schema["properties"]["points"]["default"]), (&json!([]), &json!(3)));
+    assert_eq!(schema["properties"]["hours"]["description"], "How long");
+    tale.fixture.shop.says(200, json!({"items": [{"id": 3}, {"id": 5}]}));
+    tale.fixture.shop.says(200, json!({"id": 10}));
+    tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap();
+    let sent = tale.fixture.shop.log().pop().unwrap();
+    assert!(sent.ends_with(r#"{"title":"at 3","estimate":{"hours":10,"points":3}}"#), "{sent}");
+    request.params[0].default = Some(Some("many".to_owned()));
+    assert!(tale.wish(&request).await.is_err());
+}
