@@ -146,7 +146,7 @@ impl Crystallizer {
         sift::sift(&cx, &mut draft, &mut desk)?;
         link::link(&cx, &mut draft, &mut desk)?;
         pick::properties(&cx, &mut draft, &mut desk)?;
-        let result = result::choose(&cx, &mut draft, &mut desk)?;
+        let result = result::choose(&cx, &mut draft, &mut parameters)?;
         bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);

@@ -4,7 +4,7 @@
 //! raw string says where. A variable that was saved from a query is that query; a variable that was set by hand
 //! is a parameter. What the log does not say is a literal: nothing is inferred here.
 
-use rote_plan::{Expression, Reference, text_of};
+use rote_plan::{Bound, Expression, Reference, text_of};
 use rote_types::{ResponseId, escape_token};
 use rote_workspace::{Dependency, DependencyType, Piece, TemplateReference, Variable, parse_template};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use crate::trace::RecordedCall;
 const UNWRAP: &str = "((.content // .result.content)[0].text | (try fromjson catch .))";
 
 /// Returns the program of a logged query, the unwrapping that came before it included.
-fn unwrapped(program: &str, unwrap_mcp: bool) -> String {
+pub(crate) fn unwrapped(program: &str, unwrap_mcp: bool) -> String {
     if unwrap_mcp { format!("{UNWRAP} | {program}") } else { program.to_owned() }
 }
 
@@ -45,17 +45,63 @@ impl Context<'_> {
         Ok(program)
     }
 
+    /// Returns a program of the log with the workspace variables that it names, each with its value and, where a query saved it,
+    /// the answer and the program of that.
+    pub(crate) fn variables_of(
+        &self,
+        program: &str,
+        before: u64,
+    ) -> Result<Vec<(Variable, Option<(ResponseId, String)>)>, FlowError> {
+        let mut variables = self.workspace.vars()?;
+        variables.retain(|variable| names_variable(program, &variable.name));
+        variables
+            .into_iter()
+            .map(|variable| {
+                let mut queries = self.trace.queries.iter().rev();
+                let saved = queries
+                    .find(|query| query.saved_as.as_deref() == Some(&*variable.name) && query.command.0 < before);
+                let source = match saved.and_then(|query| Some((query, query.source_response?))) {
+                    Some((query, response)) => {
+                        let program = self.portable(query)?;
+                        let same = self.result(response, &program).is_ok_and(|value| value == variable.value);
+                        same.then_some((response, program))
+                    }
+                    None => None,
+                };
+                Ok((variable, source))
+            })
+            .collect()
+    }
+
+    /// Binds the variables of a reference: to the query that saved them, else to the parameter that `parameter` makes.
+    pub(crate) fn bound(
+        &self,
+        mut reference: Reference,
+        response: ResponseId,
+        before: u64,
+        step_of: &dyn Fn(ResponseId) -> Option<String>,
+        parameter: &mut dyn FnMut(&str, Value) -> String,
+    ) -> Result<Reference, FlowError> {
+        let mut values = Vec::new();
+        for (variable, source) in self.variables_of(&reference.jq, before)? {
+            let from = source.and_then(|(response, jq)| Some(Reference::new(step_of(response)?, jq)));
+            let bound = match from {
+                Some(from) => Bound::From(Box::new(from)),
+                None => Bound::Param(parameter(&variable.name, variable.value.clone())),
+            };
+            reference.with.insert(variable.name.clone(), bound);
+            values.push((variable.name, variable.value));
+        }
+        let program = rote_plan::bind(&reference.jq, values.iter().map(|(name, value)| (name.as_str(), value)));
+        reference.each = self.outputs(response, &program)?.len() != 1;
+        Ok(reference)
+    }
+
     /// Returns the workspace variables that a logged query names: what it needs of them is their value now.
     pub(crate) fn frozen(&self, query: &rote_workspace::QueryRecord) -> Result<Vec<Variable>, FlowError> {
         let mut variables = self.workspace.vars()?;
         variables.retain(|variable| names_variable(&query.program, &variable.name));
         Ok(variables)
-    }
-
-    /// Returns the reference that gives the recorded value, all outputs of it if there was not exactly one.
-    pub(crate) fn reference(&self, step: String, response: ResponseId, jq: String) -> Result<Reference, FlowError> {
-        let each = self.outputs(response, &jq)?.len() != 1;
-        Ok(Reference { each, ..Reference::new(step, jq) })
     }
 
     /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses; the variables that
@@ -92,7 +138,7 @@ impl Walk<'_, '_> {
         };
         let part = |key: &String| {
             let jq = format!("({}) | .[{}]", source.jq, Value::String(key.clone()));
-            (key.clone(), Expression::From(Reference::new(source.step.clone(), jq)))
+            (key.clone(), Expression::From(Reference { jq, each: false, ..source.clone() }))
         };
         Ok(Expression::Object(members.keys().map(part).collect()))
     }
@@ -199,14 +245,16 @@ impl Walk<'_, '_> {
         })
     }
 
-    fn source(&self, one: &Dependency) -> Result<Source, FlowError> {
+    fn source(&mut self, one: &Dependency) -> Result<Source, FlowError> {
         match (one.source_response, &one.variable_name) {
             (Some(response), _) => {
                 let Some(step) = (self.step_of)(response) else {
                     return Ok(Source::Literal);
                 };
                 let jq = one.source_query.clone().unwrap_or_else(|| ".".to_owned());
-                self.cx.reference(step, response, jq).map(Source::Step)
+                let (variables, reference) = (&mut *self.variables, Reference::new(step, jq));
+                let mut parameter = |name: &str, value| variables.parameter(name, value);
+                self.cx.bound(reference, response, self.call.command, self.step_of, &mut parameter).map(Source::Step)
             }
             (None, Some(name)) if one.dependency_type != DependencyType::Inferred => {
                 Ok(Source::Parameter(name.clone()))

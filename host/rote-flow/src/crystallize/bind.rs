@@ -5,6 +5,7 @@
 //! parameter, else where it stands alone, and several places are a question. Places that were named take no other.
 
 mod place;
+mod query;
 
 use std::collections::BTreeSet;
 
@@ -18,11 +19,13 @@ use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
 use super::draft::{Draft, DraftStep};
 use super::literals::{last_segment, replace, walk_literals};
 use super::parameters::{Parameters, refusal};
+use super::pick::change;
 use super::program::string_literals;
 use super::report::Place;
 use super::request::{ParamSpec, Spot};
 use crate::FlowError;
 use place::{by_text, literal_at, replace_at};
+use query::Binding;
 
 /// Makes the parameters that were asked for, in the steps that stay.
 pub(crate) fn bind(
@@ -97,7 +100,9 @@ impl Binder<'_, '_> {
     fn by_value(&mut self, value: &str) -> Result<(), FlowError> {
         let Holding { mut loose, named, chance } = self.holding(value);
         loose.extend(named);
+        let in_programs = !by_name_only(value) && self.in_programs(value, None);
         let bound = match (loose.is_empty(), chance.as_slice()) {
+            (true, []) if in_programs => Vec::new(),
             (true, []) => return self.nowhere(value),
             (true, [only]) => vec![only.clone()],
             (true, several) => self.ask(value, several)?,
@@ -110,7 +115,7 @@ impl Binder<'_, '_> {
                 loose
             }
         };
-        let mut example = None;
+        let mut example = in_programs.then(|| Value::from(value));
         for place in &bound {
             let (name, step) = (self.name, self.step_of(place));
             replace(&mut step.arguments, &mut String::new(), &mut |pointer, literal| {
@@ -128,7 +133,6 @@ impl Binder<'_, '_> {
 
     /// Sorts the places of a value.
     fn holding(&self, value: &str) -> Holding {
-        let by_name_only = value.parse::<f64>().is_ok() || matches!(value, "true" | "false");
         let mut found = Holding::default();
         for step in self.steps() {
             walk_literals(&step.arguments, &mut String::new(), &mut |pointer, literal| {
@@ -138,7 +142,7 @@ impl Binder<'_, '_> {
                 let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
                 let is_named = last_segment(pointer) == escape_token(self.name);
                 let chosen = || self.cx.is_chosen(step.call(self.cx.trace), pointer);
-                let list = match (is_named, by_name_only || chosen()) {
+                let list = match (is_named, by_name_only(value) || chosen()) {
                     (true, _) => &mut found.named,
                     (false, true) => &mut found.chance,
                     (false, false) => &mut found.loose,
@@ -181,6 +185,32 @@ impl Binder<'_, '_> {
             open: true,
         })?;
         Ok(places.iter().filter(|place| taken == "all" || taken == spot(place)).cloned().collect())
+    }
+
+    /// Binds the parameter in the programs of the steps that stay and of the result; whether there is one.
+    fn in_programs(&mut self, value: &str, only: Option<&Place>) -> bool {
+        let binding = Binding { name: self.name, value };
+        let mut found = false;
+        let mut places: Vec<Option<usize>> = self.kept.iter().copied().map(Some).collect();
+        places.push(None);
+        for at in places {
+            let step = at.map_or("result", |at| &self.draft.steps[at].id).to_owned();
+            let mut expression = at.map_or(&self.draft.result, |at| &self.draft.steps[at].arguments).clone();
+            change(&mut expression, &mut String::new(), &mut |pointer, reference| {
+                if only.is_some_and(|only| only.step != step || only.pointer != format!("{pointer}{{}}")) {
+                    return;
+                }
+                if let Some(bound) = binding.bind(self.cx, self.draft, self.parameters, reference) {
+                    *reference = bound;
+                    found = true;
+                }
+            });
+            match at {
+                Some(at) => self.draft.steps[at].arguments = expression,
+                None => self.draft.result = expression,
+            }
+        }
+        found
     }
 
     /// Programs that hold the value and stay as they are.
@@ -273,6 +303,13 @@ impl Binder<'_, '_> {
         let mut example: Option<Value> = None;
         for Spot { step, pointer } in at {
             let place = Place { step: step.clone(), pointer: pointer.clone() };
+            if let Some(value) = value.filter(|_| pointer.ends_with("{}")) {
+                if !self.in_programs(value, Some(&place)) {
+                    return Err(self.refuse(format!("the query of {} does not hold `{value}`", spot(&place))));
+                }
+                example.get_or_insert(Value::from(value));
+                continue;
+            }
             let known = self.steps().find(|one| one.id == *step);
             let literal = known.and_then(|step| literal_at(&step.arguments, pointer));
             let Some(literal) = literal else {
@@ -319,6 +356,11 @@ impl Binder<'_, '_> {
             }
         }
     }
+}
+
+/// Whether a value means something only under a name.
+fn by_name_only(value: &str) -> bool {
+    value.parse::<f64>().is_ok() || matches!(value, "true" | "false")
 }
 
 /// A place as it is typed: `s2:/estimate/points`.

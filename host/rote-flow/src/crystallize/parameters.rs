@@ -66,9 +66,23 @@ impl Parameters {
         let used: BTreeSet<&str> = kept
             .iter()
             .flat_map(|position| draft.steps[*position].expressions())
+            .chain([&draft.result])
             .flat_map(Expression::parameters)
             .collect();
         self.entries.retain(|name, _| used.contains(name.as_str()));
+    }
+
+    /// Adds a variable that a person set; another name when there is another value under it.
+    pub(crate) fn variable(&mut self, name: &str, value: Value) -> String {
+        let mut unique = name.to_owned();
+        let mut number = 2;
+        while self.entries.get(&unique).is_some_and(|known| text_of(&known.example) != text_of(&value)) {
+            unique = format!("{name}_{number}");
+            number += 1;
+        }
+        let entry = Entry { example: value, source: "variable", ..Entry::default() };
+        self.entries.entry(unique.clone()).or_insert(entry);
+        unique
     }
 
     /// Returns the recorded value of a parameter that there is.
@@ -222,13 +236,20 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
                 walk(first, step, pointer, found);
                 walk(fallback, step, pointer, found);
             }
-            Expression::Literal(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
+            Expression::From(_) => {
+                for name in expression.parameters() {
+                    let place = Place { step: step.to_owned(), pointer: format!("{pointer}{{}}") };
+                    found.entry(name.to_owned()).or_default().push(place);
+                }
+            }
+            Expression::Literal(_) | Expression::Item(_) | Expression::Index => {}
         }
     }
     let mut found = BTreeMap::new();
     for step in &draft.steps {
         walk(&step.arguments, &step.id, "", &mut found);
     }
+    walk(&draft.result, "result", "", &mut found);
     found
 }
 

@@ -1,26 +1,33 @@
 //! Which value is the result: as asked; else the last shown query that no usable call follows; else the last answer.
 
-use rote_plan::Expression;
+use rote_plan::{Expression, Reference};
 use rote_types::ResponseId;
 
+use super::arguments::unwrapped;
 use super::context::Context;
-use super::desk::Desk;
 use super::draft::Draft;
+use super::parameters::Parameters;
 use super::request::ResultSpec;
 use crate::FlowError;
 use crate::error::CrystallizeError;
 
 /// Chooses the result, and says of it where it comes from.
-pub(crate) fn choose(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<String, FlowError> {
-    let (call, step, jq) = source(cx, draft, desk)?;
+pub(crate) fn choose(cx: &Context<'_>, draft: &mut Draft, parameters: &mut Parameters) -> Result<String, FlowError> {
+    let (call, step, jq) = source(cx, draft)?;
     let response = cx.trace.calls[call].response;
-    draft.result = Expression::From(cx.reference(draft.steps[step].id.clone(), response, jq.clone())?);
-    draft.recorded = cx.result(response, &jq)?;
+    let reference = Reference::new(draft.steps[step].id.clone(), jq.clone());
+    let step_of = |response| Some(draft.steps[draft.step_of(cx.trace.position(response)?)?].id.clone());
+    let mut parameter = |name: &str, value| parameters.variable(name, value);
+    let reference = cx.bound(reference, response, u64::MAX, &step_of, &mut parameter)?;
+    let values = cx.variables_of(&jq, u64::MAX)?;
+    let values = values.iter().map(|(variable, _)| (variable.name.as_str(), &variable.value));
+    draft.recorded = cx.result(response, &rote_plan::bind(&jq, values))?;
+    draft.result = Expression::From(reference);
     Ok(format!("`{jq}` of {}", cx.trace.calls[call].name()))
 }
 
 /// The call, its step, and the program on its answer.
-fn source(cx: &Context<'_>, draft: &Draft, desk: &mut Desk) -> Result<(usize, usize, String), FlowError> {
+fn source(cx: &Context<'_>, draft: &Draft) -> Result<(usize, usize, String), FlowError> {
     let usable = |response: ResponseId| {
         let call = cx.trace.position(response)?;
         let step = draft.step_of(call).filter(|step| draft.steps[*step].out.is_none())?;
@@ -48,15 +55,7 @@ fn source(cx: &Context<'_>, draft: &Draft, desk: &mut Desk) -> Result<(usize, us
     let mut shown = cx.trace.queries.iter().rev().filter(|query| query.saved_as.is_none() && query.command.0 > after);
     let shown = shown.find_map(|query| Some((usable(query.source_response?)?, query)));
     match shown {
-        Some(((call, step), query)) => {
-            for variable in cx.frozen(query)? {
-                let name = variable.name;
-                let text =
-                    format!("variable `{name}` in the result's query is frozen: runs use its value as it is now");
-                desk.note(None, text, None);
-            }
-            Ok((call, step, cx.portable(query)?))
-        }
+        Some(((call, step), query)) => Ok((call, step, unwrapped(&query.program, query.unwrap_mcp))),
         None => Ok((call, step, ".".to_owned())),
     }
 }

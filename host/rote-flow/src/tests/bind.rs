@@ -119,3 +119,41 @@ async fn a_default_and_an_optional_parameter_may_be_left_out_of_a_run() {
     request.params[0].default = Some(Some("many".to_owned()));
     assert!(tale.wish(&request).await.is_err());
 }
+
+#[tokio::test]
+async fn a_text_is_bound_in_queries_too() {
+    let mut tale = Tale::new();
+    let items = json!({"items": [{"id": 1, "project": "beacon", "title": "x"}, {"id": 2, "project": "atlas", "title": "report of atlas"}]});
+    tale.call("listIssues", json!({"project": "atlas"}), items).await;
+    let picked = "@1{.items[] | select(.project==\"atlas\" and .title == \"report of atlas\") | .id}";
+    tale.call("addComment", json!({"issue_id": picked, "body": "Seen"}), json!({"id": 1})).await;
+    let made = with(&tale, &["project=atlas"], &[]).await.unwrap();
+    assert_eq!(steps(&made)["s1"], json!({"project": param("project")}));
+    assert_eq!(
+        steps(&made)["s2"]["issue_id"]["$from"],
+        json!({"step": "s1", "jq": ".items[] | select(.project==$project and .title == (\"report of \" + $project)) | .id",
+            "with": {"project": param("project")}})
+    );
+    let places: Vec<String> =
+        made.report.parameters[0].places.iter().map(|place| format!("{}:{}", place.step, place.pointer)).collect();
+    assert_eq!(places, ["s1:/project", "s2:/issue_id{}"]);
+    let only = with(&tale, &["where=atlas@s2:/issue_id{}"], &[]).await.unwrap();
+    assert_eq!(steps(&only)["s1"], json!({"project": "atlas"}));
+    assert!(steps(&only)["s2"]["issue_id"]["$from"]["with"].get("where").is_some());
+}
+
+#[tokio::test]
+async fn a_variable_in_a_query_is_a_parameter_or_the_query_that_saved_it() {
+    let mut tale = Tale::new();
+    tale.fixture.set("want", json!("Crash"));
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 1, "title": "x"}, {"id": 2, "title": "Crash"}]})).await;
+    tale.fixture.query(1, ".items[0].title", Some("other"));
+    let picked =
+        |name: &str| json!({"issue_id": format!("@1{{.items[] | select(.title==${name}) | .id}}"), "body": "Seen"});
+    tale.call("addComment", picked("want"), json!({"id": 1})).await;
+    tale.call("addComment", picked("other"), json!({"id": 2})).await;
+    let made = tale.made(&[]).await;
+    let bound = |step: &str| steps(&made)[step]["issue_id"]["$from"]["with"].clone();
+    assert_eq!(bound("s2"), json!({"want": param("want")}));
+    assert_eq!(bound("s3"), json!({"other": {"$from": {"step": "s1", "jq": ".items[0].title"}}}));
+}

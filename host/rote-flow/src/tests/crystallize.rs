@@ -224,16 +224,13 @@ async fn a_flow_over_two_adapters_pins_and_calls_both() {
 }
 
 #[tokio::test]
-async fn a_variable_inside_the_results_query_is_frozen_and_the_report_says_so() {
+async fn a_variable_inside_the_results_query_is_a_parameter() {
     let fixture = Fixture::new();
     fixture.set("factor", json!(3));
     assert!(fixture.call("orders_get", json!({"id": 2})).await);
     fixture.query(1, ".price * $factor", None);
     let made = fixture.crystallize(&[]).await.unwrap();
-    assert_eq!(
-        made.report.notes.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(),
-        ["variable `factor` in the result's query is frozen: runs use its value as it is now"]
-    );
-    fixture.set("factor", json!(100));
-    assert_eq!(fixture.run(&fixture.run_request(&[])).await.unwrap().result, json!(60));
+    assert!(made.report.notes.iter().all(|note| !note.text.contains("frozen")));
+    assert_eq!(made.report.parameters[0].places[0].step, "result");
+    assert_eq!(fixture.run(&fixture.run_request(&[("factor", "4")])).await.unwrap().result, json!(80));
 }

@@ -20,7 +20,8 @@ pub(super) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
     let mut done = 0;
     for (start, _) in text.match_indices(value) {
         let end = start + value.len();
-        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+        // An address is one word.
+        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '@'));
         let after = joined(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
         if start < done || joined(text[..start].chars().next_back()) || after {
             continue;
