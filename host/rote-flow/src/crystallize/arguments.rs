@@ -34,6 +34,9 @@ enum Source {
     Literal,
 }
 
+/// A variable, and the answer and the program that it was saved from.
+type Named = (Variable, Option<(ResponseId, String)>);
+
 impl Context<'_> {
     /// Returns a logged query as a program that needs nothing but the response: envelope taken off, workspace
     /// variables that it names bound to their values.
@@ -47,11 +50,7 @@ impl Context<'_> {
 
     /// Returns a program of the log with the workspace variables that it names, each with its value and, where a query saved it,
     /// the answer and the program of that.
-    pub(crate) fn variables_of(
-        &self,
-        program: &str,
-        before: u64,
-    ) -> Result<Vec<(Variable, Option<(ResponseId, String)>)>, FlowError> {
+    pub(crate) fn variables_of(&self, program: &str, before: u64) -> Result<Vec<Named>, FlowError> {
         let mut variables = self.workspace.vars()?;
         variables.retain(|variable| names_variable(program, &variable.name));
         variables
