@@ -19,7 +19,7 @@ const MAX_LINE: usize = 110;
 /// Make a flow from what a workspace recorded
 #[derive(Debug, Subcommand)]
 pub enum Template {
-    Create(Create),
+    Create(Box<Create>),
 }
 
 /// Turn a workspace's calls into one flow.wasm
