@@ -24,7 +24,8 @@ use super::program::string_literals;
 use super::report::Place;
 use super::request::{ParamSpec, Spot};
 use crate::FlowError;
-use place::{by_text, literal_at, replace_at};
+pub(crate) use place::by_text;
+use place::{literal_at, replace_at};
 use query::Binding;
 
 /// Makes the parameters that were asked for, in the steps that stay.

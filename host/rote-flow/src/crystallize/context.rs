@@ -9,6 +9,7 @@ use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape
 use rote_workspace::Workspace;
 use serde_json::Value;
 
+use super::bind::by_text;
 use super::request::CrystallizeRequest;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
@@ -129,7 +130,8 @@ impl<'a> Context<'a> {
     pub(crate) fn is_claimed(&self, step: &str, pointer: &str, name: &str, value: &Value) -> bool {
         self.request.params.iter().any(|spec| match (spec.spots.as_slice(), &spec.value) {
             ([], None) => spec.name == name,
-            ([], Some(claimed)) => *claimed == text_of(value) && (value.is_string() || spec.name == name),
+            ([], Some(claimed)) if value.is_string() => by_text(value, name, claimed).is_some(),
+            ([], Some(claimed)) => *claimed == text_of(value) && spec.name == name,
             (spots, _) => spots.iter().any(|spot| spot.step == step && spot.pointer == pointer),
         })
     }

@@ -92,6 +92,11 @@ impl Picker<'_, '_> {
     /// The program that takes the item for what it is; none where the position stays.
     fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
+        // Who says where a value comes from means the item that stands there.
+        let source = desk.given(&format!("source:{}{}", self.step.id, self.pointer));
+        if source.is_some_and(|word| word.starts_with('@')) {
+            return Ok(None);
+        }
         let id = format!("pick:{}{}", self.step.id, self.pointer);
         let given = desk.given(&id);
         match given.as_deref() {

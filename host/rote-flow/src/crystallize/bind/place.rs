@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::super::literals::{MIN_EMBEDDED_CHARS, last_segment};
 
 /// Replaces a literal that equals `value`, or the words in it that do, or a day in a time of it.
-pub(super) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
+pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
     let parameter = || Expression::Param(name.to_owned());
     if matches!(literal, Value::Null | Value::Array(_) | Value::Object(_)) {
         return None;
@@ -20,8 +20,7 @@ pub(super) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
     let mut done = 0;
     for (start, _) in text.match_indices(value) {
         let end = start + value.len();
-        // An address is one word.
-        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | '@'));
+        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
         let after = joined(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
         if start < done || joined(text[..start].chars().next_back()) || after {
             continue;
