@@ -157,3 +157,27 @@ fn a_parameter_of_a_run_may_be_the_content_of_a_file() {
     let (run, sent) = paths(&["project=@gone.txt"]);
     assert!(run.code == 3 && sent.is_empty() && run.stderr.contains("written with `@@`"), "{run}");
 }
+
+#[test]
+fn a_flow_that_writes_waits_for_what_its_recording_did_not_decide() {
+    let (home, server) = crystallized();
+    let second = ["addComment", "-t", "-p", "project=atlas", "-p", "number=@1{.[1].number}", "-p", "body=Seen."];
+    assert_eq!(home.rote(&["init", "v"]).code, 0);
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas", "-w", "v"]).code, 0);
+    assert_eq!(home.rote(&[&["-w", "v", "call", "tracker"], &second[..]].concat()).code, 0);
+    let made = home.rote(&["flow", "template", "create", "--workspace", "v", "--name", "second"]);
+    assert!(made.stdout.contains("open 1: s2 takes item 2") && made.stdout.contains("1=position"), "{made}");
+    let before = server.requests().len();
+    let refused = home.rote(&["run", "second"]);
+    assert_eq!(refused.code, 10, "{refused}");
+    assert!(refused.stderr.contains("rote flow answer second pick:s2/number=…"), "{refused}");
+    assert_eq!(home.rote(&["flow", "release", "second"]).code, 10);
+    assert_eq!(server.requests().len(), before);
+    let review = home.rote(&["flow", "review", "second"]);
+    assert!(review.stdout.contains("number: the number of the second of s1"), "{review}");
+    let answered = home.rote(&["flow", "answer", "second", "1=position"]);
+    assert_eq!(answered.code, 0, "{answered}");
+    assert!(!home.rote(&["flow", "review", "second"]).stdout.contains("open 1:"));
+    assert_eq!(home.rote(&["run", "second"]).code, 0);
+    assert_eq!(home.rote(&["flow", "answer", "second", "1"]).code, 2);
+}

@@ -145,6 +145,10 @@ impl Blessings {
 
     fn offer(&self, request: BlessRequest, expires_at: Option<Timestamp>) -> Result<BlessingOffer, FlowError> {
         let (path, package) = self.pins.library.load(&FlowReference::Name(request.flow.clone()))?;
+        let open = package.frontmatter.questions.iter().filter(|question| question.writes).count();
+        if open > 0 {
+            return Err(FlowError::Bless(BlessError::Questions { flow: request.flow, open }));
+        }
         // What is blessed is what is installed, so that has to be what the flow was made for.
         self.pins.check_adapters(&package, &path)?;
         let below = self.pins.library.pinned_flows(&package)?;

@@ -37,7 +37,7 @@ use std::sync::Arc;
 use rote_gate::Redaction;
 use rote_home::Journal;
 use rote_plan::Plan;
-use rote_types::{QueryEngine, Sha256Digest};
+use rote_types::{QueryEngine, Sha256Digest, WorkspaceIdentity};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::Value;
@@ -48,10 +48,11 @@ pub use request::{CrystallizeRequest, ParamSpec, ResultSpec, Spot};
 
 use crate::frontmatter::SCHEMA;
 use crate::recording::{RecordedExchange, exchange};
+use crate::review::Kept;
 use crate::trace::Trace;
 use crate::{
     FlowError, FlowKind, FlowStatus, Form, Frontmatter, OpenQuestion, OutputContract, Package, Pins, Provenance,
-    Replayer,
+    Replayer, Sentences,
 };
 use context::Context;
 use desk::Desk;
@@ -65,6 +66,8 @@ pub struct Crystallized {
     pub frontmatter: Frontmatter,
     /// Its plan.
     pub plan: Plan,
+    /// That plan in words.
+    pub sentences: Sentences,
     /// The file.
     pub path: std::path::PathBuf,
     /// Its size in bytes.
@@ -80,7 +83,7 @@ pub struct Crystallized {
 /// Makes flows from recorded workspaces.
 #[derive(Clone)]
 pub struct Crystallizer {
-    pins: Pins,
+    pub(crate) pins: Pins,
     replayer: Replayer,
     journal: Arc<Journal>,
 }
@@ -94,6 +97,7 @@ struct Drafted {
     calls: Vec<RecordedExchange>,
     recorded: Value,
     report: Report,
+    workspace: WorkspaceIdentity,
 }
 
 impl Crystallizer {
@@ -116,13 +120,16 @@ impl Crystallizer {
     pub async fn crystallize(&self, request: &CrystallizeRequest) -> Result<Crystallized, FlowError> {
         self.pins.library.check_free(&request.name, request.force)?;
         let engine = self.replayer.runtime.query_engine();
-        let Drafted { frontmatter, plan, parameters, calls, recorded, mut report } = self.drafted(request, &*engine)?;
+        let Drafted { frontmatter, plan, parameters, calls, recorded, mut report, workspace } =
+            self.drafted(request, &*engine)?;
         let package = Package::of_plan(frontmatter, plan.clone())?;
         let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
         let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
         let written = companions::write(&self.pins.library, self.redaction(), &package, &recording, &mut report.notes)?;
+        Kept::of(request, &package, &report, workspace).write(&self.pins.library, self.redaction())?;
         Ok(Crystallized {
+            sentences: Sentences::of(&package.frontmatter, &plan),
             companions: written,
             path,
             bytes: package.bytes().len(),
@@ -162,7 +169,8 @@ impl Crystallizer {
         let frontmatter = self.frontmatter(&cx, &draft, &parameters, &desk)?;
         report.result = result;
         (report.dropped, report.notes, report.questions) = (desk.left_out, desk.notes, desk.questions);
-        Ok(Drafted { frontmatter, plan, parameters, calls, recorded: draft.recorded, report })
+        let (recorded, workspace) = (draft.recorded, workspace.identity().clone());
+        Ok(Drafted { frontmatter, plan, parameters, calls, recorded, report, workspace })
     }
 
     fn frontmatter(

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use rote_plan::{OnError, Plan, Step};
 use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 
 use crate::author::SourceHeader;
-use crate::{Author, Content, FlowError, FlowReference, FlowStatus, Frontmatter, Library, Package, Provenance};
+use crate::{
+    Author, Content, FlowError, FlowReference, FlowStatus, Frontmatter, Library, Package, Provenance, Sentences,
+};
 
 /// Which part of a version goes up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,7 +84,7 @@ impl Library {
         let (_, package) = self.load(flow)?;
         let header = SourceHeader::of(&package.frontmatter).to_yaml()?;
         let body = match &package.content {
-            Content::Plan(plan) => readable(plan),
+            Content::Plan(plan) => Sentences::of(&package.frontmatter, plan).lines().join("\n") + "\n",
             Content::Script { code, .. } => code.clone(),
             Content::Component => "# a component of its own; its code is machine code of WebAssembly\n".to_owned(),
         };
@@ -97,39 +98,6 @@ fn derived(package: Package, path: PathBuf) -> Derived {
 
 fn ended(text: String) -> String {
     if text.ends_with('\n') { text } else { text + "\n" }
-}
-
-/// The plan as one block for each step.
-fn readable(plan: &Plan) -> String {
-    let mut text = String::new();
-    for step in &plan.steps {
-        text.push_str(&block(step));
-    }
-    let result = serde_json::to_value(&plan.result).unwrap_or_default();
-    text + &format!("result: {result}\n")
-}
-
-fn block(step: &Step) -> String {
-    let json = |value: serde_json::Result<serde_json::Value>| value.unwrap_or_default().to_string();
-    let mut text =
-        format!("{}: {}/{} {}\n", step.id, step.adapter, step.tool, json(serde_json::to_value(&step.arguments)));
-    let needs: Vec<&str> = step.waits_for().into_iter().collect();
-    if !needs.is_empty() {
-        text.push_str(&format!("  after: {}\n", needs.join(", ")));
-    }
-    if let Some(items) = &step.for_each {
-        text.push_str(&format!("  for each: {}\n", json(serde_json::to_value(items))));
-    }
-    if let Some(when) = &step.when {
-        text.push_str(&format!("  when: {}\n", json(serde_json::to_value(when))));
-    }
-    if let Some(most) = step.max_concurrency {
-        text.push_str(&format!("  at once: {most}\n"));
-    }
-    if step.on_error == OnError::Continue {
-        text.push_str("  on error: go on\n");
-    }
-    text
 }
 
 /// The version after this one.

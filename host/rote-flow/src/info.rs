@@ -7,7 +7,7 @@ use rote_types::Sha256Digest;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{BlessingInfo, Blessings, FlowError, FlowReference, FlowWrite, Frontmatter, PinnedFlow};
+use crate::{BlessingInfo, Blessings, FlowError, FlowReference, FlowWrite, Frontmatter, PinnedFlow, Sentences};
 
 /// Everything about one flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,6 +16,8 @@ pub struct FlowInfo {
     pub frontmatter: Frontmatter,
     /// Its plan, when it is one.
     pub plan: Option<Plan>,
+    /// That plan in words.
+    pub sentences: Option<Sentences>,
     /// The file.
     pub path: PathBuf,
     /// Its size in bytes.
@@ -61,6 +63,7 @@ impl FlowInfo {
             sha256: package.digest(),
             adapters: Value::Object(adapters),
             expected: crate::parameter::expected(&package.frontmatter),
+            sentences: package.plan().map(|plan| Sentences::of(&package.frontmatter, plan)),
             plan: package.plan().cloned(),
             frontmatter: package.frontmatter,
         })

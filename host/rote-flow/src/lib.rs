@@ -33,9 +33,11 @@ mod remove;
 mod repin;
 mod replay;
 mod report;
+mod review;
 mod run;
 mod score;
 mod search;
+mod sentence;
 mod surface;
 mod tape;
 mod template;
@@ -83,6 +85,7 @@ pub use remove::Removal;
 pub use repin::{Repin, RepinPlan, Repinned};
 pub use replay::Replayer;
 pub use report::{LatestRun, RunReport, RunStatus, StepReport};
+pub use review::Review;
 pub use run::{
     AdapterTools, DryRun, DryRunCall, RunContext, RunRequest, Runner, RunnerParts, ToolSource, stopped_after_writing,
     unknown_writes,
@@ -91,6 +94,7 @@ pub use score::{Dimension, FlowScore, RUBRIC};
 pub use search::{
     Callability, CallableState, Endpoint, EndpointState, Explanation, Search, SearchHit, SearchRequest, SearchResults,
 };
+pub use sentence::{Phrase, Sentence, Sentences};
 pub use surface::Surface;
 pub use testing::{ReplayReport, ReplayRequest};
 pub use validate::{FRONTMATTER_SCHEMA, FormatCheck, Validated};

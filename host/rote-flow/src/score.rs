@@ -127,7 +127,9 @@ fn parametrisation(package: &Package, findings: &Findings) -> Dimension {
     lost(fixed, "of its literals look like they differ from run to run");
     lost(unused, "of its parameters are not used");
     lost(undeclared, "of its parameters are not declared");
-    let all = used + fixed + unused + undeclared;
+    let open = package.frontmatter.questions.len();
+    lost(open, "of its questions are open");
+    let all = used + fixed + unused + undeclared + open;
     if reasons.is_empty() {
         reasons.push(match used {
             0 => "nothing in it looks like it differs from run to run".to_owned(),

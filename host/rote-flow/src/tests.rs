@@ -11,6 +11,7 @@ mod lint;
 mod package;
 mod pick;
 mod plans;
+mod review;
 mod run;
 mod schema;
 mod search;

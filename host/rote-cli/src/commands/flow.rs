@@ -1,5 +1,6 @@
 //! `rote flow …`.
 
+mod answer;
 mod author;
 mod bless;
 mod derive;
@@ -13,6 +14,7 @@ mod pending;
 mod release;
 mod remove;
 mod repin;
+mod review;
 mod schema;
 mod score;
 mod search;
@@ -56,6 +58,8 @@ pub enum Flow {
     Doctor(health::Doctor),
     Repin(repin::Repin),
     Schema(schema::Schema),
+    Review(review::Review),
+    Answer(answer::Answer),
     Release(release::Release),
     Remove(remove::Remove),
     Search(search::Search),
@@ -94,6 +98,8 @@ impl Flow {
             Self::Doctor(command) => command.run(context),
             Self::Repin(command) => command.run(context, ui),
             Self::Schema(_) => Ok(schema::Schema::run()),
+            Self::Review(command) => command.run(context),
+            Self::Answer(command) => command.run(context),
             Self::Release(command) => command.run(context),
             Self::Remove(command) => command.run(context, ui),
             Self::Search(command) => command.run(context, ui),

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rote_types::ResponseId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::report::{Dropped, Place};
@@ -20,7 +20,7 @@ const MAX_QUESTIONS: usize = 50;
 const MAX_NOTES: usize = 200;
 
 /// What a question is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum QuestionKind {
@@ -33,22 +33,22 @@ pub enum QuestionKind {
 }
 
 /// Something that speaks for an answer.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// What it is, in words.
     pub what: String,
     /// The response where it was found.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response: Option<ResponseId>,
     /// Where in it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jq: Option<String>,
     /// The value there.
     pub value: Value,
 }
 
 /// One of the answers that a question has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
     /// The word to answer with.
     pub word: String,
@@ -59,7 +59,7 @@ pub struct Answer {
 }
 
 /// Something that the recording does not decide.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
     /// Kind and place, the same each time: `source:s5/issue_id`.
     pub id: String,
@@ -82,15 +82,15 @@ pub struct Question {
 }
 
 /// Something that was done without asking.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Note {
     /// The step that it is about.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<String>,
     /// What was done.
     pub text: String,
     /// The flag that undoes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<String>,
 }
 

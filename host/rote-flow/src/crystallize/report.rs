@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rote_types::ResponseId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::desk::{Note, Question};
@@ -26,7 +26,7 @@ pub struct StepOrigin {
 }
 
 /// A call that did not become a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
     /// Its response.
     pub response: ResponseId,
@@ -37,7 +37,7 @@ pub struct Dropped {
 }
 
 /// A place in the plan.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
     /// The step.
     pub step: String,

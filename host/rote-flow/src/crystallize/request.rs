@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 
 use rote_types::{FlowName, IdError, ResponseId, WorkspaceName};
+use serde::{Deserialize, Serialize};
 
 use crate::FlowError;
 
 /// What to make a flow from.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CrystallizeRequest {
     /// The recorded workspace.
     pub workspace: WorkspaceName,
@@ -52,7 +53,7 @@ impl CrystallizeRequest {
 }
 
 /// A chosen result.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultSpec {
     /// The response.
     pub response: ResponseId,
@@ -74,7 +75,7 @@ impl FromStr for ResultSpec {
 }
 
 /// A parameter that was asked for.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ParamSpec {
     /// Its name.
     pub name: String,
@@ -91,7 +92,7 @@ pub struct ParamSpec {
 }
 
 /// A place in the arguments of a step.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
     /// The step.
     pub step: String,

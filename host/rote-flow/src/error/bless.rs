@@ -17,6 +17,14 @@ pub enum BlessError {
         /// Why.
         source: BlessingError,
     },
+    /// Nobody has said what the recording of the flow did not decide.
+    #[error("flow `{flow}` has open questions ({open}), so nobody knows yet what it should write")]
+    Questions {
+        /// The flow.
+        flow: FlowName,
+        /// How many.
+        open: usize,
+    },
     /// There is nothing that a blessing could lift.
     #[error("flow `{flow}` writes nothing, so there is nothing to bless")]
     NothingToBless {
@@ -31,6 +39,7 @@ impl BlessError {
     pub(super) fn told(&self) -> Told {
         match self {
             Self::Void { flow, .. } => Told::new(ErrorKind::Denied).hint(of_flow("rote flow bless", flow)),
+            Self::Questions { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow review", flow)),
             Self::NothingToBless { .. } => Told::new(ErrorKind::Conflict),
         }
     }

@@ -1,9 +1,9 @@
 //! A workspace that cannot become a flow.
 
-use rote_types::{AdapterId, ErrorKind, ResponseId, WorkspaceName, command};
+use rote_types::{AdapterId, ErrorKind, FlowName, ResponseId, WorkspaceName, command};
 use serde_json::json;
 
-use super::told::{Told, classified};
+use super::told::{Told, classified, of_flow};
 
 /// A workspace that cannot become a flow.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,14 @@ pub enum CrystallizeError {
         /// Argument names that can become parameters.
         arguments: Vec<String>,
     },
+    /// A flow has nothing to answer, or cannot be made again.
+    #[error("the questions of flow `{flow}` cannot be answered: {reason}")]
+    NotAnswerable {
+        /// The flow.
+        flow: FlowName,
+        /// Why not.
+        reason: String,
+    },
     /// The adapter or tool of a recorded call is gone or another one.
     #[error("`{adapter}` changed since the workspace was recorded: {reason}")]
     AdapterChanged {
@@ -90,6 +98,7 @@ impl CrystallizeError {
             Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote call <adapter> <tool>").option("--workspace", workspace)),
             Self::UnusableResponse { .. } | Self::AdapterChanged { .. } => Told::new(ErrorKind::Conflict),
+            Self::NotAnswerable { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow review", flow)),
             Self::Secret { pointer, .. } => {
                 let name = pointer.rsplit('/').next().unwrap_or_default();
                 Told::new(ErrorKind::Denied)

@@ -41,8 +41,6 @@ pub enum RunnerError {
     Undecided {
         /// The flow.
         flow: FlowName,
-        /// The workspace that it was made of.
-        workspace: Option<WorkspaceName>,
         /// What nobody has answered.
         questions: Vec<OpenQuestion>,
     },
@@ -181,13 +179,11 @@ impl RunnerError {
                     .hint(names.fold(of_flow("rote run", flow), CommandLine::blank))
                     .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
             }
-            Self::Undecided { flow, workspace, questions } => {
-                let create = command("rote flow template create").option("--name", flow).plain("--force");
-                let create = workspace.iter().fold(create, |create, name| create.option("--workspace", name));
-                let asked =
-                    questions.iter().fold(create, |create, one| create.option("--answer", format!("{}=…", one.id)));
+            Self::Undecided { flow, questions } => {
+                let answer = of_flow("rote flow answer", flow);
+                let answer = questions.iter().fold(answer, |answer, one| answer.blank(&one.id));
                 Told::new(ErrorKind::Conflict)
-                    .hint(asked.note("with the words of before; `rote run --anyway` runs it as it is"))
+                    .hint(answer.note("`rote flow review` shows the answers; `rote run --anyway` runs it as it is"))
                     .details(json!({ "flow": flow, "questions": questions }))
             }
             Self::NotPinned { .. } => denied("frontmatter.adapters"),

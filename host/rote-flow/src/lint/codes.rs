@@ -1,7 +1,7 @@
 //! The codes, one line each. A code never changes its meaning.
 
 /// Every code with what it means.
-pub const LINT_CODES: [(&str, &str); 47] = [
+pub const LINT_CODES: [(&str, &str); 48] = [
     ("ADAPTER_DRIFT", "an installed adapter is not the pinned one"),
     ("ADAPTER_MISSING", "a pinned adapter is not installed"),
     ("ADAPTER_UNDECLARED", "a call goes to an adapter that the frontmatter does not pin"),
@@ -30,6 +30,7 @@ pub const LINT_CODES: [(&str, &str); 47] = [
     ("PARAMETER_UNUSED", "a declared parameter is not used"),
     ("PARAMETER_VALUE_INVALID", "a default or an example does not fit its own schema"),
     ("QUERY_SYNTAX", "a jq program does not parse"),
+    ("QUESTION_OPEN", "nobody has said what the recording did not decide"),
     ("RECORDING_MISSING", "there is no recording to replay"),
     ("RECORDING_OTHER", "the recording is of another flow"),
     ("REPLAY_DIFFERS", "a replay gives another result than was recorded"),

@@ -31,6 +31,13 @@ pub(super) fn lint(package: &Package, path: Option<&Path>, findings: &mut Findin
         let finding = Finding::note("STATUS_DRAFT", Position::frontmatter("/status"), "the flow is a draft");
         findings.push(finding.command(command("rote flow release").argument(&frontmatter.name)));
     }
+    for (index, question) in frontmatter.questions.iter().enumerate() {
+        let place = Position::frontmatter(format!("/questions/{index}"));
+        // Without a write the worst is a wrong answer.
+        let finding = if question.writes { Finding::error } else { Finding::warning };
+        let finding = finding("QUESTION_OPEN", place, question.ask.clone());
+        findings.push(finding.command(command("rote flow review").argument(&frontmatter.name)));
+    }
     lint_kind(package, findings);
     let folder = path.and_then(Path::parent).and_then(Path::file_name).and_then(|name| name.to_str());
     let installed = path.and_then(Path::file_name).is_some_and(|file| file == "flow.wasm");

@@ -20,8 +20,7 @@ pub(crate) fn refuse_undecided(frontmatter: &Frontmatter) -> Result<(), FlowErro
     if questions.is_empty() {
         return Ok(());
     }
-    let (flow, workspace) = (frontmatter.name.clone(), frontmatter.provenance.workspace.clone());
-    Err(FlowError::Run(RunnerError::Undecided { flow, workspace, questions }))
+    Err(FlowError::Run(RunnerError::Undecided { flow: frontmatter.name.clone(), questions }))
 }
 
 /// The refusals that the calls of a flow, and of the flows that it runs, would get for want of a credential.

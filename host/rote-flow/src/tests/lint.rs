@@ -18,7 +18,9 @@ async fn made(fixture: &Fixture) -> Package {
     assert!(fixture.call("orders_create", json!({"item": "pen"})).await);
     assert!(fixture.call("orders_get", json!({"id": "@1{.items[0].id}"})).await);
     fixture.query(3, ".price", None);
-    fixture.crystallize(&[]).await.unwrap();
+    let answers = [("pick:s3/id".to_owned(), "position".to_owned())].into();
+    let request = crate::CrystallizeRequest { answers, ..super::support::wish(&[]) };
+    fixture.flows.crystallizer.crystallize(&request).await.unwrap();
     fixture.flows.library.load(&reference()).unwrap().1
 }
 
@@ -59,7 +61,13 @@ async fn what_crystallize_makes_has_no_errors_and_few_warnings() {
 /// One changed frontmatter or plan, and the finding that it must give.
 type Case = (&'static str, fn(&mut Value, &mut Value));
 
-const STATIC: [Case; 27] = [
+const STATIC: [Case; 29] = [
+    ("warning QUESTION_OPEN frontmatter/questions/0", |front, _| {
+        front["questions"] = json!([{"id": "when:s2", "ask": "Which one?"}]);
+    }),
+    ("error QUESTION_OPEN frontmatter/questions/0", |front, _| {
+        front["questions"] = json!([{"id": "when:s2", "ask": "Which one?", "writes": true}]);
+    }),
     ("error ARGUMENT_UNFIT plan/steps/1/arguments", |_, plan| plan["steps"][1]["arguments"] = json!({})),
     ("error ARGUMENT_UNFIT plan/steps/1/arguments", |_, plan| plan["steps"][1]["arguments"]["item"] = json!(7)),
     ("error ARGUMENT_UNFIT plan/steps/1/arguments", |_, plan| plan["steps"][1]["arguments"]["itm"] = json!("x")),

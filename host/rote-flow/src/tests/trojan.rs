@@ -214,7 +214,7 @@ async fn a_plan_is_decompiled_with_everything_that_decides_what_it_does() {
     let package = Package::of_plan(made.frontmatter, serde_json::from_value::<rote_plan::Plan>(plan).unwrap()).unwrap();
     write_durable(&made.path, package.bytes(), FileMode::Private).unwrap();
     let text = fixture.flows.library.decompile(&FlowReference::parse("report").unwrap()).unwrap();
-    for line in ["  for each: [1,2]\n", "  at once: 3\n", "  on error: go on\n"] {
+    for line in ["for each of [1,2], at most 3 at once\n", "the run goes on when it fails\n", "id: always 7\n"] {
         assert!(text.contains(line), "{text}");
     }
     assert_ne!(fixture.flows.runner.dry_run(&fixture.run_request(&[])).await.unwrap().calls[0].arguments, Value::Null);

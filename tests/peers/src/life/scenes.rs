@@ -76,7 +76,7 @@ fn crystallize(stage: &mut Stage) -> Result<()> {
     let create = "rote flow template create --workspace triage --name report --param owner=octocat \
                   --param repo=Hello-World --param labels=bug --tag issues";
     // The confirmed call was made from the list, so the list is a step.
-    let says = ["(3 steps)", "s3 github/issues/create from @3 after s1", "may write", "replayed 3 calls", "next:"];
+    let says = ["(3 steps)", "s3  WRITES", "may write", "replayed 3 calls", "next:"];
     stage.step(create, 0, &says)?;
     stage.step("rote flow lint report", 0, &["0 errors, 0 warnings"])?;
     stage.step("rote flow validate report", 0, &["report 0.1.0 is a flow…", "payload plan of 3 steps"])?;
@@ -154,7 +154,7 @@ fn derive(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow export report --out main.ts", 0, &["main.ts", "next:"])?;
     stage.step("rote flow build main.ts --out script.wasm", 0, &["built report 0.1.0…"])?;
     stage.step("rote flow test ./script.wasm --replay run.rec", 0, &["3 calls answered"])?;
-    let says = ["name: report", r#"title":{"$text":["Again: ",{"$from""#, "result:"];
+    let says = ["name: report", r#"title: "Again: {the "#, "gives"];
     stage.step("rote flow decompile report", 0, &says)?;
     stage.step("rote flow bump report minor", 0, &["report is now a draft of 0.2.0"])?;
     stage.step("rote flow doctor", 1, &["note 0.1.0 healthy", "report 0.2.0 1 problem"])?;

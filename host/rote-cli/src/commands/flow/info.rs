@@ -54,11 +54,8 @@ fn text(detail: &FlowInfo) -> String {
     ];
     let mut lines =
         vec![format!("{} {}: {}", front.name, front.version, clip(&front.description, MAX_LINE)), facts(&rows)];
-    lines.extend(detail.plan.iter().flat_map(|plan| &plan.steps).map(|step| {
-        let needs: Vec<&str> = step.waits_for().into_iter().collect();
-        let after = if needs.is_empty() { String::new() } else { format!("  after {}", needs.join(", ")) };
-        format!("  {} {}/{}{after}", step.id, step.adapter, step.tool)
-    }));
+    lines.extend(detail.sentences.iter().flat_map(|all| all.lines()).map(|line| format!("  {line}")));
+    lines.extend(front.questions.iter().map(|question| format!("  open: {} ({})", question.ask, question.id)));
     lines.join("\n")
 }
 

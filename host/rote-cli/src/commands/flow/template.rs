@@ -7,6 +7,7 @@ use rote_app::{CrystallizeRequest, Crystallized, ParamSpec, Spot};
 use rote_types::{CommandLine, command};
 use serde_json::Value;
 
+use super::review;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::table::facts;
@@ -15,6 +16,8 @@ use crate::ui::Report;
 
 /// Most characters of a line.
 const MAX_LINE: usize = 110;
+/// Most characters of a sentence; `rote flow review` shows all of it.
+const MAX_SENTENCE: usize = 200;
 
 /// Make a flow from what a workspace recorded
 #[derive(Debug, Subcommand)]
@@ -95,8 +98,7 @@ impl Create {
             ..CrystallizeRequest::new(context.session()?.workspace_name()?, self.name.parse()?)
         };
         let made = context.block_on(context.host()?.crystallizer()?.crystallize(&request))??;
-        let text = text(&made);
-        Ok(Report::new(&made, text).next(run_as_recorded(&made)))
+        Ok(report(&made))
     }
 
     /// The parameters, with what else was said of them.
@@ -160,6 +162,18 @@ fn assigned<'w>(word: &'w str, form: &'static str) -> Result<(&'w str, &'w str)>
     word.split_once('=').ok_or_else(|| usage(format!("`{word}` has no `=`"), form))
 }
 
+/// Says what was made, and what comes next.
+pub(super) fn report(made: &Crystallized) -> Report {
+    let next = match made.frontmatter.questions.first() {
+        Some(question) => {
+            let answer = command("rote flow answer").argument(&made.frontmatter.name);
+            answer.blank(&question.id)
+        }
+        None => run_as_recorded(made),
+    };
+    Report::new(made, text(made)).next(next)
+}
+
 /// Returns the command that runs the flow with the recorded values.
 fn run_as_recorded(made: &Crystallized) -> CommandLine {
     let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
@@ -184,10 +198,7 @@ fn text(made: &Crystallized) -> String {
     ];
     let mut lines =
         vec![format!("made flow {} {} ({})", front.name, front.version, plural(report.steps.len(), "step"))];
-    lines.extend(report.steps.iter().map(|step| {
-        let needs = if step.needs.is_empty() { String::new() } else { format!("  after {}", step.needs.join(", ")) };
-        clip(&format!("  {} {} from {}{needs}", step.step, step.call, step.response), MAX_LINE)
-    }));
+    lines.extend(made.sentences.lines().iter().map(|line| format!("  {}", clip(line, MAX_SENTENCE))));
     lines.push(facts(&rows));
     lines.extend(report.parameters.iter().map(|one| {
         let places: Vec<String> = one.places.iter().map(|place| format!("{}:{}", place.step, place.pointer)).collect();
@@ -195,6 +206,7 @@ fn text(made: &Crystallized) -> String {
         clip(&format!("  parameter {}={value}: {}", one.name, places.join(", ")), MAX_LINE)
     }));
     lines.extend(remarks(&made.report));
+    lines.extend(review::questions(&made.report.questions));
     lines.join("\n")
 }
 

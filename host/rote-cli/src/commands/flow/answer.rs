@@ -1,0 +1,33 @@
+//! `rote flow answer`.
+
+use clap::Args;
+
+use super::template::report;
+use crate::context::Context;
+use crate::error::{Result, usage};
+use crate::ui::Report;
+
+/// Say what the recording of a draft did not decide; the flow is made again with the answers
+#[derive(Debug, Args)]
+pub struct Answer {
+    /// The flow's name
+    flow: String,
+    /// A question, by its number or its id, and its answer; `rote flow review` shows both
+    #[arg(value_name = "QUESTION=ANSWER", required = true)]
+    answers: Vec<String>,
+}
+
+impl Answer {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let answers = self.answers.iter().map(|word| match word.split_once('=') {
+            Some((question, answer)) if !question.is_empty() => Ok((question.to_owned(), answer.to_owned())),
+            _ => {
+                Err(usage(format!("`{word}` is not an answer of the form QUESTION=ANSWER"), "rote flow review <flow>"))
+            }
+        });
+        let answers = answers.collect::<Result<Vec<_>>>()?;
+        let crystallizer = context.host()?.crystallizer()?;
+        let made = context.block_on(crystallizer.answer(&self.flow.parse()?, &answers))??;
+        Ok(report(&made))
+    }
+}

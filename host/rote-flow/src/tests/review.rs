@@ -1,0 +1,106 @@
+//! What the recording does not decide: shown, answered, and in the way of runs, releases and blessings until then.
+
+use rote_types::{Classify, ErrorKind};
+use serde_json::json;
+
+use super::support::wish;
+use super::tale::{Tale, open, steps};
+use crate::error::RunnerError;
+use crate::{BlessRequest, FlowError, FlowReference, RunRequest};
+
+const ID: &str = "source:s2/contact_id";
+
+/// A flow of which nobody knows whose contact it changes.
+async fn asking() -> Tale {
+    let mut tale = Tale::new();
+    let issues = json!({"items": [{"id": 1, "owner_id": "u_5"}, {"id": 2, "reviewer_id": "u_5"}]});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.call("updateContact", json!({"contact_id": "u_5", "plan": "gold"}), json!({})).await;
+    assert_eq!(open(&tale.made(&[]).await), [ID]);
+    tale
+}
+
+fn report() -> FlowReference {
+    FlowReference::parse("report").unwrap()
+}
+
+fn answers(words: &[(&str, &str)]) -> Vec<(String, String)> {
+    words.iter().map(|(id, word)| ((*id).to_owned(), (*word).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn a_flow_with_an_open_question_that_a_write_depends_on_does_not_run() {
+    let tale = asking().await;
+    let (flows, writes) = (&tale.fixture.flows, tale.fixture.shop.writes());
+    let request = tale.fixture.run_request(&[]);
+    let error = tale.fixture.run(&request).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(
+        error.hint().unwrap_or_default().split(" #").next(),
+        Some("rote flow answer report source:s2/contact_id=…")
+    );
+    assert_eq!(error.details().unwrap()["questions"][0]["id"], ID);
+    assert!(matches!(error, FlowError::Run(RunnerError::Undecided { .. })), "{error}");
+    assert_eq!(tale.fixture.shop.writes(), writes);
+    assert!(flows.runner.dry_run(&request).await.is_ok());
+    let bless = BlessRequest {
+        flow: "report".parse().unwrap(),
+        max_calls: None,
+        constraints: std::collections::BTreeMap::new(),
+        lifetime: None,
+        by: "me".to_owned(),
+    };
+    let error = flows.blessings.offer_blessing(bless).unwrap_err().to_string();
+    assert!(error.contains("open questions (1)"), "{error}");
+    let lint = flows.linter.lint_reference(&report(), crate::LintOptions::default()).await.unwrap();
+    assert!(lint.findings.iter().any(|finding| finding.code == "QUESTION_OPEN"), "{lint:?}");
+    let score = flows.linter.score(&report()).unwrap();
+    assert!(score.dimensions[1].reasons.contains(&"1 of its questions are open".to_owned()), "{score:?}");
+    tale.fixture.shop.says(200, json!({}));
+    assert!(tale.fixture.run(&RunRequest { anyway: true, ..request }).await.is_ok());
+}
+
+#[tokio::test]
+async fn a_review_shows_the_questions_and_an_answer_closes_them() {
+    let tale = asking().await;
+    let library = &tale.fixture.flows.library;
+    let review = library.review(&report()).unwrap();
+    assert_eq!((review.questions.len(), review.by_hand), (1, false));
+    let lines = review.sentences.unwrap().lines();
+    assert_eq!(
+        lines[0],
+        "s2  WRITES   PATCH /contacts/{contact_id}  (shop/updateContact)  contact_id: always \"u_5\" · plan: always \"gold\""
+    );
+    let crystallizer = &tale.fixture.flows.crystallizer;
+    let name = "report".parse().unwrap();
+    let made = crystallizer.answer(&name, &answers(&[("1", "always")])).await.unwrap();
+    assert!(open(&made).is_empty());
+    let review = library.review(&report()).unwrap();
+    assert!(!review.questions[0].open && review.questions[0].taken == "always");
+    // What was answered before stays answered, and can be answered in another way.
+    let made = crystallizer.answer(&name, &answers(&[(ID, "@1{.items[1].reviewer_id}")])).await.unwrap();
+    assert_ne!(steps(&made)["s2"]["contact_id"], "u_5");
+    for (word, why) in [("7", "there is not a question 7"), ("source:s9/x", "there is not a question `source:s9/x`")] {
+        let error = crystallizer.answer(&name, &answers(&[(word, "always")])).await.unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_flow_that_is_another_one_by_now_is_not_answered() {
+    let tale = asking().await;
+    let flows = &tale.fixture.flows;
+    let name = "report".parse().unwrap();
+    flows.library.bump(&name, crate::VersionPart::Minor).unwrap();
+    let review = flows.library.review(&report()).unwrap();
+    assert!(review.by_hand && review.questions.is_empty());
+    assert_eq!(review.frontmatter.questions.len(), 1, "nobody opens a flow by changing it");
+    let error = flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    tale.wish(&crate::CrystallizeRequest { force: true, ..wish(&[]) }).await.unwrap();
+    assert!(flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.is_ok());
+    // The flow is the same; what it was recorded in is not.
+    rote_home::remove_dir(&tale.fixture.home.workspace_dir(&"work".parse().unwrap())).unwrap();
+    let error = flows.crystallizer.answer(&name, &answers(&[(ID, "always")])).await.unwrap_err().to_string();
+    assert!(error.contains("workspace `work` is gone"), "{error}");
+}
