@@ -31,6 +31,7 @@ mod result;
 pub(crate) mod secret;
 mod sift;
 mod variables;
+mod world;
 
 use std::sync::Arc;
 
@@ -162,6 +163,7 @@ impl Crystallizer {
         let mut report = Report::of_steps(&draft, &trace);
         parameters.describe(&cx, &draft, &mut report)?;
         let plan = draft.plan(&trace, parameters.declarations());
+        world::try_changed(&cx, &draft, &plan, &parameters, &mut desk);
         desk.refuse_strays()?;
         let mut calls: Vec<RecordedExchange> =
             draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;

@@ -37,7 +37,7 @@ pub(crate) struct Context<'a> {
     pub(crate) trace: &'a Trace,
     pub(crate) request: &'a CrystallizeRequest,
     surface: &'a dyn Surface,
-    engine: &'a dyn QueryEngine,
+    pub(crate) engine: &'a dyn QueryEngine,
     answers: RefCell<BTreeMap<ResponseId, Rc<Answer>>>,
     searched: Cell<usize>,
     tools: RefCell<Tools>,

@@ -28,8 +28,16 @@ pub enum QuestionKind {
     Source,
     /// Which item of a list is meant.
     Pick,
+    /// Which items a repetition is for.
+    Loop,
+    /// What stands for a thing that was found instead of made.
+    Found,
+    /// Which places a parameter has.
+    Value,
     /// Whether a thing that was made and deleted again matters.
     Undo,
+    /// What a changed world showed.
+    Changed,
 }
 
 /// Something that speaks for an answer.
@@ -143,6 +151,18 @@ impl Desk {
             self.questions.push(question);
         }
         Ok(taken)
+    }
+
+    /// Asks about something that the finished plan still does: only the answer that leaves it so closes the question.
+    pub(crate) fn insist(&mut self, mut question: Question) {
+        if self.given(&question.id).is_some_and(|given| given == question.taken) {
+            question.open = false;
+        }
+        match self.questions.iter().position(|known| known.id == question.id) {
+            Some(known) => self.questions[known].open |= question.open,
+            None if self.questions.len() < MAX_QUESTIONS => self.questions.push(question),
+            None => {}
+        }
     }
 
     /// Says what was done.

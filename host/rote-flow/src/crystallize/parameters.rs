@@ -183,6 +183,12 @@ impl Parameters {
         })
     }
 
+    /// Returns the parameters that have only a few values.
+    pub(crate) fn chosen(&self) -> BTreeSet<String> {
+        let few = |entry: &(&String, &Entry)| entry.1.schema.get("enum").is_some();
+        self.entries.iter().filter(few).map(|(name, _)| name.clone()).collect()
+    }
+
     /// Returns the recorded values, with which the flow must reproduce the recorded result.
     pub(crate) fn examples(&self) -> Map<String, Value> {
         self.entries.iter().map(|(name, entry)| (name.clone(), entry.shown(name))).collect()

@@ -258,7 +258,7 @@ fn or_identity(field: &str) -> &str {
 }
 
 /// Whether a program says which item it takes.
-fn chooses(program: &str) -> bool {
+pub(crate) fn chooses(program: &str) -> bool {
     let words = ["select", "sort_by", "min_by", "max_by", "group_by", "unique_by", "first", "last"];
     let Some(tokens) = program::tokens(program) else { return false };
     tokens.iter().any(|token| words.contains(&&program[token.range.clone()]))

@@ -222,6 +222,11 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);
+    let open = report.questions.iter().filter(|question| question.open);
+    lines.extend(open.flat_map(|question| {
+        let flags: Vec<&str> = question.answers.iter().map(|answer| answer.flag.as_str()).collect();
+        [format!("  open: {}", question.ask), format!("    {}", flags.join(" or "))]
+    }));
     lines.extend(report.notes.iter().map(|note| {
         let undo = note.undo.as_ref().map_or_else(String::new, |flag| format!("; {flag}"));
         clip(&format!("  note: {}{undo}", note.text), MAX_LINE)

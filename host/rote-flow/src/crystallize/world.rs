@@ -1,0 +1,184 @@
+//! Changed worlds: the plan against the recorded answers with other ids, other values, and lists in another order, longer, or
+//! empty. What goes wrong there would go wrong in a run, although the replay of the recording is right: the answers of a
+//! replay are the recorded ones.
+//!
+//! The answers of the recorded calls, those that were left out too, are changed as a whole, so that names stay consistent;
+//! each step is answered as its call was; and what it asked for is looked at. Nothing runs but the plan and its jq
+//! programs. A finding becomes a question or a note, never another plan.
+
+mod change;
+mod find;
+mod host;
+mod model;
+#[cfg(test)]
+mod tests;
+
+use rote_plan::{Plan, text_of};
+use serde_json::Value;
+
+use super::context::Context;
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::draft::Draft;
+use super::occurrences::jq_of;
+use super::parameters::Parameters;
+use super::report::Place;
+use find::{Finding, Trial, What};
+use model::{World, scalars, tells_apart};
+
+/// Most bytes of answers.
+const MAX_BYTES: usize = 1 << 20;
+/// Most steps.
+const MAX_STEPS: usize = 200;
+/// Most sources that a question names.
+const MAX_SOURCES: usize = 3;
+
+/// Tries the plan in changed worlds; what it finds become questions or notes, never another plan.
+pub(crate) fn try_changed(cx: &Context<'_>, draft: &Draft, plan: &Plan, parameters: &Parameters, desk: &mut Desk) {
+    let world = World::of(cx, draft);
+    let chosen = parameters.chosen();
+    let by_value = cx.request.params.iter().filter(|spec| spec.value.is_some()).map(|spec| spec.name.clone()).collect();
+    let examples = parameters.examples();
+    let trial =
+        Trial { plan, world: &world, parameters: &examples, chosen: &chosen, by_value: &by_value, engine: cx.engine };
+    let bytes: usize = world.exchanges.iter().map(|one| one.body.to_string().len()).sum();
+    let found = match (bytes, plan.steps.len()) {
+        (MAX_BYTES.., _) => Err(format!("its answers have {bytes} bytes, more than {MAX_BYTES}")),
+        (_, MAX_STEPS..) => Err(format!("it has {} steps, more than {MAX_STEPS}", plan.steps.len())),
+        _ => trial.findings(),
+    };
+    match found {
+        Ok(found) => {
+            let raise = Raise { cx, draft, world: &world, examples: &examples };
+            found.iter().for_each(|finding| raise.raise(finding, desk));
+        }
+        Err(why) => desk.note(None, format!("not tried against changed data: {why}"), None),
+    }
+}
+
+/// Makes questions and notes of findings.
+struct Raise<'a> {
+    cx: &'a Context<'a>,
+    draft: &'a Draft,
+    world: &'a World,
+    examples: &'a serde_json::Map<String, Value>,
+}
+
+impl Raise<'_> {
+    fn raise(&self, finding: &Finding, desk: &mut Desk) {
+        let Finding { step, pointer, what, sent } = finding;
+        let shown = format!("{step}{pointer}");
+        match what {
+            What::OldId if step == "result" => {
+                let text =
+                    format!("the result has `{}`, an id of the recording, whatever the run finds", text_of(sent));
+                desk.note(None, text, None);
+            }
+            What::OldId => self.old_id(finding, desk),
+            What::OldValue { parameter } => {
+                let old = self.examples.get(parameter).map(text_of).unwrap_or_default();
+                let ask = format!("{shown} is `{}` when `{parameter}` is not `{old}`: is that right?", text_of(sent));
+                let flag = format!("--param '{parameter}={old}'");
+                let param = answer("param", format!("the parameter `{parameter}` goes there too"), flag);
+                let always = always(&format!("value:{shown}"), sent);
+                self.question(finding, QuestionKind::Value, (format!("value:{shown}"), ask), vec![always, param], desk);
+            }
+            What::OtherItem => {
+                let ask = format!("{shown} is another one when the list has another order: is the position meant?");
+                let id = format!("pick:{shown}");
+                let position = format!("--answer {id}=position");
+                let answers = vec![answer("position", "whatever stands there".to_owned(), position), self.skip(step)];
+                self.question(finding, QuestionKind::Pick, (id, ask), answers, desk);
+            }
+            What::MissedItem { exchange, array } => {
+                let list = self.world.exchanges.get(*exchange);
+                let of = list.map(|list| format!("`{array}` of {} {}", list.response, list.tool)).unwrap_or_default();
+                let ask =
+                    format!("{step} and those like it were for all of {of}; one more is not done: is that right?");
+                let answers = vec![
+                    answer("no", "these calls and no others".to_owned(), format!("--loop {step}=no")),
+                    answer("all", "one call for each".to_owned(), format!("--loop {step}=all")),
+                ];
+                self.question(finding, QuestionKind::Loop, (format!("loop:{step}"), ask), answers, desk);
+            }
+            What::Stops { why } => {
+                let ask = format!("the flow stops when things have other names ({why}): is that right?");
+                let id = format!("changed:{step}");
+                let accept = answer("accept", "it is".to_owned(), format!("--answer {id}=accept"));
+                self.question(finding, QuestionKind::Changed, (id, ask), vec![accept, self.skip(step)], desk);
+            }
+            What::StopsHalfway { writes, why } => {
+                let text =
+                    format!("when the lists that it reads are empty, it stops after {writes} of its writes: {why}");
+                desk.note(Some(step), text, None);
+            }
+        }
+    }
+
+    /// A constant that only an answer can have told.
+    fn old_id(&self, finding: &Finding, desk: &mut Desk) {
+        let Finding { step, pointer, sent, .. } = finding;
+        let id = format!("source:{step}{pointer}");
+        let ask = format!("{step} sends `{}` as {pointer} in each run: where does it come from?", text_of(sent));
+        let mut answers = vec![answer(
+            "always",
+            format!("it is {} in each run", text_of(sent)),
+            format!("--no-link {step}:{pointer}"),
+        )];
+        let before = self.call(step).unwrap_or(usize::MAX);
+        for exchange in self.world.exchanges.iter().take(before) {
+            scalars(&exchange.body, "", &mut Vec::new(), &mut |name, path, value| {
+                if tells_apart(name) && text_of(value) == text_of(sent) && answers.len() <= MAX_SOURCES {
+                    let word = format!("{}{{{}}}", exchange.response, jq_of(path));
+                    let flag = format!("--link '{step}:{pointer}={word}'");
+                    answers.push(answer(&word, format!("read from {} {}", exchange.response, exchange.tool), flag));
+                }
+            });
+        }
+        self.question(finding, QuestionKind::Source, (id, ask), answers, desk);
+    }
+
+    fn call(&self, step: &str) -> Option<usize> {
+        self.draft.steps.iter().find(|one| one.id == step)?.calls.first().copied()
+    }
+
+    /// The answer that leaves a step out.
+    fn skip(&self, step: &str) -> Answer {
+        let response = self.call(step).map(|call| self.cx.trace.calls[call].response.to_string()).unwrap_or_default();
+        answer("skip", format!("{step} is not a part of the flow"), format!("--skip {response}"))
+    }
+
+    fn question(
+        &self,
+        finding: &Finding,
+        kind: QuestionKind,
+        (id, ask): (String, String),
+        answers: Vec<Answer>,
+        desk: &mut Desk,
+    ) {
+        let Finding { step, pointer, sent, .. } = finding;
+        let taken = answers.first().map(|answer| answer.word.clone()).unwrap_or_default();
+        let evidence =
+            Evidence { what: "sent in a changed world".to_owned(), response: None, jq: None, value: sent.clone() };
+        let place = Place { step: step.clone(), pointer: pointer.clone() };
+        let writes = self.draft.steps.iter().any(|one| one.id == *step && one.is_write(self.cx.trace));
+        desk.insist(Question {
+            id,
+            kind,
+            ask,
+            places: vec![place],
+            evidence: vec![evidence],
+            answers,
+            taken,
+            writes,
+            open: true,
+        });
+    }
+}
+
+fn answer(word: &str, means: String, flag: String) -> Answer {
+    Answer { word: word.to_owned(), means, flag }
+}
+
+fn always(question: &str, sent: &Value) -> Answer {
+    answer("always", format!("it is {} in each run", text_of(sent)), format!("--answer {question}=always"))
+}

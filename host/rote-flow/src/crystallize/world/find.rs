@@ -1,0 +1,334 @@
+//! What a plan does wrong in another world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rote_plan::{Expression, Plan, text_of};
+use rote_types::QueryEngine;
+use serde_json::{Map, Value};
+
+use super::super::literals::{last_segment, walk_literals};
+use super::super::occurrences::{Segment, jq_of};
+use super::super::pick;
+use super::change::{self, Renaming, date_of, is_list, with_value};
+use super::host::{Ran, Sent, run_in};
+use super::model::{World, scalars, tells_apart};
+
+/// Most lists that are made longer.
+const MAX_LISTS: usize = 4;
+
+/// What is wrong.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum What {
+    /// An id of the recording is sent where the thing has another one.
+    OldId,
+    /// The value that a parameter had is sent.
+    OldValue { parameter: String },
+    /// In another order of a list, another thing of it is taken.
+    OtherItem,
+    /// A list that was gone through is longer, and nothing is done for what is new.
+    MissedItem { exchange: usize, array: String },
+    /// The run stops, although everything is there under another name.
+    Stops { why: String },
+    /// The run stops after some of its writes when the lists are empty.
+    StopsHalfway { writes: usize, why: String },
+}
+
+/// Something wrong, and where.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Finding {
+    pub(crate) step: String,
+    /// JSON pointer into its arguments; empty for all of it.
+    pub(crate) pointer: String,
+    pub(crate) what: What,
+    /// What was sent.
+    pub(crate) sent: Value,
+}
+
+/// A plan, its world, and the values that it was recorded with.
+pub(crate) struct Trial<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) world: &'a World,
+    pub(crate) parameters: &'a Map<String, Value>,
+    /// Parameters of which one of a few values must be given.
+    pub(crate) chosen: &'a BTreeSet<String>,
+    /// Parameters that stand for their value wherever it is.
+    pub(crate) by_value: &'a BTreeSet<String>,
+    pub(crate) engine: &'a dyn QueryEngine,
+}
+
+impl Trial<'_> {
+    /// Tries all worlds; refused when the plan does not even run in its own.
+    pub(crate) fn findings(&self) -> Result<Vec<Finding>, String> {
+        let as_recorded = self.run(self.world);
+        as_recorded.end.as_ref().map_err(|(_, why)| why.clone())?;
+        let mut found = self.other_ids();
+        found.extend(self.other_values());
+        let missed = self.longer_lists(&as_recorded);
+        // What goes through all of a list takes each of it by where it stands, and that is said once.
+        let repeats = |one: &Finding| {
+            let tool = |step: &str| as_recorded.sent.iter().find(|sent| sent.step == step).map(|sent| &sent.tool);
+            missed.iter().any(|other| other.pointer == one.pointer && tool(&other.step) == tool(&one.step))
+        };
+        found.extend(self.other_order(&as_recorded).into_iter().filter(|one| !repeats(one)));
+        found.extend(missed);
+        found.extend(self.empty_lists());
+        let mut seen = BTreeSet::new();
+        found.retain(|one| seen.insert((one.step.clone(), one.pointer.clone())));
+        Ok(found)
+    }
+
+    fn run(&self, world: &World) -> Ran {
+        run_in(world, self.plan, self.parameters, self.engine)
+    }
+
+    fn other_ids(&self) -> Vec<Finding> {
+        let programs: Vec<&str> = programs(self.plan);
+        let given: Vec<&Value> = self.parameters.values().collect();
+        let ids = Renaming::of(&self.world.ids(&given, &programs));
+        let ran = self.run(&change::renamed(self.world, &ids));
+        let mut found = Vec::new();
+        for sent in &ran.sent {
+            leaves(&sent.arguments, &mut |pointer, value| {
+                if ids.is_old(last_name(pointer), value) {
+                    found.push(finding(&sent.step, pointer, What::OldId, value));
+                }
+            });
+        }
+        if let Ok(result) = &ran.end {
+            scalars(result, "", &mut Vec::new(), &mut |name, _, value| {
+                if ids.is_old(name, value) && !found.iter().any(|one| one.step == "result") {
+                    found.push(finding("result", "", What::OldId, value));
+                }
+            });
+        }
+        // Where a program orders by a number, that may be an id, and other ids are in another order.
+        let orders = programs.iter().any(|program| program.contains(['<', '>']));
+        found.extend(stop(&ran, found.is_empty() && !orders));
+        found
+    }
+
+    fn other_values(&self) -> Vec<Finding> {
+        let mut parameters = self.parameters.clone();
+        let mut changed = Vec::new();
+        for (name, value) in &mut parameters {
+            let Some(other) = change::other_value(value).filter(|_| !self.chosen.contains(name)) else { continue };
+            changed.push((name.clone(), text_of(value), text_of(&other)));
+            *value = other;
+        }
+        if changed.is_empty() {
+            return Vec::new();
+        }
+        let pairs: Vec<(String, String)> = changed.iter().map(|(_, old, new)| (old.clone(), new.clone())).collect();
+        let ran = run_in(&change::with_values(self.world, &pairs), self.plan, &parameters, self.engine);
+        let mut found = Vec::new();
+        for sent in &ran.sent {
+            leaves(&sent.arguments, &mut |pointer, value| {
+                let Some(text) = value.as_str() else { return };
+                let holds = |(name, old, new): &&(String, String, String)| {
+                    (date_of(old).is_some() || self.by_value.contains(name)) && with_value(text, old, new).is_some()
+                };
+                if let Some((name, ..)) = changed.iter().find(holds) {
+                    found.push(finding(&sent.step, pointer, What::OldValue { parameter: name.clone() }, value));
+                }
+            });
+        }
+        found.extend(stop(&ran, found.is_empty()));
+        found
+    }
+
+    fn other_order(&self, as_recorded: &Ran) -> Vec<Finding> {
+        let ran = self.run(&change::reordered(self.world));
+        let mut found = Vec::new();
+        for (step, sent) in by_step(&ran.sent) {
+            let Some(expression) = self.plan.steps.iter().find(|one| one.id == step).map(|one| &one.arguments) else {
+                continue;
+            };
+            let before: Vec<&Value> = by_step(&as_recorded.sent).remove(step).unwrap_or_default();
+            pick::references(expression, &mut String::new(), &mut |pointer, reference| {
+                let at = |values: &[&Value]| {
+                    let mut texts: Vec<String> =
+                        values.iter().filter_map(|value| value.pointer(pointer)).map(text_of).collect();
+                    texts.sort_unstable();
+                    texts
+                };
+                let now = at(&sent);
+                if is_positional(&reference.jq) && now != at(&before) {
+                    let value = now.into_iter().next().map_or(Value::Null, Value::from);
+                    found.push(finding(step, pointer, What::OtherItem, &value));
+                }
+            });
+        }
+        found
+    }
+
+    fn longer_lists(&self, as_recorded: &Ran) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for group in groups(self.world, &as_recorded.sent).into_iter().take(MAX_LISTS) {
+            let Group { exchange, array, field, tool, pointer, step } = group;
+            let Some((longer, added)) = change::longer(self.world, exchange, &array, &field) else { continue };
+            let sent = self.run(&longer).sent;
+            let done = sent.iter().any(|one| one.tool == tool && one.arguments.pointer(&pointer) == Some(&added));
+            if !done {
+                let what = What::MissedItem { exchange, array: jq_of(&array) };
+                found.push(finding(&step, &pointer, what, &added));
+            }
+        }
+        found
+    }
+
+    fn empty_lists(&self) -> Vec<Finding> {
+        let ran = self.run(&change::emptied(self.world));
+        match (&ran.end, ran.writes()) {
+            (Err((step, why)), writes) if writes > 0 => {
+                vec![finding(step, "", What::StopsHalfway { writes, why: why.clone() }, &Value::Null)]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn finding(step: &str, pointer: &str, what: What, sent: &Value) -> Finding {
+    Finding { step: step.to_owned(), pointer: pointer.to_owned(), what, sent: sent.clone() }
+}
+
+/// A stop in a world where everything has only other names; what was found before explains it.
+fn stop(ran: &Ran, unexplained: bool) -> Option<Finding> {
+    let (step, why) = ran.end.as_ref().err().filter(|_| unexplained)?;
+    Some(finding(step, "", What::Stops { why: why.clone() }, &Value::Null))
+}
+
+/// Calls `visit` with every scalar and its pointer.
+fn leaves(value: &Value, visit: &mut dyn FnMut(&str, &Value)) {
+    walk_literals(&Expression::Literal(value.clone()), &mut String::new(), visit);
+}
+
+/// The last name of a pointer; items have the name of their array.
+fn last_name(pointer: &str) -> &str {
+    let mut rest = pointer;
+    while !rest.is_empty() && last_segment(rest).chars().all(|c| c.is_ascii_digit()) {
+        rest = rest.rsplit_once('/').map_or("", |(before, _)| before);
+    }
+    last_segment(rest)
+}
+
+fn programs(plan: &Plan) -> Vec<&str> {
+    let expressions = plan.steps.iter().flat_map(|step| [Some(&step.arguments), step.for_each.as_ref()]);
+    let all = expressions.flatten().chain([&plan.result]);
+    all.flat_map(Expression::references).map(|reference| reference.jq.as_str()).collect()
+}
+
+fn by_step(sent: &[Sent]) -> BTreeMap<&str, Vec<&Value>> {
+    let mut found: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for one in sent {
+        found.entry(&one.step).or_default().push(&one.arguments);
+    }
+    found
+}
+
+/// Whether a program takes an item by where it stands, and says nothing else of it.
+fn is_positional(jq: &str) -> bool {
+    let indexed = jq.split('[').skip(1).any(|rest| {
+        rest.split_once(']').is_some_and(|(index, _)| !index.is_empty() && index.chars().all(|c| c.is_ascii_digit()))
+    });
+    indexed && !pick::chooses(jq)
+}
+
+/// Writes of one tool, one for each thing of a list and otherwise the same.
+struct Group {
+    exchange: usize,
+    array: Vec<Segment>,
+    field: String,
+    tool: String,
+    pointer: String,
+    step: String,
+}
+
+fn groups(world: &World, sent: &[Sent]) -> Vec<Group> {
+    let mut found: Vec<Group> = Vec::new();
+    for (exchange, one) in world.exchanges.iter().enumerate().filter(|(_, one)| !one.writes) {
+        lists(&one.body, &mut Vec::new(), &mut |array, items| {
+            for field in fields(items) {
+                let ids: Vec<String> = items.iter().filter_map(|item| item.get(&field)).map(text_of).collect();
+                if let Some((tool, pointer, step)) = gone_through(items, &ids, sent) {
+                    let known = found.iter().any(|other| other.tool == tool && other.pointer == pointer);
+                    if !known {
+                        found.push(Group { exchange, array: array.to_vec(), field, tool, pointer, step });
+                    }
+                }
+            }
+        });
+    }
+    found
+}
+
+/// Calls `visit` with every list of at least two things.
+fn lists(value: &Value, path: &mut Vec<Segment>, visit: &mut dyn FnMut(&[Segment], &[Value])) {
+    match value {
+        Value::Object(members) => {
+            for (key, inner) in members {
+                path.push(Segment::Key(key.clone()));
+                lists(inner, path, visit);
+                path.pop();
+            }
+        }
+        Value::Array(items) if items.len() >= 2 && is_list(items) => visit(path, items),
+        _ => {}
+    }
+}
+
+/// The members that tell the things of a list apart.
+fn fields(items: &[Value]) -> Vec<String> {
+    let first = items.first().and_then(Value::as_object);
+    let names = first.into_iter().flat_map(|first| first.keys()).filter(|name| tells_apart(name));
+    let distinct = |name: &&String| {
+        let values: BTreeSet<String> = items.iter().filter_map(|item| item.get(*name)).map(text_of).collect();
+        values.len() == items.len()
+    };
+    names.filter(distinct).cloned().collect()
+}
+
+/// The tool, the place and the first step of writes that were made once for each of these ids.
+fn gone_through(items: &[Value], ids: &[String], sent: &[Sent]) -> Option<(String, String, String)> {
+    for first in sent.iter().filter(|one| one.writes) {
+        let mut places = Vec::new();
+        leaves(&first.arguments, &mut |pointer, value| {
+            if tells_apart(last_name(pointer)) && ids.contains(&text_of(value)) {
+                places.push(pointer.to_owned());
+            }
+        });
+        for pointer in places {
+            let mut seen = BTreeSet::new();
+            let mut shapes = BTreeSet::new();
+            for one in sent.iter().filter(|one| one.tool == first.tool) {
+                let Some(id) = one.arguments.pointer(&pointer).map(text_of) else { continue };
+                let Some(at) = ids.iter().position(|known| *known == id) else { continue };
+                seen.insert(at);
+                shapes.insert(without_item(&one.arguments, &items[at]));
+            }
+            if seen.len() == ids.len() && shapes.len() == 1 {
+                return Some((first.tool.clone(), pointer, first.step.clone()));
+            }
+        }
+    }
+    None
+}
+
+/// Arguments with everything of the item taken out, as text.
+fn without_item(arguments: &Value, item: &Value) -> String {
+    let mut own: Vec<(String, String)> = Vec::new();
+    scalars(item, "", &mut Vec::new(), &mut |_, path, value| own.push((text_of(value), jq_of(path))));
+    let mut told = String::new();
+    leaves(arguments, &mut |pointer, value| {
+        let text = text_of(value);
+        let whole = own.iter().find(|(scalar, _)| *scalar == text);
+        let shown = match whole {
+            Some((_, path)) => format!("<{path}>"),
+            None => own
+                .iter()
+                .filter(|(scalar, _)| scalar.chars().count() >= 3)
+                .fold(text, |text, (scalar, path)| text.replace(&**scalar, &format!("<{path}>"))),
+        };
+        told.push_str(&format!("{pointer}={shown}\n"));
+    });
+    told
+}

@@ -1,0 +1,102 @@
+//! Running a plan in a world: each step is answered as its call was, whatever it asks for, and what it asked is kept.
+
+use std::collections::VecDeque;
+
+use rote_plan::{Call, Host, Place, Plan, RunError, run};
+use rote_types::{QueryEngine, QueryLimits};
+use serde_json::{Map, Value};
+
+use super::model::World;
+
+/// What a step asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) step: String,
+    /// `adapter/tool`.
+    pub(crate) tool: String,
+    pub(crate) writes: bool,
+    pub(crate) arguments: Value,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) sent: Vec<Sent>,
+    /// The result; else the step that stopped it, and why.
+    pub(crate) end: Result<Value, (String, String)>,
+}
+
+impl Ran {
+    /// Returns the number of writes.
+    pub(crate) fn writes(&self) -> usize {
+        self.sent.iter().filter(|sent| sent.writes).count()
+    }
+}
+
+struct WorldHost<'a> {
+    world: &'a World,
+    engine: &'a dyn QueryEngine,
+    sent: Vec<Sent>,
+    answers: VecDeque<(u32, String)>,
+}
+
+/// Runs the plan.
+pub(crate) fn run_in(world: &World, plan: &Plan, parameters: &Map<String, Value>, engine: &dyn QueryEngine) -> Ran {
+    let mut host = WorldHost { world, engine, sent: Vec::new(), answers: VecDeque::new() };
+    let ran = run(plan, parameters, &mut host);
+    let end = ran.map(|outcome| outcome.result).map_err(|error| (stopped(&error), error.to_string()));
+    Ran { sent: host.sent, end }
+}
+
+/// The step that stopped.
+fn stopped(error: &RunError<String>) -> String {
+    let by = match error {
+        RunError::Reference { by, .. } | RunError::Value { by, .. } | RunError::Missing { by, .. } => by,
+        RunError::Step { step, .. } => step,
+        _ => "",
+    };
+    by.split('[').next().unwrap_or_default().to_owned()
+}
+
+impl WorldHost<'_> {
+    fn ask(&self, input: &str, program: &str) -> Result<Vec<Value>, String> {
+        let output = self.engine.run(program, input.as_bytes(), &QueryLimits::default());
+        let output = output.map_err(|error| error.to_string())?;
+        output.values.iter().map(|text| serde_json::from_str(text).map_err(|error| error.to_string())).collect()
+    }
+}
+
+impl Host for WorldHost<'_> {
+    type Response = String;
+    type Error = String;
+
+    fn start(&mut self, place: Place<'_>, call: Call) -> Result<u32, String> {
+        let recorded: Vec<_> =
+            self.world.exchanges.iter().filter(|one| one.step.as_ref() == Some(&place.step.id)).collect();
+        let index = place.item.unwrap_or(0).min(recorded.len().saturating_sub(1));
+        let exchange = recorded.get(index).ok_or_else(|| "was not recorded".to_owned())?;
+        let handle = u32::try_from(self.sent.len()).map_err(|error| error.to_string())?;
+        self.answers.push_back((handle, exchange.body.to_string()));
+        self.sent.push(Sent {
+            step: place.step.id.clone(),
+            tool: format!("{}/{}", call.adapter, call.tool),
+            writes: exchange.writes,
+            arguments: call.arguments,
+        });
+        Ok(handle)
+    }
+
+    fn wait_any(&mut self, tasks: &[u32]) -> Result<(usize, Result<String, String>), String> {
+        let (handle, body) = self.answers.pop_front().ok_or_else(|| "nothing was asked".to_owned())?;
+        let position = tasks.iter().position(|task| *task == handle).ok_or_else(|| "it was answered".to_owned())?;
+        Ok((position, Ok(body)))
+    }
+
+    fn query(&mut self, response: &String, program: &str) -> Result<Vec<Value>, String> {
+        self.ask(response, program)
+    }
+
+    fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, String> {
+        self.ask(&value.to_string(), program)
+    }
+}
