@@ -1,7 +1,7 @@
 //! Conditions over recorded responses: each is a question with yes or no as the answer.
 
 use rote_types::ResponseId;
-use rote_workspace::{Comparison, JsonType};
+use rote_workspace::{Ask, Comparison, JsonType};
 
 use crate::{AppError, Session};
 
@@ -44,6 +44,15 @@ impl Session {
     /// is false is not an error.
     pub fn holds(&self, condition: &Condition) -> Result<bool, AppError> {
         let workspace = self.workspace()?;
+        let held = self.answer(condition)?;
+        if let Some(ask) = asked(condition, held) {
+            workspace.log_ask(&ask, self.host.now())?;
+        }
+        Ok(held)
+    }
+
+    fn answer(&self, condition: &Condition) -> Result<bool, AppError> {
+        let workspace = self.workspace()?;
         Ok(match condition {
             Condition::IsError(id) => workspace.is_error(*id)?,
             Condition::IsAuthError(id) => workspace.is_auth_error(*id)?,
@@ -62,4 +71,30 @@ impl Session {
             Condition::HasVariable(name) => workspace.has_var(name)?,
         })
     }
+}
+
+/// What is logged of a condition: what was asked of the contents of one answer.
+fn asked(condition: &Condition, held: bool) -> Option<Ask> {
+    let ask = |name: &str, id: ResponseId, programs: &[String]| Ask {
+        condition: name.to_owned(),
+        response: id,
+        programs: programs.to_vec(),
+        comparison: None,
+        wanted: None,
+        held,
+    };
+    Some(match condition {
+        Condition::Exists(id, program) => ask("exists", *id, std::slice::from_ref(program)),
+        Condition::IsEmpty(id, program) => ask("is-empty", *id, std::slice::from_ref(program)),
+        Condition::Compare(id, program, comparison, wanted) => Ask {
+            comparison: Some(comparison.as_str().to_owned()),
+            wanted: Some(wanted.clone()),
+            ..ask("compare", *id, std::slice::from_ref(program))
+        },
+        Condition::IsType(id, program, wanted) => {
+            Ask { wanted: Some(wanted.as_str().to_owned()), ..ask("is-type", *id, std::slice::from_ref(program)) }
+        }
+        Condition::Expect(id, programs) => ask("expect", *id, programs),
+        _ => return None,
+    })
 }

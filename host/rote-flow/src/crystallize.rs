@@ -29,6 +29,7 @@ mod report;
 mod request;
 mod result;
 pub(crate) mod secret;
+mod shape;
 mod sift;
 mod variables;
 mod world;
@@ -153,7 +154,9 @@ impl Crystallizer {
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;
         link::link(&cx, &mut draft, &mut desk)?;
+        shape::loops::fold(&cx, &mut draft, &mut desk)?;
         pick::properties(&cx, &mut draft, &mut desk)?;
+        shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut parameters)?;
         bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;

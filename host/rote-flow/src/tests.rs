@@ -15,6 +15,7 @@ mod review;
 mod run;
 mod schema;
 mod search;
+mod shapes;
 mod sift;
 pub(crate) mod support;
 pub(crate) mod tale;

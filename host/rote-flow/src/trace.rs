@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rote_types::{AdapterId, Method, ResponseId, ToolCall};
-use rote_workspace::{CommandKind, Dependency, QueryRecord, ResponseState, ResponseSummary, Tokenizer, Workspace};
+use rote_workspace::{Ask, CommandKind, Dependency, QueryRecord, ResponseState, ResponseSummary, Tokenizer, Workspace};
 use serde_json::Value;
 
 use crate::{Baseline, FlowError};
@@ -52,6 +52,8 @@ pub(crate) struct Trace {
     pub(crate) calls: Vec<RecordedCall>,
     /// Queries in order, those of flows left out.
     pub(crate) queries: Vec<QueryRecord>,
+    /// Conditions that were asked of answers, each with its place in the log.
+    pub(crate) asks: Vec<(u64, Ask)>,
 }
 
 impl Trace {
@@ -62,7 +64,16 @@ impl Trace {
             uses.entry(record.command_sequence.0).or_default().push(record.dependency);
         }
         let mut calls = Vec::new();
-        for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
+        let mut asks = Vec::new();
+        for command in workspace.commands()? {
+            if command.kind == CommandKind::Ask {
+                // One of a newer rote that this one does not understand is none.
+                asks.extend(serde_json::from_value(command.raw_arguments).ok().map(|ask| (command.sequence.0, ask)));
+                continue;
+            }
+            if command.kind != CommandKind::Call {
+                continue;
+            }
             let (Some(adapter), Some(tool), Some(method)) = (command.adapter, command.tool, command.method) else {
                 continue;
             };
@@ -87,7 +98,7 @@ impl Trace {
             });
         }
         let queries = workspace.queries()?.into_iter().filter(|query| query.flow.is_none()).collect();
-        Ok(Self { calls, queries })
+        Ok(Self { calls, queries, asks })
     }
 
     /// Returns the position of the call that made `response`.

@@ -1,14 +1,38 @@
-//! The condition commands: pure questions about stored responses, true or false.
+//! The condition commands: questions about stored responses, true or false.
 //!
-//! An unknown response or a broken query is an error, never `false`. Nothing here is logged.
+//! An unknown response or a broken query is an error, never `false`. What was asked of an answer's contents is logged
+//! ([`Ask`]): crystallize makes a condition of what was asked before a write.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
 
+use jiff::Timestamp;
 use rote_types::{QueryEngine, ResponseId};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{ResponseState, Result, Workspace, WorkspaceError};
+use crate::record::NewCommand;
+use crate::{CommandKind, ResponseState, Result, Workspace, WorkspaceError};
+
+/// A condition that was asked of a response, and its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ask {
+    /// The command: `exists`, `is-empty`, `compare`, `is-type` or `expect`.
+    pub condition: String,
+    /// The response.
+    pub response: ResponseId,
+    /// The jq programs as typed.
+    pub programs: Vec<String>,
+    /// How `compare` compares: `eq`, `gt`, `lt`, `match` or `contains`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<String>,
+    /// What it compares with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted: Option<String>,
+    /// Whether it held.
+    pub held: bool,
+}
 
 /// How `compare` compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,6 +47,20 @@ pub enum Comparison {
     Matches,
     /// `-contains`: substring of a text, or element of an array, or key of an object.
     Contains,
+}
+
+impl Comparison {
+    /// Returns its word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Equal => "eq",
+            Self::Greater => "gt",
+            Self::Less => "lt",
+            Self::Matches => "match",
+            Self::Contains => "contains",
+        }
+    }
 }
 
 impl FromStr for Comparison {
@@ -220,6 +258,18 @@ impl Workspace {
             let fits =
                 !values.is_empty() && values.iter().all(|value| !matches!(value, Value::Null | Value::Bool(false)));
             Ok(holds && fits)
+        })
+    }
+
+    /// Logs what was asked.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn log_ask(&self, ask: &Ask, at: Timestamp) -> Result<()> {
+        let params = serde_json::to_string(ask);
+        let params = params.map_err(|source| WorkspaceError::Encode { what: "a condition", source })?;
+        self.transact("log the condition", |transaction| {
+            NewCommand::local(CommandKind::Ask, params, at, None).append(transaction).map(drop)
         })
     }
 

@@ -43,6 +43,8 @@ pub enum CommandKind {
     Clear,
     /// Settled a doubt.
     Settle,
+    /// Asked a condition of a response.
+    Ask,
 }
 
 /// How a command ended.

@@ -62,6 +62,7 @@ fn contacts() -> Vec<Job> {
                  call crm updateContact -p 'contact_id=@2{.id}' -p notes=called",
             )
             .asked(&["--param email=new@acme.test", "--param name=New"])
+            .answers(&["found:s2=first"])
             .runs("email=bo@globex.test name=Bo", there(), &["updateContact(contact_id: Bo, notes: called)"])
             .runs(
                 "email=cy@acme.test name=Cy",

@@ -103,6 +103,11 @@ impl Context<'_> {
         Ok(variables)
     }
 
+    /// Whether a program names a variable of the workspace.
+    pub(crate) fn names_variables(&self, program: &str) -> bool {
+        self.workspace.vars().is_ok_and(|all| all.iter().any(|variable| names_variable(program, &variable.name)))
+    }
+
     /// Turns the arguments of a call into an expression. `step_of` names the steps of kept responses; the variables that
     /// it used join `variables`.
     pub(crate) fn arguments(

@@ -29,12 +29,24 @@ pub(crate) struct DraftStep {
     pub(crate) in_order: bool,
     pub(crate) when: Option<Condition>,
     pub(crate) needs: Vec<String>,
+    /// Steps that have ended before, also when they were skipped.
+    pub(crate) after: Vec<String>,
+    /// What stands for its answer when it is skipped.
+    pub(crate) instead: Option<Instead>,
     /// Pointers of the arguments that crystallize linked.
     pub(crate) linked: BTreeSet<String>,
     /// Why it was left out.
     pub(crate) out: Option<String>,
     /// Why its arguments cannot be made. It matters as soon as the step stays.
     pub(crate) broken: Option<FlowError>,
+}
+
+/// A thing that was found and takes the place of one that is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Instead {
+    pub(crate) step: String,
+    /// The program that takes it.
+    pub(crate) item: String,
 }
 
 /// A plan in the making.
@@ -117,7 +129,7 @@ impl Draft {
                 tool: call.tool.clone(),
                 arguments: step.arguments.clone(),
                 needs: step.needs.clone(),
-                after: Vec::new(),
+                after: step.after.clone(),
                 when: step.when.clone(),
                 for_each: step.for_each.clone(),
                 max_concurrency: (step.for_each.is_some() && step.in_order).then_some(1),
@@ -165,6 +177,8 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         in_order: false,
         when: None,
         needs: Vec::new(),
+        after: Vec::new(),
+        instead: None,
         linked: BTreeSet::new(),
         out: None,
         broken,

@@ -21,16 +21,20 @@ pub(crate) fn effects(trace: &Trace, draft: &mut Draft) {
             behind.extend(reached[direct].iter().copied());
         }
         let mut needs = Vec::new();
+        let mut after = Vec::new();
         // The latest first: what it waits for itself need not be named again.
         for earlier in (0..position).rev() {
             if (writes[position] || writes[earlier]) && !behind.contains(&earlier) {
-                needs.push(draft.steps[earlier].id.clone());
+                // One that may be skipped must not skip what comes after it.
+                let list = if draft.steps[earlier].when.is_some() { &mut after } else { &mut needs };
+                list.push(draft.steps[earlier].id.clone());
                 behind.insert(earlier);
                 behind.extend(reached[earlier].iter().copied());
             }
         }
         needs.reverse();
-        draft.steps[position].needs = needs;
+        after.reverse();
+        (draft.steps[position].needs, draft.steps[position].after) = (needs, after);
         reached.push(behind);
     }
 }

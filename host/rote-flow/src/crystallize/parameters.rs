@@ -109,7 +109,11 @@ impl Parameters {
                 let read = serde_json::from_str::<Value>(text).ok();
                 let fits = read.filter(|value| type_name(value) == type_name(&entry.example));
                 Some(fits.ok_or_else(|| FlowError::Usage {
-                    message: format!("default `{text}` of `{}` is not of type {}", spec.name, type_name(&entry.example)),
+                    message: format!(
+                        "default `{text}` of `{}` is not of type {}",
+                        spec.name,
+                        type_name(&entry.example)
+                    ),
                 })?)
             }
         };

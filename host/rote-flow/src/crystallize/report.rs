@@ -100,7 +100,8 @@ impl Report {
     pub(crate) fn of_steps(draft: &Draft, trace: &Trace) -> Self {
         let origin = |step: &DraftStep| {
             let call = step.call(trace);
-            let needs: BTreeSet<&str> = step.needs.iter().map(String::as_str).chain(step.uses()).collect();
+            let needs: BTreeSet<&str> =
+                step.needs.iter().chain(&step.after).map(String::as_str).chain(step.uses()).collect();
             StepOrigin {
                 step: step.id.clone(),
                 response: call.response,

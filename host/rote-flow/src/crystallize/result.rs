@@ -8,6 +8,7 @@ use super::context::Context;
 use super::draft::Draft;
 use super::parameters::Parameters;
 use super::request::ResultSpec;
+use super::shape::conditions;
 use crate::FlowError;
 use crate::error::CrystallizeError;
 
@@ -15,15 +16,31 @@ use crate::error::CrystallizeError;
 pub(crate) fn choose(cx: &Context<'_>, draft: &mut Draft, parameters: &mut Parameters) -> Result<String, FlowError> {
     let (call, step, jq) = source(cx, draft)?;
     let response = cx.trace.calls[call].response;
-    let reference = Reference::new(draft.steps[step].id.clone(), jq.clone());
-    let step_of = |response| Some(draft.steps[draft.step_of(cx.trace.position(response)?)?].id.clone());
-    let mut parameter = |name: &str, value| parameters.variable(name, value);
-    let reference = cx.bound(reference, response, u64::MAX, &step_of, &mut parameter)?;
-    let values = cx.variables_of(&jq, u64::MAX)?;
-    let values = values.iter().map(|(variable, _)| (variable.name.as_str(), &variable.value));
-    draft.recorded = cx.result(response, &rote_plan::bind(&jq, values))?;
-    draft.result = Expression::From(reference);
+    if draft.steps[step].for_each.is_some() {
+        of_loop(cx, draft, step, &jq)?;
+    } else {
+        let reference = Reference::new(draft.steps[step].id.clone(), jq.clone());
+        let step_of = |response| Some(draft.steps[draft.step_of(cx.trace.position(response)?)?].id.clone());
+        let mut parameter = |name: &str, value| parameters.variable(name, value);
+        let reference = cx.bound(reference, response, u64::MAX, &step_of, &mut parameter)?;
+        let values = cx.variables_of(&jq, u64::MAX)?;
+        let values = values.iter().map(|(variable, _)| (variable.name.as_str(), &variable.value));
+        draft.recorded = cx.result(response, &rote_plan::bind(&jq, values))?;
+        draft.result = Expression::From(reference);
+    }
+    conditions::of_result(draft);
     Ok(format!("`{jq}` of {}", cx.trace.calls[call].name()))
+}
+
+/// The result of a loop: that of each call, as an array.
+fn of_loop(cx: &Context<'_>, draft: &mut Draft, step: usize, jq: &str) -> Result<(), FlowError> {
+    let step = &draft.steps[step];
+    let responses = step.calls.iter().map(|call| cx.trace.calls[*call].response);
+    let outputs: Vec<_> = responses.map(|response| cx.outputs(response, jq)).collect::<Result<_, _>>()?;
+    let each = outputs.iter().any(|outputs| outputs.len() != 1);
+    draft.result = Expression::From(Reference { each, ..Reference::new(step.id.clone(), jq.to_owned()) });
+    draft.recorded = outputs.iter().flat_map(|outputs| outputs.iter().cloned()).collect();
+    Ok(())
 }
 
 /// The call, its step, and the program on its answer.

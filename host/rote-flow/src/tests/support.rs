@@ -48,7 +48,7 @@ pub(crate) const SHOP: &str = r##"{
   }
 }"##;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Ticking(AtomicU64);
 
 impl Clock for Ticking {

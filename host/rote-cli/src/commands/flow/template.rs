@@ -66,6 +66,12 @@ pub struct Create {
     /// A value that was typed stays as it is in each run: `s5:/issue_id`
     #[arg(long, value_name = "STEP:/PLACE")]
     no_link: Vec<String>,
+    /// Which items a repetition is for: a filter, `all`, or `no` for these calls and no others
+    #[arg(long = "loop", value_name = "STEP=FILTER|all|no")]
+    loops: Vec<String>,
+    /// `no`: make a call whatever was asked of an answer before it
+    #[arg(long, value_name = "STEP=no")]
+    when: Vec<String>,
     /// The answer to a question that an earlier try has asked, by its id
     #[arg(long = "answer", value_name = "QUESTION=ANSWER")]
     answers: Vec<String>,
@@ -138,6 +144,12 @@ impl Create {
         }
         for word in &self.no_link {
             answers.insert(format!("source:{}", spot(word)?), "always".to_owned());
+        }
+        for (kind, words) in [("loop", &self.loops), ("when", &self.when)] {
+            for word in words {
+                let (step, answer) = assigned(word, "STEP=ANSWER")?;
+                answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());
+            }
         }
         for word in &self.answers {
             let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;

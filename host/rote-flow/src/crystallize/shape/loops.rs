@@ -1,0 +1,280 @@
+//! Loops: calls that repeat for the items of one answer become one step.
+//!
+//! Calls of one tool that differ only in which item of an array they take are one call for each item. When they were made for
+//! some of the items only, what tells those from the others is the condition of a query that showed exactly them, or
+//! the one member that they share and no other has, which is asked.
+
+use rote_plan::{Expression, Reference};
+use rote_types::ResponseId;
+use serde_json::Value;
+
+use super::super::context::Context;
+use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::draft::{Draft, DraftStep};
+use super::super::occurrences::{Segment, at, jq_of, path_of};
+use super::super::pick;
+use super::super::report::Place;
+use super::replace_references;
+use crate::FlowError;
+
+/// Members that say which things are meant, before all others.
+const TELLING: [&str; 6] = ["state", "status", "type", "archived", "milestone", "label"];
+
+/// An item of an array in the answer of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Item {
+    step: String,
+    array: Vec<Segment>,
+    index: usize,
+}
+
+/// A call for one item.
+struct Member {
+    /// Of the step in the draft.
+    position: usize,
+    index: usize,
+}
+
+/// Calls that differ only in the item.
+struct Group {
+    source: String,
+    array: Vec<Segment>,
+    tool: String,
+    arguments: Expression,
+    members: Vec<Member>,
+}
+
+/// Which items a repetition is for.
+enum Meant {
+    All,
+    /// A jq condition on one item.
+    Those(String),
+    /// Nobody knows.
+    These,
+}
+
+/// Folds repetitions.
+pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let mut merged = Vec::new();
+    for group in groups(cx, draft) {
+        let Some(items) = items(cx, draft, &group) else { continue };
+        let indexes: Vec<usize> = group.members.iter().map(|member| member.index).collect();
+        let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
+        if !ascending || is_used(draft, &group) || is_interrupted(cx, draft, &group) || is_page(cx, draft, &group) {
+            continue;
+        }
+        let condition = match meant(cx, draft, &group, &items, &indexes, desk)? {
+            Meant::All => None,
+            Meant::Those(condition) => Some(condition),
+            Meant::These => continue,
+        };
+        merged.extend(group.members.iter().skip(1).map(|member| draft.steps[member.position].id.clone()));
+        note(draft, &group, condition.as_deref(), items.len(), desk);
+        merge(cx, draft, group, condition);
+    }
+    draft.steps.retain(|step| !merged.contains(&step.id));
+    Ok(())
+}
+
+/// The one item that the arguments take, and the arguments with it as the item at hand.
+fn of_item(step: &DraftStep) -> Option<(Item, Expression)> {
+    let mut arguments = step.arguments.clone();
+    let mut taken: Option<Item> = None;
+    let mut several = false;
+    replace_references(&mut arguments, &mut |reference| {
+        let path = path_of(&reference.jq).filter(|_| !reference.each)?;
+        let at = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
+        let Segment::Index(index) = path[at] else { return None };
+        let item = Item { step: reference.step.clone(), array: path[..at].to_vec(), index };
+        several |= taken.as_ref().is_some_and(|known| *known != item);
+        taken = Some(item);
+        Some(Expression::Item(jq_of(&path[at + 1..])))
+    });
+    taken.filter(|_| !several).map(|item| (item, arguments))
+}
+
+fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    for (position, step) in draft.steps.iter().enumerate() {
+        if step.out.is_some() || step.broken.is_some() || step.for_each.is_some() || step.calls.len() != 1 {
+            continue;
+        }
+        let Some((Item { step: source, array, index }, arguments)) = of_item(step) else { continue };
+        let call = step.call(cx.trace);
+        let tool = format!("{}/{}", call.adapter, call.tool);
+        let member = Member { position, index };
+        let same = |group: &&mut Group| {
+            group.tool == tool && group.source == source && group.array == array && group.arguments == arguments
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.members.push(member),
+            None => groups.push(Group { source, array, tool, arguments, members: vec![member] }),
+        }
+    }
+    groups.retain(|group| group.members.len() >= 2);
+    groups
+}
+
+/// The response that has the array.
+fn response(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<ResponseId> {
+    let source = draft.steps.iter().find(|step| step.id == group.source)?;
+    (source.calls.len() == 1 && source.for_each.is_none()).then(|| source.call(cx.trace).response)
+}
+
+fn items(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<Vec<Value>> {
+    let body = cx.body(response(cx, draft, group)?)?;
+    at(&body, &group.array)?.as_array().cloned()
+}
+
+/// Whether another step uses the answer of one of them.
+fn is_used(draft: &Draft, group: &Group) -> bool {
+    let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
+    draft.steps.iter().filter(|step| step.out.is_none()).any(|step| step.uses().any(|used| ids.contains(&used)))
+}
+
+/// Whether the array is one of several pages: a loop over it would be for a part of the things, and look like all.
+fn is_page(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+    let Some(source) = draft.steps.iter().find(|step| step.id == group.source) else { return true };
+    let tool = |step: &DraftStep| (&step.call(cx.trace).adapter, &step.call(cx.trace).tool);
+    let same =
+        draft.steps.iter().filter(|step| step.out.is_none() && step.id != source.id && tool(step) == tool(source));
+    same.into_iter().any(|step| step.uses().any(|used| used == source.id) || source.uses().any(|used| used == step.id))
+}
+
+/// Whether a write lies between them that is not for an item of the same array: it would change its place among them.
+fn is_interrupted(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+    let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else { return true };
+    let between = &draft.steps[first.position..last.position];
+    between
+        .iter()
+        .filter(|step| step.out.is_none() && step.is_write(cx.trace))
+        .any(|step| of_item(step).is_none_or(|(item, _)| item.step != group.source || item.array != group.array))
+}
+
+fn meant(
+    cx: &Context<'_>,
+    draft: &Draft,
+    group: &Group,
+    items: &[Value],
+    indexes: &[usize],
+    desk: &mut Desk,
+) -> Result<Meant, FlowError> {
+    let first = &draft.steps[group.members[0].position];
+    let id = format!("loop:{}", first.id);
+    let Some(response) = response(cx, draft, group) else { return Ok(Meant::These) };
+    let array = jq_of(&group.array);
+    let all = indexes.len() == items.len();
+    match desk.given(&id).as_deref() {
+        Some("no") => return Ok(Meant::These),
+        Some("all" | "filter") | None => {}
+        Some(condition) if gives(cx, response, &array, condition, indexes) => {
+            return Ok(Meant::Those(condition.to_owned()));
+        }
+        Some(condition) => {
+            let message =
+                format!("`{condition}` does not hold for exactly the items that {} and those like it took", first.id);
+            return Err(FlowError::Usage { message });
+        }
+    }
+    if all {
+        return Ok(Meant::All);
+    }
+    if let Some(condition) = pick::condition(cx, response, &array, indexes) {
+        return Ok(Meant::Those(condition));
+    }
+    let Some((field, value)) = predicate(items, indexes) else { return Ok(Meant::These) };
+    let condition = format!("{} == {value}", jq_of(&[Segment::Key(field.clone())]));
+    if !gives(cx, response, &array, &condition, indexes) {
+        return Ok(Meant::These);
+    }
+    let question = question(cx, first, id, &condition, (items, indexes), (response, &array));
+    Ok(if desk.ask(question)? == "filter" { Meant::Those(condition) } else { Meant::These })
+}
+
+/// Whether a condition holds for exactly these items.
+fn gives(cx: &Context<'_>, response: ResponseId, array: &str, condition: &str, indexes: &[usize]) -> bool {
+    let wanted: Vec<Value> = indexes.iter().map(|index| Value::from(*index)).collect();
+    let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
+    cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
+}
+
+/// The one member whose value these items share and no other has.
+fn predicate(items: &[Value], indexes: &[usize]) -> Option<(String, Value)> {
+    let shared = |(name, value): (&String, &Value)| {
+        let has = |index: usize| items[index].get(name) == Some(value);
+        let scalar = !matches!(value, Value::Array(_) | Value::Object(_) | Value::Null);
+        let right = (0..items.len()).all(|index| has(index) == indexes.contains(&index));
+        (scalar && right).then(|| (name.clone(), value.clone()))
+    };
+    let found: Vec<(String, Value)> = items.get(indexes[0])?.as_object()?.iter().filter_map(shared).collect();
+    let telling = found.iter().find(|(name, _)| TELLING.contains(&name.as_str()));
+    telling.or(if found.len() == 1 { found.first() } else { None }).cloned()
+}
+
+fn question(
+    cx: &Context<'_>,
+    first: &DraftStep,
+    id: String,
+    condition: &str,
+    (items, indexes): (&[Value], &[usize]),
+    (response, array): (ResponseId, &str),
+) -> Question {
+    let answer = |word: &str, means: String| Answer {
+        word: word.to_owned(),
+        means,
+        flag: format!("--loop {}={word}", first.id),
+    };
+    let left = (0..items.len()).filter(|index| !indexes.contains(index)).take(3);
+    let evidence = left.map(|index| Evidence {
+        what: "was left out".to_owned(),
+        response: Some(response),
+        jq: Some(format!("{array}[{index}]")),
+        value: items[index].clone(),
+    });
+    Question {
+        kind: QuestionKind::Loop,
+        ask: format!(
+            "{} and those like it take {} of {} items of {response} `{array}`: those with `{condition}`?",
+            first.id,
+            indexes.len(),
+            items.len()
+        ),
+        places: vec![Place { step: first.id.clone(), pointer: String::new() }],
+        evidence: evidence.collect(),
+        answers: vec![
+            answer("filter", format!("one call for each item with `{condition}`")),
+            answer("no", "these positions and no others".to_owned()),
+        ],
+        taken: "filter".to_owned(),
+        writes: first.is_write(cx.trace),
+        open: true,
+        id,
+    }
+}
+
+fn note(draft: &Draft, group: &Group, condition: Option<&str>, of: usize, desk: &mut Desk) {
+    let ids: Vec<&str> = group.members.iter().map(|member| draft.steps[member.position].id.as_str()).collect();
+    let with = condition.map_or_else(String::new, |condition| format!(" with `{condition}`"));
+    let text = format!(
+        "{} repeat for each of {} of {}{with} ({} of {of}), as {}",
+        ids.join(", "),
+        jq_of(&group.array),
+        group.source,
+        ids.len(),
+        ids[0]
+    );
+    desk.note(Some(ids[0]), text, Some(format!("--loop {}=no", ids[0])));
+}
+
+/// Makes the first of them the step for all; the others are taken out by the caller.
+fn merge(cx: &Context<'_>, draft: &mut Draft, group: Group, condition: Option<String>) {
+    let calls = group.members.iter().map(|member| draft.steps[member.position].calls[0]).collect();
+    let array = jq_of(&group.array);
+    let filter = condition.map_or_else(String::new, |condition| format!(" | select({condition})"));
+    let first = &mut draft.steps[group.members[0].position];
+    first.calls = calls;
+    first.arguments = group.arguments;
+    first.in_order = first.is_write(cx.trace);
+    let items = Reference { each: true, ..Reference::new(group.source, format!("{array}[]{filter}")) };
+    first.for_each = Some(Expression::From(items));
+}

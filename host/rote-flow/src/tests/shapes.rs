@@ -1,0 +1,172 @@
+//! Repetition becomes a loop, and what was asked before a write its condition.
+
+use rote_types::{Clock as _, ResponseId};
+use rote_workspace::Ask;
+use serde_json::{Value, json};
+
+use super::support::Ticking;
+use super::tale::{Tale, notes, open, steps};
+use crate::Crystallized;
+
+fn issues() -> Value {
+    json!({"items": [
+        {"id": 41, "title": "Fix login", "state": "open"},
+        {"id": 42, "title": "Crash", "state": "done"},
+        {"id": 43, "title": "Weekly report", "state": "open"},
+    ]})
+}
+
+/// Comments on items of a list, as typed.
+async fn commented(items: &[Value]) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas"}), issues()).await;
+    for (number, item) in items.iter().enumerate() {
+        let arguments = json!({"issue_id": item, "body": "Done"});
+        tale.call("addComment", arguments, json!({"id": 900 + number})).await;
+    }
+    tale
+}
+
+fn for_each(made: &Crystallized) -> Value {
+    let step = made.plan.steps.iter().find(|step| step.id == "s2").unwrap();
+    step.for_each.as_ref().map_or(Value::Null, |items| serde_json::to_value(items).unwrap()["$from"]["jq"].clone())
+}
+
+fn at(index: usize) -> Value {
+    format!("@1{{.items[{index}].id}}").into()
+}
+
+#[tokio::test]
+async fn calls_for_all_items_are_one_step() {
+    for items in [[at(0), at(1), at(2)], [json!(41), json!(42), json!(43)]] {
+        let tale = commented(&items).await;
+        let made = tale.made(&[]).await;
+        assert_eq!((for_each(&made), made.plan.steps.len(), open(&made)), (json!(".items[]"), 2, vec![]));
+        assert_eq!(steps(&made)["s2"], json!({"issue_id": {"$item": ".id"}, "body": "Done"}));
+        assert_eq!(made.plan.steps[1].max_concurrency, Some(1));
+        let told = "s2, s3, s4 repeat for each of .items of s1 (3 of 3), as s2";
+        assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+        let straight = tale.answered_with(&[("loop:s2", "no")]).await.unwrap();
+        assert_eq!((for_each(&straight), straight.plan.steps.len()), (Value::Null, 4));
+    }
+}
+
+#[tokio::test]
+async fn calls_for_some_items_are_for_those_that_a_query_showed_or_one_member_tells() {
+    let tale = commented(&[at(0), at(2)]).await;
+    let made = tale.made(&[]).await;
+    let filtered = json!(".items[] | select(.state == \"open\")");
+    assert_eq!((for_each(&made), open(&made)), (filtered.clone(), vec!["loop:s2"]));
+    let made = tale.answered_with(&[("loop:s2", "filter")]).await.unwrap();
+    assert_eq!((for_each(&made), open(&made)), (filtered, vec![]));
+    let made = tale.answered_with(&[("loop:s2", ".id != 42")]).await.unwrap();
+    assert_eq!((for_each(&made), open(&made)), (json!(".items[] | select(.id != 42)"), vec![]));
+    assert!(tale.answered_with(&[("loop:s2", ".id > 42")]).await.is_err());
+
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    tale.query(1, ".items[] | select(.id > 41)");
+    for index in [1, 2] {
+        tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((for_each(&made), open(&made)), (json!(".items[] | select(.id > 41)"), vec![]));
+}
+
+#[tokio::test]
+async fn another_order_and_an_answer_that_is_used_stay_as_they_were_done() {
+    let made = commented(&[at(2), at(0), at(1)]).await.made(&[]).await;
+    assert_eq!((for_each(&made), made.plan.steps.len()), (Value::Null, 4));
+    let mut tale = commented(&[at(0), at(1), at(2)]).await;
+    tale.call("addWorklog", json!({"issue_key": "@3{.id}", "hours": 1}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((for_each(&made), made.plan.steps.len()), (Value::Null, 5));
+}
+
+#[tokio::test]
+async fn one_page_of_several_is_not_all() {
+    let mut tale = Tale::new();
+    let mut page = issues();
+    page["next_page_token"] = json!("tok-2b");
+    tale.call("listIssues", json!({}), page).await;
+    tale.call("listIssues", json!({"page_token": "@1{.next_page_token}"}), json!({"items": []})).await;
+    for index in 0..3 {
+        tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert!(made.plan.steps.iter().all(|step| step.for_each.is_none()));
+}
+
+fn asks(tale: &Tale, condition: &str, program: &str, held: bool) {
+    let ask = Ask {
+        condition: condition.to_owned(),
+        response: ResponseId(1),
+        programs: vec![program.to_owned()],
+        comparison: None,
+        wanted: None,
+        held,
+    };
+    tale.fixture.workspace.log_ask(&ask, Ticking::default().now()).unwrap();
+}
+
+#[tokio::test]
+async fn what_was_asked_before_a_write_is_its_condition() {
+    for (condition, program, held, wanted) in [
+        ("is-empty", ".items", false, json!({"jq": ".items | length", "op": "gt"})),
+        ("exists", ".items[0]", true, json!({"jq": "[.items[0] | select(. != null)] | length", "op": "gt"})),
+        ("exists", ".next", false, json!({"jq": "[.next | select(. != null)] | length", "op": "eq"})),
+        (
+            "expect",
+            ".items[0].state == \"open\"",
+            true,
+            json!({"jq": "[.items[0].state == \"open\"] | length > 0 and all", "op": "eq"}),
+        ),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({}), issues()).await;
+        asks(&tale, condition, program, held);
+        tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
+        tale.call("addComment", json!({"issue_id": 8, "body": "Seen"}), json!({"id": 2})).await;
+        let made = tale.made(&[]).await;
+        let step = |id: &str| made.plan.steps.iter().find(|step| step.id == id).unwrap();
+        let when = serde_json::to_value(step("s2").when.as_ref().unwrap()).unwrap();
+        let found = json!({"jq": when["compare"]["left"]["$from"]["jq"], "op": when["compare"]["op"]});
+        assert_eq!(found, wanted);
+        assert_eq!((&step("s3").when, &step("s3").after), (&None, &vec!["s2".to_owned()]));
+        let made = tale.answered_with(&[("when:s2", "no")]).await.unwrap();
+        assert!(made.plan.steps.iter().all(|step| step.when.is_none()));
+    }
+}
+
+#[tokio::test]
+async fn a_look_at_what_the_write_reads_is_not_a_condition() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues()).await;
+    asks(&tale, "exists", ".items[0]", true);
+    tale.call("addComment", json!({"issue_id": at(0), "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert!(made.plan.steps.iter().all(|step| step.when.is_none()));
+}
+
+#[tokio::test]
+async fn a_thing_that_was_found_stands_for_one_that_is_made() {
+    for shown in [true, false] {
+        let mut tale = Tale::new();
+        tale.call("searchContacts", json!({"email": "new@acme.test"}), json!({"items": []})).await;
+        asks(&tale, "is-empty", ".items", true);
+        tale.call("createEvent", json!({"title": "new@acme.test"}), json!({"id": "ev_7"})).await;
+        tale.call("updateEvent", json!({"event_id": "@2{.id}", "title": "x"}), json!({"id": "ev_7"})).await;
+        if shown {
+            tale.call("searchContacts", json!({"q": "x"}), json!({"items": [{"id": "ev_9"}]})).await;
+        }
+        let made = tale.made(&[]).await;
+        let id = json!({"$default": [
+            {"$from": {"step": "s2", "jq": ".id"}},
+            {"$from": {"step": "s1", "jq": ".items[0].id"}},
+        ]});
+        assert_eq!(steps(&made)["s3"]["event_id"], id);
+        assert_eq!(open(&made), if shown { vec![] } else { vec!["found:s2"] });
+        let plain = tale.answered_with(&[("when:s2", "no")]).await.unwrap();
+        assert_eq!(steps(&plain)["s3"]["event_id"]["$from"]["step"], "s2");
+    }
+}
