@@ -1,4 +1,4 @@
-use expect_test::expect;
+use expect_test::{expect, expect_file};
 use serde_json::{Value, json};
 
 use super::*;
@@ -154,37 +154,39 @@ fn a_loop_and_conditions_in_words() {
     .assert_eq(&said(steps, each("s2", ".id")));
 }
 
+/// Programs of queries, plain ones and ones that have no words.
+const PROGRAMS: [&str; 24] = [
+    ".",
+    ".id",
+    ".data.id",
+    ".[0]",
+    ".items[2].id",
+    ".items[-1].a.b[10].c",
+    ".items[-2]",
+    ".items[]",
+    ".items[].id",
+    ".items[] | select(.title == $title) | .id",
+    r#".items[]|select(.a.b=="x | y")|.id"#,
+    ".[] | select(. != null)",
+    ".items[] | select(.n == 3) | select(.m == true) | .id",
+    ".items | length",
+    ".items[0] | .id",
+    ".items[] | select(.title == $other) | .id",
+    ".items[] | select(.a > 3)",
+    "first(.items[])",
+    ".a // .b",
+    ".\"odd name\"",
+    "now",
+    r#".items[] | select(.a == "\(.b)") | .id"#,
+    ".lengthy",
+    ".a | lengthy",
+];
+
 #[test]
 fn programs_in_words() {
-    let programs = [
-        ".",
-        ".id",
-        ".data.id",
-        ".[0]",
-        ".items[2].id",
-        ".items[-1].a.b[10].c",
-        ".items[-2]",
-        ".items[]",
-        ".items[].id",
-        ".items[] | select(.title == $title) | .id",
-        r#".items[]|select(.a.b=="x | y")|.id"#,
-        ".[] | select(. != null)",
-        ".items[] | select(.n == 3) | select(.m == true) | .id",
-        ".items | length",
-        ".items[0] | .id",
-        ".items[] | select(.title == $other) | .id",
-        ".items[] | select(.a > 3)",
-        "first(.items[])",
-        ".a // .b",
-        ".\"odd name\"",
-        "now",
-        r#".items[] | select(.a == "\(.b)") | .id"#,
-        ".lengthy",
-        ".a | lengthy",
-    ];
     let steps: Vec<Value> = std::iter::once(step("s1", "listIssues", json!({})))
         .chain([false, true].into_iter().flat_map(|each| {
-            programs.iter().enumerate().map(move |(n, jq)| {
+            PROGRAMS.iter().enumerate().map(move |(n, jq)| {
                 let from =
                     json!({"$from": {"step": "s1", "jq": jq, "each": each, "with": {"title": {"$param": "title"}}}});
                 step(&format!("{}{n}", if each { "e" } else { "o" }), "getIssue", json!({"arguments": {"x": from}}))
@@ -193,83 +195,9 @@ fn programs_in_words() {
         .collect();
     let text = said(steps.into(), json!(null));
     let texts: Vec<&str> = text.lines().filter_map(|line| line.split_once("x: ").map(|(_, text)| text)).collect();
-    let both = programs
+    let both = PROGRAMS
         .iter()
         .enumerate()
-        .map(|(n, jq)| format!("{jq}\n    {}\n    {}\n", texts[n], texts[programs.len() + n]));
-    expect![[r#"
-        .
-            the answer of s1
-            all of `.` of s1, where $title is parameter title
-        .id
-            the id of s1
-            all of `.id` of s1, where $title is parameter title
-        .data.id
-            the data.id of s1
-            all of `.data.id` of s1, where $title is parameter title
-        .[0]
-            the first of s1
-            all of `.[0]` of s1, where $title is parameter title
-        .items[2].id
-            the id of the third of items of s1
-            all of `.items[2].id` of s1, where $title is parameter title
-        .items[-1].a.b[10].c
-            the c of the item 11 of a.b of the last of items of s1
-            all of `.items[-1].a.b[10].c` of s1, where $title is parameter title
-        .items[-2]
-            the item 2 from the end of items of s1
-            all of `.items[-2]` of s1, where $title is parameter title
-        .items[]
-            the one of items of s1
-            each of items of s1
-        .items[].id
-            the id of the one of items of s1
-            the id of each of items of s1
-        .items[] | select(.title == $title) | .id
-            the id of the one of items of s1 whose title is parameter title
-            the id of each of items of s1 whose title is parameter title
-        .items[]|select(.a.b=="x | y")|.id
-            the id of the one of items of s1 whose a.b is "x | y"
-            the id of each of items of s1 whose a.b is "x | y"
-        .[] | select(. != null)
-            the one of s1 whose value is not null
-            each of s1 whose value is not null
-        .items[] | select(.n == 3) | select(.m == true) | .id
-            the id of the one of items of s1 whose n is 3 and m is true
-            the id of each of items of s1 whose n is 3 and m is true
-        .items | length
-            the number of items of s1
-            all of `.items | length` of s1, where $title is parameter title
-        .items[0] | .id
-            the id of the first of items of s1
-            all of `.items[0] | .id` of s1, where $title is parameter title
-        .items[] | select(.title == $other) | .id
-            `.items[] | select(.title == $other) | .id` of s1, where $title is parameter title
-            all of `.items[] | select(.title == $other) | .id` of s1, where $title is parameter title
-        .items[] | select(.a > 3)
-            `.items[] | select(.a > 3)` of s1, where $title is parameter title
-            all of `.items[] | select(.a > 3)` of s1, where $title is parameter title
-        first(.items[])
-            `first(.items[])` of s1, where $title is parameter title
-            all of `first(.items[])` of s1, where $title is parameter title
-        .a // .b
-            `.a // .b` of s1, where $title is parameter title
-            all of `.a // .b` of s1, where $title is parameter title
-        ."odd name"
-            `."odd name"` of s1, where $title is parameter title
-            all of `."odd name"` of s1, where $title is parameter title
-        now
-            `now` of s1, where $title is parameter title
-            all of `now` of s1, where $title is parameter title
-        .items[] | select(.a == "\(.b)") | .id
-            `.items[] | select(.a == "\(.b)") | .id` of s1, where $title is parameter title
-            all of `.items[] | select(.a == "\(.b)") | .id` of s1, where $title is parameter title
-        .lengthy
-            the lengthy of s1
-            all of `.lengthy` of s1, where $title is parameter title
-        .a | lengthy
-            `.a | lengthy` of s1, where $title is parameter title
-            all of `.a | lengthy` of s1, where $title is parameter title
-    "#]]
-    .assert_eq(&both.collect::<String>());
+        .map(|(n, jq)| format!("{jq}\n    {}\n    {}\n", texts[n], texts[PROGRAMS.len() + n]));
+    expect_file!["programs.expected.txt"].assert_eq(&both.collect::<String>());
 }
