@@ -19,9 +19,9 @@ fn param(name: &str) -> Value {
 /// The same number in three places.
 async fn tens() -> Tale {
     let mut tale = Tale::new();
-    tale.call("listIssues", json!({"page_size": 10}), json!({"items": [{"id": 3}, {"id": 5}]})).await;
+    tale.call("listIssues", json!({"page_size": 10}), json!({"next": {"id": 3}})).await;
     let arguments =
-        json!({"title": "at @1{.items[0].id}", "estimate": {"points": 10, "hours": 10}, "labels": ["a", "b"]});
+        json!({"title": "at @1{.next.id}", "estimate": {"points": 10, "hours": 10}, "labels": ["a", "b"]});
     tale.call("createIssue", arguments, json!({"id": 9})).await;
     tale
 }
@@ -111,7 +111,7 @@ async fn a_default_and_an_optional_parameter_may_be_left_out_of_a_run() {
     let schema = &made.frontmatter.parameters;
     assert_eq!((&schema["required"], &schema["properties"]["points"]["default"]), (&json!([]), &json!(3)));
     assert_eq!(schema["properties"]["hours"]["description"], "How long");
-    tale.fixture.shop.says(200, json!({"items": [{"id": 3}, {"id": 5}]}));
+    tale.fixture.shop.says(200, json!({"next": {"id": 3}}));
     tale.fixture.shop.says(200, json!({"id": 10}));
     tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap();
     let sent = tale.fixture.shop.log().pop().unwrap();
