@@ -30,8 +30,8 @@ pub(crate) fn crystallized() -> (TestHome, TrackerServer) {
         let run = home.rote(words);
         assert_eq!(run.code, if at == 0 { 8 } else { 0 }, "{run}");
     }
-    let run =
-        home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "greet", "--param", "project=atlas"]);
+    let create = ["flow", "template", "create", "--workspace", "w", "--name", "greet", "--param", "project=atlas"];
+    let run = home.rote(&[&create[..], &["--answer", "pick:s3/number=position"]].concat());
     assert_eq!(run.code, 0, "{run}");
     (home, server)
 }

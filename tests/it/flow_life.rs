@@ -50,7 +50,10 @@ fn a_flow_is_linted_released_found_forked_and_bumped() {
 #[test]
 fn a_workspace_is_exported_as_a_flow_and_as_its_source() {
     let (home, _server) = crystallized();
-    let run = home.rote(&["export", "look.wasm", "--params", "project", "--release", "--workspace", "w"]);
+    let export = ["export", "look.wasm", "--params", "project", "--release", "--workspace", "w"];
+    let run = home.rote(&export);
+    assert!(run.code == 10 && run.stderr.contains("QUESTION_OPEN"), "{run}");
+    let run = home.rote(&[&export[..], &["--force", "--answer", "pick:s3/number=position"]].concat());
     assert_eq!(run.code, 0, "{run}");
     let ran = home.rote(&["run", "./look.wasm", "project=beacon", "--quiet"]);
     assert_eq!(ran.code, 0, "{ran}");

@@ -374,8 +374,9 @@ fn go_on(bench: &Bench, case: &Case, workspaces: &[String], doubts: usize, taken
         "--skip" => assert_ne!(said.code, 0, "{case:?}: the step has failed: {}", said.text),
         _ => assert_eq!(said.code, 0, "{case:?}: {}", said.text),
     }
-    // The first write and the second: what was in doubt is made again only on demand.
-    let open = 1 - case.fault.after.min(1);
+    // The first write and the second: what was in doubt is made again only on demand. A connection that is reset behind its
+    // first answer may be in use for the second write already, which is in doubt then.
+    let open = usize::from(case.fault.after == 0 && !id.ends_with('2'));
     let expected = match case.says {
         "--done" => open,
         "--retry" => open + 1,

@@ -221,3 +221,30 @@ impl Pins {
         Ok(writes)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(tool: &str, verdict: Verdict) -> FlowWrite {
+        FlowWrite {
+            adapter: "shop".parse().unwrap(),
+            tool: tool.to_owned(),
+            mode: WriteMode::Confirm,
+            goes_to: BTreeSet::new(),
+            verdict: Some(verdict),
+            raised: false,
+            flow: None,
+            blessed: Some(Allowed { max_calls: Some(2), arguments: BTreeMap::new() }),
+        }
+    }
+
+    #[test]
+    fn the_bound_of_a_run_is_that_of_the_writes_that_ask() {
+        let writes = [write("add", Verdict::Audit), write("delete", Verdict::Confirm)];
+        let one = "shop/add to nowhere: none asks, each is recorded";
+        assert_eq!(write_lines(&writes, &[]), [one, "shop/delete to nowhere: at most 2 calls in a run"]);
+        let writes = [write("delete", Verdict::Confirm), write("drop", Verdict::Confirm)];
+        assert_eq!(write_lines(&writes, &[])[2], "in all: at most 4 calls in a run");
+    }
+}

@@ -169,6 +169,7 @@ fn absent(error: WorkspaceError) -> Result<String> {
         WorkspaceError::NoResponse { .. } => Ok("does not exist".to_owned()),
         WorkspaceError::Cleared { .. } => Ok("was cleared".to_owned()),
         WorkspaceError::Unfinished { state, .. } => Ok(format!("has no recorded outcome (`{state}`)")),
+        WorkspaceError::NoAnswer { problem, .. } => Ok(format!("has no answer ({problem})")),
         WorkspaceError::QueryOnError { problem, .. } => Ok(format!("reads an error response ({problem})")),
         WorkspaceError::Query { source: QueryError::Syntax { message, .. } } => {
             Ok(format!("does not parse: {message}"))

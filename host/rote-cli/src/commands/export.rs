@@ -7,6 +7,7 @@ use rote_app::{CrystallizeRequest, ParamSpec};
 use rote_types::command;
 use serde_json::json;
 
+use super::flow::answered;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::units::plural;
@@ -29,6 +30,9 @@ pub struct Export {
     /// A word to find it by; repeat it for more
     #[arg(long = "tag", value_name = "WORD")]
     tags: Vec<String>,
+    /// The answer to a question that an earlier try has asked, by its id
+    #[arg(long = "answer", value_name = "QUESTION=ANSWER")]
+    answers: Vec<String>,
     /// Publish it too, as `rote flow release` does
     #[arg(long)]
     release: bool,
@@ -48,6 +52,7 @@ impl Export {
         let session = context.session()?;
         let request = CrystallizeRequest {
             params: self.params,
+            answers: answered(&self.answers)?,
             description: self.description,
             tags: self.tags,
             force: self.force,

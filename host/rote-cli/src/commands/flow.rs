@@ -25,6 +25,7 @@ mod validate;
 pub(super) use author::language;
 use clap::Subcommand;
 pub(super) use derive::Decompile;
+pub(super) use template::answered;
 
 use crate::context::Context;
 use crate::error::Result;

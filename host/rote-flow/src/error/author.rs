@@ -173,7 +173,7 @@ impl AuthorError {
                 Told::new(ErrorKind::NotFound).hint(command("rote probe").argument(adapter).argument(tool))
             }
             Self::NotReleasable { flow, problems } => Told::new(ErrorKind::Conflict)
-                .hint(of_flow("rote flow info", flow))
+                .hint(of_flow("rote flow lint", flow))
                 .details(json!({ "flow": flow, "problems": problems })),
         }
     }

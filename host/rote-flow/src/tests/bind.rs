@@ -20,8 +20,7 @@ fn param(name: &str) -> Value {
 async fn tens() -> Tale {
     let mut tale = Tale::new();
     tale.call("listIssues", json!({"page_size": 10}), json!({"next": {"id": 3}})).await;
-    let arguments =
-        json!({"title": "at @1{.next.id}", "estimate": {"points": 10, "hours": 10}, "labels": ["a", "b"]});
+    let arguments = json!({"title": "at @1{.next.id}", "estimate": {"points": 10, "hours": 10}, "labels": ["a", "b"]});
     tale.call("createIssue", arguments, json!({"id": 9})).await;
     tale
 }

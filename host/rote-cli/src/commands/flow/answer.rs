@@ -2,9 +2,9 @@
 
 use clap::Args;
 
-use super::template::report;
+use super::template::{answered, report};
 use crate::context::Context;
-use crate::error::{Result, usage};
+use crate::error::Result;
 use crate::ui::Report;
 
 /// Say what the recording of a draft did not decide; the flow is made again with the answers
@@ -19,13 +19,7 @@ pub struct Answer {
 
 impl Answer {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let answers = self.answers.iter().map(|word| match word.split_once('=') {
-            Some((question, answer)) if !question.is_empty() => Ok((question.to_owned(), answer.to_owned())),
-            _ => {
-                Err(usage(format!("`{word}` is not an answer of the form QUESTION=ANSWER"), "rote flow review <flow>"))
-            }
-        });
-        let answers = answers.collect::<Result<Vec<_>>>()?;
+        let answers: Vec<(String, String)> = answered(&self.answers)?.into_iter().collect();
         let crystallizer = context.host()?.crystallizer()?;
         let made = context.block_on(crystallizer.answer(&self.flow.parse()?, &answers))??;
         Ok(report(&made))

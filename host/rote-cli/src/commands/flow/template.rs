@@ -151,10 +151,7 @@ impl Create {
                 answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());
             }
         }
-        for word in &self.answers {
-            let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;
-            answers.insert(question.to_owned(), answer.to_owned());
-        }
+        answers.extend(answered(&self.answers)?);
         Ok(answers)
     }
 }
@@ -163,6 +160,15 @@ impl Create {
 fn spot(word: &str) -> Result<String> {
     let spot: Spot = word.parse()?;
     Ok(format!("{}{}", spot.step, spot.pointer))
+}
+
+/// The answers to questions, by their ids.
+pub(in crate::commands) fn answered(words: &[String]) -> Result<BTreeMap<String, String>> {
+    let pair = |word: &String| {
+        let (question, answer) = assigned(word, "--answer QUESTION=ANSWER")?;
+        Ok((question.to_owned(), answer.to_owned()))
+    };
+    words.iter().map(pair).collect()
 }
 
 fn step_of(word: &str) -> String {

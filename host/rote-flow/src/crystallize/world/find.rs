@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Plan, text_of};
+use rote_plan::{Expression, Plan, Reference, text_of};
 use rote_types::QueryEngine;
 use serde_json::{Map, Value};
 
@@ -15,6 +15,9 @@ use super::model::{World, scalars, tells_apart};
 
 /// Most lists that are made longer.
 const MAX_LISTS: usize = 4;
+
+/// Names of arguments that say in which order a list is wanted, in lower case and of letters alone.
+const ORDERS: [&str; 6] = ["sort", "sortby", "order", "orderby", "ordering", "sorting"];
 
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq)]
@@ -152,13 +155,28 @@ impl Trial<'_> {
                     texts
                 };
                 let now = at(&sent);
-                if is_positional(&reference.jq) && now != at(&before) {
+                if is_positional(&reference.jq) && now != at(&before) && !self.is_first_in_order(reference) {
                     let value = now.into_iter().next().map_or(Value::Null, Value::from);
                     found.push(finding(step, pointer, What::OtherItem, &value));
                 }
             });
         }
         found
+    }
+
+    /// Whether it takes the first of a list that was asked for in an order: then that is what the first means.
+    fn is_first_in_order(&self, reference: &Reference) -> bool {
+        let Some(step) = self.plan.steps.iter().find(|one| one.id == reference.step) else { return false };
+        let orders = |name: &String| {
+            let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+            ORDERS.contains(&letters.to_ascii_lowercase().as_str())
+        };
+        let ordered = match &step.arguments {
+            Expression::Object(members) => members.iter().any(|(name, _)| orders(name)),
+            Expression::Literal(Value::Object(members)) => members.keys().any(orders),
+            _ => false,
+        };
+        ordered && reference.jq.matches('[').count() == 1 && reference.jq.contains("[0]")
     }
 
     fn longer_lists(&self, as_recorded: &Ran) -> Vec<Finding> {

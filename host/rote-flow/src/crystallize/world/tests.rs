@@ -186,7 +186,18 @@ fn positions(engine: &dyn QueryEngine) {
             (&[list.clone(), (2, taken(".items[2].id"))], &["other item s2/issue_id"]),
             (&[list.clone(), (2, taken(".items[] | select(.title == \"Weekly report\") | .id"))], &[]),
             (&[list.clone(), (2, taken(".items | last | .id"))], &[]),
-            (&[list, (2, json!({"issue_id": 43, "priority": "urgent"}))], &["old id s2/issue_id"]),
+            (&[list.clone(), (2, json!({"issue_id": 43, "priority": "urgent"}))], &["old id s2/issue_id"]),
+            (&[list, (2, taken(".items[0].id"))], &["other item s2/issue_id"]),
+        ],
+    );
+    // The first in an order that was asked for is what was meant; the third is not.
+    let sorted = (1, json!({"project": "atlas", "Sort-By": "comments"}));
+    check(
+        engine,
+        &job,
+        &[
+            (&[sorted.clone(), (2, taken(".items[0].id"))], &[]),
+            (&[sorted, (2, taken(".items[2].id"))], &["other item s2/issue_id"]),
         ],
     );
     // Hours have an order and are not things.
