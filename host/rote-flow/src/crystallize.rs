@@ -48,6 +48,7 @@ pub use desk::{Answer, Evidence, Note, Question, QuestionKind};
 pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin};
 pub use request::{CrystallizeRequest, ParamSpec, ResultSpec, Spot};
 
+use crate::emit::Origins;
 use crate::frontmatter::SCHEMA;
 use crate::recording::{RecordedExchange, exchange};
 use crate::review::Kept;
@@ -128,7 +129,9 @@ impl Crystallizer {
         let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
         let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
-        let written = companions::write(&self.pins.library, self.redaction(), &package, &recording, &mut report.notes)?;
+        let origins = Origins::of(&report.questions);
+        let written =
+            companions::write(&self.pins.library, self.redaction(), &package, &recording, &origins, &mut report.notes)?;
         Kept::of(request, &package, &report, workspace).write(&self.pins.library, self.redaction())?;
         Ok(Crystallized {
             sentences: Sentences::of(&package.frontmatter, &plan),

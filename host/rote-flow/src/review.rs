@@ -12,6 +12,7 @@ use rote_types::{FlowName, Sha256Digest, WorkspaceIdentity};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 
+use crate::emit::Origins;
 use crate::error::{CrystallizeError, PackageError};
 use crate::{
     CrystallizeRequest, Crystallized, Crystallizer, Dropped, FlowError, FlowQuestion, FlowReference, FlowStatus,
@@ -101,6 +102,11 @@ impl Library {
             FlowError::Package(PackageError::Malformed { what: "review", message: error.to_string() })
         })?;
         Ok((kept.flow_sha256 == package.digest()).then_some(kept))
+    }
+
+    /// Where the constants of a flow came from, as far as that was kept.
+    pub(crate) fn origins(&self, package: &Package) -> Result<Origins, FlowError> {
+        Ok(self.kept(package)?.map_or_else(Origins::default, |kept| Origins::of(&kept.questions)))
     }
 
     /// Says in words what a flow does, and what its recording did not decide.

@@ -8,7 +8,7 @@ mod keys;
 mod life;
 mod link;
 mod lint;
-mod package;
+pub(crate) mod package;
 mod pick;
 mod plans;
 mod review;

@@ -32,7 +32,6 @@ fn there() -> World {
 fn contacts() -> Vec<Job> {
     vec![
         Job::new(1, "from an address to the plan of the company", here())
-            .scripted()
             .does(
                 "call crm listContacts -p email=nora@acme.test
                  call crm getContact -p 'contact_id=@1{.items[0].id}'

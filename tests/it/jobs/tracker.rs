@@ -19,7 +19,6 @@ fn single() -> Vec<Job> {
     let here = || world(1).issues("atlas", &["Fix login", "Weekly report"]);
     vec![
         Job::new(2, "comment on the issue that was made, its id typed", here())
-            .scripted()
             .does(
                 "call tracker createIssue -p project=atlas -p title=Crash
                  query @1 .id
@@ -45,7 +44,6 @@ fn single() -> Vec<Job> {
             )
             .plain(&["addComment(body: Seen, issue_id: Weekly report)"]),
         Job::new(4, "a wrong assignee corrected, dead ends, a look at the end", here())
-            .scripted()
             .does(
                 "!8 call tracker createIssue -p project=atlas -p title=Crash -p assignee=zoe
                  call tracker createIssue -p project=atlas -p title=Crash -p assignee=bo
@@ -77,7 +75,6 @@ fn single() -> Vec<Job> {
             )
             .plain(&["updateIssue(issue_id: Fix login, state: in_progress)", "updateIssue(due_date: 2026-06-01, issue_id: Fix login)"]),
         Job::new(16, "a parent, three parts by its key, a text with three keys", here())
-            .scripted()
             .does(
                 "call tracker createIssue -p project=atlas -p title=Move
                  call tracker createIssue -p project=atlas -p title=Pack -p 'parent_key=@1{.key}'
@@ -217,7 +214,6 @@ fn versions() -> Vec<Job> {
     };
     vec![
         Job::new(15, "a stale version read anew, a label added to those that are there", labelled(world(1), "Fix login", "ui"))
-            .scripted()
             .does(
                 r#"call tracker searchIssues -p q=login
                  !8 call tracker updateIssue -p 'issue_id=@1{.items[0].id}' -p version=3 -p 'labels=["bug"]'

@@ -131,7 +131,6 @@ fn tracking() -> Vec<Job> {
                 &["addComment(body: Same as Hang at start, issue_id: Hang at end)", "closeIssue(issue_id: Hang at end, resolution: duplicate)"],
             ),
         Job::new(55, "an issue begun: assigned, moved, hours logged", atlas(1, &["Other", "Move"]))
-            .scripted()
             .does(
                 "call tracker searchIssues -p q=move
                  call tracker getIssue -p issue_id=«Move»

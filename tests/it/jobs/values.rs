@@ -109,7 +109,6 @@ fn typed() -> Vec<Job> {
     };
     vec![
         Job::new(39, "a key in a text, typed", atlas(1))
-            .scripted()
             .does(
                 "call tracker createIssue -p project=atlas -p title=Crash
                  call tracker createIssue -p project=atlas -p title=Follow -p 'description=See «Crash.key» first'",

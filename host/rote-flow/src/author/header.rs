@@ -31,7 +31,7 @@ pub struct SourceHeader {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     /// JSON Schema of an object.
-    #[serde(default = "no_parameters")]
+    #[serde(default = "no_parameters", skip_serializing_if = "takes_nothing")]
     pub parameters: Value,
     /// The adapters that it calls.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -73,6 +73,10 @@ fn no_parameters() -> Value {
     json!({"type": "object", "properties": {}, "required": [], "additionalProperties": false})
 }
 
+fn takes_nothing(parameters: &Value) -> bool {
+    *parameters == no_parameters() || parameters.as_object().is_some_and(Map::is_empty)
+}
+
 fn is_free(baseline: &Baseline) -> bool {
     *baseline == Baseline::default()
 }
@@ -108,9 +112,24 @@ impl SourceHeader {
     /// # Errors
     /// [`AuthorError::Source`] when it cannot be written, which text members cannot cause.
     pub fn to_yaml(&self) -> Result<String, FlowError> {
-        serde_saphyr::to_string(self).map_err(|error| {
+        let yaml = serde_saphyr::to_string(self).map_err(|error| {
             FlowError::Author(AuthorError::Source { place: "frontmatter".to_owned(), message: error.to_string() })
-        })
+        })?;
+        // What reads otherwise than it was written, such as a text that looks like a list, stays as it was.
+        let short = in_lines(&yaml);
+        let read = |yaml: &str| Self::parse(yaml, "frontmatter", 1).ok();
+        let written = read(&yaml);
+        Ok(if written.is_some() && read(&short) == written { short } else { yaml })
+    }
+
+    /// The frontmatter of a flow for a source that people edit: what a build finds out again is left out.
+    #[must_use]
+    pub(crate) fn brief(frontmatter: &Frontmatter) -> Self {
+        let mut header = Self::of(frontmatter);
+        header.adapters.values_mut().for_each(|adapter| adapter.fingerprint = None);
+        (header.output, header.baseline, header.provenance) = (Value::Null, Baseline::default(), Provenance::default());
+        header.parameters = without_defaults(header.parameters);
+        header
     }
 
     /// The frontmatter of a flow as its author would write it.
@@ -135,6 +154,50 @@ impl SourceHeader {
             provenance: frontmatter.provenance.clone(),
         }
     }
+}
+
+/// Leaves out of the schema of an object what [`object_schema`] completes.
+fn without_defaults(mut parameters: Value) -> Value {
+    let defaults = no_parameters();
+    if let (Value::Object(schema), Value::Object(defaults)) = (&mut parameters, defaults) {
+        schema.retain(|key, value| defaults.get(key) != Some(value));
+    }
+    parameters
+}
+
+/// Writes short lists of words in one line: `tools: [addComment, createIssue]`.
+fn in_lines(yaml: &str) -> String {
+    const WIDTH: usize = 100;
+    let is_word = |text: &str| {
+        !text.is_empty()
+            && !text.starts_with(['&', '*', '|', '>', '!', '%', '@', '`', '?', '-'])
+            && !text.contains([',', '[', ']', '{', '}', '#', ':'])
+    };
+    let lines: Vec<&str> = yaml.lines().collect();
+    let (mut written, mut at) = (String::new(), 0);
+    while at < lines.len() {
+        let line = lines[at];
+        at += 1;
+        let indent = line.len() - line.trim_start().len();
+        let item = |line: &'_ str| line.get(indent..).and_then(|rest| rest.strip_prefix("- ")).map(str::to_owned);
+        let items: Vec<String> = lines[at..].iter().map_while(|line| item(line)).collect();
+        let flow = format!("{line} [{}]", items.join(", "));
+        // The item's own lines would stand deeper.
+        let ends = lines.get(at + items.len()).is_none_or(|next| next.len() - next.trim_start().len() <= indent);
+        if line.ends_with(':')
+            && ends
+            && !items.is_empty()
+            && items.iter().all(|one| is_word(one))
+            && flow.len() <= WIDTH
+        {
+            written.push_str(&flow);
+            at += items.len();
+        } else {
+            written.push_str(line);
+        }
+        written.push('\n');
+    }
+    written
 }
 
 /// Completes what an author may leave out of the schema of an object.

@@ -141,7 +141,7 @@ impl Library {
             ],
             Language::Rust => vec![
                 (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
-                ("Cargo.toml", rust_manifest(name, &self.unpack_rust_sdk()?)),
+                ("Cargo.toml", rust_manifest(name, "Greets someone", &self.unpack_rust_sdk()?)),
                 ("src/lib.rs", RUST_LIB.to_owned()),
             ],
         };
@@ -168,6 +168,9 @@ fn write_tree(tree: &Dir<'_>, folder: &Path) -> Result<(), FlowError> {
 }
 
 /// The `Cargo.toml` of a Rust flow that is built with the SDK in this folder.
-pub(crate) fn rust_manifest(name: &FlowName, sdk: &Path) -> String {
-    RUST_MANIFEST.replace("{name}", name.as_str()).replace("{sdk}", &sdk.to_string_lossy())
+pub(crate) fn rust_manifest(name: &FlowName, description: &str, sdk: &Path) -> String {
+    // TOML reads a JSON string as JSON does.
+    let description = serde_json::Value::from(description).to_string();
+    let named = RUST_MANIFEST.replace("{name}", name.as_str()).replace("{sdk}", &sdk.to_string_lossy());
+    named.replace("{description}", &description)
 }

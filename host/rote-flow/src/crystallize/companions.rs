@@ -9,6 +9,7 @@ use rote_types::Language;
 
 use super::desk::Note;
 use crate::author::ENTRY;
+use crate::emit::Origins;
 use crate::error::AuthorError;
 use crate::recording::{RunRecording, TEST_RECORDING};
 use crate::{FlowError, Library, Package};
@@ -20,13 +21,14 @@ pub(crate) fn write(
     redaction: &Redaction,
     package: &Package,
     recording: &RunRecording,
+    origins: &Origins,
     notes: &mut Vec<Note>,
 ) -> Result<Vec<PathBuf>, FlowError> {
     let folder = library.home.flow_dir(&package.frontmatter.name);
     let mut written = Vec::new();
     for (language, below, entry) in [(Language::TypeScript, ENTRY, ENTRY), (Language::Rust, "rust", "rust/src/lib.rs")]
     {
-        let sources = match library.sources(package, language) {
+        let sources = match library.sources(package, language, origins) {
             Err(FlowError::Author(AuthorError::CannotExport { reason, .. })) => {
                 remove_file(&folder.join(entry))?;
                 notes.push(Note { step: None, text: format!("{below} is not written: {reason}"), undo: None });

@@ -1,194 +1,308 @@
 //! A plan as the library of a Rust crate.
 
-use std::collections::BTreeSet;
+mod condition;
+mod helpers;
+mod value;
 
-use rote_plan::{Expression, Plan, Step};
-use serde_json::Value;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{adapter_variable, literal, variable};
+use rote_plan::{Plan, Step};
+
+use super::layout::{self, Doc, Pad};
+use super::literal;
+use super::names::{Case, Names, is_taken, written};
+use super::origins::Origins;
+use super::outline::{Block, Outline, Part, conjuncts};
+use super::parameters::{Kind, Parameter, parameters};
 use crate::Frontmatter;
 
-/// The helpers of the written program, each with what shows that it is used.
-const HELPERS: [(&str, &str); 5] = [
-    (
-        "one(",
-        r#"
-/// Returns the one output of a jq program; null where a value is needed ends the run.
-fn one(response: &Response, program: &str) -> Result<Value> {
-    match response.query(program)? {
-        Value::Null => Err(Error::msg(format!("`{program}` of @{} is null", response.id()))),
-        value => Ok(value),
-    }
-}
-"#,
-    ),
-    (
-        "each(",
-        r#"
-/// Returns all outputs of a jq program.
-fn each(response: &Response, program: &str) -> Result<Value> {
-    response.query(&format!("[{program}]"))
-}
-"#,
-    ),
-    (
-        "text(",
-        r#"
-/// Returns a value as it stands inside text.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
-}
-"#,
-    ),
-    (
-        "needed(",
-        r#"
-/// Returns a parameter that must have been given.
-fn needed(params: &Map<String, Value>, name: &str) -> Result<Value> {
-    params.get(name).cloned().ok_or_else(|| Error::msg(format!("parameter `{name}` was not given")))
-}
-"#,
-    ),
-    (
-        "object(",
-        r#"
-/// Makes an object; a member without a value is left out.
-fn object<const N: usize>(members: [(&str, Option<Value>); N]) -> Value {
-    Value::Object(members.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect())
-}
-"#,
-    ),
-];
-
-/// Writes `src/lib.rs`.
-pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan) -> String {
+/// Writes `src/lib.rs`, or says what of the plan is not written out.
+pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins) -> Result<String, String> {
+    let outline = Outline::of(plan)?;
+    let writer = Writer {
+        names: Names::of(plan, &outline, Case::Snake),
+        parameters: parameters(frontmatter, plan),
+        plan,
+        origins,
+        outline: &outline,
+        used: RefCell::default(),
+    };
+    let body = writer.main();
+    let params = writer.params();
+    let code = format!("{params}{body}{}", helpers::helpers(writer.used.borrow().clone()));
     let about = frontmatter.description.replace('\n', " ");
-    let body = body(plan);
-    let helpers: String = HELPERS.iter().filter(|(used, _)| body.contains(used)).map(|(_, helper)| *helper).collect();
-    let mut sdk = vec!["Result", "Rote"];
-    sdk.extend(helpers.contains("Error::").then_some("Error"));
-    sdk.extend(helpers.contains("&Response").then_some("Response"));
-    sdk.sort_unstable();
-    let json = if body.contains("json!(") { ", json" } else { "" };
-    format!(
-        "//! {about}\n\nuse rote_sdk::{{{}}};\nuse serde_json::{{Map, Value{json}}};\n\n{body}{helpers}",
-        sdk.join(", ")
-    )
+    Ok(format!("//! {about}\n\n{}{code}", imports(&code)))
 }
 
-fn body(plan: &Plan) -> String {
-    let params = if plan.parameters.is_empty() { "_params" } else { "params" };
-    let mut code = format!("#[rote_sdk::flow]\nfn main(cx: &Rote, {params}: Map<String, Value>) -> Result<Value> {{\n");
-    let adapters: BTreeSet<&str> = plan.steps.iter().map(|step| step.adapter.as_str()).collect();
-    for adapter in adapters {
-        code.push_str(&format!("    let {} = cx.adapter({});\n", adapter_variable(plan, adapter), literal(adapter)));
+/// The `use` lines for what the code names.
+fn imports(code: &str) -> String {
+    let named = |words: &[(&'static str, &str)]| -> Vec<&'static str> {
+        words.iter().filter(|(_, sign)| code.contains(sign)).map(|(name, _)| *name).collect()
+    };
+    let sdk = named(&[
+        ("Error", "Error::"),
+        ("Response", "&Response"),
+        ("Result", "Result<"),
+        ("Rote", "&Rote"),
+        ("Value", "Value"),
+        ("bail", "bail!("),
+        ("ensure", "ensure!("),
+        ("join_all", "join_all("),
+        ("json", "json!("),
+    ]);
+    let serde =
+        named(&[("Deserialize", "(Deserialize)"), ("Deserializer", "Deserializer<"), ("Serialize", ": Serialize")]);
+    let braced = |names: &[&str]| match names {
+        [one] => (*one).to_owned(),
+        several => format!("{{{}}}", several.join(", ")),
+    };
+    let mut text = if code.contains("Ordering") { "use std::cmp::Ordering;\n\n".to_owned() } else { String::new() };
+    text.push_str(&format!("use rote_sdk::{};\n", braced(&sdk)));
+    if !serde.is_empty() {
+        text.push_str(&format!("use serde::{};\n", braced(&serde)));
     }
-    let mut waited = BTreeSet::new();
-    let mut open: Vec<&Step> = plan.steps.iter().collect();
-    // Level by level: everything that can start is started before anything is waited for.
-    while !open.is_empty() {
-        let (ready, later): (Vec<&Step>, Vec<&Step>) =
-            open.into_iter().partition(|step| step.waits_for().iter().all(|need| waited.contains(*need)));
-        if ready.is_empty() {
-            break;
-        }
-        for step in &ready {
-            code.push_str(&start(plan, step));
-        }
-        for step in &ready {
-            let name = variable(&step.id);
-            code.push_str(&format!("    let {name} = {name}.wait()?;\n"));
-        }
-        waited.extend(ready.iter().map(|step| step.id.as_str()));
-        open = later;
+    let json = named(&[("Map", "Map<String"), ("Number", ": Number"), ("Number", "<Number")]);
+    match json.as_slice() {
+        [] => {}
+        ["Number", "Number"] => text.push_str("use serde_json::Number;\n"),
+        json => text.push_str(&format!("use serde_json::{};\n", braced(&json[..json.len().min(2)]))),
     }
-    code + &format!("    {}\n}}\n", result(&plan.result))
+    text + "\n"
 }
 
-fn start(plan: &Plan, step: &Step) -> String {
-    let (name, adapter, tool) = (variable(&step.id), adapter_variable(plan, &step.adapter), literal(&step.tool));
-    format!("    let {name} = {adapter}.call_bg({tool}, &{})?;\n", value(&step.arguments, 1))
+/// How the answer of a step is at hand.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Owned,
+    Borrowed,
 }
 
-/// The result: a null is a value there.
-fn result(expression: &Expression) -> String {
-    match expression {
-        Expression::From(reference) if !reference.each => {
-            format!("{}.query({})", variable(&reference.step), literal(&reference.jq))
-        }
-        other => format!("Ok({})", value(other, 1)),
+type Present<'s> = BTreeMap<&'s str, Seen>;
+
+/// What is known where a part is written.
+#[derive(Clone, Copy)]
+struct Scope<'s> {
+    /// Steps whose answers are there although they may be skipped elsewhere.
+    present: &'s Present<'s>,
+    /// The step whose item is at hand.
+    step: Option<&'s str>,
+    /// Null is a value: in a result and a condition.
+    nullable: bool,
+}
+
+struct Writer<'a> {
+    plan: &'a Plan,
+    outline: &'a Outline<'a>,
+    names: Names,
+    parameters: Vec<Parameter>,
+    origins: &'a Origins,
+    used: RefCell<BTreeSet<&'static str>>,
+}
+
+impl Writer<'_> {
+    /// Notes that a helper is used, and returns its name.
+    fn helper(&self, name: &'static str) -> &'static str {
+        self.used.borrow_mut().insert(name);
+        name
     }
-}
 
-/// An expression of type `Value`.
-fn value(expression: &Expression, depth: usize) -> String {
-    match expression {
-        Expression::Literal(value) => json(value, depth),
-        Expression::Param(name) => format!("needed(&params, {})?", literal(name)),
-        Expression::From(reference) => {
-            let function = if reference.each { "each" } else { "one" };
-            format!("{function}(&{}, {})?", variable(&reference.step), literal(&reference.jq))
+    /// The parameters' types.
+    fn params(&self) -> String {
+        if self.parameters.is_empty() {
+            return String::new();
         }
-        Expression::Array(items) => {
-            format!(
-                "Value::Array(vec![{}])",
-                items.iter().map(|item| value(item, depth)).collect::<Vec<_>>().join(", ")
-            )
+        let mut text = "#[derive(Deserialize)]\nstruct Params {\n".to_owned();
+        for parameter in &self.parameters {
+            let field = self.field(&parameter.name);
+            let is_any = parameter.is_nullable || parameter.kind == Kind::Any;
+            let kind = if is_any { "Value".to_owned() } else { type_of(&parameter.kind) };
+            let kind = if parameter.is_optional { format!("Option<{kind}>") } else { kind };
+            let mut serde = Vec::new();
+            if field != parameter.name {
+                serde.push(format!("rename = {}", literal(&parameter.name)));
+            }
+            if parameter.is_optional && is_any {
+                serde.push(format!("default, deserialize_with = \"{}\"", self.helper("present")));
+            }
+            if !serde.is_empty() {
+                text.push_str(&format!("    #[serde({})]\n", serde.join(", ")));
+            }
+            text.push_str(&format!("    {field}: {kind},\n"));
         }
-        Expression::Object(members) => {
-            let member = |(name, inner): &(String, Expression)| match inner {
-                Expression::Param(parameter) => (name.clone(), format!("params.get({}).cloned()", literal(parameter))),
-                inner => (name.clone(), format!("Some({})", value(inner, depth + 1))),
-            };
-            object(members.iter().map(member).collect(), depth)
-        }
-        Expression::Text(parts) => {
-            let part = |part: &Expression| match part {
-                Expression::Literal(Value::String(text)) => format!("{}.to_owned()", literal(text)),
-                part => format!("text(&{})", value(part, depth)),
-            };
-            format!("Value::String([{}].concat())", parts.iter().map(part).collect::<Vec<_>>().join(", "))
-        }
-        // Refused before: a plain plan has none of them.
-        Expression::Item(_) | Expression::Index | Expression::Default(..) => "Value::Null".to_owned(),
+        text + "}\n\n"
     }
-}
 
-fn object(members: Vec<(String, String)>, depth: usize) -> String {
-    let pad = "    ".repeat(depth + 1);
-    let lines: Vec<String> =
-        members.iter().map(|(name, value)| format!("{pad}({}, {value}),\n", literal(name))).collect();
-    if lines.is_empty() {
-        "object([])".to_owned()
-    } else {
-        format!("object([\n{}{}])", lines.concat(), "    ".repeat(depth))
+    /// The field of a parameter, which no other has.
+    fn field(&self, name: &str) -> String {
+        let field = |name: &str| {
+            let field = written(name, Case::Snake);
+            if is_taken(&field) { format!("{field}_") } else { field }
+        };
+        let mine = field(name);
+        let before =
+            self.parameters.iter().take_while(|one| one.name != name).filter(|one| field(&one.name) == mine).count();
+        if before == 0 { mine } else { format!("{mine}_{}", before + 1) }
     }
-}
 
-fn json(value: &Value, depth: usize) -> String {
-    match value {
-        Value::Null => "Value::Null".to_owned(),
-        Value::Bool(value) => format!("Value::Bool({value})"),
-        Value::Number(number) => {
-            let kind = if number.is_i64() {
-                "_i64"
-            } else if number.is_u64() {
-                "_u64"
+    fn main(&self) -> String {
+        let params = if self.parameters.is_empty() { "" } else { ", params: Params" };
+        let mut adapters: Vec<&str> = self.plan.steps.iter().map(|step| step.adapter.as_str()).collect();
+        adapters.sort_unstable();
+        adapters.dedup();
+        let adapter = |id: &&str| format!("    let {} = cx.adapter({});", self.names.adapter(id), literal(id));
+        let mut lines: Vec<String> = adapters.iter().map(adapter).collect();
+        let mut present = BTreeMap::new();
+        for part in &self.outline.parts {
+            lines.push(String::new());
+            match part {
+                Part::Block(block) => self.block(block, &mut lines),
+                part => self.part(part, &present, 1, &mut lines),
+            }
+        }
+        lines.push(String::new());
+        for step in &self.outline.needed {
+            let (name, message) = (self.names.step(step), format!("the result needs `{step}`, which was skipped"));
+            lines.push(format!("    let Some({name}) = &{name} else {{ bail!({}) }};", literal(&message)));
+            present.insert(*step, Seen::Borrowed);
+        }
+        self.result(Scope { present: &present, step: None, nullable: true }, &mut lines);
+        let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+        let cx = if lines.iter().any(|line| line.contains("cx")) { "cx" } else { "_cx" };
+        let head = format!("#[rote_sdk::flow]\nfn main({cx}: &Rote{params}) -> Result<Value> {{");
+        format!("{head}\n{}\n}}\n", lines[first..].join("\n"))
+    }
+
+    fn part(&self, part: &Part<'_>, present: &Present<'_>, depth: usize, lines: &mut Vec<String>) {
+        match part {
+            Part::One(step) => self.step(step, present, depth, lines),
+            Part::Together(steps) => self.together(steps, present, depth, lines),
+            // Blocks do not stand in one another.
+            Part::Block(_) => {}
+        }
+    }
+
+    /// A block is a value: what it made that others look at, else nothing.
+    fn block(&self, block: &Block<'_>, lines: &mut Vec<String>) {
+        let mut present: Present<'_> = block.present.iter().map(|id| (*id, Seen::Borrowed)).collect();
+        let there = |id: &&str| format!("let Some({name}) = &{name}", name = self.names.step(id));
+        let mut parts: Vec<String> = block.present.iter().map(there).collect();
+        let all = block.when.map(conjuncts).unwrap_or_default();
+        let alone = parts.is_empty() && all.len() == 1;
+        let scope = Scope { present: &present, step: None, nullable: true };
+        parts.extend(all.into_iter().map(|when| self.condition(when, scope, alone)));
+        let names: Vec<&str> = block.outlives.iter().map(|id| self.names.step(id)).collect();
+        let tuple = |one: &dyn Fn(&str) -> String| match names.as_slice() {
+            [name] => one(name),
+            several => format!("({})", several.iter().map(|name| one(name)).collect::<Vec<_>>().join(", ")),
+        };
+        let bind = if names.is_empty() { String::new() } else { format!("let {} = ", tuple(&str::to_owned)) };
+        lines.extend(layout::condition(pad(1), &format!("{bind}if "), &parts, " {", ["", ""]));
+        for part in &block.body {
+            self.part(part, &present, 2, lines);
+            match part {
+                Part::One(step) => drop(present.insert(&step.id, Seen::Owned)),
+                Part::Together(steps) => present.extend(steps.iter().map(|step| (step.id.as_str(), Seen::Owned))),
+                Part::Block(_) => {}
+            }
+        }
+        if names.is_empty() {
+            lines.push("    }".to_owned());
+            return;
+        }
+        lines.push(format!("        {}", tuple(&|name| format!("Some({name})"))));
+        lines.push("    } else {".to_owned());
+        lines.push(format!("        {}", tuple(&|_| "None".to_owned())));
+        lines.push("    };".to_owned());
+    }
+
+    fn step_of(&self, id: &str) -> Option<&Step> {
+        self.plan.steps.iter().find(|step| step.id == id)
+    }
+
+    /// Calls that are made at once.
+    fn together(&self, steps: &[&Step], present: &Present<'_>, depth: usize, lines: &mut Vec<String>) {
+        let names: Vec<&str> = steps.iter().map(|step| self.names.step(&step.id)).collect();
+        for (step, name) in steps.iter().zip(&names) {
+            let scope = Scope { present, step: None, nullable: false };
+            self.call(step, scope, depth, (&format!("let {name} = "), "call_bg", "?;"), lines);
+        }
+        let spaces = pad(depth).spaces();
+        for (step, name) in steps.iter().zip(&names) {
+            let bound = self.outline.bound.contains(step.id.as_str());
+            lines.push(if bound {
+                format!("{spaces}let {name} = {name}.wait()?;")
             } else {
-                "_f64"
-            };
-            format!("json!({number}{kind})")
+                format!("{spaces}{name}.wait()?;")
+            });
         }
-        Value::String(text) => format!("Value::from({})", literal(text)),
-        Value::Array(items) => {
-            format!("Value::Array(vec![{}])", items.iter().map(|item| json(item, depth)).collect::<Vec<_>>().join(", "))
+    }
+
+    /// The call of a step, or its loop.
+    fn step(&self, step: &Step, present: &Present<'_>, depth: usize, lines: &mut Vec<String>) {
+        let bound = self.outline.bound.contains(step.id.as_str()).then(|| self.names.step(&step.id));
+        let bind = bound.map(|name| format!("let {name} = ")).unwrap_or_default();
+        let scope = Scope { present, step: None, nullable: false };
+        let Some(items) = &step.for_each else {
+            return self.call(step, scope, depth, (&bind, "call", "?;"), lines);
+        };
+        let spaces = pad(depth).spaces();
+        let (items, item) = (self.items(step, items, scope), self.names.item(&step.id));
+        let over = match (self.counts(step), items.strip_prefix('&')) {
+            (false, _) => format!("{item} in {items}"),
+            (true, Some(list)) => format!("(index, {item}) in {list}.iter().enumerate()"),
+            (true, None) => format!("(index, {item}) in {items}.into_iter().enumerate()"),
+        };
+        let together = step.max_concurrency.is_none();
+        let made = if together { Some("calls") } else { bound };
+        lines.extend(made.map(|name| format!("{spaces}let mut {name} = Vec::new();")));
+        lines.push(format!("{spaces}for {over} {{"));
+        let (open, close) = made.map_or((String::new(), "?;"), |name| (format!("{name}.push("), "?);"));
+        let how = if together { "call_bg" } else { "call" };
+        self.call(step, Scope { step: Some(&step.id), ..scope }, depth + 1, (&open, how, close), lines);
+        lines.push(format!("{spaces}}}"));
+        if together {
+            lines.push(format!("{spaces}{bind}join_all(calls).into_iter().collect::<Result<Vec<_>>>()?;"));
         }
-        Value::Object(members) => {
-            let member = |(name, inner): (&String, &Value)| (name.clone(), format!("Some({})", json(inner, depth + 1)));
-            object(members.iter().map(member).collect(), depth)
+    }
+
+    /// One call: what stands in front of it, how it is made, what stands behind.
+    fn call(&self, step: &Step, scope: Scope<'_>, depth: usize, how: (&str, &str, &str), lines: &mut Vec<String>) {
+        let pad = pad(depth);
+        let (before, method, after) = how;
+        lines.extend(self.origins.typed(step).map(|text| format!("{}// {text}", pad.spaces())));
+        let (adapter, tool) = (self.names.adapter(&step.adapter), literal(&step.tool));
+        let (arguments, more) = self.arguments(step, scope);
+        let (open, spaces) = (format!("{before}{adapter}.{method}({tool}, &"), pad.spaces());
+        if !more.is_empty() {
+            lines.push(arguments.lay(pad, "let mut arguments = json!(", ");"));
+            lines.extend(self.optional("arguments", &more, scope, pad));
+            lines.push(format!("{spaces}{open}arguments){after}"));
+        } else if matches!(&arguments, Doc::Group { members, .. } if members.is_empty()) {
+            lines.push(format!("{spaces}{open}()){after}"));
+        } else if arguments.fits(pad, &format!("{open}json!("), &format!(")){after}")) {
+            lines.push(arguments.lay(pad, &format!("{open}json!("), &format!(")){after}")));
+        } else {
+            lines.push(format!("{spaces}{before}{adapter}.{method}("));
+            lines.push(format!("{}{tool},", pad.deeper().spaces()));
+            lines.push(arguments.lay(pad.deeper(), "&json!(", "),"));
+            lines.push(format!("{spaces}){after}"));
         }
+    }
+}
+
+fn pad(depth: usize) -> Pad {
+    Pad { width: 4, depth }
+}
+
+fn type_of(kind: &Kind) -> String {
+    match kind {
+        Kind::Text(_) => "String".to_owned(),
+        Kind::Integer => "i64".to_owned(),
+        Kind::Number => "Number".to_owned(),
+        Kind::Boolean => "bool".to_owned(),
+        Kind::List(inner) => format!("Vec<{}>", type_of(inner)),
+        Kind::Object => "Map<String, Value>".to_owned(),
+        Kind::Any => "Value".to_owned(),
     }
 }

@@ -1,165 +1,265 @@
 //! A plan as one TypeScript module.
 
-use rote_plan::{Expression, Plan, Step};
-use serde_json::Value;
+mod condition;
+mod helpers;
+mod value;
 
-use super::{adapter_variable, literal, variable};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use rote_plan::{Plan, Step};
+
+use super::layout::{self, Doc, Pad};
+use super::literal;
+use super::names::{Case, Names};
+use super::origins::Origins;
+use super::outline::{Block, Outline, Part, conjuncts};
+use super::parameters::{Kind, Parameter, parameters};
 use crate::Frontmatter;
 
-const ONE: &str = r#"
-/** Returns the one output of a jq program; none, several or null where a value is needed end the run. */
-function one(response: Response, program: string, nullable = false): Json {
-  const outputs = response.query(program);
-  const [value] = outputs;
-  if (outputs.length !== 1 || value === undefined || (value === null && !nullable)) {
-    throw new Error(`\`${program}\` of @${response.id} gave ${outputs.length} outputs, one value is needed`);
-  }
-  return value;
-}
-"#;
-
-const TEXT: &str = r#"
-/** Returns a value as it stands inside text. */
-function text(value: Json): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
-}
-"#;
-
-/// Writes the module without its frontmatter.
-pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan) -> String {
-    let body = body(plan);
-    let mut code = "import { type Json, type Response, Rote } from \"@rote/sdk\";\n".to_owned();
-    if body.contains("one(") {
-        code.push_str(ONE);
-    }
-    if body.contains("text(") {
-        code.push_str(TEXT);
-    }
-    if !code.contains(": Response") {
-        code = code.replace(", type Response", "");
-    }
-    code.push_str("\ninterface Params {\n");
-    for (name, parameter) in &plan.parameters {
-        let optional = if parameter.required || parameter.default.is_some() { "" } else { "?" };
-        let schema = frontmatter.parameter_schemas().find(|(known, _)| known == name).map(|(_, schema)| schema);
-        let kind = schema.map_or("Json".to_owned(), |schema| type_of(&frontmatter.parameters, schema));
-        code.push_str(&format!("  {}{optional}: {kind};\n", key(name)));
-    }
-    code + "}\n\n" + &body
-}
-
-/// The TypeScript type of a parameter, as far as its schema names scalars.
-fn type_of(root: &Value, schema: &Value) -> String {
-    let one = |name: &&str| match *name {
-        "string" => "string",
-        "integer" | "number" => "number",
-        "boolean" => "boolean",
-        "null" => "null",
-        _ => "Json",
+/// Writes the module without its frontmatter, or says what of the plan is not written out.
+pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins) -> Result<String, String> {
+    let outline = Outline::of(plan)?;
+    let writer = Writer {
+        names: Names::of(plan, &outline, Case::Camel),
+        parameters: parameters(frontmatter, plan),
+        plan,
+        origins,
+        outline: &outline,
+        used: RefCell::default(),
     };
-    let mut types: Vec<&str> = crate::parameter::types_of(root, schema).iter().map(one).collect();
-    types.dedup();
-    if types.contains(&"Json") || types.is_empty() { "Json".to_owned() } else { types.join(" | ") }
+    let body = writer.main();
+    let params = writer.interface();
+    let helpers = helpers::helpers(writer.used.borrow().clone());
+    let code = format!("{params}{body}{helpers}");
+    let types = ["JsonObject", "Response"].into_iter().filter(|name| names_type(&code, name));
+    let mut imports: Vec<(&str, &str)> = std::iter::once("Json").chain(types).map(|name| (name, "type ")).collect();
+    imports.extend(writer.used.borrow().contains("oneOf").then_some(("Query", "")));
+    imports.push(("Rote", ""));
+    imports.sort_unstable();
+    let imports: Vec<String> = imports.iter().map(|(name, kind)| format!("{kind}{name}")).collect();
+    Ok(format!("import {{ {} }} from \"@rote/sdk\";\n\n{code}", imports.join(", ")))
 }
 
-fn body(plan: &Plan) -> String {
-    let mut code = "export default async function main(params: Params): Promise<Json> {\n".to_owned();
-    code.push_str("  const rote = await Rote.workspace(\"run\");\n");
-    let mut adapters: Vec<&str> = plan.steps.iter().map(|step| step.adapter.as_str()).collect();
-    adapters.sort_unstable();
-    adapters.dedup();
-    for adapter in adapters {
-        code.push_str(&format!("  const {} = rote.adapter({});\n", adapter_variable(plan, adapter), literal(adapter)));
-    }
-    for step in &plan.steps {
-        code.push_str(&call(plan, step));
-    }
-    let all: Vec<String> = plan.steps.iter().map(|step| variable(&step.id)).collect();
-    code.push_str(&format!("\n  await Promise.all([{}]);\n", all.join(", ")));
-    code + &format!("  return {};\n}}\n", Written { awaited: true, depth: 1 }.value(&plan.result))
+/// Whether code names a type, as it stands in the parts that are written here.
+fn names_type(code: &str, name: &str) -> bool {
+    [format!(": {name}"), format!("as {name}"), format!("<{name}")].iter().any(|word| code.contains(word.as_str()))
 }
 
-/// One step, started as soon as what it needs is there.
-fn call(plan: &Plan, step: &Step) -> String {
-    let needs: Vec<String> = step.waits_for().into_iter().map(variable).collect();
-    let (adapter, tool) = (adapter_variable(plan, &step.adapter), literal(&step.tool));
-    let written = Written { awaited: false, depth: if needs.is_empty() { 1 } else { 2 } };
-    let call = format!("{adapter}.call({tool}, {})", written.value(&step.arguments));
-    let name = variable(&step.id);
-    // Inside, the name of a step is its response; outside, the promise of it.
-    match needs.as_slice() {
-        [] => format!("\n  const {name} = {call};\n"),
-        [one] => format!("\n  const {name} = {one}.then((${one}) =>\n    {call},\n  );\n"),
-        needs => {
-            let given: Vec<String> = needs.iter().map(|need| format!("${need}")).collect();
-            let (needs, given) = (needs.join(", "), given.join(", "));
-            format!("\n  const {name} = Promise.all([{needs}]).then(([{given}]) =>\n    {call},\n  );\n")
+/// What is known where a part is written.
+#[derive(Clone, Copy)]
+struct Scope<'s> {
+    /// Steps whose answers are there although they may be skipped elsewhere.
+    present: &'s BTreeSet<&'s str>,
+    /// The step whose item is at hand.
+    step: Option<&'s str>,
+    /// Null is a value: in a result and a condition.
+    nullable: bool,
+}
+
+struct Writer<'a> {
+    plan: &'a Plan,
+    outline: &'a Outline<'a>,
+    names: Names,
+    parameters: Vec<Parameter>,
+    origins: &'a Origins,
+    used: RefCell<BTreeSet<&'static str>>,
+}
+
+impl Writer<'_> {
+    /// Notes that a helper is used, and returns its name.
+    fn helper(&self, name: &'static str) -> &'static str {
+        self.used.borrow_mut().insert(name);
+        name
+    }
+
+    /// The parameters' types.
+    fn interface(&self) -> String {
+        if self.parameters.is_empty() {
+            return String::new();
+        }
+        let line = |parameter: &Parameter| {
+            let optional = if parameter.is_optional { "?" } else { "" };
+            let null = if parameter.is_nullable && parameter.kind != Kind::Any { " | null" } else { "" };
+            format!("  {}{optional}: {}{null};\n", key(&parameter.name), type_of(&parameter.kind))
+        };
+        let lines: String = self.parameters.iter().map(line).collect();
+        format!("interface Params {{\n{lines}}}\n\n")
+    }
+
+    fn main(&self) -> String {
+        let mut lines = Vec::new();
+        let mut adapters: Vec<&str> = self.plan.steps.iter().map(|step| step.adapter.as_str()).collect();
+        adapters.sort_unstable();
+        adapters.dedup();
+        if !adapters.is_empty() {
+            lines.push("  const rote = await Rote.workspace(\"run\");".to_owned());
+        }
+        for adapter in adapters {
+            lines.push(format!("  const {} = rote.adapter({});", self.names.adapter(adapter), literal(adapter)));
+        }
+        let mut present = BTreeSet::new();
+        for part in &self.outline.parts {
+            lines.push(String::new());
+            self.part(part, &mut present, 1, &mut lines);
+        }
+        lines.push(String::new());
+        for step in &self.outline.needed {
+            let message = format!("the result needs `{step}`, which was skipped");
+            lines.push(format!(
+                "  if ({} === undefined) throw new Error({});",
+                self.names.step(step),
+                literal(&message)
+            ));
+            present.insert(step);
+        }
+        let scope = Scope { present: &present, step: None, nullable: true };
+        let result = self.result(scope);
+        lines.push(result.lay(pad(1), "return ", ";"));
+        let params = if self.parameters.is_empty() { "" } else { "params: Params" };
+        let kind = if self.may_lack_members() { "unknown" } else { "Json" };
+        let head = format!("export default async function main({params}): Promise<{kind}> {{");
+        let first = lines.iter().position(|line| !line.is_empty()).unwrap_or(0);
+        format!("{head}\n{}\n}}\n", lines[first..].join("\n"))
+    }
+
+    /// Writes a part; what it makes is known from then on.
+    fn part<'p>(&self, part: &'p Part<'_>, present: &mut BTreeSet<&'p str>, depth: usize, lines: &mut Vec<String>) {
+        match part {
+            Part::One(step) => {
+                let bound = self.outline.bound.contains(step.id.as_str());
+                self.step(step, present, bound.then_some("const "), depth, lines);
+            }
+            Part::Together(steps) => self.together(steps, present, "const ", depth, lines),
+            Part::Block(block) => self.block(block, present, lines),
         }
     }
-}
 
-/// How values are written: at the end, where responses are awaited and null is a value, or inside a step.
-struct Written {
-    awaited: bool,
-    depth: usize,
-}
-
-impl Written {
-    fn value(&self, expression: &Expression) -> String {
-        match expression {
-            Expression::Literal(value) => self.json(value),
-            Expression::Param(name) => parameter(name),
-            Expression::From(reference) => {
-                let (step, program) = (variable(&reference.step), literal(&reference.jq));
-                match (reference.each, self.awaited) {
-                    (true, true) => format!("(await {step}).query({program})"),
-                    (true, false) => format!("${step}.query({program})"),
-                    (false, true) => format!("one(await {step}, {program}, true)"),
-                    (false, false) => format!("one(${step}, {program})"),
+    fn block<'p>(&self, block: &'p Block<'_>, present: &mut BTreeSet<&'p str>, lines: &mut Vec<String>) {
+        for id in &block.outlives {
+            let several = self.step_of(id).is_some_and(|step| step.for_each.is_some());
+            let kind = if several { "Response[]" } else { "Response" };
+            lines.push(format!("  let {}: {kind} | undefined;", self.names.step(id)));
+        }
+        let mut inside = present.clone();
+        let mut parts = Vec::new();
+        for id in &block.present {
+            parts.push(format!("{} !== undefined", self.names.step(id)));
+            inside.insert(id);
+        }
+        let scope = Scope { present: &inside.clone(), step: None, nullable: true };
+        let all = block.when.map(conjuncts).unwrap_or_default();
+        let alone = parts.is_empty() && all.len() == 1;
+        parts.extend(all.into_iter().map(|when| self.condition(when, scope, alone)));
+        lines.extend(layout::condition(pad(1), "if ", &parts, " {", ["(", ")"]));
+        for part in &block.body {
+            match part {
+                Part::One(step) if block.outlives.contains(&step.id.as_str()) => {
+                    self.step(step, &inside, Some(""), 2, lines);
                 }
+                Part::Together(steps) if steps.iter().any(|step| block.outlives.contains(&step.id.as_str())) => {
+                    self.together(steps, &inside, "", 2, lines);
+                }
+                part => self.part(part, &mut inside.clone(), 2, lines),
             }
-            Expression::Array(items) => {
-                format!("[{}]", items.iter().map(|item| self.value(item)).collect::<Vec<_>>().join(", "))
+            match part {
+                Part::One(step) => drop(inside.insert(&step.id)),
+                Part::Together(steps) => inside.extend(steps.iter().map(|step| step.id.as_str())),
+                Part::Block(_) => {}
             }
-            // A member that is undefined is left out, as an optional parameter that was not given must be.
-            Expression::Object(members) => {
-                let inner = Self { depth: self.depth + 1, ..*self };
-                self.object(members.iter().map(|(name, value)| (name.as_str(), inner.value(value))).collect())
+        }
+        lines.push("  }".to_owned());
+    }
+
+    fn step_of(&self, id: &str) -> Option<&Step> {
+        self.plan.steps.iter().find(|step| step.id == id)
+    }
+
+    /// Calls that are made at once.
+    fn together(&self, steps: &[&Step], present: &BTreeSet<&str>, bind: &str, depth: usize, lines: &mut Vec<String>) {
+        let names: Vec<&str> = steps
+            .iter()
+            .map(|step| if self.outline.bound.contains(step.id.as_str()) { self.names.step(&step.id) } else { "" })
+            .collect();
+        let pad = pad(depth);
+        let bound = names.join(", ").trim_end_matches([',', ' ']).to_owned();
+        let bound = if bound.is_empty() { String::new() } else { format!("{bind}[{bound}] = ") };
+        lines.push(format!("{}{bound}await Promise.all([", pad.spaces()));
+        for step in steps {
+            self.comment(step, pad.deeper(), lines);
+            let (before, arguments) = self.call(step, Scope { present, step: None, nullable: false });
+            lines.push(arguments.lay(pad.deeper(), &before, "),"));
+        }
+        lines.push(format!("{}]);", pad.spaces()));
+    }
+
+    /// The call of a step, or its loop. `bind` is what stands in front of the variable, if there is one.
+    fn step(&self, step: &Step, present: &BTreeSet<&str>, bind: Option<&str>, depth: usize, lines: &mut Vec<String>) {
+        let pad = pad(depth);
+        let name = self.names.step(&step.id);
+        self.comment(step, pad, lines);
+        let Some(items) = &step.for_each else {
+            let (before, arguments) = self.call(step, Scope { present, step: None, nullable: false });
+            let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
+            lines.push(arguments.lay(pad, &format!("{bind}await {before}"), ");"));
+            return;
+        };
+        let items = self.items(items, Scope { present, step: None, nullable: false });
+        let (before, arguments) = self.call(step, Scope { present, step: Some(&step.id), nullable: false });
+        let (item, counts) = (self.item_name(step), self.counts(step));
+        if step.max_concurrency.is_none() {
+            let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
+            let given = if counts { format!("({item}, index)") } else { format!("({item})") };
+            lines.push(format!("{}{bind}await Promise.all(", pad.spaces()));
+            lines.push(arguments.lay(pad.deeper(), &format!("{items}.map(async {given} => {before}"), ")),"));
+            lines.push(format!("{});", pad.spaces()));
+            return;
+        }
+        let (open, close) = match bind {
+            Some(bind) => {
+                let kind = if bind.is_empty() { "" } else { ": Response[]" };
+                lines.push(format!("{}{bind}{name}{kind} = [];", pad.spaces()));
+                (format!("{name}.push(await {before}"), "));")
             }
-            Expression::Text(parts) => {
-                let part = |part: &Expression| match part {
-                    Expression::Literal(Value::String(text)) => literal(text),
-                    part => format!("text({})", self.value(part)),
-                };
-                format!("[{}].join(\"\")", parts.iter().map(part).collect::<Vec<_>>().join(", "))
-            }
-            // Refused before: a plain plan has none of them.
-            Expression::Item(_) | Expression::Index | Expression::Default(..) => "null".to_owned(),
+            None => (format!("await {before}"), ");"),
+        };
+        let over = if counts { format!("[index, {item}] of {items}.entries()") } else { format!("{item} of {items}") };
+        lines.push(format!("{}for (const {over}) {{", pad.spaces()));
+        lines.push(arguments.lay(pad.deeper(), &open, close));
+        lines.push(format!("{}}}", pad.spaces()));
+    }
+
+    /// What stands before the arguments of a step's call, and they.
+    fn call(&self, step: &Step, scope: Scope<'_>) -> (String, Doc) {
+        let arguments = self.arguments(step, scope);
+        let call = format!("{}.call({}", self.names.adapter(&step.adapter), literal(&step.tool));
+        match &arguments {
+            Doc::Group { members, .. } if members.is_empty() => (call, Doc::text("")),
+            _ => (format!("{call}, "), arguments),
         }
     }
 
-    fn json(&self, value: &Value) -> String {
-        match value {
-            Value::String(text) => literal(text),
-            Value::Array(items) => {
-                format!("[{}]", items.iter().map(|item| self.json(item)).collect::<Vec<_>>().join(", "))
-            }
-            Value::Object(members) => {
-                let inner = Self { depth: self.depth + 1, ..*self };
-                self.object(members.iter().map(|(name, value)| (name.as_str(), inner.json(value))).collect())
-            }
-            scalar => scalar.to_string(),
-        }
+    fn comment(&self, step: &Step, pad: Pad, lines: &mut Vec<String>) {
+        lines.extend(self.origins.typed(step).map(|text| format!("{}// {text}", pad.spaces())));
     }
+}
 
-    fn object(&self, members: Vec<(&str, String)>) -> String {
-        if members.is_empty() {
-            return "{}".to_owned();
-        }
-        let pad = "  ".repeat(self.depth + 1);
-        let lines: Vec<String> =
-            members.iter().map(|(name, value)| format!("{pad}{}: {value},\n", key(name))).collect();
-        format!("{{\n{}{}}}", lines.concat(), "  ".repeat(self.depth))
+fn pad(depth: usize) -> Pad {
+    Pad { width: 2, depth }
+}
+
+fn type_of(kind: &Kind) -> String {
+    match kind {
+        Kind::Text(allowed) if allowed.is_empty() => "string".to_owned(),
+        Kind::Text(allowed) => allowed.iter().map(|one| literal(one)).collect::<Vec<_>>().join(" | "),
+        Kind::Integer | Kind::Number => "number".to_owned(),
+        Kind::Boolean => "boolean".to_owned(),
+        Kind::List(inner) => match &**inner {
+            Kind::Text(allowed) if allowed.len() > 1 => format!("({})[]", type_of(inner)),
+            inner => format!("{}[]", type_of(inner)),
+        },
+        Kind::Object => "JsonObject".to_owned(),
+        Kind::Any => "Json".to_owned(),
     }
 }
 
@@ -169,11 +269,11 @@ fn is_plain(name: &str) -> bool {
         && name != "__proto__"
 }
 
-fn parameter(name: &str) -> String {
-    if is_plain(name) { format!("params.{name}") } else { format!("params[{}]", literal(name)) }
-}
-
-/// A member's name. A computed one is a name like any other, `__proto__` too.
+/// A member's name. Computed, `__proto__` is a name like any other.
 fn key(name: &str) -> String {
-    if is_plain(name) { name.to_owned() } else { format!("[{}]", literal(name)) }
+    match name {
+        "__proto__" => format!("[{}]", literal(name)),
+        name if is_plain(name) => name.to_owned(),
+        name => literal(name),
+    }
 }

@@ -12,7 +12,7 @@ use crate::{
     Baseline, DIGEST_SECTION, FlowError, FlowKind, FlowStatus, Form, Frontmatter, OutputContract, Package, Provenance,
 };
 
-pub(super) fn package() -> Package {
+pub(crate) fn package() -> Package {
     let plan = Plan {
         version: 1,
         parameters: BTreeMap::new(),

@@ -74,10 +74,15 @@ async fn sources_that_cannot_be_written_are_said_and_those_of_another_plan_go() 
     let mut notes = Vec::new();
     let redaction = fixture.runtime.redaction();
     let library = &fixture.flows.library;
-    let written = crate::crystallize::companions::write(library, redaction, &package, &recording, &mut notes).unwrap();
+    let mut plan = package.plan().unwrap().clone();
+    plan.steps[1].on_error = rote_plan::OnError::Continue;
+    let package = Package::of_plan(package.frontmatter, plan).unwrap();
+    let origins = crate::emit::Origins::default();
+    let written =
+        crate::crystallize::companions::write(library, redaction, &package, &recording, &origins, &mut notes).unwrap();
     assert_eq!(written, [folder.join("test.rec")]);
     assert!(sources.iter().all(|path| !path.exists()));
     let notes: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();
-    let reason = "is not written: step `s2` has variables in a query";
+    let reason = "is not written: step `s2` may fail";
     assert_eq!(notes, [format!("main.ts {reason}"), format!("rust {reason}")]);
 }

@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import type { Json } from "../src/index.js";
+import { FakeHost, runFlow } from "../src/testing.js";
+import asked from "./emitted/asked.ts";
+import forms from "./emitted/forms.json" with { type: "json" };
+import found from "./emitted/found.ts";
+import given from "./emitted/given.ts";
+import made from "./emitted/made.ts";
+import repeated from "./emitted/repeated.ts";
+
+// What rote writes for a plan does what the plan did. The sources and `forms.json` are written by the tests of the
+// host's crate `rote-flow`.
+const flows = { asked, found, given, made, repeated } as unknown as Record<string, (parameters: object) => unknown>;
+
+for (const { name, answers, runs, queries } of forms) {
+  const known = new Map(queries.map(({ input, program, outputs }) => [JSON.stringify([input, program]), outputs as Json[]]));
+  const query = (input: Json, program: string): Json[] => {
+    const outputs = known.get(JSON.stringify([input, program]));
+    assert.ok(outputs, `the plan did not ask \`${program}\` of ${JSON.stringify(input)}`);
+    return outputs;
+  };
+  runs.forEach(({ parameters, calls, result }, number) => {
+    test(`the source of \`${name}\` does what the plan did (${number + 1})`, async () => {
+      const bodies = answers as Record<string, Json>;
+      const tools = Object.fromEntries(
+        [...Object.keys(bodies), ...calls.map(({ adapter, tool }) => `${adapter}/${tool}`)].map((call) => [call, () => bodies[call] ?? null]),
+      );
+      const host = new FakeHost({ tools, query });
+      const flow = flows[name];
+      assert.ok(flow);
+      const run = await runFlow(flow, parameters, host);
+      assert.deepEqual(host.calls, calls);
+      if ("ok" in result) assert.deepEqual(run.result, result.ok);
+      else assert.ok(run.error, `the plan failed: ${result.error}`);
+    });
+  });
+}

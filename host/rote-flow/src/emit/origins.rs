@@ -1,0 +1,81 @@
+//! Where the constants of a crystallized plan came from, for the comments of its sources.
+
+use std::collections::BTreeMap;
+
+use rote_plan::{Expression, Step};
+use serde_json::Value;
+
+use crate::crystallize::{Question, QuestionKind};
+
+/// Most letters of the names that a comment lists.
+const WIDTH: usize = 80;
+
+/// What is known of a plan's constants; nothing of one that was not crystallized, or was changed since.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    is_known: bool,
+    /// By step and pointer: an answer that had the value before it was typed.
+    answers: BTreeMap<(String, String), String>,
+}
+
+impl Origins {
+    /// Takes them from what crystallize asked.
+    pub(crate) fn of(questions: &[Question]) -> Self {
+        let mut answers = BTreeMap::new();
+        for question in questions.iter().filter(|one| one.kind == QuestionKind::Source && one.taken == "always") {
+            let Some((response, jq)) =
+                question.evidence.iter().find_map(|one| Some((one.response?, one.jq.as_deref()?)))
+            else {
+                continue;
+            };
+            for place in &question.places {
+                answers.insert((place.step.clone(), place.pointer.clone()), format!("stood in {response} at {jq}"));
+            }
+        }
+        Self { is_known: true, answers }
+    }
+
+    /// What is said of the constant at a place, beside it.
+    pub(super) fn answer(&self, step: &Step, pointer: &str) -> Option<String> {
+        self.answers.get(&(step.id.clone(), pointer.to_owned())).cloned()
+    }
+
+    /// What is said of the other constants of a step, above its call.
+    pub(super) fn typed(&self, step: &Step) -> Option<String> {
+        if !self.is_known {
+            return None;
+        }
+        let mut names = Vec::new();
+        self.collect(step, &step.arguments, "", "", &mut names);
+        let response = step.id.replacen('s', "@", 1);
+        let mut listed = String::new();
+        for (at, name) in names.iter().enumerate() {
+            if listed.len() + name.len() > WIDTH {
+                listed.push_str(&format!(" and {} more", names.len() - at));
+                break;
+            }
+            listed.push_str(if at == 0 { "" } else { ", " });
+            listed.push_str(name);
+        }
+        (!names.is_empty()).then(|| format!("As typed for {response}: {listed}."))
+    }
+
+    fn collect(&self, step: &Step, value: &Expression, name: &str, pointer: &str, names: &mut Vec<String>) {
+        let within = |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
+        let below = |member: &str| format!("{pointer}/{}", rote_types::escape_token(member));
+        match value {
+            Expression::Object(members) => {
+                for (member, inner) in members {
+                    self.collect(step, inner, &within(member), &below(member), names);
+                }
+            }
+            Expression::Literal(Value::Object(members)) if name.is_empty() => {
+                for (member, inner) in members {
+                    self.collect(step, &Expression::Literal(inner.clone()), member, &below(member), names);
+                }
+            }
+            Expression::Literal(_) if self.answer(step, pointer).is_none() => names.push(name.to_owned()),
+            _ => {}
+        }
+    }
+}
