@@ -90,6 +90,11 @@ fn plan_of(package: &Package) -> Result<&Plan, String> {
     }
 }
 
+/// Text for a comment of one line, which nothing in it may end.
+fn one_line(text: &str) -> String {
+    text.replace(|c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}'), " ")
+}
+
 /// The members that a jq program goes down, when it does nothing but that.
 fn member_path(program: &str) -> Option<Vec<&str>> {
     let path = program.strip_prefix('.')?;

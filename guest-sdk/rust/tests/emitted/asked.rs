@@ -15,7 +15,7 @@ struct Params {
 fn main(cx: &Rote, params: Params) -> Result<Value> {
     let tracker = cx.adapter("tracker");
 
-    // As typed for @1: issue_id.
+    // Typed by hand for @1: issue_id.
     let issue = tracker.call("getIssue", &json!({ "issue_id": 7 }))?;
 
     let closed_issue = if issue.query::<Value>(".state")? != "open"
@@ -24,7 +24,7 @@ fn main(cx: &Rote, params: Params) -> Result<Value> {
         && issue.query::<Value>(".ok")? == true
     {
         let closed_issue = tracker.call_bg("closeIssue", &())?;
-        // As typed for @3: body.
+        // Typed by hand for @3: body.
         let comment = tracker.call_bg("addComment", &json!({ "body": "both" }))?;
         let closed_issue = closed_issue.wait()?;
         comment.wait()?;

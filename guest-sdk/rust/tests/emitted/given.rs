@@ -25,13 +25,13 @@ struct Params {
 fn main(cx: &Rote, params: Params) -> Result<Value> {
     let tracker = cx.adapter("tracker");
 
-    // As typed for @1: project.
+    // Typed by hand for @1: project.
     let issues = tracker.call(
         "listIssues",
         &json!({ "project": "atlas", "size": params.page_size }),
     )?;
 
-    // As typed for @2: more.odd key.
+    // Typed by hand for @2: more.odd key.
     let mut arguments = json!({
         "title": format!("Copy of {} `${{1}}` {{{}}} {}", params.title, params.share, text(&one(&issues, "[.items[].id]")?)),
         "key": text(&one(&issues, ".items | length")?),

@@ -19,11 +19,18 @@ fn main(cx: &Rote, params: Params) -> Result<Value> {
     let issues = issues.wait()?;
 
     let (contact, note) = if contacts.query::<Value>(".items | length")?.as_f64() == Some(0.0) {
-        let contact = crm.call("createContact", &json!({ "email": params.email }))?;
-        // As typed for @4: text.
+        let contact = crm.call_bg("createContact", &json!({ "email": params.email }))?;
+        let task = crm.call_bg("createTask", &())?;
+        let contact = contact.wait()?;
+        let task = task.wait()?;
+        // Typed by hand for @4: text.
         let note = crm.call(
             "addNote",
-            &json!({ "contact_id": one(&contact, ".id")?, "text": "new" }),
+            &json!({
+                "contact_id": one(&contact, ".id")?,
+                "text": "new",
+                "task": one(&task, ".id")?,
+            }),
         )?;
         (Some(contact), Some(note))
     } else {

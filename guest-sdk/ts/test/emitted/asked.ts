@@ -9,7 +9,7 @@ export default async function main(params: Params): Promise<Json> {
   const rote = await Rote.workspace("run");
   const tracker = rote.adapter("tracker");
 
-  // As typed for @1: issue_id.
+  // Typed by hand for @1: issue_id.
   const issue = await tracker.call("getIssue", { issue_id: 7 });
 
   let closedIssue: Response | undefined;
@@ -21,7 +21,7 @@ export default async function main(params: Params): Promise<Json> {
   ) {
     [closedIssue] = await Promise.all([
       tracker.call("closeIssue"),
-      // As typed for @3: body.
+      // Typed by hand for @3: body.
       tracker.call("addComment", { body: "both" }),
     ]);
   }

@@ -16,10 +16,10 @@ export default async function main(params: Params): Promise<unknown> {
   const rote = await Rote.workspace("run");
   const tracker = rote.adapter("tracker");
 
-  // As typed for @1: project.
+  // Typed by hand for @1: project.
   const issues = await tracker.call("listIssues", { project: "atlas", size: params.pageSize });
 
-  // As typed for @2: more.odd key.
+  // Typed by hand for @2: more.odd key.
   const issue = await tracker.call("createIssue", {
     title: `Copy of ${params.title} \`\${1}\` {${params.share}} ${text(one(issues, "[.items[].id]"))}`,
     key: text(one(issues, ".items | length")),

@@ -15,11 +15,19 @@ export default async function main(params: Params): Promise<Json> {
   ]);
 
   let contact: Response | undefined;
+  let task: Response | undefined;
   let note: Response | undefined;
   if (read(contacts, ".items | length") === 0) {
-    contact = await crm.call("createContact", { email: params.email });
-    // As typed for @4: text.
-    note = await crm.call("addNote", { contact_id: one(contact, ".id"), text: "new" });
+    [contact, task] = await Promise.all([
+      crm.call("createContact", { email: params.email }),
+      crm.call("createTask"),
+    ]);
+    // Typed by hand for @4: text.
+    note = await crm.call("addNote", {
+      contact_id: one(contact, ".id"),
+      text: "new",
+      task: one(task, ".id"),
+    });
   }
 
   const updatedContact = await crm.call("updateContact", {

@@ -27,10 +27,7 @@ export default async function main(params: Params): Promise<Json> {
   }
 
   for (const name of params.names) {
-    await tracker.call("invite", {
-      name: name,
-      of: comments.map((comment) => one(comment, ".id")),
-    });
+    await tracker.call("invite", { name, of: comments.map((comment) => one(comment, ".id")) });
   }
 
   return {

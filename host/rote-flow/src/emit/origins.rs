@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rote_plan::{Expression, Step};
 use serde_json::Value;
 
+use super::one_line;
 use crate::crystallize::{Question, QuestionKind};
 
 /// Most letters of the names that a comment lists.
@@ -29,7 +30,10 @@ impl Origins {
                 continue;
             };
             for place in &question.places {
-                answers.insert((place.step.clone(), place.pointer.clone()), format!("stood in {response} at {jq}"));
+                answers.insert(
+                    (place.step.clone(), place.pointer.clone()),
+                    one_line(&format!("stood in {response} at {jq}")),
+                );
             }
         }
         Self { is_known: true, answers }
@@ -57,7 +61,7 @@ impl Origins {
             listed.push_str(if at == 0 { "" } else { ", " });
             listed.push_str(name);
         }
-        (!names.is_empty()).then(|| format!("As typed for {response}: {listed}."))
+        (!names.is_empty()).then(|| one_line(&format!("Typed by hand for {response}: {listed}.")))
     }
 
     fn collect(&self, step: &Step, value: &Expression, name: &str, pointer: &str, names: &mut Vec<String>) {

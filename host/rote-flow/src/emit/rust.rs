@@ -7,14 +7,15 @@ mod value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Plan, Step};
+use rote_plan::{Expression, Plan, Step};
+use serde_json::Value;
 
 use super::layout::{self, Doc, Pad};
-use super::literal;
 use super::names::{Case, Names, is_taken, written};
 use super::origins::Origins;
 use super::outline::{Block, Outline, Part, conjuncts};
 use super::parameters::{Kind, Parameter, parameters};
+use super::{literal, one_line};
 use crate::Frontmatter;
 
 /// Writes `src/lib.rs`, or says what of the plan is not written out.
@@ -31,8 +32,9 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     let body = writer.main();
     let params = writer.params();
     let code = format!("{params}{body}{}", helpers::helpers(writer.used.borrow().clone()));
-    let about = frontmatter.description.replace('\n', " ");
-    Ok(format!("//! {about}\n\n{}{code}", imports(&code)))
+    let about = one_line(&frontmatter.description);
+    let limit = if writer.is_large() { "#![recursion_limit = \"1024\"]\n\n" } else { "" };
+    Ok(format!("//! {about}\n\n{limit}{}{code}", imports(&code)))
 }
 
 /// The `use` lines for what the code names.
@@ -133,16 +135,27 @@ impl Writer<'_> {
         text + "}\n\n"
     }
 
+    /// Whether a `json!` has more members than the compiler goes through by itself.
+    fn is_large(&self) -> bool {
+        const MOST: usize = 24;
+        let values = self.plan.steps.iter().map(|step| &step.arguments).chain([&self.plan.result]);
+        values.map(count).any(|count| count > MOST)
+    }
+
     /// The field of a parameter, which no other has.
     fn field(&self, name: &str) -> String {
-        let field = |name: &str| {
-            let field = written(name, Case::Snake);
-            if is_taken(&field) { format!("{field}_") } else { field }
-        };
-        let mine = field(name);
-        let before =
-            self.parameters.iter().take_while(|one| one.name != name).filter(|one| field(&one.name) == mine).count();
-        if before == 0 { mine } else { format!("{mine}_{}", before + 1) }
+        let mut taken: BTreeSet<String> = BTreeSet::new();
+        for parameter in &self.parameters {
+            let mut field = written(&parameter.name, Case::Snake);
+            while is_taken(&field) || taken.contains(&field) {
+                field.push('_');
+            }
+            if parameter.name == name {
+                return field;
+            }
+            taken.insert(field);
+        }
+        name.to_owned()
     }
 
     fn main(&self) -> String {
@@ -198,7 +211,15 @@ impl Writer<'_> {
         };
         let bind = if names.is_empty() { String::new() } else { format!("let {} = ", tuple(&str::to_owned)) };
         lines.extend(layout::condition(pad(1), &format!("{bind}if "), &parts, " {", ["", ""]));
-        for part in &block.body {
+        let only = match (block.body.as_slice(), names.as_slice()) {
+            ([Part::One(step)], [_]) if step.for_each.is_none() => Some(*step),
+            _ => None,
+        };
+        if let Some(step) = only {
+            let scope = Scope { present: &present, step: None, nullable: false };
+            self.call(step, scope, 2, ("Some(", "call", "?)"), lines);
+        }
+        for part in block.body.iter().filter(|_| only.is_none()) {
             self.part(part, &present, 2, lines);
             match part {
                 Part::One(step) => drop(present.insert(&step.id, Seen::Owned)),
@@ -210,7 +231,9 @@ impl Writer<'_> {
             lines.push("    }".to_owned());
             return;
         }
-        lines.push(format!("        {}", tuple(&|name| format!("Some({name})"))));
+        if only.is_none() {
+            lines.push(format!("        {}", tuple(&|name| format!("Some({name})"))));
+        }
         lines.push("    } else {".to_owned());
         lines.push(format!("        {}", tuple(&|_| "None".to_owned())));
         lines.push("    };".to_owned());
@@ -288,6 +311,23 @@ impl Writer<'_> {
             lines.push(arguments.lay(pad.deeper(), "&json!(", "),"));
             lines.push(format!("{spaces}){after}"));
         }
+    }
+}
+
+/// How many members and items there are.
+fn count(value: &Expression) -> usize {
+    fn of_literal(value: &Value) -> usize {
+        match value {
+            Value::Array(items) => items.len() + items.iter().map(of_literal).sum::<usize>(),
+            Value::Object(members) => members.len() + members.values().map(of_literal).sum::<usize>(),
+            _ => 0,
+        }
+    }
+    match value {
+        Expression::Literal(value) => of_literal(value),
+        Expression::Array(items) => items.len() + items.iter().map(count).sum::<usize>(),
+        Expression::Object(members) => members.len() + members.iter().map(|(_, inner)| count(inner)).sum::<usize>(),
+        _ => 0,
     }
 }
 

@@ -153,11 +153,15 @@ fn found(name: &'static str, contacts: Value) -> Form {
                 step("s3", "crm/createContact", json!({"email": {"$param": "email"}}), json!({
                     "when": {"compare": {"left": from("s1", ".items | length"), "op": "eq", "right": 0}},
                 })),
-                step("s4", "crm/addNote", json!({"contact_id": from("s3", ".id"), "text": "new"}), json!({})),
+                // Made at once with s3, and looked at by s4 alone.
+                step("s6", "crm/createTask", json!({}), json!({
+                    "when": {"compare": {"left": from("s1", ".items | length"), "op": "eq", "right": 0}},
+                })),
+                step("s4", "crm/addNote", json!({"contact_id": from("s3", ".id"), "text": "new", "task": from("s6", ".id")}), json!({})),
                 step("s5", "crm/updateContact", json!({
                     "contact_id": {"$default": [from("s3", ".id"), from("s1", ".items[0].id")]},
                     "issues": from("s2", ".items | length"),
-                }), json!({"after": ["s3"]})),
+                }), json!({"after": ["s4"]})),
             ],
             "result": {"$default": [from("s4", "."), from("s5", ".")]},
         }),
@@ -165,6 +169,7 @@ fn found(name: &'static str, contacts: Value) -> Form {
             "crm/listContacts": {"items": contacts},
             "crm/createContact": {"id": "ct_9"},
             "crm/addNote": {"note": true},
+            "crm/createTask": {"id": "tk_3"},
             "crm/updateContact": {"id": "ct_1"},
             "tracker/listIssues": {"items": [1, 2]},
         }),
@@ -330,9 +335,26 @@ fn what_is_not_written_out_is_named() {
     let either = json!({"$default": [from("s1", "."), from("s2", ".")]});
     let reason = made(two, either);
     assert_eq!(reason.as_deref(), Some("the result has a fallback that may be missing too"));
+    let plan = Plan::parse(
+        json!({"version": 1, "steps": [], "result": {"id": [9_007_199_254_740_993_u64]}}).to_string().as_bytes(),
+    );
+    let script = typescript::program(&package().frontmatter, &plan.unwrap(), &Origins::default());
+    assert_eq!(script.unwrap_err(), "TypeScript does not hold its number 9007199254740993 exactly");
 }
 
 #[test]
 fn a_literal_never_ends_early() {
     assert_eq!(literal("a\"b\\c\n\u{2028}${x}"), r#""a\"b\\c\n\u{2028}${x}""#);
+}
+
+#[test]
+fn nothing_of_a_plan_ends_a_comment() {
+    let plan =
+        json!({"version": 1, "steps": [step("s1", "a/t", json!({"x\n\u{2028}y()": 1}), json!({}))], "result": null});
+    let plan = Plan::parse(plan.to_string().as_bytes()).unwrap();
+    let frontmatter = Frontmatter { description: "a\r\nb".to_owned(), ..package().frontmatter };
+    let script = typescript::program(&frontmatter, &plan, &Origins::of(&[])).unwrap();
+    assert!(script.contains("\n  // Typed by hand for @1: x  y().\n"), "{script}");
+    let library = rust::program(&frontmatter, &plan, &Origins::of(&[])).unwrap();
+    assert!(library.starts_with("//! a  b\n\n") && library.contains("// Typed by hand for @1: x  y().\n"), "{library}");
 }

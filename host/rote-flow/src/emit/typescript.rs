@@ -7,7 +7,8 @@ mod value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use rote_plan::{Plan, Step};
+use rote_plan::{Expression, Plan, Step};
+use serde_json::{Number, Value};
 
 use super::layout::{self, Doc, Pad};
 use super::literal;
@@ -20,6 +21,9 @@ use crate::Frontmatter;
 /// Writes the module without its frontmatter, or says what of the plan is not written out.
 pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins) -> Result<String, String> {
     let outline = Outline::of(plan)?;
+    if let Some(number) = inexact(plan) {
+        return Err(format!("TypeScript does not hold its number {number} exactly"));
+    }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Camel),
         parameters: parameters(frontmatter, plan),
@@ -136,7 +140,8 @@ impl Writer<'_> {
     }
 
     fn block<'p>(&self, block: &'p Block<'_>, present: &mut BTreeSet<&'p str>, lines: &mut Vec<String>) {
-        for id in &block.outlives {
+        let outlives = self.declared(block);
+        for id in &outlives {
             let several = self.step_of(id).is_some_and(|step| step.for_each.is_some());
             let kind = if several { "Response[]" } else { "Response" };
             lines.push(format!("  let {}: {kind} | undefined;", self.names.step(id)));
@@ -154,10 +159,10 @@ impl Writer<'_> {
         lines.extend(layout::condition(pad(1), "if ", &parts, " {", ["(", ")"]));
         for part in &block.body {
             match part {
-                Part::One(step) if block.outlives.contains(&step.id.as_str()) => {
+                Part::One(step) if outlives.contains(&step.id.as_str()) => {
                     self.step(step, &inside, Some(""), 2, lines);
                 }
-                Part::Together(steps) if steps.iter().any(|step| block.outlives.contains(&step.id.as_str())) => {
+                Part::Together(steps) if steps.iter().any(|step| outlives.contains(&step.id.as_str())) => {
                     self.together(steps, &inside, "", 2, lines);
                 }
                 part => self.part(part, &mut inside.clone(), 2, lines),
@@ -169,6 +174,22 @@ impl Writer<'_> {
             }
         }
         lines.push("  }".to_owned());
+    }
+
+    /// What is declared before a block: what is looked at behind it, and what is assigned in one go with that.
+    fn declared<'b>(&self, block: &'b Block<'_>) -> Vec<&'b str> {
+        let mut found = Vec::new();
+        for part in &block.body {
+            let ids: Vec<&str> = match part {
+                Part::One(step) => vec![&step.id],
+                Part::Together(steps) => steps.iter().map(|step| step.id.as_str()).collect(),
+                Part::Block(_) => Vec::new(),
+            };
+            if ids.iter().any(|id| block.outlives.contains(id)) {
+                found.extend(ids.into_iter().filter(|id| self.outline.bound.contains(id)));
+            }
+        }
+        found
     }
 
     fn step_of(&self, id: &str) -> Option<&Step> {
@@ -242,6 +263,33 @@ impl Writer<'_> {
     fn comment(&self, step: &Step, pad: Pad, lines: &mut Vec<String>) {
         lines.extend(self.origins.typed(step).map(|text| format!("{}// {text}", pad.spaces())));
     }
+}
+
+/// A number of the plan that a double is not equal to.
+fn inexact(plan: &Plan) -> Option<Number> {
+    const EXACT: u64 = (1 << 53) - 1;
+    fn of_value(value: &Value) -> Option<Number> {
+        match value {
+            Value::Number(number) => {
+                let whole = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+                whole.filter(|whole| *whole > EXACT).map(|_| number.clone())
+            }
+            Value::Array(items) => items.iter().find_map(of_value),
+            Value::Object(members) => members.values().find_map(of_value),
+            _ => None,
+        }
+    }
+    let mut found = None;
+    for expression in plan.steps.iter().flat_map(Step::expressions).chain([&plan.result]) {
+        expression.walk(&mut |one| {
+            if let Expression::Literal(value) = one
+                && found.is_none()
+            {
+                found = of_value(value);
+            }
+        });
+    }
+    found.or_else(|| plan.parameters.values().find_map(|one| one.default.as_ref().and_then(of_value)))
 }
 
 fn pad(depth: usize) -> Pad {

@@ -67,9 +67,8 @@ impl Writer<'_> {
             Expression::Object(members) => Doc::object(
                 members.iter().map(|(name, inner)| self.member(name, inner, scope, step, pointer)).collect(),
             ),
-            Expression::Array(items) => Doc::array(items.iter().map(|item| match self.may_be_absent(item) {
-                true => Doc::text(self.present(item, scope)),
-                false => self.value(item, scope),
+            Expression::Array(items) => Doc::array(items.iter().map(|item| {
+                if self.may_be_absent(item) { Doc::text(self.present(item, scope)) } else { self.value(item, scope) }
             })),
             Expression::Param(name) => Doc::text(self.param_or_default(name)),
             Expression::From(reference) => Doc::text(self.reference(reference, scope)),
@@ -85,7 +84,9 @@ impl Writer<'_> {
         let pointer = format!("{pointer}/{}", rote_types::escape_token(name));
         let note = step.filter(|_| matches!(value, Expression::Literal(_)));
         let note = note.and_then(|step| self.origins.answer(step, &pointer));
-        Member { label: format!("{}: ", key(name)), value: self.noted(value, scope, step, &pointer), note }
+        let value = self.noted(value, scope, step, &pointer);
+        let is_shorthand = matches!(&value, Doc::Text(text) if text == name);
+        Member { label: if is_shorthand { String::new() } else { format!("{}: ", key(name)) }, value, note }
     }
 
     pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
@@ -107,9 +108,10 @@ impl Writer<'_> {
 
     fn or(&self, parameter: &Parameter, fallback: &str) -> String {
         let param = self.param(&parameter.name);
-        match parameter.is_nullable {
-            true => format!("{param} !== undefined ? {param} : {fallback}"),
-            false => format!("{param} ?? {fallback}"),
+        if parameter.is_nullable {
+            format!("{param} !== undefined ? {param} : {fallback}")
+        } else {
+            format!("{param} ?? {fallback}")
         }
     }
 
