@@ -377,3 +377,30 @@ fn permissions(
     permissions.dedup();
     Ok(permissions)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(description: &str) -> SourceHeader {
+        let yaml = "name: a\ndescription: b\nadapters:\n  shop:\n    tools: [orders_get, orders_list]\n";
+        SourceHeader { description: description.to_owned(), ..SourceHeader::parse(yaml, "main.ts", 1).unwrap() }
+    }
+
+    #[test]
+    fn short_lists_stand_in_one_line_and_what_need_not_be_said_is_not() {
+        let yaml = header("Reads.").to_yaml().unwrap();
+        let lines = "name: a\ndescription: Reads.\nversion: \"0.1.0\"\nadapters:\n  shop:\n    tools: [orders_get, orders_list]\n";
+        assert_eq!(yaml, lines);
+    }
+
+    #[test]
+    fn a_text_that_looks_like_a_list_stays_as_it_is() {
+        for text in ["a:\n- b\n- c", "tools:\n  tools:\n  - b\n", "- a", "[a]"] {
+            let mut header = header(text);
+            header.tags = vec!["- x".to_owned(), "true".to_owned(), "a, b".to_owned(), "1".to_owned()];
+            let yaml = header.to_yaml().unwrap();
+            assert_eq!(SourceHeader::parse(&yaml, "main.ts", 1).unwrap(), header, "{yaml}");
+        }
+    }
+}

@@ -39,9 +39,12 @@ impl Origins {
         Self { is_known: true, answers }
     }
 
-    /// What is said of the constant at a place, beside it.
+    /// What is said of the constant at a place, or in a list there, beside it.
     pub(super) fn answer(&self, step: &Step, pointer: &str) -> Option<String> {
-        self.answers.get(&(step.id.clone(), pointer.to_owned())).cloned()
+        let is_here =
+            |place: &str| place.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let found = self.answers.iter().find(|((id, place), _)| *id == step.id && is_here(place));
+        found.map(|(_, answer)| answer.clone())
     }
 
     /// What is said of the other constants of a step, above its call.

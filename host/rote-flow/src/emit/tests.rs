@@ -358,3 +358,32 @@ fn nothing_of_a_plan_ends_a_comment() {
     let library = rust::program(&frontmatter, &plan, &Origins::of(&[])).unwrap();
     assert!(library.starts_with("//! a  b\n\n") && library.contains("// Typed by hand for @1: x  y().\n"), "{library}");
 }
+
+#[test]
+fn a_constant_that_an_answer_had_is_told_from_one_that_was_typed() {
+    let question = json!({
+        "id": "source:s2/issue_id", "kind": "source", "ask": "where from?", "answers": [], "taken": "always", "writes": true, "open": true,
+        "places": [{"step": "s2", "pointer": "/issue_id"}, {"step": "s2", "pointer": "/to/0"}],
+        "evidence": [{"what": "stands there", "response": 1, "jq": ".items[0].id", "value": 311}],
+    });
+    let mut question: crate::crystallize::Question = serde_json::from_value(question).unwrap();
+    let steps = json!([
+        step("s1", "a/list", json!({}), json!({})),
+        step("s2", "a/add", json!({"issue_id": 311, "to": ["x"], "body": "Seen"}), json!({"needs": ["s1"]})),
+    ]);
+    let plan = Plan::parse(json!({"version": 1, "steps": steps, "result": null}).to_string().as_bytes()).unwrap();
+    let frontmatter = package().frontmatter;
+    let written = |origins: &Origins| {
+        [typescript::program(&frontmatter, &plan, origins), rust::program(&frontmatter, &plan, origins)]
+            .map(Result::unwrap)
+    };
+    for (source, indent) in written(&Origins::of(&[question.clone()])).iter().zip(["  ", "    "]) {
+        assert!(source.contains(&format!("{indent}// Typed by hand for @2: body.\n")), "{source}");
+        for line in ["311, // stood in @1 at .items[0].id\n", "[\"x\"], // stood in @1 at .items[0].id\n"] {
+            assert!(source.contains(line), "{source}");
+        }
+    }
+    question.taken = "@1{.items[0].id}".to_owned();
+    assert!(written(&Origins::of(&[question])).iter().all(|source| source.contains("@2: issue_id, to, body.")));
+    assert!(written(&Origins::default()).iter().all(|source| !source.contains("// ")));
+}
