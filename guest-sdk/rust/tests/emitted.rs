@@ -7,6 +7,9 @@ use rote_sdk::testing::FakeHost;
 use rote_sdk::{Value, json};
 
 #[rustfmt::skip]
+#[path = "emitted/absent.rs"]
+mod absent;
+#[rustfmt::skip]
 #[path = "emitted/asked.rs"]
 mod asked;
 #[rustfmt::skip]
@@ -45,12 +48,13 @@ fn host(form: &Value) -> FakeHost {
 #[test]
 fn each_does_what_its_plan_did() {
     let forms = forms();
-    assert_eq!(forms.len(), 5);
+    assert_eq!(forms.len(), 6);
     for form in &forms {
         let name = form["name"].as_str().unwrap();
         for run in form["runs"].as_array().unwrap() {
             let (host, parameters) = (host(form), run["parameters"].clone());
             let result = match name {
+                "absent" => absent::run(&host, parameters),
                 "asked" => asked::run(&host, parameters),
                 "found" => found::run(&host, parameters),
                 "given" => given::run(&host, parameters),

@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import type { Json } from "../src/index.js";
 import { FakeHost, runFlow } from "../src/testing.js";
+import absent from "./emitted/absent.ts";
 import asked from "./emitted/asked.ts";
 import forms from "./emitted/forms.json" with { type: "json" };
 import found from "./emitted/found.ts";
@@ -12,7 +13,7 @@ import repeated from "./emitted/repeated.ts";
 
 // What rote writes for a plan does what the plan did. The sources and `forms.json` are written by the tests of the
 // host's crate `rote-flow`.
-const flows = { asked, found, given, made, repeated } as unknown as Record<string, (parameters: object) => unknown>;
+const flows = { absent, asked, found, given, made, repeated } as unknown as Record<string, (parameters: object) => unknown>;
 
 for (const { name, answers, runs, queries } of forms) {
   const known = new Map(queries.map(({ input, program, outputs }) => [JSON.stringify([input, program]), outputs as Json[]]));

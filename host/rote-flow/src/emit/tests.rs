@@ -222,6 +222,47 @@ fn asked() -> Form {
     }
 }
 
+/// Parameters that a run may be without, where a value is needed and where it is not.
+fn absent() -> Form {
+    let bound =
+        json!({"$from": {"step": "s1", "jq": "map(select(.k == $k)) | length", "with": {"k": {"$param": "any"}}}});
+    Form {
+        name: "absent",
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "any": {}, "first": {"type": "string"}, "second": {"type": "string"}, "size": {"type": "integer"},
+                "items": {"type": "array"},
+            },
+            "required": ["any"],
+        }),
+        plan: json!({
+            "steps": [
+                step("s1", "shop/list", json!({
+                    "either": {"$default": [{"$param": "first"}, {"$param": "second"}]},
+                    "text": {"$text": ["size ", {"$param": "size"}]},
+                    "list": [{"$param": "size"}, {"deep": {"$param": "second"}}],
+                }), json!({})),
+                step("s2", "shop/get", json!({"item": {"$item": "."}, "more": {"first": {"$param": "first"}}}), json!({
+                    "for_each": {"$param": "items"}, "max_concurrency": 1,
+                })),
+                step("s3", "shop/count", json!({"count": bound}), json!({
+                    "when": {"compare": {"left": from("s2", ".ok"), "op": "exists"}}, "needs": ["s2"],
+                })),
+            ],
+            "result": {"$param": "first"},
+        }),
+        answers: json!({"shop/list": [{"k": 1}, {"k": 2}, {"k": 1}], "shop/get": {"ok": true}, "shop/count": {}}),
+        runs: vec![
+            json!({"any": 1, "size": 3, "items": [{"a": 1}, "b"]}),
+            json!({"any": 2, "size": 0, "second": "s", "items": []}),
+            json!({"any": null, "size": 0, "first": "f", "items": [1]}),
+            json!({"any": 1}),
+            json!({"any": 1, "size": 1}),
+        ],
+    }
+}
+
 /// What the tests of the SDK call; `main` is private.
 const ENTRY: &str = r"
 pub(super) fn run(host: &rote_sdk::testing::FakeHost, parameters: Value) -> Result<Value> {
@@ -230,7 +271,7 @@ pub(super) fn run(host: &rote_sdk::testing::FakeHost, parameters: Value) -> Resu
 ";
 
 fn forms() -> Vec<Form> {
-    vec![given(), repeated(), found("found", json!([{"id": "ct_1"}])), found("made", json!([])), asked()]
+    vec![given(), repeated(), found("found", json!([{"id": "ct_1"}])), found("made", json!([])), asked(), absent()]
 }
 
 /// Answers each call at once and remembers what it was asked.
