@@ -76,7 +76,7 @@ fn crystallize(stage: &mut Stage) -> Result<()> {
     let create = "rote flow template create --workspace triage --name report --param owner=octocat \
                   --param repo=Hello-World --param labels=bug --tag issues";
     // The confirmed call was made from the list, so the list is a step.
-    let says = ["(3 steps)", "s3  WRITES", "may write", "replayed 3 calls", "next:"];
+    let says = ["(3 steps)", "s3 WRITES", "may write", "replayed 3 calls", "next:"];
     stage.step(create, 0, &says)?;
     stage.step("rote flow lint report", 0, &["0 errors, 0 warnings"])?;
     stage.step("rote flow validate report", 0, &["report 0.1.0 is a flow…", "payload plan of 3 steps"])?;
