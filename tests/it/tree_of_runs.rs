@@ -13,7 +13,7 @@ const SCRIPT: &str = r#"/**
  * ---
  * name: NAME
  * description: Is a flow of a test.
- * parameters: {properties: {how: {type: string}, attempt: {type: integer}}}
+ * parameters: {properties: {how: {type: string}, attempt: {type: number}}}
  * adapters: {shop: {tools: [TOOL]}}
  * write_permissions: [shop/TOOL]
 EXTRA * ---
@@ -54,6 +54,11 @@ fn tree(home: &TestHome, tool: &str) {
     build("outer", " * flows: [inner, middle]\n", STEPS);
 }
 
+/// Steps with other parameters than those of other cases: a run is not begun while the same one has a write in doubt.
+fn of_case(case: usize, how: &str) -> String {
+    how.chars().map(|one| one.to_digit(10).map_or(one.to_string(), |digit| format!("{}{digit}", case + 1))).collect()
+}
+
 /// The idempotency keys that were sent.
 fn keys(api: &FakeApi) -> BTreeSet<String> {
     let key = |one: &rote_testkit::Received| one.header("idempotency-key").map(ToOwned::to_owned);
@@ -64,7 +69,9 @@ fn keys(api: &FakeApi) -> BTreeSet<String> {
 fn no_run_of_a_tree_sends_again_what_is_in_doubt_in_another() {
     let (home, api, _losing) = shop();
     tree(&home, "create");
-    for how in ["d,d", "n1,n1", "n1,n2", "n1,d", "d,n1", "m1,d", "d,m1", "m1,n1", "n1,m1", "m1,m2"] {
+    let cases = ["d,d", "n1,n1", "n1,n2", "n1,d", "d,n1", "m1,d", "d,m1", "m1,n1", "n1,m1", "m1,m2"];
+    for (case, how) in cases.into_iter().enumerate() {
+        let how = of_case(case, how);
         let before = writes(&api);
         let run = home.rote(&["run", "outer", &format!("how={how}")]);
         assert_eq!((writes(&api), run.code), (before + 1, 8), "{how}: {run}");
@@ -78,7 +85,7 @@ fn a_key_of_one_run_is_no_leave_for_another_run_of_its_tree() {
     let (home, api, losing) = shop();
     tree(&home, "keep");
     for (count, how) in ["n1,d", "d,n1", "m1,n2"].into_iter().enumerate() {
-        let run = home.rote(&["run", "outer", &format!("how={how}")]);
+        let run = home.rote(&["run", "outer", &format!("how={}", of_case(count, how))]);
         assert!(run.code == 8 && keys(&api).len() == count + 1, "{how}: {run}");
     }
     // The key is sent again where it was, and the doubt ends with it; what the flow asks for then is another write.
@@ -224,10 +231,74 @@ fn a_run_is_not_begun_anew_while_a_write_of_the_same_run_is_in_doubt() {
     assert_eq!((run("how=a"), writes(&api)), (8, before + 1), "the nested write is lost");
     losing.store(false, SeqCst);
     assert_eq!((run("how=a"), writes(&api)), (10, before + 1), "it may have happened");
-    assert_eq!((run("how=b"), writes(&api)), (0, before + 2), "other parameters, another run");
+    assert_eq!((run("how=b"), writes(&api)), (0, before + 1), "the same nested run is refused, and the flow goes on");
     let lost = home.data(&["doubts"])["doubts"][0].clone();
     let place = lost["workspace"].as_str().unwrap();
     let settled = home.rote(&["doubts", "settle", "--workspace", place, "--skip", "@1", "-y"]);
     assert_eq!(settled.code, 0, "{settled}");
-    assert_eq!((run("how=a"), writes(&api)), (0, before + 3), "a person has spoken");
+    assert_eq!((run("how=a"), writes(&api)), (0, before + 2), "a person has spoken");
+}
+
+#[test]
+fn a_doubt_of_a_nested_run_stops_the_same_run_begun_by_hand_and_the_other_way_round() {
+    let (home, api, losing) = shop();
+    tree(&home, "create");
+    for (case, (first, second)) in [("outer", "inner"), ("inner", "outer")].into_iter().enumerate() {
+        let attempt = case + 1;
+        let words = |name: &str| match name {
+            "outer" => format!("how=n{attempt}"),
+            _ => format!("attempt={attempt}"),
+        };
+        losing.store(true, SeqCst);
+        let before = writes(&api);
+        let run = home.rote(&["run", first, &words(first)]);
+        assert_eq!((run.code, writes(&api)), (8, before + 1), "{run}");
+        losing.store(false, SeqCst);
+        let run = home.rote(&["run", second, &words(second)]);
+        assert_eq!(writes(&api), before + 1, "{first}, then {second}: {run}");
+    }
+    // Another number is another run; the same number written otherwise is not.
+    let before = writes(&api);
+    assert_eq!((home.rote(&["run", "inner", "attempt=2.0"]).code, writes(&api)), (10, before));
+    assert_eq!((home.rote(&["run", "inner", "attempt=3"]).code, writes(&api)), (0, before + 1));
+}
+
+#[test]
+fn a_run_that_cannot_be_read_is_taken_for_the_same_where_it_has_a_doubt() {
+    for damage in ["tape", "cut tape", "database"] {
+        let (home, api, losing) = shop();
+        tree(&home, "create");
+        assert_eq!(home.rote(&["run", "inner", "attempt=1"]).code, 8);
+        let place = home.data(&["doubts"])["doubts"][0]["workspace"].as_str().unwrap().to_owned();
+        let folder = home.home().join("rote/workspaces").join(place).join(".rote");
+        match damage {
+            "tape" => std::fs::write(folder.join("run.jsonl"), "").unwrap(),
+            "cut tape" => std::fs::write(folder.join("run.jsonl"), "{\"tape\":").unwrap(),
+            _ => {
+                for file in ["workspace.db-wal", "workspace.db-shm"] {
+                    let _gone = std::fs::remove_file(folder.join(file));
+                }
+                std::fs::write(folder.join("workspace.db"), "not a database").unwrap();
+            }
+        }
+        losing.store(false, SeqCst);
+        let (before, run) = (writes(&api), home.rote(&["run", "inner", "attempt=1"]));
+        assert_eq!((run.code, writes(&api)), (10, before), "{damage}: {run}");
+    }
+}
+
+#[test]
+fn runs_of_a_flow_with_a_longer_name_do_not_hide_a_doubt() {
+    let (home, api, losing) = shop();
+    tree(&home, "create");
+    assert_eq!(home.rote(&["run", "inner", "attempt=1"]).code, 8);
+    losing.store(false, SeqCst);
+    let place = home.data(&["doubts"])["doubts"][0]["workspace"].as_str().unwrap().to_owned();
+    // As runs of `inner-most` are called; each sorts before that of `inner`.
+    let all = home.home().join("rote/workspaces");
+    for count in 0..1_100 {
+        std::fs::create_dir(all.join(place.replace("run-inner-", &format!("run-inner-most{count}-")))).unwrap();
+    }
+    let (before, run) = (writes(&api), home.rote(&["run", "inner", "attempt=1"]));
+    assert_eq!((run.code, writes(&api)), (10, before), "{run}");
 }

@@ -82,6 +82,14 @@ pub enum RunnerError {
         /// The run that is to go on, where the write is of one that it started.
         outer: Option<WorkspaceName>,
     },
+    /// A run of the same flow cannot be read, so that nobody knows whether a write of it is in doubt.
+    #[error("`{workspace}` may be a run of the same with a write in doubt, and cannot be read: {problem}")]
+    Unreadable {
+        /// Its workspace.
+        workspace: WorkspaceName,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The flow ended, and nobody knows what came of a write of its run.
     #[error("flow `{flow}` ended, and {doubt}{}: say what came of it{}", others_text(*others), unkept_text(unkept))]
     EndedInDoubt {
@@ -208,6 +216,7 @@ impl RunnerError {
             Self::Unsettled { doubt, others, outer } => Told::new(ErrorKind::Conflict)
                 .hint(outer.as_ref().map_or_else(|| doubt.ways(), |outer| doubt.ways_within(outer)))
                 .details(json!({ "doubt": doubt, "others": others })),
+            Self::Unreadable { .. } => Told::new(ErrorKind::Conflict).hint("rote doubts"),
             Self::EndedInDoubt { flow, workspace, doubt, others, kind, result, log, .. } => {
                 let own = doubt.workspace == *workspace;
                 let details = json!({

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rote_home::{Home, HomeError};
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
@@ -28,10 +28,12 @@ pub(super) const PREFIX: &str = "run-";
 const MAX_LAST: usize = 20;
 
 /// Latest runs of a flow that are looked at for one of the same parameters with a write in doubt.
-const MAX_SAME: usize = 100;
+const MAX_SAME: usize = 1_000;
 
 /// Digits of the time in the name of a run's workspace.
 const TIME_DIGITS: usize = 14;
+/// Random bytes in the name of a run's workspace, two digits each.
+const RANDOM_BYTES: usize = 3;
 
 /// Returns the time in the name of a run's workspace: of two, the later one is the greater text.
 pub(super) fn begun_digits(name: &WorkspaceName) -> Option<&str> {
@@ -41,7 +43,11 @@ pub(super) fn begun_digits(name: &WorkspaceName) -> Option<&str> {
 
 /// Whether a workspace of that name may be one of a run, of this flow where one is named.
 pub(super) fn may_be_of(name: &WorkspaceName, flow: Option<&FlowName>) -> bool {
-    let of_flow = |flow: &FlowName| name.as_str().starts_with(&format!("{PREFIX}{}-", short(flow)));
+    // Of another flow whose name goes on, what is behind is longer.
+    let of_flow = |flow: &FlowName| {
+        let rest = name.as_str().strip_prefix(&format!("{PREFIX}{}-", short(flow)));
+        rest.is_some_and(|rest| rest.len() == TIME_DIGITS + 1 + 2 * RANDOM_BYTES) && begun_digits(name).is_some()
+    };
     name.as_str().starts_with(PREFIX) && flow.is_none_or(of_flow)
 }
 
@@ -89,9 +95,7 @@ impl Runner {
             refuse_undecided(&package.frontmatter)?;
         }
         self.check_bindings(&package)?;
-        if parent.is_none() {
-            self.refuse_same(&package.frontmatter, &parameters)?;
-        }
+        self.refuse_same(&package.frontmatter, &parameters, parent)?;
         let path = self.library().path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header {
@@ -158,20 +162,41 @@ impl Runner {
     }
 
     /// A run is not begun while one of the same flow with the same parameters has a write in doubt: it would make that
-    /// write, which may have happened.
-    fn refuse_same(&self, frontmatter: &Frontmatter, parameters: &Map<String, Value>) -> Result<(), FlowError> {
+    /// write, which may have happened. Runs of the tree that it is to be part of are told apart by that tree itself.
+    fn refuse_same(
+        &self,
+        frontmatter: &Frontmatter,
+        parameters: &Map<String, Value>,
+        parent: Option<&RunContext>,
+    ) -> Result<(), FlowError> {
         if frontmatter.write_permissions.is_empty() && frontmatter.flows.is_empty() {
             return Ok(());
         }
         let home = &self.library().home;
-        for name in newest(home, &frontmatter.name)?.iter().take(MAX_SAME) {
-            let Ok(Some(ends)) = Ends::read_in(&home.workspace_dir(name)) else { continue };
-            let same = ends.header.flow == frontmatter.name && ends.header.parameters == *parameters;
-            // A nested run is a part of the one above it, which is looked at.
-            if !same || ends.is_complete() || ends.header.parent.is_some() {
+        // `2` and `2.0` are one number.
+        let wanted = exact_json(parameters).ok();
+        let mut seen = 0;
+        for name in newest(home, &frontmatter.name)? {
+            let ends = match Ends::read_in(&home.workspace_dir(&name)) {
+                Ok(Some(ends)) => ends,
+                // Nobody knows what it ran with.
+                Ok(None) | Err(_) => {
+                    self.opened(&name)?;
+                    continue;
+                }
+            };
+            if ends.header.flow != frontmatter.name {
                 continue;
             }
-            self.refuse_beside(name)?;
+            seen += 1;
+            let own = parent
+                .is_some_and(|parent| ends.header.root.as_ref().map_or(&name, |root| &root.name) == &parent.root.name);
+            if !own && !ends.is_complete() && exact_json(&ends.header.parameters).ok() == wanted {
+                self.refuse_beside(&name)?;
+            }
+            if seen == MAX_SAME {
+                break;
+            }
         }
         Ok(())
     }
@@ -186,7 +211,7 @@ impl Runner {
     /// Makes the workspace of a run. Names sort by time.
     fn new_workspace(&self, flow: &FlowName) -> Result<Workspace, FlowError> {
         let now = self.parts.clock.now();
-        let mut random = [0_u8; 3];
+        let mut random = [0_u8; RANDOM_BYTES];
         self.parts.entropy.fill(&mut random);
         let digits: String = now.to_string().chars().filter(char::is_ascii_digit).take(TIME_DIGITS).collect();
         let flow = short(flow);

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use rote_home::Home;
 use rote_runtime::TapedFailure;
 use rote_types::{MAX_NESTING, ResponseId, WorkspaceName};
-use rote_workspace::{ResponseState, ResponseSummary, Workspace};
+use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
 use super::in_doubt::MAX_COUNTED;
@@ -131,7 +131,8 @@ impl Runner {
             return Ok(());
         }
         for run in runs {
-            let Some((workspace, recorded)) = open(&self.library().home, run) else { continue };
+            let Ok(name) = run.parse() else { continue };
+            let Some((workspace, recorded)) = self.opened(&name)? else { continue };
             let below = recorded.nested();
             let lost = self.lost(&workspace, recorded, way)?;
             if let Some(first) = lost.first() {
@@ -145,12 +146,36 @@ impl Runner {
 
     /// A run is not begun while this one, which has the same flow and the same parameters, has a write in doubt.
     pub(super) fn refuse_beside(&self, name: &WorkspaceName) -> Result<(), FlowError> {
-        let Some((workspace, recorded)) = open(&self.library().home, name.as_str()) else { return Ok(()) };
+        let Some((workspace, recorded)) = self.opened(name)? else { return Ok(()) };
         // While another process makes it, none of its writes is in doubt.
         let Some(_lock) = tape::lock_now(&workspace) else { return Ok(()) };
         let nested = recorded.nested();
         self.refuse_open(&workspace, &self.lost(&workspace, recorded, Way::Anew)?)?;
         self.refuse_open_within(&workspace, &nested, (Way::Anew, 0))
+    }
+
+    /// Opens the workspace of a run; `None` where it was cleaned away, or where it has no tape that can be read and no write
+    /// in doubt.
+    ///
+    /// # Errors
+    /// [`RunnerError::Unreadable`] where nobody knows what is in doubt there, [`RunnerError::Unsettled`] where something is.
+    pub(super) fn opened(&self, name: &WorkspaceName) -> Result<Option<(Workspace, Recorded)>, FlowError> {
+        let workspace = match Workspace::open(&self.library().home, name) {
+            Err(WorkspaceError::NoWorkspace { .. }) => return Ok(None),
+            Err(error) => {
+                let (workspace, problem) = (name.clone(), error.to_string());
+                return Err(FlowError::Run(RunnerError::Unreadable { workspace, problem }));
+            }
+            Ok(workspace) => workspace,
+        };
+        if let Ok(Some(recorded)) = Recorded::read(&workspace) {
+            return Ok(Some((workspace, recorded)));
+        }
+        let Some(_lock) = tape::lock_now(&workspace) else { return Ok(None) };
+        rote_gate::recover(&self.parts.journal, &workspace)?;
+        rote_gate::sift(&self.parts.journal, &workspace)?;
+        self.refuse_open(&workspace, &workspace.doubts(MAX_COUNTED)?)?;
+        Ok(None)
     }
 }
 
