@@ -53,6 +53,11 @@ fn a_workspace_is_exported_as_a_flow_and_as_its_source() {
     let export = ["export", "look.wasm", "--params", "project", "--release", "--workspace", "w"];
     let run = home.rote(&export);
     assert!(run.code == 10 && run.stderr.contains("QUESTION_OPEN"), "{run}");
+    // A source has the questions too: what is built from it is not a way around them.
+    assert_eq!(home.rote(&["flow", "export", "look", "--out", "look.ts"]).code, 0);
+    assert_eq!(home.rote(&["flow", "build", "look.ts"]).code, 0);
+    let run = home.rote(&["run", "look", "project=beacon"]);
+    assert!(run.code == 10 && run.stderr.contains("`questions` in its header"), "{run}");
     let run = home.rote(&[&export[..], &["--force", "--answer", "pick:s3/number=position"]].concat());
     assert_eq!(run.code, 0, "{run}");
     let ran = home.rote(&["run", "./look.wasm", "project=beacon", "--quiet"]);

@@ -67,7 +67,7 @@ pub struct Allowed {
 }
 
 /// What a person is told of the writes of a flow and of those that it runs, wherever they are decided about: one line for
-/// each tool, one for all of them where there are several, one for each flow of which nothing is known.
+/// each tool, one for all of them that ask where there are several, one for each flow of which nothing is known.
 #[must_use]
 pub fn write_lines(writes: &[FlowWrite], flows: &[PinnedFlow]) -> Vec<String> {
     // A tool is counted once for all the flows of a run.
@@ -78,7 +78,7 @@ pub fn write_lines(writes: &[FlowWrite], flows: &[PinnedFlow]) -> Vec<String> {
     let bounds = asking.filter_map(|one| one.blessed.as_ref().map(|allowed| allowed.max_calls));
     let all: Option<u64> = bounds.clone().map(|bound| bound.map(u64::from)).sum();
     if bounds.count() > 1 {
-        lines.push(format!("in all: {}", calls(all)));
+        lines.push(format!("all that ask: {}", calls(all)));
     }
     let unknown = flows.iter().filter(|flow| flow.problem.is_some());
     lines.extend(unknown.map(|flow| format!("unknown (by flow {}, which cannot run here)", flow.name)));
@@ -245,6 +245,6 @@ mod tests {
         let one = "shop/add to nowhere: none asks, each is recorded";
         assert_eq!(write_lines(&writes, &[]), [one, "shop/delete to nowhere: at most 2 calls in a run"]);
         let writes = [write("delete", Verdict::Confirm), write("drop", Verdict::Confirm)];
-        assert_eq!(write_lines(&writes, &[])[2], "in all: at most 4 calls in a run");
+        assert_eq!(write_lines(&writes, &[])[2], "all that ask: at most 4 calls in a run");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contract::Contract;
 use crate::error::{AuthorError, PinError};
-use crate::frontmatter::{SCHEMA, parameters_problem};
+use crate::frontmatter::{OpenQuestion, SCHEMA, parameters_problem};
 use crate::surface::goes_to;
 use crate::{
     AdapterPin, Author, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Form,
@@ -42,6 +42,9 @@ pub struct SourceHeader {
     /// The flows that it runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowName>,
+    /// What the recording that it was made from does not decide; who edits the source takes out what is decided there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<OpenQuestion>,
     /// JSON Schema of the result.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub output: Value,
@@ -149,6 +152,7 @@ impl SourceHeader {
             adapters: frontmatter.adapters.iter().map(|(id, pin)| (id.clone(), adapter(pin))).collect(),
             write_permissions: frontmatter.write_permissions.iter().map(permission).collect(),
             flows: frontmatter.flows.keys().cloned().collect(),
+            questions: frontmatter.questions.clone(),
             output: frontmatter.output.schema.clone(),
             baseline: frontmatter.baseline,
             provenance: frontmatter.provenance.clone(),
@@ -285,7 +289,7 @@ impl Author {
             provenance,
             tags: header.tags.clone(),
             flows,
-            questions: Vec::new(),
+            questions: header.questions.clone(),
         })
     }
 

@@ -191,7 +191,10 @@ impl RunnerError {
                 let answer = of_flow("rote flow answer", flow);
                 let answer = questions.iter().fold(answer, |answer, one| answer.blank(&one.id));
                 Told::new(ErrorKind::Conflict)
-                    .hint(answer.note("`rote flow review` shows the answers; `rote run --anyway` runs it as it is"))
+                    .hint(answer.note(
+                        "`rote flow review` shows the answers; a flow of an edited source is answered by taking the \
+                         question out of `questions` in its header; `rote run --anyway` runs it as it is",
+                    ))
                     .details(json!({ "flow": flow, "questions": questions }))
             }
             Self::NotPinned { .. } => denied("frontmatter.adapters"),

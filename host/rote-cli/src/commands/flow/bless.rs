@@ -11,7 +11,6 @@ use serde_json::json;
 use crate::ask::Yes;
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::table::table;
 use crate::render::units::second;
 use crate::ui::{Report, Ui};
 
@@ -47,19 +46,9 @@ impl Bless {
         let question = format!("let `{}` write without asking?\n  {writes}\n  until {until}", self.flow);
         let consent = self.yes.agree(context, ui, &question, self.command())?;
         let blessed = session.bless(&offer, consent)?;
-        let rows: Vec<Vec<String>> = blessed
-            .permissions
-            .tools
-            .iter()
-            .map(|one| {
-                let calls = one.max_calls.map_or_else(|| "any number".to_owned(), |max| max.to_string());
-                let by = one.by.as_ref().map(|flow| format!(" (by flow {})", flow.name)).unwrap_or_default();
-                vec![format!("{}/{}{by}", one.adapter, one.tool), calls, bounds(&one.args_constraints)]
-            })
-            .collect();
         let until = blessed.permissions.expires_at.map_or_else(String::new, |at| format!(" until {}", second(at)));
         let head = format!("blessed {}{until}", self.flow);
-        let text = format!("{head}\n{}", table(&["may write with", "calls per run", "arguments"], &rows));
+        let text = format!("{head}\n  {writes}");
         Ok(Report::new(&blessed, text).next(info.frontmatter.run_command(&self.flow)))
     }
 }
@@ -95,13 +84,6 @@ impl Bless {
             Some(days) => line.option("--days", days),
             None => line,
         }
-    }
-}
-
-fn bounds(constraints: &impl serde::Serialize) -> String {
-    match serde_json::to_string(constraints) {
-        Ok(text) if text != "{}" => text,
-        _ => "any".to_owned(),
     }
 }
 
