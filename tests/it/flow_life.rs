@@ -17,6 +17,16 @@ fn a_recorded_run_replays_offline_also_as_typescript() {
     // The same program as sources makes the same calls and gives the same result.
     let run = home.rote(&["flow", "export", "greet", "--out", "main.ts"]);
     assert_eq!(run.code, 0, "{run}");
+    // What somebody wrote there is kept.
+    let read = || std::fs::read_to_string(home.work().join("main.ts")).unwrap();
+    let written = read();
+    home.file("main.ts", format!("{written}// mine\n"));
+    let refused = home.rote(&["flow", "export", "greet", "--out", "main.ts"]);
+    assert!(refused.code == 10 && read().ends_with("// mine\n"), "{refused}");
+    assert_eq!(home.rote(&["flow", "export", "greet", "--out", "main.ts", "--force"]).code, 0);
+    assert_eq!(read(), written);
+    // A folder that is not there will not come by waiting.
+    assert_eq!(home.rote(&["flow", "dev", "nothing-here"]).code, 3);
     let run = home.rote(&["flow", "build", "main.ts", "--out", "script.wasm"]);
     assert_eq!(run.code, 0, "{run}");
     let again = home.data(&["flow", "test", "./script.wasm", "--replay", "run.rec"]);

@@ -85,7 +85,7 @@ impl Session {
         let (library, flow, path) =
             (self.host.library()?, FlowReference::Name(request.name.clone()), self.absolute(file));
         if file.extension().is_some_and(|ending| ending == "ts") {
-            library.export(&flow, Language::TypeScript, &path)?;
+            library.export(&flow, Language::TypeScript, &path, request.force)?;
         } else {
             rote_home::write_atomic(&path, &library.bytes(&flow)?, rote_home::FileMode::Shared)?;
         }

@@ -59,6 +59,16 @@ impl CliError {
         }
     }
 
+    /// Whether somebody asked the command to stop, or nobody reads what it says any more.
+    #[must_use]
+    pub fn ends(&self) -> bool {
+        match self {
+            Self::App(error) => error.kind == ErrorKind::Interrupted,
+            Self::Words(_) => false,
+            Self::BrokenPipe => true,
+        }
+    }
+
     /// Returns the machine envelope.
     #[must_use]
     pub fn envelope(&self) -> Value {

@@ -87,6 +87,12 @@ pub enum AuthorError {
         /// Why not.
         reason: String,
     },
+    /// A file that a source would replace has been edited, or is another one.
+    #[error("`{}` is there and says something else", path.display())]
+    Edited {
+        /// The file.
+        path: PathBuf,
+    },
     /// There is no source.
     #[error("there is no source file `{}`", path.display())]
     NoSource {
@@ -163,6 +169,9 @@ impl AuthorError {
             }
             Self::Modules { .. } => Told::new(ErrorKind::Conflict)
                 .hint("set `crate-type = [\"cdylib\"]` in Cargo.toml and remove old files"),
+            Self::Edited { .. } => {
+                Told::new(ErrorKind::Conflict).hint("--force to replace it, --out for another place")
+            }
             Self::NoProject { .. } | Self::NoSource { .. } => Told::new(ErrorKind::NotFound).hint(NEW_PROJECT),
             Self::Wrap { .. } => {
                 Told::new(ErrorKind::Conflict).hint(format!("cargo build --release --target {TARGET}"))

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use rote_app::{BuildRequest, BuildSource, Built, FlowReference, NoObserver, ReplayRequest, RunRequest};
-use rote_types::{Language, command};
+use rote_types::{Language, Sha256Digest, command};
 use serde_json::json;
 
 use crate::ask::with_bindings;
@@ -19,6 +19,8 @@ use crate::ui::{Report, Ui};
 
 /// Time between two looks at the sources.
 const POLL: Duration = Duration::from_millis(200);
+/// The ends of the names of sources. A log that this command writes is not one.
+const SOURCES: [&str; 10] = ["ts", "mts", "js", "mjs", "cjs", "json", "rs", "toml", "yaml", "yml"];
 /// Most files that are watched, and deepest folder.
 const MAX_WATCHED: usize = 2_000;
 const MAX_DEPTH: usize = 8;
@@ -100,11 +102,13 @@ impl Dev {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let watched = if self.path.is_dir() { self.path.clone() } else { parent(&self.path) };
         context.listen()?;
+        let mut made = None;
         loop {
             let before = newest(&watched, 0);
-            match self.build_and_run(context, ui) {
-                Ok(text) => ui.verbatim(&format!("{text}\n"))?,
-                Err(error) if self.once => return Err(error),
+            match self.build_and_run(context, ui, &mut made) {
+                Ok(Some(text)) => ui.verbatim(&format!("{text}\n"))?,
+                Ok(None) => {}
+                Err(error) if self.once || error.ends() || !self.path.exists() => return Err(error),
                 Err(error) => ui.fail(&error),
             }
             if self.once {
@@ -117,8 +121,17 @@ impl Dev {
         }
     }
 
-    fn build_and_run(&self, context: &Context, ui: &mut Ui<'_>) -> Result<String> {
+    /// Builds the flow, and runs it where it is not the one that ran last: a file that is not a part of it changes nothing.
+    fn build_and_run(
+        &self,
+        context: &Context,
+        ui: &mut Ui<'_>,
+        made: &mut Option<Sha256Digest>,
+    ) -> Result<Option<String>> {
         let built = build(context, &self.path, None)?;
+        if made.replace(built.sha256) == Some(built.sha256) {
+            return Ok(None);
+        }
         let parameters = self.parameters.iter().map(|word| {
             let message = || format!("`{word}` is not a parameter of the form NAME=VALUE");
             words::parameter(word).ok_or_else(|| usage(message(), "rote flow dev . NAME=VALUE"))
@@ -129,11 +142,11 @@ impl Dev {
         let request = RunRequest { flow: Some(flow), parameters, ..RunRequest::default() };
         let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
-        Ok(if !done.human.is_empty() {
+        Ok(Some(if !done.human.is_empty() {
             done.human.join("\n")
         } else {
             serde_json::to_string_pretty(&done.result).unwrap_or_default()
-        })
+        }))
     }
 }
 
@@ -167,12 +180,17 @@ fn newest(folder: &Path, depth: usize) -> (usize, Option<SystemTime>) {
         let (files, change) = match metadata.is_dir() {
             true if depth < MAX_DEPTH => newest(&entry.path(), depth + 1),
             true => (0, None),
+            false if !is_source(&entry.path()) => (0, None),
             false => (1, metadata.modified().ok()),
         };
         count += files;
         newest_change = newest_change.max(change);
     }
     (count, newest_change)
+}
+
+fn is_source(path: &Path) -> bool {
+    path.extension().and_then(|end| end.to_str()).is_some_and(|end| SOURCES.contains(&end))
 }
 
 /// Replay a recording of a flow with no network; its output must be what was recorded, byte for byte

@@ -78,6 +78,9 @@ pub struct Export {
     /// The file, or for Rust the folder [default: the flow's name]
     #[arg(short, long, value_name = "PATH")]
     out: Option<PathBuf>,
+    /// Replace files that are there and say something else
+    #[arg(short, long)]
+    force: bool,
 }
 
 impl Export {
@@ -89,7 +92,7 @@ impl Export {
         let out = self.out.unwrap_or(default);
         let session = context.session()?;
         let (flow, path) = (session.flow(&self.flow)?, session.absolute(&out));
-        let exported = session.host().library()?.export(&flow, self.lang, &path)?;
+        let exported = session.host().library()?.export(&flow, self.lang, &path, self.force)?;
         let text = exported.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("\n");
         Ok(Report::new(&exported, text).next(command("rote flow build").argument(out.display())))
     }
