@@ -45,7 +45,10 @@ const TRUST: &str = include_str!("journal/trust.sql");
 /// The index that finds what was begun in a tree of runs.
 const RUNS: &str = include_str!("journal/runs.sql");
 
-const MIGRATIONS: [&str; 7] = [
+/// What is left of the indexes.
+const LEAN: &str = include_str!("journal/lean.sql");
+
+const MIGRATIONS: [&str; 8] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
@@ -53,6 +56,7 @@ const MIGRATIONS: [&str; 7] = [
     include_str!("journal/sealed_tokens.sql"),
     TRUST,
     RUNS,
+    LEAN,
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

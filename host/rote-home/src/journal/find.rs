@@ -23,9 +23,10 @@ pub(super) const BEHIND_RESPONSE: &str = "CASE WHEN json_valid(body_json) THEN j
     AND (CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.workspace_id') END IS ?3 OR substr(ts, 1, 19) >= ?4) \
     ORDER BY seq";
 
-/// The workspaces of a tree of runs, by the index `events_of_run`, which has the same words.
+/// The workspaces in which a tree of runs wrote, by the index `events_of_run`, which has the same words.
 pub(super) const OF_RUN: &str = "SELECT DISTINCT json_extract(body_json, '$.workspace'), json_extract(body_json, '$.workspace_id') \
     FROM events WHERE kind = 'effect.started' \
+    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.writes') END \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.run') END = ?1 \
     AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.args_digest') END = ?2";
 
@@ -91,7 +92,7 @@ impl Journal {
         read().map_err(self.failed("read"))
     }
 
-    /// Returns the workspaces in which a call with arguments of that digest was begun by a run, known by the id of its
+    /// Returns the workspaces in which a write with arguments of that digest was begun by a run, known by the id of its
     /// workspace, or by one that it started.
     ///
     /// # Errors

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::anchor::{Anchor, Key, Place, Record};
 use super::seal::KEY;
 use super::{
-    Durability, EVENTS, Event, FOUND, Journal, NewEvent, PLAIN_HEAD, RUNS, TRUST, VerifyReport, chain, genesis,
+    Durability, EVENTS, Event, FOUND, Journal, LEAN, NewEvent, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
 };
 use crate::{Home, HomeError, host_key, lock};
 
@@ -118,7 +118,7 @@ fn put_aside(transaction: &Connection) -> Result<String, rusqlite::Error> {
     transaction.execute_batch(EVENTS)?;
     transaction.execute_batch(FOUND)?;
     transaction.execute_batch(TRUST)?;
-    transaction.execute_batch(RUNS)?;
+    transaction.execute_batch(LEAN)?;
     // The new chain has a key from its first event on.
     transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
     transaction.execute_batch(PLAIN_HEAD)?;
