@@ -13,9 +13,7 @@ use serde_json::Value;
 use crate::record::NewCommand;
 use crate::store::to_i64;
 use crate::variable::{self, NewVariable};
-use crate::{
-    CommandId, CommandKind, ResponseState, Result, Variable, Workspace, WorkspaceError, desugar, response_file, sugar,
-};
+use crate::{CommandId, CommandKind, ResponseState, Result, Variable, Workspace, WorkspaceError, desugar, sugar};
 
 /// What `-m` runs before the program: the payload of an MCP result, parsed when it is JSON.
 const UNWRAP: &str = "((if type == \"object\" then (.content // .result.content?) else null end) as $__content \
@@ -225,9 +223,8 @@ impl Workspace {
         limits: &QueryLimits,
     ) -> Result<Evaluated> {
         let summary = self.recorded(id)?;
-        let path = self.response_file(id);
-        let bytes = response_file::load(&path)?;
-        let file = response_file::parse(&path, &bytes)?;
+        let kept = self.kept(id)?;
+        let file = kept.parse()?;
         let text = file.response.body.0.get();
         let problem = (summary.state == ResponseState::Error)
             .then(|| summary.error.unwrap_or_else(|| "an error without a message".to_owned()));

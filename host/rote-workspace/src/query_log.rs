@@ -8,7 +8,7 @@ use rusqlite::Row;
 use serde::Serialize;
 
 use crate::record::response_id;
-use crate::response_file::{self, Tokens};
+use crate::response_file::Tokens;
 use crate::store::{from_i64, from_time, from_word, to_i64};
 use crate::tokens::ENCODING;
 use crate::{Body, CommandId, Result, Tokenizer, Workspace};
@@ -96,7 +96,7 @@ impl Workspace {
     /// Counts what has no count yet and stores it; returns how many texts were counted.
     ///
     /// # Errors
-    /// A response file cannot be read, or the database refused.
+    /// A response cannot be read, or the database refused.
     pub fn count_tokens(&self, tokenizer: Tokenizer) -> Result<u64> {
         let sql = "SELECT id FROM responses WHERE state = 'recorded' AND response_tokens IS NULL ORDER BY id";
         let ids: Vec<i64> = self.with("find uncounted responses", |connection| {
@@ -114,15 +114,14 @@ impl Workspace {
         Ok(counted)
     }
 
-    /// Counts request and body of one response, in the row and in its file.
+    /// Counts request and body of one response, in the row and with the rest of it.
     fn count_response(&self, tokenizer: Tokenizer, id: ResponseId) -> Result<()> {
-        let path = self.response_file(id);
-        let bytes = response_file::load(&path)?;
-        let mut file = response_file::parse(&path, &bytes)?;
+        let kept = self.kept(id)?;
+        let mut file = kept.parse()?;
         let request_body = file.request.body.0.get();
         let body = if request_body == "null" { "" } else { request_body };
         let request_tokens = tokenizer.count(&format!("{} {}\n{body}", file.request.method, file.request.url));
-        let response_tokens = match file.body(&path)? {
+        let response_tokens = match file.body(&kept.path)? {
             Body::Empty | Body::Binary { .. } => 0,
             Body::Json(text) | Body::Text { text, .. } => tokenizer.count(&text),
         };
@@ -132,7 +131,7 @@ impl Workspace {
             response_tokens: Some(response_tokens),
             total_tokens: Some(request_tokens.saturating_add(response_tokens)),
         };
-        file.write(&path)?;
+        self.keep_instead(id, &kept, &file)?;
         let sql = "UPDATE responses SET request_tokens = ?2, response_tokens = ?3, encoding = ?4 WHERE id = ?1";
         self.with("store the token counts", |connection| {
             let row = (to_i64(id.0), to_i64(request_tokens), to_i64(response_tokens), ENCODING);

@@ -24,10 +24,9 @@ impl Workspace {
     /// `NoResponse`, `Cleared` or `Unfinished`; or the file is damaged.
     pub fn response(&self, id: ResponseId) -> Result<StoredResponse> {
         let summary = self.recorded(id)?;
-        let path = self.response_file(id);
-        let bytes = response_file::load(&path)?;
-        let file = response_file::parse(&path, &bytes)?;
-        let body = file.body(&path)?;
+        let kept = self.kept(id)?;
+        let file = kept.parse()?;
+        let body = file.body(&kept.path)?;
         let request = file.request();
         Ok(StoredResponse {
             summary,
@@ -97,7 +96,7 @@ impl Workspace {
             crate::Body::Binary { sha256, .. } => sha256.hex(),
             _ => rote_types::sha256(text.as_bytes()).hex(),
         };
-        self.complete(row.id, &record::Row { bytes: size, sha256, file: &file })?;
+        self.complete(row.id, &record::Row { bytes: size, sha256, file: &file, content: None })?;
         Ok(true)
     }
 
@@ -218,6 +217,8 @@ impl Workspace {
         self.transact("clear the responses", |transaction| {
             for id in &chosen {
                 let sql = "UPDATE responses SET state = 'cleared', is_error = 0, error = NULL WHERE id = ?1";
+                transaction.prepare_cached(sql)?.execute([to_i64(id.0)])?;
+                let sql = "DELETE FROM small_responses WHERE id = ?1";
                 transaction.prepare_cached(sql)?.execute([to_i64(id.0)])?;
                 // The answer that a person gave of a write.
                 let sql = "UPDATE responses SET answer = NULL WHERE answer = ?1";

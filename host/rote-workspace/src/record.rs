@@ -1,7 +1,8 @@
 //! Writing a call: numbers before the effect, outcome after it.
 //!
-//! Order on disk: the row with the number, then the effect, then the file, then the outcome in the row. A process killed
-//! in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or a complete file that the next reader adopts.
+//! Order on disk: the row with the number, then the effect, then the outcome: with all of a small answer in one transaction,
+//! behind the file of a larger one. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or
+//! a complete file that the next reader adopts.
 
 use std::time::Duration;
 
@@ -14,7 +15,9 @@ use serde::Deserialize;
 use crate::body::{Decoded, DecodedBody, media_type};
 use crate::doubt::note_settled;
 use crate::model::StoredState;
-use crate::response_file::{self, Failure, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word};
+use crate::response_file::{
+    self, Failure, MAX_SMALL_BYTES, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word,
+};
 use crate::store::{Begun, allocate, from_i64, from_word, to_i64, word};
 use crate::{
     Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, ResponseState,
@@ -61,7 +64,7 @@ impl Workspace {
         Ok(begun)
     }
 
-    /// Records the outcome of an allocated number: the file first, then the row.
+    /// Records the outcome of an allocated number; the file of a large one first, then the row.
     ///
     /// # Errors
     /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
@@ -111,13 +114,16 @@ impl Workspace {
             settled,
             tokens: Tokens::default(),
         };
-        let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file };
-        let added = if begun.is_some() { self.add_file(id, &file)? } else { false };
-        if !added {
+        let content = file.bytes()?;
+        let is_small = content.len() <= MAX_SMALL_BYTES;
+        let added = !is_small && begun.is_some() && self.add_file(id, &content)?;
+        if !is_small && !added {
             // Another process may have ended it meanwhile; a recorded answer does not change.
             self.expect_pending(id)?;
             file.write(&self.response_file(id))?;
         }
+        let content = is_small.then_some(&content[..]);
+        let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file, content };
         if self.complete(id, &row)? == 0 {
             if added {
                 self.discard_if_cleared(id);
@@ -134,7 +140,7 @@ impl Workspace {
     }
 
     /// Writes the file of a number that was begun here, where it has none; returns whether it did.
-    fn add_file(&self, id: ResponseId, file: &ResponseFile<'_>) -> Result<bool> {
+    fn add_file(&self, id: ResponseId, content: &[u8]) -> Result<bool> {
         let folder = match self.responses.get() {
             Some(folder) => folder,
             None => {
@@ -142,7 +148,7 @@ impl Workspace {
                 self.responses.get_or_init(|| opened)
             }
         };
-        Ok(folder.add(&response_file::name(id), &file.bytes()?))
+        Ok(folder.add(&response_file::name(id), content))
     }
 
     /// Removes a file that was made for a number which was cleared meanwhile. One that another process has recorded needs
@@ -232,6 +238,10 @@ impl Workspace {
             let sql = "UPDATE commands SET status = ?2 WHERE status = 'started' \
                        AND sequence = (SELECT command FROM responses WHERE id = ?1)";
             transaction.prepare_cached(sql)?.execute((to_i64(id.0), word(status)))?;
+            if let Some(content) = row.content.filter(|_| changed > 0) {
+                let sql = "INSERT OR REPLACE INTO small_responses (id, content) VALUES (?1, ?2)";
+                transaction.prepare_cached(sql)?.execute((to_i64(id.0), content))?;
+            }
             if let Some(settled) = row.file.settled.filter(|_| changed > 0) {
                 note_settled(transaction, id, settled, None)?;
             }
@@ -283,6 +293,8 @@ pub(crate) struct Row<'a> {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
     pub(crate) file: &'a ResponseFile<'a>,
+    /// What is kept of it here; none where its file has that.
+    pub(crate) content: Option<&'a [u8]>,
 }
 
 /// An outcome in stored form.

@@ -1,21 +1,25 @@
-//! The file of one response, `responses/@N.json`.
+//! What is kept of one response: in a row of `workspace.db`, or in the file `responses/@N.json` where it is larger.
 //!
 //! `{id, workspace, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
 //! body_kind, body, note, truncated, duration_ms, error}, started_at, settled{outcome, at}, tokens{…}}`. JSON bodies stand in it byte
 //! for byte. It never changes, except that `tokens` is filled in once counted.
 
 use std::borrow::Cow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use rote_home::{FileMode, read_capped, write_atomic};
 use rote_types::ResponseId;
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::{self, BodyKind, Decoded};
-use crate::{Body, RequestRecord, Result, Settled, WorkspaceError};
+use crate::store::{database_file, to_i64};
+use crate::{Body, RequestRecord, Result, Settled, Workspace, WorkspaceError};
 
+/// Most bytes of one that is kept in a row.
+pub(crate) const MAX_SMALL_BYTES: usize = 32 << 10;
 /// Largest file that is read back: a body of 64 MiB, six times larger as an escaped string, and its request.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -181,6 +185,49 @@ impl ResponseFile<'_> {
 /// Returns the name of a response's file.
 pub(crate) fn name(id: ResponseId) -> String {
     format!("{id}.json")
+}
+
+/// What is kept of a response, as it was read.
+pub(crate) struct Kept {
+    pub(crate) bytes: Vec<u8>,
+    /// The file that has it: its own, or that of all rows.
+    pub(crate) path: PathBuf,
+    is_small: bool,
+}
+
+impl Kept {
+    /// Reads what stands there.
+    pub(crate) fn parse(&self) -> Result<ResponseFile<'_>> {
+        parse(&self.path, &self.bytes)
+    }
+}
+
+impl Workspace {
+    /// Reads what is kept of a response that has an outcome.
+    pub(crate) fn kept(&self, id: ResponseId) -> Result<Kept> {
+        let sql = "SELECT content FROM small_responses WHERE id = ?1";
+        let row: Option<Vec<u8>> = self.with("read the response", |connection| {
+            connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| row.get(0)).optional()
+        })?;
+        match row {
+            Some(bytes) => Ok(Kept { bytes, path: database_file(self.folder()), is_small: true }),
+            None => {
+                let path = self.response_file(id);
+                Ok(Kept { bytes: load(&path)?, path, is_small: false })
+            }
+        }
+    }
+
+    /// Puts another content in the place of what was read.
+    pub(crate) fn keep_instead(&self, id: ResponseId, kept: &Kept, file: &ResponseFile<'_>) -> Result<()> {
+        if !kept.is_small {
+            return file.write(&kept.path);
+        }
+        let bytes = file.bytes()?;
+        let sql = "UPDATE small_responses SET content = ?2 WHERE id = ?1";
+        self.with("store the response", |connection| connection.prepare_cached(sql)?.execute((to_i64(id.0), bytes)))?;
+        Ok(())
+    }
 }
 
 /// Reads the bytes of a response file.

@@ -18,8 +18,13 @@ use serde::de::DeserializeOwned;
 use crate::{CommandId, Result, WorkspaceError, response_file};
 
 /// The schema, one entry per version.
-const MIGRATIONS: &[&str] =
-    &[include_str!("schema.sql"), include_str!("settled.sql"), include_str!("keys.sql"), include_str!("doubts.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("schema.sql"),
+    include_str!("settled.sql"),
+    include_str!("keys.sql"),
+    include_str!("doubts.sql"),
+    include_str!("small.sql"),
+];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
 #[derive(Debug)]
@@ -149,9 +154,8 @@ impl Workspace {
         &self.folder
     }
 
-    /// Returns the file of one response.
-    #[must_use]
-    pub fn response_file(&self, id: ResponseId) -> PathBuf {
+    /// Returns the file of one response, which a small one has not.
+    pub(crate) fn response_file(&self, id: ResponseId) -> PathBuf {
         self.responses_dir().join(response_file::name(id))
     }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use rote_types::{Classify, ErrorKind, ResponseId};
 use serde_json::{Value, json};
 
-use self::support::{Setup, at, call, failed, http, json_body};
+use self::support::{Setup, at, call, failed, http, json_body, large};
 use crate::{
     Body, ChangeKind, CleanFilter, CommandKind, CommandStatus, Comparison, JsonType, ResponseState, SessionRecord,
     Workspace, WorkspaceError, list_workspaces,
@@ -41,16 +41,24 @@ fn a_recorded_json_body_comes_back_byte_for_byte() {
     assert_eq!(stored.summary.bytes, u64::try_from(text.len()).unwrap());
     assert_eq!(stored.headers, [("x-a".to_owned(), "1".to_owned())]);
     assert_eq!(stored.request.body.as_deref(), Some(&b"{\"q\":1}"[..]));
+    assert!(!setup.workspace.response_file(id).exists(), "a small one is in a row");
+}
+
+#[test]
+fn a_large_body_comes_back_from_a_file_that_is_its_owners_alone() {
+    let setup = Setup::new();
+    let text = large("7");
+    let id = setup.record(json_body(&text));
+    assert_eq!(setup.body(id), Body::Json(text));
     let mode = setup.workspace.response_file(id).metadata().unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
 
 #[test]
-fn the_response_file_has_the_published_shape() {
+fn what_is_kept_of_a_response_has_the_published_shape() {
     let setup = Setup::new();
     let id = setup.record(json_body("[1]"));
-    let file: Value =
-        serde_json::from_slice(&rote_home::read_capped(&setup.workspace.response_file(id), 1 << 20).unwrap()).unwrap();
+    let file: Value = serde_json::from_slice(&setup.workspace.kept(id).unwrap().bytes).unwrap();
     for pointer in [
         "/request/url",
         "/request/method",
@@ -159,16 +167,20 @@ fn clearing_keeps_the_counter_and_removes_files_and_unused_artifacts() {
     let setup = Setup::new();
     let first = setup.record(http(200, "image/png", b"\x01"));
     let second = setup.record(http(200, "image/png", b"\x01"));
+    let third = setup.record(json_body(&large("1")));
     let artifacts = || setup.workspace.artifacts_dir().read_dir().unwrap().count();
     assert_eq!(setup.workspace.clear(&[first], at(5)).unwrap(), 1);
     assert_eq!(artifacts(), 1);
-    assert!(!setup.workspace.response_file(first).exists());
+    assert!(setup.workspace.kept(first).is_err(), "its row is gone");
     assert!(matches!(setup.workspace.response(first), Err(WorkspaceError::Cleared { .. })));
+    assert!(setup.workspace.response_file(third).exists());
+    assert_eq!(setup.workspace.clear(&[third], at(5)).unwrap(), 1);
+    assert!(!setup.workspace.response_file(third).exists());
     assert_eq!(setup.workspace.clear(&[], at(6)).unwrap(), 1);
     assert_eq!(artifacts(), 0);
     assert!(setup.workspace.ls().unwrap().is_empty());
     assert!(matches!(setup.workspace.response(second), Err(WorkspaceError::Cleared { .. })));
-    assert_eq!(setup.record(json_body("1")), ResponseId(3));
+    assert_eq!(setup.record(json_body("1")), ResponseId(4));
     assert!(setup.workspace.clear(&[ResponseId(77)], at(7)).is_err());
 }
 

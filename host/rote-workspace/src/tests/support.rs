@@ -144,3 +144,8 @@ pub(super) fn failed(kind: &str, message: &str) -> Recording {
     let outcome = RecordedOutcome::Failed { kind: kind.to_owned(), message: message.to_owned() };
     Recording { outcome, ..json_body("") }
 }
+
+/// A JSON text that is too large for a row: what stands in it, and much that does not matter.
+pub(super) fn large(text: &str) -> String {
+    format!("[{text},\"{}\"]", "x".repeat(crate::response_file::MAX_SMALL_BYTES))
+}

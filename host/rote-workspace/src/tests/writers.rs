@@ -6,7 +6,7 @@ use rote_home::Home;
 use rote_types::{Access, Method, ResponseId};
 use serde_json::json;
 
-use super::support::{Setup, at, call, json_body};
+use super::support::{Setup, at, call, json_body, large};
 use crate::{Body, ResponseState, Workspace};
 
 const HOME: &str = "ROTE_WORKSPACE_TEST_HOME";
@@ -89,19 +89,20 @@ fn numbers_are_dense_and_unique_across_threads_and_processes() {
 #[test]
 fn a_file_whose_process_died_before_the_row_is_adopted() {
     let setup = Setup::new();
-    let id = setup.record(json_body("{\"a\":1}"));
+    let text = large("1");
+    let id = setup.record(json_body(&text));
     // The state that a kill between file and row leaves behind.
     let sql = "UPDATE responses SET state = 'pending', owner = '1:0', status = NULL, bytes = 0, sha256 = NULL";
     setup.workspace.with("forget the row", |connection| connection.execute(sql, [])).unwrap();
     let row = setup.workspace.summary(id).unwrap();
-    assert_eq!((row.state, row.status, row.bytes), (ResponseState::Ok, Some(200), 7));
+    assert_eq!((row.state, row.status, row.bytes), (ResponseState::Ok, Some(200), text.len() as u64));
     assert_eq!(setup.workspace.ls().unwrap()[0].state, ResponseState::Ok);
 }
 
 #[test]
 fn a_file_of_another_workspace_or_of_an_earlier_call_is_not_adopted() {
     let setup = Setup::new();
-    let id = setup.record(json_body("1"));
+    let id = setup.record(json_body(&large("1")));
     let path = setup.workspace.response_file(id);
     let forget = || {
         let sql = "UPDATE responses SET state = 'pending', owner = '1:0'";
@@ -129,11 +130,11 @@ fn a_file_of_another_workspace_or_of_an_earlier_call_is_not_adopted() {
 #[test]
 fn an_answer_is_kept_where_somebody_removed_the_folder_of_answers() {
     let setup = Setup::new();
-    setup.record(json_body("1"));
+    setup.record(json_body(&large("1")));
     rote_home::remove_dir(&setup.workspace.responses_dir()).unwrap();
-    let second = setup.record(json_body("2"));
+    let second = setup.record(json_body(&large("2")));
     let third = setup.record(json_body("3"));
-    assert_eq!((setup.body(second), setup.body(third)), (Body::Json("2".to_owned()), Body::Json("3".to_owned())));
+    assert_eq!((setup.body(second), setup.body(third)), (Body::Json(large("2")), Body::Json("3".to_owned())));
 }
 
 #[test]
@@ -144,10 +145,21 @@ fn a_file_that_a_recorded_row_needs_is_not_discarded() {
         // What another process makes of it between the file and the row.
         let sql = format!("UPDATE responses SET state = '{state}'");
         setup.workspace.with("end it elsewhere", |connection| connection.execute(&sql, [])).unwrap();
-        let error = setup.workspace.record(id, json_body("1")).unwrap_err();
+        let error = setup.workspace.record(id, json_body(&large("1"))).unwrap_err();
         assert!(matches!(error, crate::WorkspaceError::AlreadyRecorded { .. }), "{error:?}");
         assert_eq!(setup.workspace.response_file(id).exists(), stays, "{state}");
     }
+}
+
+#[test]
+fn nothing_is_kept_of_a_small_answer_whose_number_was_ended_elsewhere() {
+    let setup = Setup::new();
+    let (_, id) = setup.workspace.begin_call(&call("list")).unwrap();
+    let sql = "UPDATE responses SET state = 'cleared'";
+    setup.workspace.with("end it elsewhere", |connection| connection.execute(sql, [])).unwrap();
+    let error = setup.workspace.record(id, json_body("1")).unwrap_err();
+    assert!(matches!(error, crate::WorkspaceError::AlreadyRecorded { .. }), "{error:?}");
+    assert!(setup.workspace.kept(id).is_err());
 }
 
 #[test]
