@@ -172,6 +172,45 @@ pub fn write_to<T, E>(
     Ok(value)
 }
 
+/// Does several pieces of work in one transaction, each of which stands or falls for itself. Where the transaction as a whole
+/// is refused, each is done in one of its own, so that it is told of its own failure.
+///
+/// # Errors
+/// Each has that of [`write_to`].
+pub fn write_all_to<A, T, E>(
+    connection: &Connection,
+    refused: impl Fn(rusqlite::Error) -> E,
+    asks: &[A],
+    mut work: impl FnMut(&Connection, &A) -> Result<T, E>,
+) -> Vec<Result<T, E>> {
+    if asks.len() > 1
+        && let Ok(results) = write_to(connection, |error| error, |connection| apart(connection, asks, &mut work))
+    {
+        return results;
+    }
+    asks.iter().map(|ask| write_to(connection, &refused, |connection| work(connection, ask))).collect()
+}
+
+/// Does pieces of work within a transaction; one that fails leaves nothing in it.
+pub(crate) fn apart<A, T, E>(
+    connection: &Connection,
+    asks: &[A],
+    work: &mut impl FnMut(&Connection, &A) -> Result<T, E>,
+) -> rusqlite::Result<Vec<Result<T, E>>> {
+    let say = |sql| connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+    let each = |ask| {
+        say("SAVEPOINT apart")?;
+        let done = work(connection, ask);
+        if done.is_err() {
+            // Refused where SQLite gave the whole transaction up.
+            say("ROLLBACK TO apart")?;
+        }
+        say("RELEASE apart")?;
+        Ok(done)
+    };
+    asks.iter().map(each).collect()
+}
+
 /// Takes back what was not committed, also when the work panics.
 struct Undo<'c>(&'c Connection);
 

@@ -7,6 +7,7 @@
 
 mod anchor;
 mod chain;
+mod extend;
 mod find;
 mod restart;
 mod seal;
@@ -26,7 +27,8 @@ pub use seal::{Breach, VerifyReport};
 pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
 
 use self::anchor::Place;
-use self::seal::{Admitted, Seal};
+use self::extend::Extending;
+use self::seal::Seal;
 use crate::error::is_damaged;
 use crate::{Creation, Home, HomeError, open_database, write_to};
 
@@ -117,6 +119,8 @@ pub struct Journal {
     path: PathBuf,
     connection: Mutex<Connection>,
     seal: Seal,
+    /// What is to be appended, for whoever appends next.
+    extending: Extending,
     /// It was found whole.
     intact: OnceLock<()>,
 }
@@ -132,7 +136,8 @@ impl Journal {
             let path = home.journal_file();
             let connection = open_database(&path, &MIGRATIONS, Creation::Synced)?;
             let seal = Seal::open(home, entropy, &connection)?;
-            Ok(Self { path, connection: Mutex::new(connection), seal, intact: OnceLock::new() })
+            let (connection, extending) = (Mutex::new(connection), Extending::default());
+            Ok(Self { path, connection, seal, extending, intact: OnceLock::new() })
         };
         open().map_err(|error| match error {
             HomeError::Database { path, source, .. } if is_damaged(&source) => {
@@ -140,58 +145,6 @@ impl Journal {
             }
             error => error,
         })
-    }
-
-    /// Appends `events`, all of them or none, and returns them as recorded.
-    ///
-    /// # Errors
-    /// [`HomeError::Breached`], [`HomeError::Database`] (a full disk, a busy file) or [`HomeError::Canonical`]; nothing
-    /// is then recorded.
-    pub fn append(&self, at: Timestamp, durability: Durability, events: &[NewEvent]) -> Result<Vec<Event>, HomeError> {
-        let appended = self.extend(at, durability, events, |_| Ok(Ok::<(), std::convert::Infallible>(())))?;
-        Ok(appended.unwrap_or_else(|never| match never {}))
-    }
-
-    /// Consumes the confirm token of `claim` and appends `events` in one transaction that is fsynced. A refused
-    /// token appends nothing.
-    ///
-    /// # Errors
-    /// As [`Journal::append`]. A token that is unknown, used, expired or bound to something else is the inner error.
-    pub fn append_consuming(
-        &self,
-        at: Timestamp,
-        claim: &TokenClaim,
-        events: &[NewEvent],
-    ) -> Result<Result<Vec<Event>, TokenRefusal>, HomeError> {
-        let key = self.seal.key()?;
-        self.extend(at, Durability::Disk, events, |transaction| {
-            token::consume(transaction, key, claim, at).map_err(self.failed("consume a token in"))
-        })
-    }
-
-    /// Appends events in one transaction, after `first` has agreed in the same one, and moves the anchor behind it.
-    fn extend<R>(
-        &self,
-        at: Timestamp,
-        durability: Durability,
-        events: &[NewEvent],
-        first: impl FnOnce(&Connection) -> Result<Result<(), R>, HomeError>,
-    ) -> Result<Result<Vec<Event>, R>, HomeError> {
-        let connection = self.connection();
-        let held = self.seal.hold()?;
-        let done = self.at_durability(&connection, durability, |transaction| {
-            if let Err(refusal) = first(transaction)? {
-                return Ok(Err(refusal));
-            }
-            let Admitted { head, due } = self.seal.admit(&held, transaction)?;
-            let all = [&due, events].concat();
-            let mut recorded = chain::append(transaction, &self.path, held.key, head, at, &all)?;
-            Ok(Ok((head, recorded.split_off(due.len()))))
-        })?;
-        Ok(done.map(|(head, recorded)| {
-            self.seal.advance(held, head, &recorded, durability);
-            recorded
-        }))
     }
 
     /// Stores a new confirm token, of which only the hash is known here, and forgets those long expired.
@@ -266,7 +219,15 @@ impl Journal {
     }
 
     fn select(&self, tail: &str, parameters: impl rusqlite::Params) -> Result<Vec<Event>, HomeError> {
-        let connection = self.connection();
+        self.select_in(&self.connection(), tail, parameters)
+    }
+
+    fn select_in(
+        &self,
+        connection: &Connection,
+        tail: &str,
+        parameters: impl rusqlite::Params,
+    ) -> Result<Vec<Event>, HomeError> {
         let mut statement =
             connection.prepare_cached(&format!("SELECT {COLUMNS} FROM events {tail}")).map_err(self.failed("read"))?;
         let rows = statement.query_map(parameters, RawEvent::from_row).map_err(self.failed("read"))?;

@@ -9,6 +9,7 @@ mod database;
 mod error;
 mod file;
 mod folder;
+mod group;
 mod journal;
 mod key;
 mod keyed;
@@ -19,13 +20,14 @@ mod staged;
 mod stamp;
 
 pub use below::refuse_linked_dir;
-pub use database::{Creation, Fill, open_database, write_to};
+pub use database::{Creation, Fill, open_database, write_all_to, write_to};
 pub use error::{HomeError, storage_hint};
 pub use file::{
     FileMode, append_line, create_private_dir, keep_private, open_file, read_capped, read_ends, read_trusted,
     remove_file, write_atomic, write_durable,
 };
 pub use folder::Folder;
+pub use group::{Group, Handed, ToTheEnd};
 pub use journal::{
     Breach, Durability, Event, Journal, NewEvent, NewToken, PendingToken, Restarted, TokenBinding, TokenClaim,
     TokenRefusal, VerifyReport, genesis,

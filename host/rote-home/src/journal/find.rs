@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity};
-use rusqlite::OptionalExtension;
+use rusqlite::{Connection, OptionalExtension};
 
 use super::{Event, Journal, signed};
 use crate::HomeError;
@@ -36,8 +36,18 @@ impl Journal {
     /// # Errors
     /// As [`Journal::read`].
     pub fn started(&self, workspace: &WorkspaceIdentity, response: ResponseId) -> Result<Option<Event>, HomeError> {
+        self.started_in(&self.connection(), workspace, response)
+    }
+
+    /// As [`Journal::started`], within a transaction.
+    pub(super) fn started_in(
+        &self,
+        connection: &Connection,
+        workspace: &WorkspaceIdentity,
+        response: ResponseId,
+    ) -> Result<Option<Event>, HomeError> {
         let tail = format!("WHERE kind = 'effect.started' AND {OF_RESPONSE}");
-        Ok(self.select(&tail, place(workspace, response))?.pop())
+        Ok(self.select_in(connection, &tail, place(workspace, response))?.pop())
     }
 
     /// Returns every `effect.started` of a workspace whose response has a higher number, oldest first, and those that

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::anchor::{Anchor, Key, Place, Record, Unlocked};
 use super::chain::{self, Link};
-use super::{Event, NewEvent, genesis};
+use super::{NewEvent, genesis};
 use crate::key::host_key_after;
 use crate::keyed;
 use crate::{Durability, Home, HomeError};
@@ -170,9 +170,9 @@ impl Seal {
     }
 
     /// Moves the anchor behind what was committed, and keeps it for the next time.
-    pub(super) fn advance(&self, mut held: Held<'_>, head: Place, recorded: &[Event], durability: Durability) {
-        if let Some(last) = recorded.last() {
-            held.anchor.advance(held.key, head, last.place(), durability);
+    pub(super) fn advance(&self, mut held: Held<'_>, (head, place): (Place, Place), durability: Durability) {
+        if place != head {
+            held.anchor.advance(held.key, head, place, durability);
         }
         *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = held.anchor.unlock();
     }

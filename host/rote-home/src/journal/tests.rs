@@ -440,3 +440,39 @@ fn a_journal_says_when_its_chain_began_and_a_new_one_began_later() {
     Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
     assert_eq!(open(&home).began().unwrap(), Some(at(8)));
 }
+
+#[test]
+fn what_threads_and_tasks_append_at_once_is_one_chain_and_each_stands_for_itself() {
+    let (_dir, home) = home();
+    let journals = [open(&home), open(&home)];
+    let workspace = named("w");
+    let begun = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..12_usize {
+            let (journal, workspace, begun) = (&journals[thread % 2], &workspace, &begun);
+            scope.spawn(move || {
+                for number in 1..=10 {
+                    let body = json!({"workspace": "w", "workspace_id": workspace.id, "response": number});
+                    let started = vec![event("effect.started", "e", body)];
+                    if thread < 4 {
+                        let durability = if thread == 0 { Durability::Disk } else { Durability::Process };
+                        journal.append(at(1), durability, &[event("other", "e", json!({}))]).unwrap();
+                        continue;
+                    }
+                    let mut asked = std::pin::pin!(journal.append_unbegun(at(1), (workspace, ResponseId(number)), started));
+                    let appended = loop {
+                        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+                        match asked.as_mut().poll(&mut context) {
+                            std::task::Poll::Ready(appended) => break appended.unwrap(),
+                            std::task::Poll::Pending => std::thread::yield_now(),
+                        }
+                    };
+                    begun.fetch_add(u32::from(appended.is_ok()), Ordering::SeqCst);
+                }
+            });
+        }
+    });
+    assert_eq!(begun.load(Ordering::SeqCst), 10, "each number once");
+    let report = journals[0].verify().unwrap();
+    assert_eq!((report.events, report.problem), (10 + 4 * 10, None));
+}
