@@ -29,6 +29,7 @@ mod sugar;
 mod template;
 mod tokens;
 mod variable;
+mod write;
 
 #[cfg(test)]
 mod tests;

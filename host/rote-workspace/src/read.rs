@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::model::StoredState;
 use crate::record::{self, NewCommand, response_id};
+use crate::write::Write;
 use crate::store::{from_i64, from_json, from_time, from_word, to_i64};
 use crate::{
     CommandId, CommandKind, CommandRecord, Dependency, DependencyRecord, ResponseState, ResponseSummary, Result,
@@ -96,7 +97,8 @@ impl Workspace {
             crate::Body::Binary { sha256, .. } => sha256.hex(),
             _ => rote_types::sha256(text.as_bytes()).hex(),
         };
-        self.complete(row.id, &record::Row { bytes: size, sha256, file: &file, content: None })?;
+        let ending = record::Row { bytes: size, sha256, file }.ending(row.id, None);
+        self.write(Write::End(Box::new(ending)))?;
         Ok(true)
     }
 

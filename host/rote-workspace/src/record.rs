@@ -13,12 +13,12 @@ use rusqlite::Connection;
 use serde::Deserialize;
 
 use crate::body::{Decoded, DecodedBody, media_type};
-use crate::doubt::note_settled;
 use crate::model::StoredState;
 use crate::response_file::{
     self, Failure, MAX_SMALL_BYTES, Raw, RequestPart, ResponseFile, ResponsePart, Tokens, Word,
 };
 use crate::store::{Begun, allocate, from_i64, from_word, to_i64, word};
+use crate::write::{Ending, Write};
 use crate::{
     Body, CommandId, CommandKind, CommandStatus, Dependency, NewCall, RecordedOutcome, Recording, ResponseState,
     ResponseSummary, Result, StoredResponse, Workspace, WorkspaceError, owner,
@@ -43,21 +43,23 @@ impl Workspace {
     /// The database refused; then no number was allocated.
     pub fn begin_calls(&self, calls: &[NewCall]) -> Result<Vec<(CommandId, ResponseId)>> {
         self.check_disk()?;
-        let count = u64::try_from(calls.len()).unwrap_or(u64::MAX);
-        if count == 0 {
-            return Ok(Vec::new());
-        }
-        let begun: Vec<(CommandId, ResponseId)> = self.transact("log the call", |transaction| {
-            let command = allocate(transaction, "command", count)?;
-            let response = allocate(transaction, "response", count)?;
-            let mut begun = Vec::with_capacity(calls.len());
-            for (offset, call) in (0..count).zip(calls) {
-                let ids = (CommandId(command + offset), ResponseId(response + offset));
-                insert_call(transaction, ids, call)?;
-                begun.push(ids);
-            }
-            Ok(begun)
-        })?;
+        self.note_calls(calls, self.write(Write::Begin(calls.to_vec()))?.begun())
+    }
+
+    /// As [`Workspace::begin_calls`], for a task to wait for.
+    ///
+    /// # Errors
+    /// As [`Workspace::begin_calls`].
+    pub async fn begin_calls_soon(&self, calls: &[NewCall]) -> Result<Vec<(CommandId, ResponseId)>> {
+        self.check_disk()?;
+        self.note_calls(calls, self.write_soon(Write::Begin(calls.to_vec())).await?.begun())
+    }
+
+    fn note_calls(
+        &self,
+        calls: &[NewCall],
+        begun: Vec<(CommandId, ResponseId)>,
+    ) -> Result<Vec<(CommandId, ResponseId)>> {
         self.note_begun(
             begun.iter().zip(calls).map(|((command, response), call)| (*response, Begun::of(*command, call))),
         );
@@ -72,6 +74,16 @@ impl Workspace {
         self.record_settled(id, recording, None)
     }
 
+    /// As [`Workspace::record`], for a task to wait for.
+    ///
+    /// # Errors
+    /// As [`Workspace::record`].
+    pub async fn record_soon(&self, id: ResponseId, recording: Recording) -> Result<StoredResponse> {
+        let mut ready = self.ready(id, recording, None)?;
+        let written = self.write_soon(Write::End(ready.ending())).await?;
+        self.recorded_as(ready, written.count())
+    }
+
     /// Records the outcome of a number together with the word that ends its doubt, if it had one.
     pub(crate) fn record_settled(
         &self,
@@ -79,6 +91,13 @@ impl Workspace {
         recording: Recording,
         settled: Option<Word>,
     ) -> Result<StoredResponse> {
+        let mut ready = self.ready(id, recording, settled)?;
+        let written = self.write(Write::End(ready.ending()))?;
+        self.recorded_as(ready, written.count())
+    }
+
+    /// Does all that comes before the row.
+    fn ready(&self, id: ResponseId, recording: Recording, settled: Option<Word>) -> Result<Ready> {
         let begun = self.take_begun(id);
         let (adapter, tool) = match &begun {
             Some(begun) => (Some(begun.adapter.to_string()), Some(begun.tool.clone())),
@@ -89,14 +108,14 @@ impl Workspace {
         let request_body = response_file::request_body(&mut request)?;
         let file = ResponseFile {
             id: id.0,
-            workspace: self.identity().id.as_deref().map(Into::into),
-            adapter: adapter.as_deref().map(Into::into),
-            tool: tool.as_deref().map(Into::into),
+            workspace: self.identity().id.clone().map(Into::into),
+            adapter: adapter.map(Into::into),
+            tool: tool.map(Into::into),
             request: RequestPart {
-                url: request.url.as_str().into(),
-                method: request.method.as_str().into(),
-                endpoint: request.endpoint.as_str().into(),
-                headers: request.headers.clone(),
+                url: request.url.into(),
+                method: request.method.into(),
+                endpoint: request.endpoint.into(),
+                headers: request.headers,
                 body: request_body,
             },
             response: ResponsePart {
@@ -122,9 +141,14 @@ impl Workspace {
             self.expect_pending(id)?;
             file.write(&self.response_file(id))?;
         }
-        let content = is_small.then_some(&content[..]);
-        let row = Row { bytes: outcome.bytes, sha256: outcome.sha256, file: &file, content };
-        if self.complete(id, &row)? == 0 {
+        let (content, row) = (is_small.then_some(content), Row { bytes: outcome.bytes, sha256: outcome.sha256, file });
+        Ok(Ready { id, begun, row, content, added, started, body: outcome.body })
+    }
+
+    /// Says what was recorded, once the row says so too.
+    fn recorded_as(&self, ready: Ready, changed: usize) -> Result<StoredResponse> {
+        let Ready { id, begun, row, added, started, body, .. } = ready;
+        if changed == 0 {
             if added {
                 self.discard_if_cleared(id);
             }
@@ -134,9 +158,9 @@ impl Workspace {
             Some(begun) => begun.summary(id, &row, started),
             None => self.summary(id)?,
         };
-        let request = file.request();
-        let truncated = file.response.truncated;
-        Ok(StoredResponse { summary, request, headers: file.response.headers, body: outcome.body, truncated })
+        let request = row.file.request();
+        let ResponsePart { headers, truncated, .. } = row.file.response;
+        Ok(StoredResponse { summary, request, headers, body, truncated })
     }
 
     /// Writes the file of a number that was begun here, where it has none; returns whether it did.
@@ -212,42 +236,6 @@ impl Workspace {
         let sha256 = digest.hex();
         Ok(Kept { status: Some(status), headers, content_type, body, note, truncated, error, bytes, sha256 })
     }
-
-    /// Writes the outcome into the row and the command's status; returns how many rows were pending.
-    pub(crate) fn complete(&self, id: ResponseId, row: &Row<'_>) -> Result<usize> {
-        let response = &row.file.response;
-        let status = if response.error.is_some() { CommandStatus::Failed } else { CommandStatus::Succeeded };
-        self.transact("record the response", |transaction| {
-            let sql = "UPDATE responses SET state = 'recorded', is_error = ?2, method = ?3, url = ?4, status = ?5, \
-                       content_type = ?6, body_kind = ?7, bytes = ?8, sha256 = ?9, started_at = ?10, \
-                       duration_ms = ?11, error = ?12 WHERE id = ?1 AND state = 'pending'";
-            let changed = transaction.prepare_cached(sql)?.execute(rusqlite::params![
-                to_i64(id.0),
-                response.error.is_some(),
-                row.file.request.method,
-                row.file.request.url,
-                response.status,
-                media_type(&response.content_type),
-                word(response.body_kind),
-                to_i64(row.bytes),
-                row.sha256,
-                row.file.started_at,
-                to_i64(response.duration_ms),
-                response.error.as_ref().map(|error| &error.message),
-            ])?;
-            let sql = "UPDATE commands SET status = ?2 WHERE status = 'started' \
-                       AND sequence = (SELECT command FROM responses WHERE id = ?1)";
-            transaction.prepare_cached(sql)?.execute((to_i64(id.0), word(status)))?;
-            if let Some(content) = row.content.filter(|_| changed > 0) {
-                let sql = "INSERT OR REPLACE INTO small_responses (id, content) VALUES (?1, ?2)";
-                transaction.prepare_cached(sql)?.execute((to_i64(id.0), content))?;
-            }
-            if let Some(settled) = row.file.settled.filter(|_| changed > 0) {
-                note_settled(transaction, id, settled, None)?;
-            }
-            Ok(changed)
-        })
-    }
 }
 
 impl Begun {
@@ -263,7 +251,7 @@ impl Begun {
 
     /// What the database says of the number now that its outcome is in it.
     fn summary(self, id: ResponseId, row: &Row<'_>, at: Timestamp) -> ResponseSummary {
-        let ResponseFile { request, response, settled, .. } = row.file;
+        let ResponseFile { request, response, settled, .. } = &row.file;
         ResponseSummary {
             id,
             command: self.command,
@@ -292,9 +280,48 @@ impl Begun {
 pub(crate) struct Row<'a> {
     pub(crate) bytes: u64,
     pub(crate) sha256: String,
-    pub(crate) file: &'a ResponseFile<'a>,
-    /// What is kept of it here; none where its file has that.
-    pub(crate) content: Option<&'a [u8]>,
+    pub(crate) file: ResponseFile<'a>,
+}
+
+/// An outcome of which only the row is missing.
+struct Ready {
+    id: ResponseId,
+    begun: Option<Begun>,
+    row: Row<'static>,
+    /// What is kept of it in the row; none where its file has that.
+    content: Option<Vec<u8>>,
+    /// The file is new.
+    added: bool,
+    started: Timestamp,
+    body: Body,
+}
+
+impl Ready {
+    fn ending(&mut self) -> Box<Ending> {
+        Box::new(self.row.ending(self.id, self.content.take()))
+    }
+}
+
+impl Row<'_> {
+    /// What becomes of the row.
+    pub(crate) fn ending(&self, id: ResponseId, content: Option<Vec<u8>>) -> Ending {
+        let ResponseFile { request, response, started_at, settled, .. } = &self.file;
+        Ending {
+            id,
+            method: request.method.to_string(),
+            url: request.url.to_string(),
+            status: response.status,
+            content_type: media_type(&response.content_type),
+            body_kind: word(response.body_kind),
+            bytes: self.bytes,
+            sha256: self.sha256.clone(),
+            started_at: started_at.to_string(),
+            duration_ms: response.duration_ms,
+            error: response.error.as_ref().map(|error| error.message.clone()),
+            settled: *settled,
+            content,
+        }
+    }
 }
 
 /// An outcome in stored form.

@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::write::Writing;
 use crate::{CommandId, Result, WorkspaceError, response_file};
 
 /// The schema, one entry per version.
@@ -34,6 +35,8 @@ pub struct Workspace {
     pub(crate) home: Home,
     connection: Mutex<Connection>,
     pub(crate) responses: OnceLock<Folder>,
+    /// What is to be written, for whoever writes next.
+    pub(crate) writing: Writing,
     /// What was begun here and has no outcome yet, so that recording it need not ask.
     begun: Mutex<HashMap<ResponseId, Begun>>,
 }
@@ -124,8 +127,8 @@ impl Workspace {
         let connection = open_database(&database_file(&folder), MIGRATIONS, creation)?;
         let identity = WorkspaceIdentity { name: name.clone(), id: None };
         let connection = Mutex::new(connection);
-        let (responses, begun) = (OnceLock::new(), Mutex::default());
-        Ok(Self { identity, folder, home: home.clone(), connection, responses, begun })
+        let (responses, begun, writing) = (OnceLock::new(), Mutex::default(), Writing::default());
+        Ok(Self { identity, folder, home: home.clone(), connection, responses, writing, begun })
     }
 
     /// Says whether the disk has room for what comes next.
