@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use rote_gate::{
     CredentialPreview, Environment, FlowStamp, GateError, Invocation, Pin, Progress, Redaction, UnboundError,
 };
+use rote_home::ToTheEnd;
 use rote_runtime::{CallOutcome, LoadError, Prepared, RunError, Runtime, Sandbox, World};
 use rote_types::{
     AdapterId, CallLimits, Clock, MAX_BATCH, MAX_PARALLEL, QueryEngine, ResponseId, Sha256Digest, Tool, ToolCall,
@@ -155,7 +156,7 @@ impl Caller {
         options: &CallOptions,
     ) -> Result<CallOutcome, AdapterError> {
         let checked = self.check_templates(workspace, adapter, (tool, arguments), options)?;
-        let place = self.place(workspace, std::slice::from_ref(&checked), options)?;
+        let place = self.place(workspace, std::slice::from_ref(&checked), options).await?;
         self.run(workspace, &checked, place.into_iter().next().flatten(), options).await
     }
 
@@ -188,7 +189,7 @@ impl Caller {
         }
         let tools = checked.iter().map(|call| &*call.tool);
         UnboundError::refuse(self.lacking(&adapter, tools)?)?;
-        let places = self.place(workspace, &checked, options)?;
+        let places = self.place(workspace, &checked, options).await?;
         let calls = items.iter().zip(&checked).zip(places).map(|((item, checked), place)| async move {
             let own = item.confirm.as_slice();
             let confirm = if own.is_empty() { Arc::clone(&options.confirm) } else { Arc::from(own) };
@@ -221,6 +222,22 @@ impl Caller {
         calls: &[Checked],
         options: &CallOptions,
     ) -> Result<Vec<Reservation>, AdapterError> {
+        let new = self.new_calls(calls, options)?;
+        Ok(self.held(workspace, calls, workspace.begin_calls(&new)?))
+    }
+
+    /// As [`Caller::reserve`], for a task to wait for.
+    async fn reserve_soon(
+        &self,
+        workspace: &Arc<Workspace>,
+        calls: &[Checked],
+        options: &CallOptions,
+    ) -> Result<Vec<Reservation>, AdapterError> {
+        let new = self.new_calls(calls, options)?;
+        Ok(self.held(workspace, calls, workspace.begin_calls_soon(&new).await?))
+    }
+
+    fn new_calls(&self, calls: &[Checked], options: &CallOptions) -> Result<Vec<NewCall>, AdapterError> {
         let at = self.parts.clock.now();
         let redaction = self.parts.runtime.redaction();
         // A flow is given no value of the vault. One that it has all the same would be masked in the log, where a
@@ -228,12 +245,19 @@ impl Caller {
         for call in calls.iter().filter(|_| options.flow.is_some()) {
             redaction.refuse(&format!("a call of `{}/{}`", call.adapter.id(), call.tool.name), &call.arguments)?;
         }
-        let new: Result<Vec<NewCall>, _> = calls.iter().map(|call| new_call(call, options, at, redaction)).collect();
-        let places = workspace.begin_calls(&new?)?;
+        calls.iter().map(|call| Ok(new_call(call, options, at, redaction)?)).collect()
+    }
+
+    fn held(
+        &self,
+        workspace: &Arc<Workspace>,
+        calls: &[Checked],
+        places: Vec<(CommandId, ResponseId)>,
+    ) -> Vec<Reservation> {
         let held = |(place, call): ((CommandId, ResponseId), &Checked)| {
             Reservation::new(workspace, call.adapter.id(), &call.tool, place, &self.parts.clock)
         };
-        Ok(places.into_iter().zip(calls).map(held).collect())
+        places.into_iter().zip(calls).map(held).collect()
     }
 
     /// Makes a call that has its number.
@@ -268,7 +292,7 @@ impl Caller {
     }
 
     /// Numbers for the calls; none for a dry run.
-    fn place(
+    async fn place(
         &self,
         workspace: &Arc<Workspace>,
         calls: &[Checked],
@@ -277,7 +301,9 @@ impl Caller {
         if options.dry_run {
             Ok(calls.iter().map(|_| None).collect())
         } else {
-            Ok(self.reserve(workspace, calls, options)?.into_iter().map(Some).collect())
+            // What got a number has somebody who ends it, also when the call is given up meanwhile.
+            let reserved = ToTheEnd::new(self.reserve_soon(workspace, calls, options)).await?;
+            Ok(reserved.into_iter().map(Some).collect())
         }
     }
 

@@ -285,10 +285,14 @@ fn lost_call(started: Event) -> Option<LostCall> {
 /// Refuses a number under which a write was begun before, and leaves that one in doubt: its row was lost while the
 /// workspace was open.
 pub(crate) fn refuse_begun(journal: &Journal, workspace: &Workspace, response: ResponseId) -> Result<(), GateError> {
-    let Some(started) = journal.started(workspace.identity(), response)?.filter(|_| workspace.identity().id.is_some())
-    else {
-        return Ok(());
-    };
+    match journal.started(workspace.identity(), response)?.filter(|_| workspace.identity().id.is_some()) {
+        Some(started) => refuse_number(workspace, response, started),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a number under which that was begun before, where it was a write, and leaves that one in doubt.
+pub(crate) fn refuse_number(workspace: &Workspace, response: ResponseId, started: Event) -> Result<(), GateError> {
     let at = started.at;
     let Some(lost) = lost_call(started).filter(|lost| lost.call.access.changes()) else { return Ok(()) };
     let (adapter, tool) = (lost.call.adapter, lost.call.tool);

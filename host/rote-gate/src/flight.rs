@@ -94,10 +94,10 @@ impl<'g> Flight<'g> {
     }
 
     /// Records the outcome and says what the caller gets.
-    pub(crate) fn land(mut self, result: Result<Outcome, Failure>) -> Result<Performed, GateError> {
+    pub(crate) async fn land(mut self, result: Result<Outcome, Failure>) -> Result<Performed, GateError> {
         self.landed = true;
         match (result, self.entry.call()) {
-            (Ok(Outcome::Answered(answer)), Some(call)) => self.answered(call, answer).map(Performed::Sent),
+            (Ok(Outcome::Answered(answer)), Some(call)) => self.answered(call, answer).await.map(Performed::Sent),
             (Ok(Outcome::Answered(answer)), None) => self.fetched(answer).map(Performed::Fetched),
             (Ok(Outcome::Ran(run)), _) => self.ran(run).map(Performed::Ran),
             (Err(failure), Some(call)) => Err(self.failed(call, failure)),
@@ -166,7 +166,7 @@ impl<'g> Flight<'g> {
         }
     }
 
-    fn answered(&self, (invocation, record): Called<'_>, answer: Answer) -> Result<ResponseRef, GateError> {
+    async fn answered(&self, (invocation, record): Called<'_>, answer: Answer) -> Result<ResponseRef, GateError> {
         let (status, one_too_many) = (answer.status, answer.one_too_many);
         let location = answer.location.map(|location| text(&self.redactor, location));
         let outcome = RecordedOutcome::Http {
@@ -178,7 +178,7 @@ impl<'g> Flight<'g> {
             truncated: false,
         };
         let mut ending = Ending { status: Some(status), duration: self.since.elapsed(), ..Ending::default() };
-        let stored = invocation.workspace.record(record.response, self.recording(outcome));
+        let stored = invocation.workspace.record_soon(record.response, self.recording(outcome)).await;
         let told = |stored: &StoredResponse| Told {
             location,
             one_too_many,
@@ -197,7 +197,7 @@ impl<'g> Flight<'g> {
                 }
             }
         }
-        let closed = self.entry.close(self.parts, FINISHED, &ending);
+        let closed = self.entry.close_soon(self.parts, FINISHED, &ending).await;
         let unrecorded =
             |source| GateError::ExecutedUnrecorded { response: record.response, status: Some(status), source };
         let (response, told) = stored.map_err(|error| unrecorded(RecordError::Workspace(error)))?;

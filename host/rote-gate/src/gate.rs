@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use rote_govern::audit::{DENIED, PREVIEWED};
 use rote_govern::{Redactor, Verdict};
-use rote_home::{Home, Journal};
+use rote_home::{Home, Journal, ToTheEnd};
 use rote_types::{Classify, Clock, Entropy, ResponseId, command};
 use rote_vault::Vault;
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
@@ -102,20 +102,31 @@ impl Gate {
         if let Some((_, record)) = entry.call_mut() {
             record.credentials = case.choice.credentials.iter().map(|one| one.token.clone()).collect();
         }
-        let given = Key::give(&self.parts, case.effect.as_mut(), &mut entry);
-        let key = match given.and_then(|key| self.start(&mut case, &mut entry).map(|()| key)) {
-            Ok(key) => key,
-            Err(error) => return Err(self.unsent(&case, &entry, error)),
+        // Neither is left half done by a call that is given up.
+        let (flight, key) = ToTheEnd::new(self.begin(&mut case, entry)).await?;
+        let result = self.effect(&case, &flight, key.as_ref()).await;
+        ToTheEnd::new(flight.land(result)).await
+    }
+
+    /// Writes the start and makes sure that the number is still the call's own.
+    async fn begin<'g>(
+        &'g self,
+        case: &mut Case<'_>,
+        mut entry: Entry<'g>,
+    ) -> Result<(Flight<'g>, Option<Key>), GateError> {
+        let started = match Key::give(&self.parts, case.effect.as_mut(), &mut entry) {
+            Ok(key) => self.start(case, &mut entry).await.map(|()| key),
+            Err(error) => Err(error),
         };
+        let key = started.map_err(|error| self.unsent(case, &entry, error))?;
         let again = key.as_ref().is_some_and(|key| key.again);
-        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(&case), again);
+        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(case), again);
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {
             key.replace(&self.parts, &mut flight)?;
         }
-        let result = self.effect(&case, &flight, key.as_ref()).await;
-        flight.land(result)
+        Ok((flight, key))
     }
 
     /// Performs an effect whose start is in the journal.
@@ -179,24 +190,20 @@ impl Gate {
         }
     }
 
-    /// Refuses a number that was begun before, and a write of which the same is in doubt.
+    /// Refuses a write whose number was begun before, which a read asks with its start, and one of which the same is in doubt.
     fn refuse_same(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
-        let Some((invocation, record)) = entry.call() else { return Ok(()) };
+        let Some((invocation, record)) = entry.call().filter(|_| entry.writes) else { return Ok(()) };
         doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
         let call = (record.response, record.args_digest);
-        if entry.writes {
-            doubt::refuse_same(&self.parts, invocation, call, case.shown_arguments(invocation))
-        } else {
-            Ok(())
-        }
+        doubt::refuse_same(&self.parts, invocation, call, case.shown_arguments(invocation))
     }
 
     /// Writes the start, using a confirm token up where one is needed.
-    fn start(&self, case: &mut Case<'_>, entry: &mut Entry<'_>) -> Result<(), GateError> {
-        let Authority::Call(invocation) = case.authority else { return entry.start(&self.parts) };
+    async fn start(&self, case: &mut Case<'_>, entry: &mut Entry<'_>) -> Result<(), GateError> {
+        let Authority::Call(invocation) = case.authority else { return entry.start(&self.parts).await };
         match case.admission {
-            Admission::Free(_) => return entry.start(&self.parts),
-            Admission::Blessed if take_blessing(invocation) => return entry.start(&self.parts),
+            Admission::Free(_) => return entry.start(&self.parts).await,
+            Admission::Blessed if take_blessing(invocation) => return entry.start(&self.parts).await,
             Admission::Blessed => {
                 case.lose_blessing();
                 entry.decide(case);

@@ -14,13 +14,14 @@ use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
 use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, TrustRoot};
 use serde_json::{Value, json};
+use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::authority::{Authority, HostTask};
 use crate::effect::{Effect, target_of_task};
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::stage::Case;
-use crate::{GateError, projection};
+use crate::{GateError, doubt, projection};
 
 /// What the journal says of one effect.
 #[derive(Debug, Clone)]
@@ -124,9 +125,23 @@ impl<'g> Entry<'g> {
         self.append(parts, kind, Durability::Process)
     }
 
-    /// Writes that the effect is about to happen.
-    pub(crate) fn start(&self, parts: &GateParts) -> Result<(), GateError> {
-        self.append(parts, STARTED, if self.writes { Durability::Disk } else { Durability::Process })
+    /// Writes that the effect is about to happen. A read is refused where its number is that of a write that was begun before.
+    pub(crate) async fn start(&self, parts: &GateParts) -> Result<(), GateError> {
+        if self.writes {
+            return blocking(|| self.append(parts, STARTED, Durability::Disk));
+        }
+        let (Some((invocation, record)), None) = (self.call(), self.projected(STARTED)) else {
+            return self.append(parts, STARTED, Durability::Process);
+        };
+        let (workspace, events) = (invocation.workspace.identity(), vec![self.event(STARTED)]);
+        if workspace.id.is_some() {
+            let place = (workspace, record.response);
+            let begun = parts.journal.append_unbegun(parts.clock.now(), place, events.clone()).await?;
+            let Err(before) = begun else { return Ok(()) };
+            doubt::refuse_number(&invocation.workspace, record.response, *before)?;
+        }
+        parts.journal.append_soon(parts.clock.now(), events).await?;
+        Ok(())
     }
 
     fn append(&self, parts: &GateParts, kind: &'static str, durability: Durability) -> Result<(), GateError> {
@@ -141,6 +156,22 @@ impl<'g> Entry<'g> {
 
     /// Writes how the effect ended.
     pub(crate) fn close(&self, parts: &GateParts, kind: &'static str, ending: &Ending) -> Result<(), GateError> {
+        parts.journal.append(parts.clock.now(), Durability::Process, &[self.end(kind, ending)])?;
+        Ok(())
+    }
+
+    /// As [`Entry::close`], for a task to wait for.
+    pub(crate) async fn close_soon(
+        &self,
+        parts: &GateParts,
+        kind: &'static str,
+        ending: &Ending,
+    ) -> Result<(), GateError> {
+        parts.journal.append_soon(parts.clock.now(), vec![self.end(kind, ending)]).await?;
+        Ok(())
+    }
+
+    fn end(&self, kind: &'static str, ending: &Ending) -> NewEvent {
         let duration_ms = u64::try_from(ending.duration.as_millis()).unwrap_or(u64::MAX);
         let Ending { status, bytes, exit_code, url, error, .. } = ending.clone();
         let body = match &self.book {
@@ -158,9 +189,15 @@ impl<'g> Entry<'g> {
                 body(&TaskOutcome { task: record.task.clone(), status, exit_code, bytes, url, error, duration_ms })
             }
         };
-        let event = NewEvent { kind, effect: Some(self.effect.clone()), body };
-        parts.journal.append(parts.clock.now(), Durability::Process, &[event])?;
-        Ok(())
+        NewEvent { kind, effect: Some(self.effect.clone()), body }
+    }
+}
+
+/// Does what waits for the disk; where the executor has several threads, another one goes on with its tasks meanwhile.
+fn blocking<T>(work: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(executor) if executor.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
+        _ => work(),
     }
 }
 
@@ -246,7 +283,8 @@ impl Entry<'_> {
                     Err(refusal) => Ok((Some(refusal), Vec::new())),
                 }
             };
-            match projection::with_guard_log(&parts.home, &parts.journal, &record.adapter, append)? {
+            let adapter = &record.adapter;
+            match blocking(|| projection::with_guard_log(&parts.home, &parts.journal, adapter, append))? {
                 None => {
                     project_tokens(parts, &record.adapter);
                     return Ok(Confirmed::Started);

@@ -1,6 +1,7 @@
 //! Work that many hand in and one of them does for all: one transaction, and one sync, for whatever waits meanwhile.
 //!
-//! Invariants: whoever finds nobody at work does it at once, where he stands, so that one who is alone waits for nobody; no
+//! Invariants: whoever finds nobody at work does it where he stands, so that one who is alone waits for nobody: a thread at
+//! once, a task when those have run that are ready beside it, which may have more to hand in; no
 //! answer is given before the work is done; what waits is taken in the order in which it came. Whoever waits with a thread
 //! goes first when the next one is called: a task that was called may have no thread to run on. Slow work is done by a
 //! thread that waits for it, never by a task.
@@ -51,6 +52,8 @@ pub struct Handed<'g, A, T, W> {
     work: W,
     slot: Arc<Slot<T>>,
     is_answered: Cell<bool>,
+    /// Others have had their turn.
+    has_let_run: bool,
 }
 
 impl<A, T> Default for Group<A, T> {
@@ -81,7 +84,7 @@ impl<A, T> Group<A, T> {
         let answer = Answer { given: None, is_lost: false, waker: None, is_thread: false };
         let slot = Arc::new(Slot(Mutex::new(answer)));
         self.state().waiting.push_back(Waiting { ask, is_slow, slot: Arc::clone(&slot) });
-        Handed { group: self, work, slot, is_answered: Cell::new(false) }
+        Handed { group: self, work, slot, is_answered: Cell::new(false), has_let_run: false }
     }
 
     fn state(&self) -> MutexGuard<'_, State<A, T>> {
@@ -207,7 +210,11 @@ impl<A, T, W: Fn(Vec<A>) -> Vec<T>> Handed<'_, A, T, W> {
 impl<A, T, W: Fn(Vec<A>) -> Vec<T> + Unpin> Future for Handed<'_, A, T, W> {
     type Output = T;
 
-    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        if !std::mem::replace(&mut self.has_let_run, true) {
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
         self.look(context.waker(), false).map_or(Poll::Pending, Poll::Ready)
     }
 }
@@ -264,8 +271,13 @@ mod tests {
 
     use super::*;
 
+    /// Polls until something else would have to happen.
     fn poll<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
-        Pin::new(future).poll(&mut Context::from_waker(Waker::noop()))
+        let mut context = Context::from_waker(Waker::noop());
+        match Pin::new(&mut *future).poll(&mut context) {
+            Poll::Pending => Pin::new(future).poll(&mut context),
+            ready => ready,
+        }
     }
 
     #[test]
@@ -304,6 +316,25 @@ mod tests {
             }
         });
         assert_eq!(*groups.lock().unwrap(), [vec![0], (1..=8).chain([10]).collect()]);
+    }
+
+    #[test]
+    fn tasks_that_are_ready_together_are_one_group() {
+        let group = Group::default();
+        let groups = AtomicUsize::new(0);
+        let work = |asks: Vec<u32>| {
+            groups.fetch_add(1, Ordering::SeqCst);
+            asks
+        };
+        let mut handed: Vec<_> = (0..5).map(|ask| group.hand_in(ask, work)).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        for one in &mut handed {
+            assert_eq!(Pin::new(one).poll(&mut context), Poll::Pending);
+        }
+        for (ask, one) in (0..).zip(&mut handed) {
+            assert_eq!(Pin::new(one).poll(&mut context), Poll::Ready(ask));
+        }
+        assert_eq!(groups.load(Ordering::SeqCst), 1);
     }
 
     #[test]

@@ -7,8 +7,8 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::model::StoredState;
 use crate::record::{self, NewCommand, response_id};
-use crate::write::Write;
 use crate::store::{from_i64, from_json, from_time, from_word, to_i64};
+use crate::write::Write;
 use crate::{
     CommandId, CommandKind, CommandRecord, Dependency, DependencyRecord, ResponseState, ResponseSummary, Result,
     SessionRecord, StoredResponse, Workspace, WorkspaceError, owner, response_file,

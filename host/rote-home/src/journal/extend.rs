@@ -128,11 +128,14 @@ impl Journal {
         let (head, place, done) = self.at_durability(&connection, durability, |transaction| {
             let Admitted { head, due } = self.seal.admit(&held, transaction)?;
             let mut place = head;
-            if !due.is_empty() && let Some(first) = all.first() {
+            if !due.is_empty()
+                && let Some(first) = all.first()
+            {
                 let told = chain::append(transaction, &self.path, held.key, place, first.at, &due)?;
                 place = told.last().map_or(place, Event::place);
             }
-            let mut each = |transaction: &Connection, one: &Extension| self.extend_by(transaction, &held, &mut place, one);
+            let mut each =
+                |transaction: &Connection, one: &Extension| self.extend_by(transaction, &held, &mut place, one);
             let done = match all {
                 [one] => vec![Ok(each(transaction, one)?)],
                 all => apart(transaction, all, &mut each).map_err(self.failed("write to"))?,
@@ -143,7 +146,13 @@ impl Journal {
         Ok(done)
     }
 
-    fn extend_by(&self, transaction: &Connection, held: &Held<'_>, place: &mut super::Place, one: &Extension) -> Extended {
+    fn extend_by(
+        &self,
+        transaction: &Connection,
+        held: &Held<'_>,
+        place: &mut super::Place,
+        one: &Extension,
+    ) -> Extended {
         match &one.condition {
             Condition::None => {}
             Condition::Token(claim) => {

@@ -459,7 +459,8 @@ fn what_threads_and_tasks_append_at_once_is_one_chain_and_each_stands_for_itself
                         journal.append(at(1), durability, &[event("other", "e", json!({}))]).unwrap();
                         continue;
                     }
-                    let mut asked = std::pin::pin!(journal.append_unbegun(at(1), (workspace, ResponseId(number)), started));
+                    let mut asked =
+                        std::pin::pin!(journal.append_unbegun(at(1), (workspace, ResponseId(number)), started));
                     let appended = loop {
                         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
                         match asked.as_mut().poll(&mut context) {
