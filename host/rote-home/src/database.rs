@@ -226,6 +226,8 @@ fn configure(connection: &mut Connection, creation: Creation<'_>) -> Result<(), 
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    // Else a statement whose values a partial index might be about is parsed anew for each of them.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.set_prepared_statement_cache_capacity(64);
     let synchronous = if matches!(creation, Creation::Synced) { "FULL" } else { "OFF" };
     connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
