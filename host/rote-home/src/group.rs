@@ -304,13 +304,13 @@ mod tests {
             asks
         };
         std::thread::scope(|scope| {
-            scope.spawn(|| group.wait(0, true, &work));
+            scope.spawn(|| group.wait(0, true, work));
             has_begun.recv().unwrap();
             let handed: Vec<_> = (1..=8).map(|ask| group.hand_in(ask, &work)).collect();
             drop(group.hand_in(9, &work));
             let waiting: Vec<_> = handed.into_iter().map(ToTheEnd::new).collect();
             go.send(()).unwrap();
-            assert_eq!(group.wait(10, true, &work), 10);
+            assert_eq!(group.wait(10, true, work), 10);
             for (at, mut one) in (1..).zip(waiting) {
                 assert_eq!(poll(&mut one), Poll::Ready(at));
             }
