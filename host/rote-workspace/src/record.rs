@@ -1,7 +1,7 @@
 //! Writing a call: numbers before the effect, outcome after it.
 //!
-//! Order on disk: the row with the number, then the effect, then the outcome: with all of a small answer in one transaction,
-//! behind the file of a larger one. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or
+//! Order on disk: the row with the number, then the effect, then the outcome: with all of a read's small answer in one
+//! transaction, behind the file of a larger one and of a write's. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or
 //! a complete file that the next reader adopts.
 
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl Workspace {
         Ok(begun)
     }
 
-    /// Records the outcome of an allocated number; the file of a large one first, then the row.
+    /// Records the outcome of an allocated number; the file first, where it gets one, then the row.
     ///
     /// # Errors
     /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
@@ -134,7 +134,9 @@ impl Workspace {
             tokens: Tokens::default(),
         };
         let content = file.bytes()?;
-        let is_small = content.len() <= MAX_SMALL_BYTES;
+        // A row that is lost takes what is in it along: a read is read once more, a write would be in doubt.
+        let is_read = begun.as_ref().is_some_and(|begun| !begun.writes);
+        let is_small = is_read && content.len() <= MAX_SMALL_BYTES;
         let added = !is_small && begun.is_some() && self.add_file(id, &content)?;
         if !is_small && !added {
             // Another process may have ended it meanwhile; a recorded answer does not change.

@@ -1,4 +1,4 @@
-//! What is kept of one response: in a row of `workspace.db`, or in the file `responses/@N.json` where it is larger.
+//! What is kept of one response: in the file `responses/@N.json`, or of a read in a row of `workspace.db` where it is small.
 //!
 //! `{id, workspace, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
 //! body_kind, body, note, truncated, duration_ms, error}, started_at, settled{outcome, at}, tokens{…}}`. JSON bodies stand in it byte

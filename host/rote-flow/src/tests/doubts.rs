@@ -251,8 +251,8 @@ async fn a_run_that_ends_at_what_was_left_out_hides_no_other() {
 fn lose_rows(fixture: &Fixture, workspace: &WorkspaceName) {
     let path = fixture.home.workspace_dir(workspace).join("workspace.db");
     let connection = rusqlite::Connection::open(path).unwrap();
-    let sql = "DELETE FROM dependencies; DELETE FROM queries; DELETE FROM small_responses; DELETE FROM responses; \
-               DELETE FROM commands; UPDATE counter SET value = 0";
+    let sql = "DELETE FROM dependencies; DELETE FROM queries; DELETE FROM responses; DELETE FROM commands; \
+               UPDATE counter SET value = 0";
     connection.execute_batch(sql).unwrap();
 }
 
@@ -283,16 +283,6 @@ async fn an_answer_whose_row_is_lost_is_not_asked_for_again() {
     ordering(&fixture).await;
     let done = fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
     let before = fixture.shop.writes();
-    // As larger answers are kept, which do not go with their rows.
-    let folder = fixture.home.workspace_dir(&done.workspace);
-    rote_home::create_private_dir(&folder.join("responses")).unwrap();
-    let connection = rusqlite::Connection::open(folder.join("workspace.db")).unwrap();
-    let mut kept = connection.prepare("SELECT id, content FROM small_responses").unwrap();
-    let kept = kept.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
-    for (id, content) in kept.map(|row: rusqlite::Result<(i64, Vec<u8>)>| row.unwrap()) {
-        let path = folder.join(format!("responses/@{id}.json"));
-        rote_home::write_atomic(&path, &content, rote_home::FileMode::Private).unwrap();
-    }
     lose_rows(&fixture, &done.workspace);
     let again = go_on(&fixture, &done.workspace, &[]).await.unwrap();
     assert_eq!((again.result, fixture.shop.writes()), (done.result, before), "its file is still there");
