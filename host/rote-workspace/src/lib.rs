@@ -12,6 +12,7 @@ mod diff;
 mod doubt;
 mod error;
 mod files;
+mod filing;
 mod idempotency;
 mod inject;
 mod lost;

@@ -66,7 +66,7 @@ impl Workspace {
         Ok(begun)
     }
 
-    /// Records the outcome of an allocated number; the file first, where it gets one, then the row.
+    /// Records the outcome of an allocated number; the file first, unless the row has its content, then the row.
     ///
     /// # Errors
     /// `NoResponse`, `AlreadyRecorded`, or a file or the database refused.
@@ -165,8 +165,8 @@ impl Workspace {
         Ok(StoredResponse { summary, request, headers, body, truncated })
     }
 
-    /// Writes the file of a number that was begun here, where it has none; returns whether it did.
-    fn add_file(&self, id: ResponseId, content: &[u8]) -> Result<bool> {
+    /// Writes the file of a number, where it has none; returns whether it did.
+    pub(crate) fn add_file(&self, id: ResponseId, content: &[u8]) -> Result<bool> {
         let folder = match self.responses.get() {
             Some(folder) => folder,
             None => {

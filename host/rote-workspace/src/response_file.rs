@@ -1,4 +1,5 @@
-//! What is kept of one response: in the file `responses/@N.json`, or of a read in a row of `workspace.db` where it is small.
+//! What is kept of one response: in the file `responses/@N.json`, and of a read in a row of `workspace.db` before that where
+//! it is small.
 //!
 //! `{id, workspace, adapter, tool, request{url, method, endpoint, headers, body}, response{status, headers, content_type,
 //! body_kind, body, note, truncated, duration_ms, error}, started_at, settled{outcome, at}, tokens{…}}`. JSON bodies stand in it byte
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::body::{self, BodyKind, Decoded};
+use crate::filing::note_unfiled;
 use crate::store::{database_file, to_i64};
 use crate::{Body, RequestRecord, Result, Settled, Workspace, WorkspaceError};
 
@@ -225,7 +227,11 @@ impl Workspace {
         }
         let bytes = file.bytes()?;
         let sql = "UPDATE small_responses SET content = ?2 WHERE id = ?1";
-        self.with("store the response", |connection| connection.prepare_cached(sql)?.execute((to_i64(id.0), bytes)))?;
+        self.transact("store the response", |transaction| {
+            transaction.prepare_cached(sql)?.execute((to_i64(id.0), bytes))?;
+            note_unfiled(transaction, id)
+        })?;
+        self.note_kept(1);
         Ok(())
     }
 }

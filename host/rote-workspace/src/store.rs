@@ -15,6 +15,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::filing::Filing;
 use crate::write::Writing;
 use crate::{CommandId, Result, WorkspaceError, response_file};
 
@@ -25,6 +26,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("keys.sql"),
     include_str!("doubts.sql"),
     include_str!("small.sql"),
+    include_str!("unfiled.sql"),
 ];
 
 /// An open workspace. `Send + Sync`; one connection behind a lock, other processes are welcome.
@@ -37,6 +39,7 @@ pub struct Workspace {
     pub(crate) responses: OnceLock<Folder>,
     /// What is to be written, for whoever writes next.
     pub(crate) writing: Writing,
+    pub(crate) filing: Filing,
     /// What was begun here and has no outcome yet, so that recording it need not ask.
     begun: Mutex<HashMap<ResponseId, Begun>>,
 }
@@ -104,9 +107,10 @@ impl Workspace {
         })
     }
 
-    /// Reads the id.
+    /// Reads the id, and makes what a killed process left to make.
     fn identified(mut self) -> Result<Self> {
         self.identity.id = self.meta("id")?;
+        self.file_what_is_left();
         Ok(self)
     }
 
@@ -127,8 +131,9 @@ impl Workspace {
         let connection = open_database(&database_file(&folder), MIGRATIONS, creation)?;
         let identity = WorkspaceIdentity { name: name.clone(), id: None };
         let connection = Mutex::new(connection);
-        let (responses, begun, writing) = (OnceLock::new(), Mutex::default(), Writing::default());
-        Ok(Self { identity, folder, home: home.clone(), connection, responses, writing, begun })
+        let (responses, begun) = (OnceLock::new(), Mutex::default());
+        let (writing, filing) = (Writing::default(), Filing::default());
+        Ok(Self { identity, folder, home: home.clone(), connection, responses, writing, filing, begun })
     }
 
     /// Says whether the disk has room for what comes next.
@@ -157,7 +162,7 @@ impl Workspace {
         &self.folder
     }
 
-    /// Returns the file of one response, which a small one has not.
+    /// Returns the file of one response.
     pub(crate) fn response_file(&self, id: ResponseId) -> PathBuf {
         self.responses_dir().join(response_file::name(id))
     }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod doubts;
+mod filing;
 mod keys;
 mod queries;
 mod support;
@@ -41,7 +42,7 @@ fn a_recorded_json_body_comes_back_byte_for_byte() {
     assert_eq!(stored.summary.bytes, u64::try_from(text.len()).unwrap());
     assert_eq!(stored.headers, [("x-a".to_owned(), "1".to_owned())]);
     assert_eq!(stored.request.body.as_deref(), Some(&b"{\"q\":1}"[..]));
-    assert!(!setup.workspace.response_file(id).exists(), "a small one is in a row");
+    assert!(!setup.workspace.response_file(id).exists(), "the file of a small one comes later");
 }
 
 #[test]

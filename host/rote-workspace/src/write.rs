@@ -6,6 +6,7 @@ use rote_types::ResponseId;
 use rusqlite::Connection;
 
 use crate::doubt::note_settled;
+use crate::filing::note_unfiled;
 use crate::record::insert_call;
 use crate::response_file::Word;
 use crate::store::{allocate, to_i64, word};
@@ -67,6 +68,10 @@ impl Write {
         }
     }
 
+    fn has_content(&self) -> bool {
+        matches!(self, Self::End(ending) if ending.content.is_some())
+    }
+
     fn run(&self, transaction: &Connection) -> rusqlite::Result<Written> {
         match self {
             Self::Begin(calls) => begin(transaction, calls).map(Written::Begun),
@@ -91,7 +96,10 @@ impl Workspace {
     }
 
     fn write_all(&self, all: &[Write]) -> Vec<rusqlite::Result<Written>> {
-        write_all_to(&self.connection(), |source| source, all, |transaction, write| write.run(transaction))
+        let written =
+            write_all_to(&self.connection(), |source| source, all, |transaction, write| write.run(transaction));
+        self.note_kept(all.iter().filter(|write| write.has_content()).count());
+        written
     }
 }
 
@@ -141,6 +149,7 @@ impl Ending {
         if let Some(content) = &self.content {
             let sql = "INSERT OR REPLACE INTO small_responses (id, content) VALUES (?1, ?2)";
             transaction.prepare_cached(sql)?.execute((to_i64(self.id.0), content))?;
+            note_unfiled(transaction, self.id)?;
         }
         if let Some(settled) = self.settled {
             note_settled(transaction, self.id, settled, None)?;
