@@ -300,7 +300,10 @@ fn goes_on(source: &RunError, workspace: &WorkspaceName) -> String {
         (Some(option), _) => resume().flag(option).plain("<more>").into(),
         // `@N` is a response of the run.
         (None, Some(hint)) if hint.starts_with("rote @") => {
-            format!("{hint} --workspace {workspace}\n{}", resume().note("makes the call again"))
+            format!(
+                "{hint} --workspace {workspace}\n{}",
+                resume().note("makes the call again, and asks first where it may have happened")
+            )
         }
         (None, Some(hint)) => hint,
         // What was away may be back.
