@@ -151,8 +151,10 @@ impl Crystallizer {
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
         let mut trace = Trace::read(&workspace)?;
         let mut desk = Desk::of(&request.answers);
+        let mut request = request.clone();
+        request.skip.extend(desk.skipped());
         keys::leave_out(&mut trace, surface, &mut desk)?;
-        let cx = Context::new(&workspace, &trace, request, surface, engine);
+        let cx = Context::new(&workspace, &trace, &request, surface, engine);
         let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;
@@ -171,6 +173,7 @@ impl Crystallizer {
         let plan = draft.plan(&trace, parameters.declarations());
         world::try_changed(&cx, &draft, &plan, &parameters, &mut desk);
         desk.refuse_strays()?;
+        desk.weigh(&draft.steps.iter().map(|step| step.id.as_str()).collect(), &closure::for_writes(&trace, &draft));
         let mut calls: Vec<RecordedExchange> =
             draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
         mask::apply(&parameters.masks(), &mut calls, &mut draft.recorded);

@@ -1,5 +1,6 @@
 //! Flows from a real workspace: a loopback API, an installed adapter, calls through the gate, crystallize, run.
 
+mod asks;
 mod bind;
 mod crystallize;
 mod doubts;

@@ -310,7 +310,11 @@ impl Workspace {
     }
 }
 
-fn compare(value: &Value, comparison: Comparison, wanted: &str) -> Result<bool> {
+/// Whether a value compares to `wanted`.
+///
+/// # Errors
+/// The two cannot be ordered, or a bad pattern.
+pub fn compare(value: &Value, comparison: Comparison, wanted: &str) -> Result<bool> {
     match comparison {
         Comparison::Equal => Ok(equal(value, wanted)),
         Comparison::Greater => Ok(order(value, wanted)? == Ordering::Greater),

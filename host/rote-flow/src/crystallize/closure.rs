@@ -16,6 +16,12 @@ pub(crate) fn needed(trace: &Trace, draft: &Draft) -> BTreeSet<usize> {
     let mut open: Vec<usize> = writes.map(|(position, _)| position).collect();
     let find = |id: &str| draft.steps.iter().position(|step| step.id == id);
     open.extend(draft.result.references().iter().filter_map(|reference| find(&reference.step)));
+    used_by(draft, open)
+}
+
+/// These steps and all that they use.
+fn used_by(draft: &Draft, mut open: Vec<usize>) -> BTreeSet<usize> {
+    let find = |id: &str| draft.steps.iter().position(|step| step.id == id);
     let mut kept = BTreeSet::new();
     while let Some(position) = open.pop() {
         if kept.insert(position) {
@@ -23,6 +29,13 @@ pub(crate) fn needed(trace: &Trace, draft: &Draft) -> BTreeSet<usize> {
         }
     }
     kept
+}
+
+/// Returns the steps that a write is or uses, directly or not.
+pub(crate) fn for_writes<'d>(trace: &Trace, draft: &'d Draft) -> BTreeSet<&'d str> {
+    let writes = draft.steps.iter().enumerate().filter(|(_, step)| step.is_write(trace));
+    let writes = writes.map(|(position, _)| position).collect();
+    used_by(draft, writes).into_iter().map(|position| draft.steps[position].id.as_str()).collect()
 }
 
 /// Takes out what nothing needs.

@@ -14,10 +14,11 @@ use super::report::{Dropped, Place};
 use crate::FlowError;
 use crate::trace::RecordedCall;
 
-/// Most questions; what is beyond is not asked and stays as it is.
-const MAX_QUESTIONS: usize = 50;
 /// Most notes.
 const MAX_NOTES: usize = 200;
+
+/// The word for all answers that say where a value is read.
+pub(crate) const REFERENCE: &str = "@N{JQ}";
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub enum QuestionKind {
     Found,
     /// Which places a parameter has.
     Value,
+    /// Whether a write depends on what was asked before it.
+    When,
     /// Whether a thing that was made and deleted again matters.
     Undo,
     /// What a changed world showed.
@@ -79,7 +82,7 @@ pub struct Question {
     pub places: Vec<Place>,
     /// What speaks for which answer.
     pub evidence: Vec<Evidence>,
-    /// At least two.
+    /// What it is answered by, one of them as it is now.
     pub answers: Vec<Answer>,
     /// The word of the answer that the draft has.
     pub taken: String,
@@ -107,9 +110,16 @@ pub struct Note {
 pub(crate) struct Desk {
     given: BTreeMap<String, String>,
     used: BTreeSet<String>,
+    /// The words of questions that were answered by another one.
+    misread: BTreeMap<String, BTreeSet<String>>,
     pub(crate) questions: Vec<Question>,
     pub(crate) notes: Vec<Note>,
     pub(crate) left_out: Vec<Dropped>,
+}
+
+fn misread<'w>(question: &str, word: &str, words: impl Iterator<Item = &'w str>) -> FlowError {
+    let words: Vec<&str> = words.collect();
+    FlowError::Usage { message: format!("`{question}` is not answered by `{word}`: say {}", words.join(" or ")) }
 }
 
 impl QuestionKind {
@@ -125,29 +135,47 @@ impl Desk {
         Self { given: answers.clone(), ..Self::default() }
     }
 
-    /// Returns the answer that was given, whether or not its question arises.
-    pub(crate) fn given(&mut self, question: &str) -> Option<String> {
+    /// Returns the answer that was given if it is one of these words, of which [`REFERENCE`] stands for each `@N{JQ}`; without
+    /// words, whatever it is.
+    pub(crate) fn given(&mut self, question: &str, words: &[&str]) -> Option<String> {
         let given = self.given.get(question)?;
-        self.used.insert(question.to_owned());
-        Some(given.clone())
+        let fits = |word: &&str| *word == given || *word == REFERENCE && given.starts_with('@');
+        if words.is_empty() || words.iter().any(fits) {
+            self.used.insert(question.to_owned());
+            return Some(given.clone());
+        }
+        let misread = self.misread.entry(question.to_owned()).or_default();
+        misread.extend(words.iter().map(|word| (*word).to_owned()));
+        None
+    }
+
+    /// Returns the calls that an answer leaves out, whatever was asked of them.
+    pub(crate) fn skipped(&mut self) -> Vec<ResponseId> {
+        let step = |id: &str| {
+            let (kind, place) = id.split_once(':')?;
+            let number = place.split('/').next()?.strip_prefix('s')?;
+            ["pick", "changed", "value", "when"].contains(&kind).then(|| number.parse().ok().map(ResponseId)).flatten()
+        };
+        let skips = self.given.iter().filter(|(_, word)| *word == "skip");
+        let found: Vec<(String, ResponseId)> = skips.filter_map(|(id, _)| Some((id.clone(), step(id)?))).collect();
+        self.used.extend(found.iter().map(|(id, _)| id.clone()));
+        found.into_iter().map(|(_, response)| response).collect()
     }
 
     /// Returns the answer that was given, else the one that is taken, with the question left open.
     pub(crate) fn ask(&mut self, mut question: Question) -> Result<String, FlowError> {
-        let given = self.given(&question.id);
+        let given = self.given(&question.id, &[]);
         if let Some(word) = &given {
             let known = question.answers.iter().any(|answer| answer.word == *word);
             let reads = question.kind.takes_reference() && word.starts_with('@');
             if !known && !reads {
-                let words: Vec<&str> = question.answers.iter().map(|answer| answer.word.as_str()).collect();
-                let message = format!("`{}` is not answered by `{word}`: say {}", question.id, words.join(" or "));
-                return Err(FlowError::Usage { message });
+                return Err(misread(&question.id, word, question.answers.iter().map(|answer| answer.word.as_str())));
             }
             question.taken.clone_from(word);
         }
         question.open = given.is_none();
         let taken = question.taken.clone();
-        if self.questions.len() < MAX_QUESTIONS && !self.questions.iter().any(|known| known.id == question.id) {
+        if !self.questions.iter().any(|known| known.id == question.id) {
             self.questions.push(question);
         }
         Ok(taken)
@@ -155,13 +183,19 @@ impl Desk {
 
     /// Asks about something that the finished plan still does: only the answer that leaves it so closes the question.
     pub(crate) fn insist(&mut self, mut question: Question) {
-        if self.given(&question.id).is_some_and(|given| given == question.taken) {
-            question.open = false;
-        }
+        question.open &= self.given(&question.id, &[&question.taken]).is_none();
         match self.questions.iter().position(|known| known.id == question.id) {
             Some(known) => self.questions[known].open |= question.open,
-            None if self.questions.len() < MAX_QUESTIONS => self.questions.push(question),
-            None => {}
+            None => self.questions.push(question),
+        }
+    }
+
+    /// Says of each question whether a write depends on it, now that it is known which steps there are and which of them the
+    /// writes are or use. What is about a step that fell out keeps what it said.
+    pub(crate) fn weigh(&mut self, steps: &BTreeSet<&str>, for_writes: &BTreeSet<&str>) {
+        for question in &mut self.questions {
+            let of = |step: &str| for_writes.contains(step) || question.writes && !steps.contains(step);
+            question.writes = question.places.iter().any(|place| of(&place.step));
         }
     }
 
@@ -179,9 +213,12 @@ impl Desk {
         self.left_out.insert(at, dropped);
     }
 
-    /// Refuses an answer to a question that nobody asked.
+    /// Refuses an answer to a question that nobody asked, and one that is none of the words of its question.
     pub(crate) fn refuse_strays(&self) -> Result<(), FlowError> {
-        let Some(stray) = self.given.keys().find(|id| !self.used.contains(*id)) else { return Ok(()) };
+        let Some((stray, word)) = self.given.iter().find(|(id, _)| !self.used.contains(*id)) else { return Ok(()) };
+        if let Some(words) = self.misread.get(stray) {
+            return Err(misread(stray, word, words.iter().map(String::as_str)));
+        }
         let asked: Vec<&str> = self.questions.iter().map(|question| question.id.as_str()).collect();
         let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") })

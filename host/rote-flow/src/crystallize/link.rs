@@ -10,7 +10,7 @@ use rote_types::ResponseId;
 use serde_json::Value;
 
 use super::context::{Context, names_id, path_names};
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::literals::{last_segment, replace};
 use super::occurrences::{Hit, Occurrences, Segment, id_words, jq_of};
@@ -65,7 +65,7 @@ impl<'a> Linker<'a, '_> {
     /// The expression that takes the place of a literal.
     fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
         let id = format!("source:{}{pointer}", self.step.id);
-        let given = self.desk.given(&id);
+        let given = self.desk.given(&id, &["always", REFERENCE]);
         if let Some(word) = given.filter(|word| word.starts_with('@')) {
             let read = self.read(&id, &word, value);
             return read.map_err(|error| self.failed = Some(error)).ok();
@@ -119,7 +119,7 @@ impl<'a> Linker<'a, '_> {
     }
 
     fn linked(&mut self, question: &str, pointer: &str, value: &Value, hit: &Hit) -> Option<Expression> {
-        if self.desk.given(question).is_some() {
+        if self.desk.given(question, &["always"]).is_some() {
             return None;
         }
         let (step, jq) = self.source(hit);
@@ -221,7 +221,7 @@ impl<'a> Linker<'a, '_> {
             };
             let place = format!("{}:/{name}", self.step.id);
             let id = format!("source:{}/{name}", self.step.id);
-            if self.desk.given(&id).is_none() {
+            if self.desk.given(&id, &["always"]).is_none() {
                 let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
                 self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {place}")));
                 *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });

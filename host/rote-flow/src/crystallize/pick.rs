@@ -10,7 +10,7 @@ use rote_types::ResponseId;
 use serde_json::Value;
 
 use super::context::Context;
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::desk::{Answer, Desk, Evidence, Question, QuestionKind, REFERENCE};
 use super::draft::{Draft, DraftStep};
 use super::literals::walk_literals;
 use super::occurrences::{Occurrences, Segment, at, jq_of, path_of};
@@ -93,12 +93,12 @@ impl Picker<'_, '_> {
     fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
         // Who says where a value comes from means the item that stands there.
-        let source = desk.given(&format!("source:{}{}", self.step.id, self.pointer));
-        if source.is_some_and(|word| word.starts_with('@')) {
+        let source = desk.given(&format!("source:{}{}", self.step.id, self.pointer), &[REFERENCE]);
+        if source.is_some() {
             return Ok(None);
         }
         let id = format!("pick:{}{}", self.step.id, self.pointer);
-        let given = desk.given(&id);
+        let given = desk.given(&id, &["position", REFERENCE]);
         match given.as_deref() {
             Some("position") => return Ok(None),
             Some(word) if word.starts_with('@') => return self.read(&id, word, &item).map(Some),

@@ -14,6 +14,7 @@ mod model;
 mod tests;
 
 use rote_plan::{Plan, text_of};
+use rote_types::command;
 use serde_json::Value;
 
 use super::context::Context;
@@ -22,6 +23,7 @@ use super::draft::Draft;
 use super::occurrences::jq_of;
 use super::parameters::Parameters;
 use super::report::Place;
+use super::request::ParamSpec;
 use find::{Finding, Trial, What};
 use model::{World, scalars, tells_apart};
 
@@ -77,16 +79,17 @@ impl Raise<'_> {
             What::OldValue { parameter } => {
                 let old = self.examples.get(parameter).map(text_of).unwrap_or_default();
                 let ask = format!("{shown} is `{}` when `{parameter}` is not `{old}`: is that right?", text_of(sent));
-                let flag = format!("--param '{parameter}={old}'");
-                let param = answer("param", format!("the parameter `{parameter}` goes there too"), flag);
+                let ask = format!("{ask} {}", self.everywhere(parameter, &old));
                 let always = always(&format!("value:{shown}"), sent);
-                self.question(finding, QuestionKind::Value, (format!("value:{shown}"), ask), vec![always, param], desk);
+                let answers = std::iter::once(always).chain(self.skip(step)).collect();
+                self.question(finding, QuestionKind::Value, (format!("value:{shown}"), ask), answers, desk);
             }
             What::OtherItem => {
                 let ask = format!("{shown} is another one when the list has another order: is the position meant?");
                 let id = format!("pick:{shown}");
                 let position = format!("--answer {id}=position");
-                let answers = vec![answer("position", "whatever stands there".to_owned(), position), self.skip(step)];
+                let position = answer("position", "whatever stands there".to_owned(), position);
+                let answers = std::iter::once(position).chain(self.skip(step)).collect();
                 self.question(finding, QuestionKind::Pick, (id, ask), answers, desk);
             }
             What::MissedItem { exchange, array } => {
@@ -94,17 +97,20 @@ impl Raise<'_> {
                 let of = list.map(|list| format!("`{array}` of {} {}", list.response, list.tool)).unwrap_or_default();
                 let ask =
                     format!("{step} and those like it were for all of {of}; one more is not done: is that right?");
-                let answers = vec![
-                    answer("no", "these calls and no others".to_owned(), format!("--loop {step}=no")),
-                    answer("all", "one call for each".to_owned(), format!("--loop {step}=all")),
-                ];
-                self.question(finding, QuestionKind::Loop, (format!("loop:{step}"), ask), answers, desk);
+                let id = format!("loop:{step}");
+                let no = answer("no", "these calls and no others".to_owned(), format!("--loop {step}=no"));
+                // A repetition that could be one step is one unless it was said that it is not.
+                let said = desk.given(&id, &["no"]).is_some();
+                let all = said.then(|| answer("all", "one call for each".to_owned(), format!("--loop {step}=all")));
+                let answers = std::iter::once(no).chain(all).collect();
+                self.question(finding, QuestionKind::Loop, (id, ask), answers, desk);
             }
             What::Stops { why } => {
                 let ask = format!("the flow stops when things have other names ({why}): is that right?");
                 let id = format!("changed:{step}");
                 let accept = answer("accept", "it is".to_owned(), format!("--answer {id}=accept"));
-                self.question(finding, QuestionKind::Changed, (id, ask), vec![accept, self.skip(step)], desk);
+                let answers = std::iter::once(accept).chain(self.skip(step)).collect();
+                self.question(finding, QuestionKind::Changed, (id, ask), answers, desk);
             }
             What::StopsHalfway { writes, why } => {
                 let text =
@@ -141,10 +147,22 @@ impl Raise<'_> {
         self.draft.steps.iter().find(|one| one.id == step)?.calls.first().copied()
     }
 
-    /// The answer that leaves a step out.
-    fn skip(&self, step: &str) -> Answer {
-        let response = self.call(step).map(|call| self.cx.trace.calls[call].response.to_string()).unwrap_or_default();
-        answer("skip", format!("{step} is not a part of the flow"), format!("--skip {response}"))
+    /// The answer that leaves a step out, which is one call.
+    fn skip(&self, step: &str) -> Option<Answer> {
+        let [call] = self.draft.steps.iter().find(|one| one.id == step)?.calls.as_slice() else { return None };
+        let flag = format!("--skip {}", self.cx.trace.calls[*call].response);
+        Some(answer("skip", format!("{step} is not a part of the flow"), flag))
+    }
+
+    /// How a parameter that takes only the argument of its name would take the other places too.
+    fn everywhere(&self, parameter: &str, old: &str) -> String {
+        let by_name = |spec: &&ParamSpec| spec.name == parameter && spec.value.is_none() && spec.spots.is_empty();
+        match self.cx.request.params.iter().find(by_name) {
+            Some(_) => {
+                format!("(made with `{}`, the parameter goes there too)", command("--param").assignment(parameter, old))
+            }
+            None => String::new(),
+        }
     }
 
     fn question(

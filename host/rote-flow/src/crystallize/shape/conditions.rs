@@ -3,49 +3,48 @@
 //! The reading is that of the recording: what held there has to hold, what did not must not. Was a list asked that is empty, and
 //! something made then, the first of the list stands for what was made when there is one ("found, else made").
 
-use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
-use rote_workspace::Ask;
+mod reading;
+
+use rote_plan::{Condition, Expression, Reference};
+use rote_workspace::{Ask, ResponseState};
 use serde_json::Value;
 
 use super::super::context::Context;
-use super::super::desk::{Answer, Desk, Question, QuestionKind};
-use super::super::draft::{Draft, Instead};
-use super::super::occurrences::{at, jq_of, path_of};
+use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::draft::{Draft, DraftStep, Instead};
+use super::super::occurrences::{Segment, at, jq_of, path_of};
 use super::super::report::Place;
 use super::replace_references;
 use crate::FlowError;
-
-/// An ask, as a condition of a plan.
-struct Reading {
-    condition: Condition,
-    says: String,
-    /// The step and the list that was found empty.
-    empty: Option<(String, String)>,
-}
+use crate::trace::Trace;
+use reading::{Empty, Reading, reading};
 
 /// Makes conditions of asks.
 pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     for position in 0..draft.steps.len() {
         let step = &draft.steps[position];
-        let plain = step.out.is_none() && step.broken.is_none() && step.for_each.is_none();
-        if !plain || !step.is_write(cx.trace) {
+        if step.out.is_some() || step.broken.is_some() || !step.is_write(cx.trace) {
             continue;
         }
-        let mut readings = readings(cx, draft, position);
+        let Asked { mut read, unread } = asked(cx, draft, position);
         let id = step.id.clone();
-        if readings.is_empty() || desk.given(&format!("when:{id}")).is_some_and(|given| given == "no") {
+        let unconditional = match unread.is_empty() {
+            true => read.is_empty() || desk.given(&format!("when:{id}"), &["no"]).is_some(),
+            false => desk.ask(unread_question(step, &read, &unread, cx))? == "no",
+        };
+        if unconditional {
             continue;
         }
-        let says: Vec<&str> = readings.iter().map(|reading| reading.says.as_str()).collect();
+        let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
         desk.note(Some(&id), format!("{id} only when {}", says.join(" and ")), Some(format!("--when {id}=no")));
-        let empty = readings.iter().find_map(|reading| reading.empty.clone());
-        let condition = match readings.len() {
-            1 => readings.remove(0).condition,
-            _ => Condition::All(readings.into_iter().map(|reading| reading.condition).collect()),
+        let empty = read.iter().find_map(|reading| reading.empty.clone());
+        let condition = match read.len() {
+            1 => read.remove(0).condition,
+            _ => Condition::All(read.into_iter().map(|reading| reading.condition).collect()),
         };
         draft.steps[position].when = Some(condition);
-        if let Some((found, list)) = empty {
-            found_else_made(cx, draft, position, &found, &list, desk)?;
+        if let Some(empty) = empty.filter(|_| draft.steps[position].for_each.is_none()) {
+            found_else_made(cx, draft, position, &empty, desk)?;
         }
     }
     Ok(())
@@ -63,88 +62,119 @@ pub(crate) fn of_result(draft: &mut Draft) {
     draft.result = result;
 }
 
+/// What was asked before a write.
+#[derive(Default)]
+struct Asked {
+    read: Vec<Reading>,
+    /// What is not a condition of a plan: the ask, and why.
+    unread: Vec<(Ask, String)>,
+}
+
 /// The asks right before the call of a step.
-fn readings(cx: &Context<'_>, draft: &Draft, position: usize) -> Vec<Reading> {
-    let call = draft.steps[position].calls[0];
-    let from = call.checked_sub(1).map_or(0, |before| cx.trace.calls[before].command);
-    let until = cx.trace.calls[call].command;
-    let asks = cx.trace.asks.iter().filter(|(command, _)| *command > from && *command < until);
-    asks.filter_map(|(_, ask)| {
-        let source = cx.trace.position(ask.response).and_then(|call| draft.step_of(call)).map(|at| &draft.steps[at])?;
-        let plain = source.out.is_none() && source.broken.is_none() && source.for_each.is_none();
-        // What is not there stops a write that reads it, and that is what the look was for.
-        let some = matches!((ask.condition.as_str(), ask.held), ("exists", true) | ("is-empty", false));
-        let reads = some && draft.steps[position].uses().any(|used| used == source.id);
-        (plain && !reads && source.calls.len() == 1).then(|| reading(cx, &source.id, ask)).flatten()
-    })
-    .collect()
-}
-
-/// One ask as a condition, provided that it holds of the recorded answer.
-fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Option<Reading> {
-    let [program] = ask.programs.as_slice() else { return None };
-    if cx.names_variables(program) {
-        return None;
+fn asked(cx: &Context<'_>, draft: &Draft, position: usize) -> Asked {
+    let step = &draft.steps[position];
+    let mut found = Asked::default();
+    for (command, ask) in asks_before(cx.trace, step.calls[0]) {
+        if is_look(cx, draft, step, ask) {
+            continue;
+        }
+        match source(cx, draft, step, *command, ask).and_then(|source| reading(cx, source, ask)) {
+            Ok(reading) if !found.read.contains(&reading) => found.read.push(reading),
+            Err(why) if !found.unread.iter().any(|(known, _)| known == ask) => found.unread.push((ask.clone(), why)),
+            _ => {}
+        }
     }
-    let from = |jq: String| Expression::From(Reference::new(step.to_owned(), jq));
-    let compare = |jq: String, op: Operator, right: Value| {
-        Condition::Compare(Comparison { left: from(jq), op, right: Some(Expression::Literal(right)) })
-    };
-    let counted = |jq: String, some: bool| {
-        let outputs = cx.outputs(ask.response, &jq).ok()?;
-        let [Value::Number(count)] = outputs.as_slice() else { return None };
-        let op = if some { Operator::Gt } else { Operator::Eq };
-        ((count.as_u64()? > 0) == some).then(|| compare(jq, op, 0.into()))
-    };
-    let not = |held: bool| if held { "" } else { " not" };
-    let (condition, says, empty) = match ask.condition.as_str() {
-        "is-empty" => {
-            let outputs = cx.outputs(ask.response, program).ok()?;
-            let [Value::Array(_)] = outputs.as_slice() else { return None };
-            let plain = path_of(program).is_some();
-            let jq = if plain { format!("{program} | length") } else { format!("({program}) | length") };
-            let empty = (ask.held && plain).then(|| (step.to_owned(), program.clone()));
-            (counted(jq, !ask.held)?, format!("`{program}` of {step} is{} empty", not(ask.held)), empty)
-        }
-        "exists" => {
-            let jq = format!("[{program} | select(. != null)] | length");
-            (counted(jq, ask.held)?, format!("`{program}` of {step} does{} exist", not(ask.held)), None)
-        }
-        "expect" => {
-            let jq = format!("[{program}] | length > 0 and all");
-            let right = cx.outputs(ask.response, &jq).is_ok_and(|outputs| *outputs == [Value::from(ask.held)]);
-            let says = format!("`{program}` of {step} is{} true", not(ask.held));
-            (right.then(|| compare(jq, Operator::Eq, ask.held.into()))?, says, None)
-        }
-        "compare" => {
-            let wanted = ask.wanted.as_deref()?;
-            let outputs = cx.outputs(ask.response, program).ok()?;
-            let [value] = outputs.as_slice() else { return None };
-            let (op, right) = comparison(ask, value, wanted)?;
-            (compare(program.clone(), op, right), format!("`{program}` of {step} is {} {wanted}", op.name()), None)
-        }
-        _ => return None,
-    };
-    Some(Reading { condition, says, empty })
+    found
 }
 
-/// The operator that holds of the recorded value, and the right side.
-fn comparison(ask: &Ask, value: &Value, wanted: &str) -> Option<(Operator, Value)> {
-    let right = match value {
-        Value::String(_) => Value::from(wanted),
-        _ => serde_json::from_str(wanted).ok()?,
+/// The asks between a call and the last one before it that succeeded: a write that was refused first, and confirmed then, is
+/// one write.
+pub(super) fn asks_before(trace: &Trace, call: usize) -> impl Iterator<Item = &(u64, Ask)> {
+    let before = trace.calls[..call].iter().rev().find(|before| before.state == ResponseState::Ok);
+    let from = before.map_or(0, |before| before.command);
+    let until = trace.calls[call].command;
+    trace.asks.iter().filter(move |(command, _)| *command > from && *command < until)
+}
+
+/// Whether it only asked for what the step reads: what is not there stops that, and the look was for it.
+pub(super) fn is_look(cx: &Context<'_>, draft: &Draft, step: &DraftStep, ask: &Ask) -> bool {
+    let some = matches!((ask.condition.as_str(), ask.held), ("exists", true) | ("is-empty", false));
+    let source = cx.trace.position(ask.response).and_then(|call| draft.step_of(call)).map(|at| &draft.steps[at].id);
+    let [program] = ask.programs.as_slice() else { return false };
+    let (Some(source), Some(mut path), true) = (source, path_of(program), some) else { return false };
+    if matches!(path.last(), Some(Segment::Index(_))) {
+        path.pop();
+    }
+    let reads = |reference: &&Reference| {
+        let rest = if path.is_empty() { Some(reference.jq.as_str()) } else { reference.jq.strip_prefix(&jq_of(&path)) };
+        let whole = |rest: &str| path.is_empty() || !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+        reference.step == *source && rest.is_some_and(whole)
     };
-    let number = || Some((value.as_f64()?, right.as_f64()?));
-    let (op, holds) = match (ask.comparison.as_deref()?, ask.held) {
-        ("eq", true) => (Operator::Eq, *value == right),
-        ("eq", false) => (Operator::Ne, *value != right),
-        ("gt", true) => (Operator::Gt, number().is_some_and(|(left, right)| left > right)),
-        ("gt", false) => (Operator::Le, number().is_some_and(|(left, right)| left <= right)),
-        ("lt", true) => (Operator::Lt, number().is_some_and(|(left, right)| left < right)),
-        ("lt", false) => (Operator::Ge, number().is_some_and(|(left, right)| left >= right)),
-        _ => return None,
-    };
-    holds.then_some((op, right))
+    step.expressions().into_iter().flat_map(Expression::references).any(|reference| reads(&reference))
+}
+
+/// The step of whose answer something was asked, where a plan can ask it too.
+fn source<'d>(
+    cx: &Context<'_>,
+    draft: &'d Draft,
+    step: &DraftStep,
+    command: u64,
+    ask: &Ask,
+) -> Result<&'d str, String> {
+    let call = step.call(cx.trace);
+    let next = cx.trace.calls.iter().find(|next| next.command > command);
+    if let Some(next) = next.filter(|next| (&next.adapter, &next.tool) != (&call.adapter, &call.tool)) {
+        return Err(format!("what came then was {}, which did not succeed", next.name()));
+    }
+    let position = cx.trace.position(ask.response).and_then(|call| draft.step_of(call));
+    let source = position.map(|at| &draft.steps[at]).filter(|step| step.out.is_none() && step.broken.is_none());
+    let source = source.ok_or_else(|| format!("{} is not the answer of a call that stays", ask.response))?;
+    if source.for_each.is_some() || source.calls.len() != 1 {
+        return Err(format!("{} is one of several answers of {}", ask.response, source.id));
+    }
+    Ok(&source.id)
+}
+
+/// Asks whether a write is made whatever was asked before it.
+fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)], cx: &Context<'_>) -> Question {
+    let id = &step.id;
+    let answer = |word: &str, means: String, flag: String| Answer { word: word.to_owned(), means, flag };
+    let when = |word: &str, means: String| answer(word, means, format!("--when {id}={word}"));
+    let mut answers = vec![when("no", format!("{id} is made in each run"))];
+    if !read.is_empty() {
+        let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
+        answers.insert(0, when("rest", format!("{id} is made when {}", says.join(" and "))));
+    }
+    if step.calls.len() == 1 {
+        let flag = format!("--skip {}", step.call(cx.trace).response);
+        answers.push(answer("skip", format!("{id} is not a part of the flow"), flag));
+    }
+    let spoken: Vec<String> =
+        unread.iter().map(|(ask, why)| format!("`{}` of {} ({why})", words(ask), ask.response)).collect();
+    let evidence = unread.iter().map(|(ask, _)| Evidence {
+        what: format!("`{}` {}", words(ask), if ask.held { "held" } else { "did not hold" }),
+        response: Some(ask.response),
+        jq: ask.programs.first().cloned(),
+        value: ask.held.into(),
+    });
+    Question {
+        id: format!("when:{id}"),
+        kind: QuestionKind::When,
+        ask: format!("before {id} was asked {}, and that is not its condition: when is it made?", spoken.join(", ")),
+        places: vec![Place { step: id.clone(), pointer: String::new() }],
+        evidence: evidence.collect(),
+        taken: answers[0].word.clone(),
+        answers,
+        writes: true,
+        open: true,
+    }
+}
+
+/// An ask as it was typed, without the response.
+fn words(ask: &Ask) -> String {
+    let comparison = ask.comparison.as_ref().map(|comparison| format!("-{comparison}"));
+    let words = std::iter::once(&ask.condition).chain(&ask.programs).chain(&comparison).chain(&ask.wanted);
+    words.map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// Lets the first thing of a list stand for what is made when the list is empty, where both were asked for with the same value.
@@ -152,11 +182,11 @@ fn found_else_made(
     cx: &Context<'_>,
     draft: &mut Draft,
     made: usize,
-    found: &str,
-    list: &str,
+    empty: &Empty,
     desk: &mut Desk,
 ) -> Result<(), FlowError> {
-    let Some(search) = draft.steps.iter().position(|step| step.id == found) else { return Ok(()) };
+    let Empty { step: found, list, item } = empty;
+    let Some(search) = draft.steps.iter().position(|step| step.id == *found) else { return Ok(()) };
     let calls = [search, made].map(|at| &cx.trace.calls[draft.steps[at].calls[0]]);
     let values =
         calls.map(|call| call.arguments.as_object().into_iter().flatten().map(|(_, value)| value).collect::<Vec<_>>());
@@ -164,7 +194,7 @@ fn found_else_made(
         return Ok(());
     }
     let id = draft.steps[made].id.clone();
-    let instead = Instead { step: found.to_owned(), item: format!("{list}[0]") };
+    let instead = Instead { step: found.clone(), item: item.clone() };
     let mut programs = Vec::new();
     for step in draft.steps.iter().skip(made + 1).filter(|step| step.out.is_none()) {
         let references = step.expressions().into_iter().flat_map(Expression::references);
@@ -196,7 +226,7 @@ fn has(cx: &Context<'_>, search: &crate::trace::RecordedCall, list: &str, jq: &s
     let (Some(list), Some(path)) = (path_of(list), path_of(jq)) else { return false };
     let same = cx.trace.calls.iter().filter(|call| call.adapter == search.adapter && call.tool == search.tool);
     same.filter_map(|call| cx.body(call.response)).any(|body| {
-        let first = at(&body, &list).and_then(|list| list.get(0));
+        let first = at(&body, &list).and_then(|list| if list.is_array() { list.get(0) } else { Some(list) });
         first.and_then(|first| at(first, &path)).is_some_and(|value| !value.is_null())
     })
 }

@@ -6,6 +6,7 @@
 
 use rote_plan::{Expression, Reference};
 use rote_types::ResponseId;
+use rote_workspace::Ask;
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -14,7 +15,7 @@ use super::super::draft::{Draft, DraftStep};
 use super::super::occurrences::{Segment, at, jq_of, path_of};
 use super::super::pick;
 use super::super::report::Place;
-use super::replace_references;
+use super::{conditions, replace_references};
 use crate::FlowError;
 
 /// Members that say which things are meant, before all others.
@@ -61,6 +62,9 @@ pub(crate) fn fold(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         let indexes: Vec<usize> = group.members.iter().map(|member| member.index).collect();
         let ascending = indexes.windows(2).all(|pair| pair[0] < pair[1]);
         if !ascending || is_used(draft, &group) || is_interrupted(cx, draft, &group) || is_page(cx, draft, &group) {
+            continue;
+        }
+        if is_asked(cx, draft, &group) {
             continue;
         }
         let condition = match meant(cx, draft, &group, &items, &indexes, desk)? {
@@ -151,6 +155,24 @@ fn is_interrupted(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
         .any(|step| of_item(step).is_none_or(|(item, _)| item.step != group.source || item.array != group.array))
 }
 
+/// Whether a write among them was decided by itself: something was asked between them, or of an item before the first.
+fn is_asked(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
+    let (Some(first), Some(last)) = (group.members.first(), group.members.last()) else { return true };
+    let first = &draft.steps[first.position];
+    let (from, until) = (first.calls[0], draft.steps[last.position].calls[0]);
+    let of_item = |ask: &Ask| ask.programs.iter().any(|program| has_index(program));
+    let writes = (from..=until).filter(|call| cx.trace.calls[*call].is_write());
+    writes
+        .flat_map(|call| conditions::asks_before(cx.trace, call).map(move |(_, ask)| (call, ask)))
+        .any(|(call, ask)| (call > from || of_item(ask)) && !conditions::is_look(cx, draft, first, ask))
+}
+
+/// Whether a program takes an item by its position.
+fn has_index(program: &str) -> bool {
+    let indexed = |rest: &str| rest.trim_start_matches(['-', ' ']).starts_with(|c: char| c.is_ascii_digit());
+    program.split('[').skip(1).any(indexed)
+}
+
 fn meant(
     cx: &Context<'_>,
     draft: &Draft,
@@ -164,8 +186,17 @@ fn meant(
     let Some(response) = response(cx, draft, group) else { return Ok(Meant::These) };
     let array = jq_of(&group.array);
     let all = indexes.len() == items.len();
-    match desk.given(&id).as_deref() {
+    match desk.given(&id, &[]).as_deref() {
         Some("no") => return Ok(Meant::These),
+        Some("all") if !all => {
+            let message = format!(
+                "`{id}` cannot be `all`: {} and those like it took {} of {} items, and no answer shows the others",
+                first.id,
+                indexes.len(),
+                items.len()
+            );
+            return Err(FlowError::Usage { message });
+        }
         Some("all" | "filter") | None => {}
         Some(condition) if gives(cx, response, &array, condition, indexes) => {
             return Ok(Meant::Those(condition.to_owned()));

@@ -16,7 +16,7 @@ const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
 
 /// Whether a person said that a step stays which would fall out.
 pub(super) fn is_kept(desk: &mut Desk, step: &str) -> bool {
-    desk.given(&format!("undo:{step}")).is_some_and(|word| word == "keep")
+    desk.given(&format!("undo:{step}"), &["keep", "pair"]).is_some_and(|word| word == "keep")
 }
 
 /// Takes out each pair of a write that made a thing and the one that deleted it.

@@ -1,0 +1,191 @@
+//! One ask as a condition of a plan: it holds of an answer exactly when the ask held of it.
+
+use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
+use rote_workspace::{Ask, Comparison as Asked, desugar};
+use serde_json::{Number, Value};
+
+use super::super::super::context::Context;
+use super::super::super::occurrences::path_of;
+
+/// An ask, as a condition of a plan.
+#[derive(Debug, PartialEq)]
+pub(super) struct Reading {
+    pub(super) condition: Condition,
+    pub(super) says: String,
+    pub(super) empty: Option<Empty>,
+}
+
+/// What was found empty.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Empty {
+    pub(super) step: String,
+    pub(super) list: String,
+    /// The program that takes the first of it, when there is one.
+    pub(super) item: String,
+}
+
+/// Reads an ask of the answer of a step, provided that the condition holds of the recorded answer; else says why not.
+pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading, String> {
+    let programs: Vec<String> = ask.programs.iter().map(|program| desugar(program)).collect();
+    if programs.iter().any(|program| cx.names_variables(program)) {
+        return Err("it names a variable".to_owned());
+    }
+    let reader = Reader { cx, step, ask };
+    match (ask.condition.as_str(), programs.as_slice()) {
+        ("is-empty", [program]) => reader.is_empty(program),
+        ("exists", [program]) => {
+            let condition = reader.counted(format!("[{program} | select(. != null)] | length"), ask.held)?;
+            Ok(reader.of(condition, format!("`{program}` of {step} does{} exist", reader.not())))
+        }
+        ("expect", programs) => reader.expect(programs),
+        ("compare", [program]) => reader.compare(program),
+        ("is-type", [program]) => {
+            let wanted = ask.wanted.as_deref().ok_or("it lacks the type")?;
+            let op = if ask.held { Operator::Eq } else { Operator::Ne };
+            let jq = format!("[{program}] | .[0] | type");
+            let right = (*reader.outputs(&jq)? == [Value::from(wanted)]) == ask.held;
+            let condition = right.then(|| reader.compares(jq, op, wanted.into())).ok_or(NOT_SO)?;
+            Ok(reader.of(condition, format!("`{program}` of {step} is{} of type {wanted}", reader.not())))
+        }
+        _ => Err("it is not known".to_owned()),
+    }
+}
+
+/// Why a condition is none that fits the recorded answer in another way than the ask did.
+const NOT_SO: &str = "the recorded answer is another one";
+
+struct Reader<'a, 'b> {
+    cx: &'a Context<'b>,
+    step: &'a str,
+    ask: &'a Ask,
+}
+
+impl Reader<'_, '_> {
+    fn of(&self, condition: Condition, says: String) -> Reading {
+        Reading { condition, says, empty: None }
+    }
+
+    fn not(&self) -> &'static str {
+        if self.ask.held { "" } else { " not" }
+    }
+
+    fn outputs(&self, jq: &str) -> Result<Vec<Value>, String> {
+        self.cx.outputs(self.ask.response, jq).map(|outputs| outputs.to_vec()).map_err(|error| error.to_string())
+    }
+
+    fn compares(&self, jq: String, op: Operator, right: Value) -> Condition {
+        let left = Expression::From(Reference::new(self.step.to_owned(), jq));
+        Condition::Compare(Comparison { left, op, right: Some(Expression::Literal(right)) })
+    }
+
+    /// The condition that a program counts something, or nothing.
+    fn counted(&self, jq: String, some: bool) -> Result<Condition, String> {
+        let outputs = self.outputs(&jq)?;
+        let [Value::Number(count)] = outputs.as_slice() else { return Err(NOT_SO.to_owned()) };
+        let op = if some { Operator::Gt } else { Operator::Eq };
+        let right = count.as_u64().is_some_and(|count| (count > 0) == some);
+        right.then(|| self.compares(jq, op, 0.into())).ok_or_else(|| NOT_SO.to_owned())
+    }
+
+    fn is_empty(&self, program: &str) -> Result<Reading, String> {
+        let (held, plain) = (self.ask.held, path_of(program).is_some());
+        let jq = match self.outputs(program)?.as_slice() {
+            [Value::Array(_)] if plain => format!("{program} | length"),
+            [Value::Array(_)] => format!("({program}) | length"),
+            _ => format!("[{program} | select(. != null and . != \"\" and . != [] and . != {{}})] | length"),
+        };
+        let says = format!("`{program}` of {} is{} empty", self.step, self.not());
+        let condition = self.counted(jq, !held)?;
+        let empty = if held { self.empty(program) } else { None };
+        Ok(Reading { condition, says, empty })
+    }
+
+    /// The list that a program found empty, as far as it has a place.
+    fn empty(&self, program: &str) -> Option<Empty> {
+        let list = program.strip_suffix("[]").unwrap_or(program);
+        path_of(list)?;
+        let item = match self.outputs(list).ok()?.as_slice() {
+            [Value::Array(_)] => format!("{list}[0]"),
+            // What stands there when there is one, nobody has seen: a list of it, or the thing itself.
+            [Value::Null] => format!("[{list}] | flatten(1)[0]"),
+            _ => return None,
+        };
+        Some(Empty { step: self.step.to_owned(), list: list.to_owned(), item })
+    }
+
+    fn expect(&self, programs: &[String]) -> Result<Reading, String> {
+        let jq = match programs {
+            [program] => format!("[{program}] | length > 0 and all"),
+            several => {
+                let each: Vec<String> = several.iter().map(|program| format!("[{program}]")).collect();
+                format!("[{}] | all(length > 0 and all)", each.join(", "))
+            }
+        };
+        let says = format!("`{}` of {} is{} true", programs.join("` and `"), self.step, self.not());
+        let right = *self.outputs(&jq)? == [Value::from(self.ask.held)];
+        let condition = right.then(|| self.compares(jq, Operator::Eq, self.ask.held.into())).ok_or(NOT_SO)?;
+        Ok(self.of(condition, says))
+    }
+
+    fn compare(&self, program: &str) -> Result<Reading, String> {
+        let wanted = self.ask.wanted.as_deref().ok_or("it lacks what it compares with")?;
+        let word = self.ask.comparison.as_deref().unwrap_or_default();
+        let asked: Asked = word.parse().map_err(|_| format!("`{word}` is not known"))?;
+        let outputs = self.outputs(program)?;
+        let [value] = outputs.as_slice() else { return Err(NOT_SO.to_owned()) };
+        if rote_workspace::compare(value, asked, wanted).ok() != Some(self.ask.held) {
+            return Err(NOT_SO.to_owned());
+        }
+        let of = |op: Operator, right: Value| {
+            let says = format!("`{program}` of {} is {} {wanted}", self.step, op.name());
+            self.of(self.compares(program.to_owned(), op, right), says)
+        };
+        let held = self.ask.held;
+        match asked {
+            Asked::Equal if held => Ok(of(Operator::Eq, value.clone())),
+            Asked::Equal => Ok(of(Operator::Ne, as_kind_of(value, wanted))),
+            Asked::Greater => Ok(of(if held { Operator::Gt } else { Operator::Le }, ordered(value, wanted)?)),
+            Asked::Less => Ok(of(if held { Operator::Lt } else { Operator::Ge }, ordered(value, wanted)?)),
+            Asked::Matches => Err("a plan does not compare with a pattern".to_owned()),
+            Asked::Contains => {
+                let right = contained(value, wanted)?;
+                let Reading { condition, says, .. } = of(Operator::Contains, right);
+                let not = |condition| if held { condition } else { Condition::Not(Box::new(condition)) };
+                Ok(self.of(not(condition), if held { says } else { format!("not {says}") }))
+            }
+        }
+    }
+}
+
+/// The wanted value as JSON of the kind of the one beside it: of a text it is a text.
+fn as_kind_of(value: &Value, wanted: &str) -> Value {
+    match (value, serde_json::from_str(wanted)) {
+        (Value::String(_), Ok(Value::String(inner))) => inner.into(),
+        (Value::String(_), _) | (_, Err(_)) => wanted.into(),
+        (_, Ok(wanted)) => wanted,
+    }
+}
+
+/// What a number or a text is ordered against.
+fn ordered(value: &Value, wanted: &str) -> Result<Value, String> {
+    if value.is_string() {
+        return Ok(wanted.into());
+    }
+    let exact = serde_json::from_str(wanted.trim()).ok().filter(Value::is_number);
+    let parsed = || wanted.trim().parse().ok().and_then(Number::from_f64).map(Value::Number);
+    exact.or_else(parsed).ok_or_else(|| format!("`{wanted}` is not a number of JSON"))
+}
+
+/// What a text, a list or an object contains.
+fn contained(value: &Value, wanted: &str) -> Result<Value, String> {
+    match value {
+        Value::String(_) | Value::Object(_) => Ok(wanted.into()),
+        Value::Array(items) => {
+            let equal = |item: &&Value| rote_workspace::compare(item, Asked::Equal, wanted).unwrap_or(false);
+            let like = items.iter().find(equal).cloned().or_else(|| Some(as_kind_of(items.first()?, wanted)));
+            let text = || serde_json::from_str::<Value>(wanted).is_err().then(|| Value::from(wanted));
+            like.or_else(text).ok_or_else(|| format!("an empty list does not tell whether `{wanted}` is a text"))
+        }
+        other => Err(format!("a plan does not say what {other} contains")),
+    }
+}

@@ -1,0 +1,258 @@
+//! What was asked before a write is its condition, or a question; never nothing.
+
+use rote_types::{Clock as _, ResponseId};
+use rote_workspace::Ask;
+use serde_json::{Value, json};
+
+use super::support::Ticking;
+use super::tale::{Tale, open, steps};
+use crate::Crystallized;
+
+fn plain(condition: &str, program: &str, held: bool) -> Ask {
+    Ask {
+        condition: condition.to_owned(),
+        response: ResponseId(1),
+        programs: vec![program.to_owned()],
+        comparison: None,
+        wanted: None,
+        held,
+    }
+}
+
+fn compared(program: &str, comparison: &str, wanted: &str, held: bool) -> Ask {
+    Ask { comparison: Some(comparison.to_owned()), wanted: Some(wanted.to_owned()), ..plain("compare", program, held) }
+}
+
+fn asks(tale: &Tale, ask: &Ask) {
+    tale.fixture.workspace.log_ask(ask, Ticking::default().now()).unwrap();
+}
+
+fn answer() -> Value {
+    json!({"items": [], "title": "b", "count": 3, "none": null, "object": {}, "text": "", "tags": ["a"], "ids": [1, 2]})
+}
+
+/// One answer, what was asked of it, and a comment.
+async fn told(ask: &Ask) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), answer()).await;
+    asks(&tale, ask);
+    tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
+    tale
+}
+
+fn when(made: &Crystallized, step: &str) -> Value {
+    let step = made.plan.steps.iter().find(|one| one.id == step).unwrap();
+    serde_json::to_value(&step.when).unwrap()
+}
+
+/// A comparison as `jq op right`.
+fn short(when: &Value) -> String {
+    let sides = &when["compare"];
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    format!("{} {} {}", text(&sides["left"]["$from"]["jq"]), text(&sides["op"]), sides["right"])
+}
+
+#[tokio::test]
+async fn each_ask_is_read_as_the_workspace_answered_it() {
+    let nothing = |program: &str| {
+        format!("[{program} | select(. != null and . != \"\" and . != [] and . != {{}})] | length eq 0")
+    };
+    for (ask, wanted) in [
+        (plain("is-empty", ".none", true), nothing(".none")),
+        (plain("is-empty", ".text", true), nothing(".text")),
+        (plain("is-empty", ".object", true), nothing(".object")),
+        (plain("is-empty", ".items[]", true), nothing(".items[]")),
+        (compared(".title", "gt", "a", true), ".title gt \"a\"".to_owned()),
+        (compared(".title", "lt", "a", false), ".title ge \"a\"".to_owned()),
+        (compared(".title", "eq", "\"b\"", true), ".title eq \"b\"".to_owned()),
+        (compared(".title", "eq", "\"c\"", false), ".title ne \"c\"".to_owned()),
+        (compared(".count", "eq", "3.0", true), ".count eq 3".to_owned()),
+        (compared(".count", "gt", " 2", true), ".count gt 2".to_owned()),
+        (compared(".none", "eq", "open", false), ".none ne \"open\"".to_owned()),
+        (compared(".tags", "contains", "a", true), ".tags contains \"a\"".to_owned()),
+        (compared(".ids", "contains", "2", true), ".ids contains 2".to_owned()),
+        (
+            Ask { wanted: Some("number".to_owned()), ..plain("is-type", ".count", true) },
+            "[.count] | .[0] | type eq \"number\"".to_owned(),
+        ),
+        (
+            Ask { programs: vec![".title".to_owned(), ".none".to_owned()], ..plain("expect", "", false) },
+            "[[.title], [.none]] | all(length > 0 and all) eq false".to_owned(),
+        ),
+    ] {
+        let made = told(&ask).await.made(&[]).await;
+        assert_eq!((short(&when(&made, "s2")), open(&made)), (wanted, vec![]), "{ask:?}");
+    }
+    let made = told(&compared(".ids", "contains", "9", false)).await.made(&[]).await;
+    assert_eq!(short(&when(&made, "s2")["not"]), ".ids contains 9");
+}
+
+#[tokio::test]
+async fn what_is_not_a_condition_is_asked() {
+    for ask in [
+        compared(".title", "match", "^b", true),
+        compared(".items", "contains", "3", false),
+        plain("is-empty", ".title", true),
+        Ask { response: ResponseId(9), ..plain("exists", ".title", true) },
+    ] {
+        let tale = told(&ask).await;
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), when(&made, "s2")), (vec!["when:s2"], Value::Null), "{ask:?}");
+        assert!(made.frontmatter.questions[0].writes);
+        let made = tale.answered_with(&[("when:s2", "no")]).await.unwrap();
+        assert_eq!(open(&made), [""; 0]);
+        let made = tale.answered_with(&[("when:s2", "skip")]).await.unwrap();
+        assert!(made.plan.steps.iter().all(|step| step.id != "s2"));
+        let error = tale.answered_with(&[("when:s2", "maybe")]).await.unwrap_err().to_string();
+        assert!(error.contains("`when:s2` is not answered by `maybe`: say no or skip"), "{error}");
+    }
+    let tale = told(&plain("exists", ".title", true)).await;
+    asks(&tale, &compared(".title", "match", "^b", true));
+    let error = tale.answered_with(&[("when:s2", "maybe")]).await.unwrap_err().to_string();
+    assert!(error.contains("`when:s2` is not answered by `maybe`: say no"), "{error}");
+}
+
+#[tokio::test]
+async fn what_can_be_read_stays_beside_what_cannot() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), answer()).await;
+    asks(&tale, &compared(".title", "match", "^b", true));
+    asks(&tale, &plain("exists", ".title", true));
+    tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(
+        (open(&made), short(&when(&made, "s2"))),
+        (vec!["when:s2"], "[.title | select(. != null)] | length gt 0".to_owned())
+    );
+    let made = tale.answered_with(&[("when:s2", "rest")]).await.unwrap();
+    assert!(open(&made).is_empty() && !when(&made, "s2").is_null());
+    let made = tale.answered_with(&[("when:s2", "no")]).await.unwrap();
+    assert!(open(&made).is_empty() && when(&made, "s2").is_null());
+}
+
+#[tokio::test]
+async fn a_write_that_was_refused_first_keeps_its_condition() {
+    let comment = json!({"issue_id": 7, "body": "Seen"});
+    let issue = json!({"title": "Seen"});
+    for (between, arguments, asked) in [("addComment", &comment, false), ("createIssue", &issue, true)] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({}), answer()).await;
+        asks(&tale, &plain("is-empty", ".items", true));
+        tale.fails(between, arguments.clone()).await;
+        asks(&tale, &plain("is-empty", ".items", true));
+        tale.call("addComment", comment.clone(), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!((short(&when(&made, "s3")).as_str(), open(&made).is_empty()), (".items | length eq 0", !asked));
+    }
+}
+
+#[tokio::test]
+async fn writes_that_were_decided_one_by_one_are_not_a_loop() {
+    let issues = json!({"items": [{"id": 41, "done": true}, {"id": 42, "done": true}]});
+    let patch = |index: usize| json!({"issue_id": format!("@1{{.items[{index}].id}}"), "state": "closed"});
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues.clone()).await;
+    for index in 0..2 {
+        asks(&tale, &plain("expect", &format!(".items[{index}].done"), true));
+        tale.call("updateIssue", patch(index), json!({"id": index})).await;
+    }
+    let made = tale.made(&[]).await;
+    for (step, program) in [("s2", ".items[0].done"), ("s3", ".items[1].done")] {
+        assert_eq!(short(&when(&made, step)), format!("[{program}] | length > 0 and all eq true"));
+    }
+    assert!(made.plan.steps.iter().all(|step| step.for_each.is_none()));
+
+    // One ask of all before the first is for all.
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), issues).await;
+    asks(&tale, &plain("expect", ".items | length < 9", true));
+    for index in 0..2 {
+        tale.call("updateIssue", patch(index), json!({"id": index})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((made.plan.steps.len(), made.plan.steps[1].for_each.is_some()), (2, true));
+    assert_eq!(short(&when(&made, "s2")), "[.items | length < 9] | length > 0 and all eq true");
+}
+
+#[tokio::test]
+async fn a_look_at_another_member_of_what_the_write_reads_is_a_condition() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "reviewed_at": "2026-01-01"})).await;
+    asks(&tale, &plain("exists", ".reviewed_at", true));
+    tale.call("addComment", json!({"issue_id": "@1{.id}", "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(short(&when(&made, "s2")), "[.reviewed_at | select(. != null)] | length gt 0");
+}
+
+#[tokio::test]
+async fn a_thing_stands_for_one_that_is_made_however_it_was_not_found() {
+    for (program, none, first) in
+        [(".items[]", json!({"items": []}), ".items[0].id"), (".items", json!({}), "[.items] | flatten(1)[0].id")]
+    {
+        let mut tale = Tale::new();
+        tale.call("searchContacts", json!({"email": "new@acme.test"}), none).await;
+        asks(&tale, &plain("is-empty", program, true));
+        tale.call("createEvent", json!({"title": "new@acme.test"}), json!({"id": "ev_7"})).await;
+        tale.call("updateEvent", json!({"event_id": "@2{.id}", "title": "x"}), json!({"id": "ev_7"})).await;
+        tale.call("searchContacts", json!({"q": "x"}), json!({"items": [{"id": "ev_9"}]})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(steps(&made)["s3"]["event_id"]["$default"][1]["$from"]["jq"], json!(first));
+        assert_eq!(open(&made), [""; 0]);
+    }
+}
+
+#[tokio::test]
+async fn a_question_says_whether_a_write_depends_on_it() {
+    for writes in [true, false] {
+        let mut tale = Tale::new();
+        let items = json!({"items": [{"id": 41, "title": "a"}, {"id": 42, "title": "b"}]});
+        tale.call("listIssues", json!({}), items).await;
+        tale.call("getIssue", json!({"issue_id": "@1{.items[1].id}"}), json!({"id": 42, "title": "b"})).await;
+        if writes {
+            tale.call("addComment", json!({"issue_id": "@2{.id}", "body": "Seen"}), json!({"id": 1})).await;
+        }
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), made.frontmatter.questions[0].writes), (vec!["pick:s2/issue_id"], writes));
+    }
+}
+
+#[tokio::test]
+async fn a_word_that_no_question_has_is_refused_and_all_is_for_all() {
+    let mut tale = Tale::new();
+    let items: Vec<Value> =
+        (41..44).map(|id| json!({"id": id, "state": if id == 42 { "done" } else { "open" }})).collect();
+    tale.call("listIssues", json!({}), json!({"items": items})).await;
+    for id in [41, 43] {
+        tale.call("addComment", json!({"issue_id": id, "body": "Done"}), json!({"id": 900})).await;
+    }
+    let error = tale.answered_with(&[("loop:s2", "all")]).await.unwrap_err().to_string();
+    assert!(error.contains("`loop:s2` cannot be `all`: s2 and those like it took 2 of 3 items"), "{error}");
+    for (id, word) in [("source:s2/issue_id", "alwyas"), ("pick:s2/issue_id", "third"), ("source:s2/body", "no")] {
+        let error = tale.answered_with(&[("loop:s2", "no"), (id, word)]).await.unwrap_err().to_string();
+        assert!(error.contains(&format!("`{id}` is not answered by `{word}`: say ")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_repetition_that_was_said_not_to_be_one_can_be_one_again() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 41}, {"id": 42}]})).await;
+    for index in 0..2 {
+        let arguments = json!({"issue_id": format!("@1{{.items[{index}].id}}"), "body": "Done"});
+        tale.call("addComment", arguments, json!({"id": 900 + index})).await;
+    }
+    let looped = |made: &Crystallized| made.plan.steps[1].for_each.is_some();
+    assert!(!looped(&tale.answered_with(&[("loop:s2", "no")]).await.unwrap()));
+    assert!(looped(&tale.answered_with(&[("loop:s2", "all")]).await.unwrap()));
+}
+
+#[tokio::test]
+async fn more_questions_than_anybody_reads_are_all_asked() {
+    let mails: Vec<String> = (0..60).map(|number| format!("user{number}@acme.test")).collect();
+    let items: Vec<Value> = mails.iter().map(|mail| json!({"email": mail})).collect();
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": items})).await;
+    tale.call("createIssue", json!({"title": "x", "labels": mails}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made).len(), 60);
+}
