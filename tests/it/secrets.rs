@@ -51,6 +51,11 @@ fn what_would_run_or_travel_is_refused() {
     refused(&run, "document `stdin`");
     assert_eq!(home.rote(&["call", "tracker", "listProjects"]).code, 0);
     refused(&home.rote(&["@1", &format!("\"{SECRET}\"")]), "the jq program");
+    for words in
+        [&["exists", "@1", &format!("select(. == \"{SECRET}\")")][..], &["compare", "@1", ".token", "-eq", SECRET]]
+    {
+        refused(&home.rote(words), "the condition");
+    }
     let wish = ["flow", "pending", "write", "w", "--name", "wish", "--description", SECRET];
     refused(&home.rote(&wish), "the wish for `wish`");
 }

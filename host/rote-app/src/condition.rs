@@ -36,19 +36,31 @@ pub enum Condition {
     HasVariable(String),
 }
 
+/// The answer to a condition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Whether it holds.
+    pub holds: bool,
+    /// Why the log does not have it, where it should: crystallize will not know of it.
+    pub unlogged: Option<String>,
+}
+
 impl Session {
-    /// Answers a condition.
+    /// Answers a condition. One that was answered is answered although it could not be logged.
     ///
     /// # Errors
-    /// `NotFound` for a response that is not there, Usage for a program that does not parse. A condition that
+    /// Denied for a program or a value with a value of the vault, `NotFound` for a response that is not there, Usage for a program that does not parse. A condition that
     /// is false is not an error.
-    pub fn holds(&self, condition: &Condition) -> Result<bool, AppError> {
+    pub fn holds(&self, condition: &Condition) -> Result<Held, AppError> {
         let workspace = self.workspace()?;
-        let held = self.answer(condition)?;
-        if let Some(ask) = asked(condition, held) {
-            workspace.log_ask(&ask, self.host.now())?;
+        let ask = asked(condition);
+        // The log keeps what was asked, and a flow is made from the log.
+        for typed in ask.iter().flat_map(|ask| ask.programs.iter().chain(&ask.wanted)) {
+            self.host.redaction()?.refuse_bytes("the condition", typed.as_bytes())?;
         }
-        Ok(held)
+        let holds = self.answer(condition)?;
+        let logged = ask.map(|ask| workspace.log_ask(&Ask { held: holds, ..ask }, self.host.now()));
+        Ok(Held { holds, unlogged: logged.and_then(Result::err).map(|error| error.to_string()) })
     }
 
     fn answer(&self, condition: &Condition) -> Result<bool, AppError> {
@@ -73,15 +85,15 @@ impl Session {
     }
 }
 
-/// What is logged of a condition: what was asked of the contents of one answer.
-fn asked(condition: &Condition, held: bool) -> Option<Ask> {
+/// What is logged of a condition, but for its answer: what was asked of the contents of one response.
+fn asked(condition: &Condition) -> Option<Ask> {
     let ask = |name: &str, id: ResponseId, programs: &[String]| Ask {
         condition: name.to_owned(),
         response: id,
         programs: programs.to_vec(),
         comparison: None,
         wanted: None,
-        held,
+        held: false,
     };
     Some(match condition {
         Condition::Exists(id, program) => ask("exists", *id, std::slice::from_ref(program)),

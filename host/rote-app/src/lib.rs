@@ -39,7 +39,7 @@ pub use adapter_new::{AdapterNew, AdapterPlan};
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use change::Consent;
-pub use condition::Condition;
+pub use condition::{Condition, Held};
 pub use config::{HostConfig, SessionConfig};
 pub use doubts::Doubts;
 pub use error::AppError;

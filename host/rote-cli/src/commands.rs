@@ -190,7 +190,7 @@ impl Command {
             Self::Bind(command) => command.run(context),
             Self::RecordInvocation(command) => command.run(context),
             Self::Audit(command) => command.run(context, ui),
-            Self::Condition(command) => command.run(context),
+            Self::Condition(command) => command.run(context, ui),
             Self::Bench(command) => command.run(context, ui),
             Self::Completion(command) => command.run(),
         }

@@ -52,8 +52,9 @@ impl Report {
     }
 
     /// Returns the report of a condition: its value decides the exit code.
-    pub fn condition(holds: bool) -> Self {
-        Self { exit: u8::from(!holds), ..Self::new(json!({ "result": holds }), holds.to_string()) }
+    pub fn condition(held: &rote_app::Held) -> Self {
+        let data = json!({ "result": held.holds, "unlogged": held.unlogged });
+        Self { exit: u8::from(!held.holds), ..Self::new(data, held.holds.to_string()) }
     }
 }
 

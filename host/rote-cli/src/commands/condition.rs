@@ -6,7 +6,7 @@ use rote_types::ResponseId;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::ui::Report;
+use crate::ui::{Report, Ui};
 
 /// Every condition; `rote query` takes them too.
 #[derive(Debug, Subcommand)]
@@ -139,7 +139,7 @@ fn json_type(word: &str) -> Result<JsonType, String> {
 }
 
 impl Condition {
-    pub(super) fn run(self, context: &Context) -> Result<Report> {
+    pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         use rote_app::Condition as Asked;
         let asked = match self {
             Self::IsError { id } => Asked::IsError(id),
@@ -156,6 +156,10 @@ impl Condition {
             Self::HasSession { endpoint } => Asked::HasSession(endpoint),
             Self::HasVar { name } => Asked::HasVariable(name),
         };
-        Ok(Report::condition(context.session()?.holds(&asked)?))
+        let held = context.session()?.holds(&asked)?;
+        if let Some(why) = &held.unlogged {
+            ui.talk(&format!("note: the condition is not in the log: {why}"));
+        }
+        Ok(Report::condition(&held))
     }
 }

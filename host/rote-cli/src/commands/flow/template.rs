@@ -35,8 +35,8 @@ pub struct Create {
     /// The flow's name
     #[arg(long)]
     name: String,
-    /// A parameter and the recorded value that it stands for: every such value becomes the parameter. A name
-    /// alone means the argument of that name.
+    /// A parameter and the recorded value that it stands for: a text, its words and its day take every place, a
+    /// number, a boolean or a word of an enum only the argument of that name. A name alone means that argument.
     #[arg(short, long = "param", value_name = "NAME[=VALUE][@STEP:/PLACE,…]")]
     parameters: Vec<ParamSpec>,
     /// What a parameter is when it is not given [default: the recorded value]
@@ -66,11 +66,12 @@ pub struct Create {
     /// A value that was typed stays as it is in each run: `s5:/issue_id`
     #[arg(long, value_name = "STEP:/PLACE")]
     no_link: Vec<String>,
-    /// Which items a repetition is for: a filter, `all`, or `no` for these calls and no others
+    /// Which items a repetition is for: a filter, `all` where each had its call, or `no` for these calls and no
+    /// others
     #[arg(long = "loop", value_name = "STEP=FILTER|all|no")]
     loops: Vec<String>,
-    /// `no`: make a call whatever was asked of an answer before it
-    #[arg(long, value_name = "STEP=no")]
+    /// `no`: make a call whatever was asked of an answer before it; `rest`: but for what is not a condition
+    #[arg(long, value_name = "STEP=no|rest")]
     when: Vec<String>,
     /// The answer to a question that an earlier try has asked, by its id
     #[arg(long = "answer", value_name = "QUESTION=ANSWER")]
@@ -240,11 +241,6 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         clip(&line, MAX_LINE)
     });
     lines.extend(proposed);
-    let open = report.questions.iter().filter(|question| question.open);
-    lines.extend(open.flat_map(|question| {
-        let flags: Vec<&str> = question.answers.iter().map(|answer| answer.flag.as_str()).collect();
-        [format!("  open: {}", question.ask), format!("    {}", flags.join(" or "))]
-    }));
     lines.extend(report.notes.iter().map(|note| {
         let undo = note.undo.as_ref().map_or_else(String::new, |flag| format!("; {flag}"));
         clip(&format!("  note: {}{undo}", note.text), MAX_LINE)
