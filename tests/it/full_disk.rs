@@ -66,6 +66,21 @@ fn a_read_on_a_full_disk_loses_no_number_and_no_answer() {
 }
 
 #[test]
+fn a_condition_on_a_full_disk_is_answered_although_nothing_can_be_logged() {
+    let (home, _api) = ready("get");
+    let words = ["exists", "@1", "."];
+    let mut unlogged = 0;
+    for at in boundaries(&home, &words, SAMPLES) {
+        let run = home.invocation(&words).env("ROTE_TEST_FULL_AT", &at).run();
+        if run.stderr.contains("note: the condition is not in the log: cannot log the condition") {
+            assert_eq!((run.code, run.stdout.trim()), (0, "true"), "full at {at}: {run}");
+            unlogged += 1;
+        }
+    }
+    assert!(unlogged > 0);
+}
+
+#[test]
 fn an_install_on_a_full_disk_leaves_what_was_there() {
     let home = described();
     assert_eq!(home.rote(&install("old.json")).code, 0);

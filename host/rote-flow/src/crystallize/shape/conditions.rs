@@ -28,9 +28,10 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         }
         let Asked { mut read, unread } = asked(cx, draft, position);
         let id = step.id.clone();
-        let unconditional = match unread.is_empty() {
-            true => read.is_empty() || desk.given(&format!("when:{id}"), &["no"]).is_some(),
-            false => desk.ask(unread_question(step, &read, &unread, cx))? == "no",
+        let unconditional = if unread.is_empty() {
+            read.is_empty() || desk.given(&format!("when:{id}"), &["no"]).is_some()
+        } else {
+            desk.ask(unread_question(step, &read, &unread, cx))? == "no"
         };
         if unconditional {
             continue;
