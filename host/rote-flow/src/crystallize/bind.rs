@@ -10,7 +10,7 @@ mod query;
 use std::collections::BTreeSet;
 
 use rote_plan::{Expression, text_of};
-use rote_types::escape_token;
+use rote_types::{CommandLine, command, escape_token};
 use serde_json::Value;
 
 use super::closure;
@@ -110,7 +110,7 @@ impl Binder<'_, '_> {
             (false, others) => {
                 if !others.is_empty() {
                     let text = format!("also {value} at {}, which `{}` is not", spots(others), self.name);
-                    let flag = format!("--param {}={value}@{}", self.name, spots(others).replace(' ', ""));
+                    let flag = at_places(self.name, value, others);
                     self.desk.note(None, text, Some(flag));
                 }
                 loose
@@ -158,16 +158,13 @@ impl Binder<'_, '_> {
 
     fn ask(&mut self, value: &str, places: &[Place]) -> Result<Vec<Place>, FlowError> {
         let name = self.name;
-        let answer = |word: String, means: String| {
-            let flag = format!(
-                "--param {name}={value}@{}",
-                if word == "all" { spots(places).replace(' ', "") } else { word.clone() }
-            );
-            Answer { word, means, flag }
+        let one = |place: &Place| {
+            let flag = at_places(name, value, std::slice::from_ref(place));
+            Answer::new(spot(place), format!("`{name}` is what stands there"), flag)
         };
-        let mut answers: Vec<Answer> =
-            places.iter().map(|place| answer(spot(place), format!("`{name}` is what stands there"))).collect();
-        answers.push(answer("all".to_owned(), format!("`{name}` is what stands in all of them")));
+        let mut answers: Vec<Answer> = places.iter().map(one).collect();
+        let all = format!("`{name}` is what stands in all of them");
+        answers.push(Answer::new("all", all, at_places(name, value, places)));
         let evidence = places.iter().map(|place| Evidence {
             what: format!("{value} stands at {}", spot(place)),
             response: None,
@@ -367,6 +364,12 @@ fn by_name_only(value: &str) -> bool {
 /// A place as it is typed: `s2:/estimate/points`.
 pub(crate) fn spot(place: &Place) -> String {
     format!("{}:{}", place.step, place.pointer)
+}
+
+/// The flag that gives a parameter these places and no others.
+fn at_places(name: &str, value: &str, places: &[Place]) -> CommandLine {
+    let at: Vec<String> = places.iter().map(spot).collect();
+    command("--param").assignment(name, format!("{value}@{}", at.join(",")))
 }
 
 fn spots(places: &[Place]) -> String {

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_types::ResponseId;
+use rote_types::{CommandLine, ResponseId, command};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -67,6 +67,20 @@ pub struct Answer {
     pub means: String,
     /// The flag of `rote flow template create` that says the same.
     pub flag: String,
+}
+
+impl Answer {
+    /// Makes it; what is in the flag may be a word of a server.
+    pub(crate) fn new(word: impl Into<String>, means: String, flag: CommandLine) -> Self {
+        Self { word: word.into(), means, flag: flag.to_string() }
+    }
+
+    /// Makes one that is given by the id of the question.
+    pub(crate) fn by_id(question: &str, word: impl Into<String>, means: String) -> Self {
+        let word = word.into();
+        let flag = command("--answer").assignment(question, &word);
+        Self::new(word, means, flag)
+    }
 }
 
 /// Something that the recording does not decide.
@@ -200,9 +214,9 @@ impl Desk {
     }
 
     /// Says what was done.
-    pub(crate) fn note(&mut self, step: Option<&str>, text: String, undo: Option<String>) {
+    pub(crate) fn note(&mut self, step: Option<&str>, text: String, undo: Option<CommandLine>) {
         if self.notes.len() < MAX_NOTES {
-            self.notes.push(Note { step: step.map(str::to_owned), text, undo });
+            self.notes.push(Note { step: step.map(str::to_owned), text, undo: undo.map(String::from) });
         }
     }
 

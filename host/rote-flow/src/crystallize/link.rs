@@ -6,7 +6,7 @@
 mod source;
 
 use rote_plan::{Expression, Reference, text_of};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::{Context, names_id, path_names};
@@ -124,7 +124,11 @@ impl<'a> Linker<'a, '_> {
         }
         let (step, jq) = self.source(hit);
         let text = format!("linked {} {} {} = {jq} of {step}", self.step.id, place_name(pointer), text_of(value));
-        self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {}:{pointer}", self.step.id)));
+        self.desk.note(
+            Some(&self.step.id),
+            text,
+            Some(command("--no-link").argument(format!("{}:{pointer}", self.step.id))),
+        );
         let found = self.found(hit)?;
         Some(reference(&step, jq, &found, value))
     }
@@ -151,7 +155,7 @@ impl<'a> Linker<'a, '_> {
         for hit in sources.best() {
             let call = &self.cx.trace.calls[hit.call];
             let means = format!("in each run it is {} of {}", jq_of(&hit.path), call.name());
-            answers.push(Answer { word: word(hit), means, flag: format!("--link '{spot}={}'", word(hit)) });
+            answers.push(Answer::new(word(hit), means, command("--link").assignment(&spot, word(hit))));
             evidence.push(Evidence {
                 what: format!("stands in the answer of {}", call.name()),
                 response: Some(call.response),
@@ -160,7 +164,7 @@ impl<'a> Linker<'a, '_> {
             });
         }
         let always = format!("it is {} in each run, or the parameter that a `--param` makes of it", text_of(value));
-        answers.push(Answer { word: "always".to_owned(), means: always, flag: format!("--no-link {spot}") });
+        answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
         let question = Question {
             id,
             kind: QuestionKind::Source,
@@ -223,7 +227,7 @@ impl<'a> Linker<'a, '_> {
             let id = format!("source:{}/{name}", self.step.id);
             if self.desk.given(&id, &["always"]).is_none() {
                 let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
-                self.desk.note(Some(&self.step.id), text, Some(format!("--no-link {place}")));
+                self.desk.note(Some(&self.step.id), text, Some(command("--no-link").argument(place)));
                 *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });
             }
         }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use rote_plan::{Expression, Reference, text_of};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::Context;
@@ -104,7 +104,7 @@ impl Picker<'_, '_> {
             Some(word) if word.starts_with('@') => return self.read(&id, word, &item).map(Some),
             _ => {}
         }
-        let undo = Some(format!("--answer {id}=position"));
+        let undo = Some(command("--answer").assignment(&id, "position"));
         let step = &self.step.id;
         if let Some(jq) = self.by_query(&item) {
             let text = format!("{step} takes the item of {} that the query picked: {jq}", reference.step);
@@ -209,7 +209,7 @@ impl Picker<'_, '_> {
             .collect();
         fields.sort_by_key(|(field, _)| rank(field));
         fields.truncate(MAX_FIELDS);
-        let answer = |word: String, means: String| Answer { flag: format!("--answer '{id}={word}'"), word, means };
+        let answer = |word: String, means: String| Answer::by_id(&id, word, means);
         let position = format!("it is number {} of the list in each run", item.index + 1);
         let mut answers = vec![answer("position".to_owned(), position)];
         answers.extend(fields.iter().map(|(field, value)| {

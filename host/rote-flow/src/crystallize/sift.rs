@@ -8,7 +8,7 @@ mod undo;
 
 use std::collections::BTreeSet;
 
-use rote_types::{Method, escape_token, exact_json};
+use rote_types::{Method, command, escape_token, exact_json};
 use serde_json::Value;
 
 use super::context::Context;
@@ -37,7 +37,7 @@ pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         let (id, response) = (&later.id, later.call(cx.trace).response);
         if same_arguments(call, later.call(cx.trace)) {
             let text = format!("{} and {id} are the same write twice", step.id);
-            desk.note(Some(&step.id), text, Some(format!("--skip {}", call.response)));
+            desk.note(Some(&step.id), text, Some(command("--skip").argument(call.response)));
         } else if !is_covered(cx, draft, step, later) {
             desk.note(Some(&step.id), format!("kept {0} and {id}: {0} sets fields that {id} does not", step.id), None);
         } else if !undo::is_kept(desk, &step.id) {

@@ -80,15 +80,15 @@ impl Raise<'_> {
                 let old = self.examples.get(parameter).map(text_of).unwrap_or_default();
                 let ask = format!("{shown} is `{}` when `{parameter}` is not `{old}`: is that right?", text_of(sent));
                 let ask = format!("{ask} {}", self.everywhere(parameter, &old));
-                let always = always(&format!("value:{shown}"), sent);
+                let id = format!("value:{shown}");
+                let always = Answer::by_id(&id, "always", format!("it is {} in each run", text_of(sent)));
                 let answers = std::iter::once(always).chain(self.skip(step)).collect();
-                self.question(finding, QuestionKind::Value, (format!("value:{shown}"), ask), answers, desk);
+                self.question(finding, QuestionKind::Value, (id, ask), answers, desk);
             }
             What::OtherItem => {
                 let ask = format!("{shown} is another one when the list has another order: is the position meant?");
                 let id = format!("pick:{shown}");
-                let position = format!("--answer {id}=position");
-                let position = answer("position", "whatever stands there".to_owned(), position);
+                let position = Answer::by_id(&id, "position", "whatever stands there".to_owned());
                 let answers = std::iter::once(position).chain(self.skip(step)).collect();
                 self.question(finding, QuestionKind::Pick, (id, ask), answers, desk);
             }
@@ -98,17 +98,20 @@ impl Raise<'_> {
                 let ask =
                     format!("{step} and those like it were for all of {of}; one more is not done: is that right?");
                 let id = format!("loop:{step}");
-                let no = answer("no", "these calls and no others".to_owned(), format!("--loop {step}=no"));
+                let repeated = |word: &str, means: &str| {
+                    Answer::new(word, means.to_owned(), command("--loop").assignment(step, word))
+                };
+                let no = repeated("no", "these calls and no others");
                 // A repetition that could be one step is one unless it was said that it is not.
                 let said = desk.given(&id, &["no"]).is_some();
-                let all = said.then(|| answer("all", "one call for each".to_owned(), format!("--loop {step}=all")));
+                let all = said.then(|| repeated("all", "one call for each"));
                 let answers = std::iter::once(no).chain(all).collect();
                 self.question(finding, QuestionKind::Loop, (id, ask), answers, desk);
             }
             What::Stops { why } => {
                 let ask = format!("the flow stops when things have other names ({why}): is that right?");
                 let id = format!("changed:{step}");
-                let accept = answer("accept", "it is".to_owned(), format!("--answer {id}=accept"));
+                let accept = Answer::by_id(&id, "accept", "it is".to_owned());
                 let answers = std::iter::once(accept).chain(self.skip(step)).collect();
                 self.question(finding, QuestionKind::Changed, (id, ask), answers, desk);
             }
@@ -125,18 +128,16 @@ impl Raise<'_> {
         let Finding { step, pointer, sent, .. } = finding;
         let id = format!("source:{step}{pointer}");
         let ask = format!("{step} sends `{}` as {pointer} in each run: where does it come from?", text_of(sent));
-        let mut answers = vec![answer(
-            "always",
-            format!("it is {} in each run", text_of(sent)),
-            format!("--no-link {step}:{pointer}"),
-        )];
+        let spot = format!("{step}:{pointer}");
+        let always = format!("it is {} in each run", text_of(sent));
+        let mut answers = vec![Answer::new("always", always, command("--no-link").argument(&spot))];
         let before = self.call(step).unwrap_or(usize::MAX);
         for exchange in self.world.exchanges.iter().take(before) {
             scalars(&exchange.body, "", &mut Vec::new(), &mut |name, path, value| {
                 if tells_apart(name) && text_of(value) == text_of(sent) && answers.len() <= MAX_SOURCES {
                     let word = format!("{}{{{}}}", exchange.response, jq_of(path));
-                    let flag = format!("--link '{step}:{pointer}={word}'");
-                    answers.push(answer(&word, format!("read from {} {}", exchange.response, exchange.tool), flag));
+                    let flag = command("--link").assignment(&spot, &word);
+                    answers.push(Answer::new(word, format!("read from {} {}", exchange.response, exchange.tool), flag));
                 }
             });
         }
@@ -150,8 +151,8 @@ impl Raise<'_> {
     /// The answer that leaves a step out, which is one call.
     fn skip(&self, step: &str) -> Option<Answer> {
         let [call] = self.draft.steps.iter().find(|one| one.id == step)?.calls.as_slice() else { return None };
-        let flag = format!("--skip {}", self.cx.trace.calls[*call].response);
-        Some(answer("skip", format!("{step} is not a part of the flow"), flag))
+        let flag = command("--skip").argument(self.cx.trace.calls[*call].response);
+        Some(Answer::new("skip", format!("{step} is not a part of the flow"), flag))
     }
 
     /// How a parameter that takes only the argument of its name would take the other places too.
@@ -191,12 +192,4 @@ impl Raise<'_> {
             open: true,
         });
     }
-}
-
-fn answer(word: &str, means: String, flag: String) -> Answer {
-    Answer { word: word.to_owned(), means, flag }
-}
-
-fn always(question: &str, sent: &Value) -> Answer {
-    answer("always", format!("it is {} in each run", text_of(sent)), format!("--answer {question}=always"))
 }

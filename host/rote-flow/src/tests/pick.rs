@@ -73,3 +73,17 @@ async fn the_first_one_stays_the_first_where_a_person_wrote_so_or_it_is_alone() 
     let made = tale.made(&[]).await;
     assert_eq!((taken(&made), open(&made)), (json!(".items[0].id"), vec![]));
 }
+
+#[tokio::test]
+async fn a_flag_to_paste_quotes_the_words_of_a_server() {
+    let mut tale = Tale::new();
+    let title = "x'; touch /tmp/y; '";
+    let issues = json!({"items": [{"id": 41, "title": "Fix"}, {"id": 42, "title": title}]});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.call("addComment", json!({"issue_id": 42, "body": "Seen"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    let answer = &made.report.questions[0].answers[1];
+    assert_eq!(answer.word, format!("@1{{.items[] | select(.title == \"{title}\") | .id}}"));
+    let word = answer.word.replace('\'', r"'\''");
+    assert_eq!(answer.flag, format!("--answer pick:s2/issue_id='{word}'"));
+}

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rote_app::{FlowQuestion, Review as Reviewed};
-use rote_types::command;
+use rote_types::{command, quoted};
 
 use crate::context::Context;
 use crate::error::Result;
@@ -66,7 +66,7 @@ pub(super) fn questions(questions: &[FlowQuestion]) -> Vec<String> {
         }));
         lines.extend(question.answers.iter().map(|answer| {
             let taken = if answer.word == question.taken { "  <- as it is now" } else { "" };
-            format!("      {}={}  {}{taken}", index + 1, answer.word, answer.means)
+            format!("      {}={}  {}{taken}", index + 1, quoted(&answer.word), answer.means)
         }));
     }
     lines

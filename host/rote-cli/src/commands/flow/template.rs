@@ -243,7 +243,7 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
     lines.extend(proposed);
     lines.extend(report.notes.iter().map(|note| {
         let undo = note.undo.as_ref().map_or_else(String::new, |flag| format!("; {flag}"));
-        clip(&format!("  note: {}{undo}", note.text), MAX_LINE)
+        format!("{}{undo}", clip(&format!("  note: {}", note.text), MAX_LINE))
     }));
     lines
 }

@@ -6,6 +6,7 @@
 mod reading;
 
 use rote_plan::{Condition, Expression, Reference};
+use rote_types::command;
 use rote_workspace::{Ask, ResponseState};
 use serde_json::Value;
 
@@ -37,7 +38,8 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             continue;
         }
         let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
-        desk.note(Some(&id), format!("{id} only when {}", says.join(" and ")), Some(format!("--when {id}=no")));
+        let undo = command("--when").assignment(&id, "no");
+        desk.note(Some(&id), format!("{id} only when {}", says.join(" and ")), Some(undo));
         let empty = read.iter().find_map(|reading| reading.empty.clone());
         let condition = match read.len() {
             1 => read.remove(0).condition,
@@ -139,16 +141,15 @@ fn source<'d>(
 /// Asks whether a write is made whatever was asked before it.
 fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)], cx: &Context<'_>) -> Question {
     let id = &step.id;
-    let answer = |word: &str, means: String, flag: String| Answer { word: word.to_owned(), means, flag };
-    let when = |word: &str, means: String| answer(word, means, format!("--when {id}={word}"));
+    let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
     let mut answers = vec![when("no", format!("{id} is made in each run"))];
     if !read.is_empty() {
         let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
         answers.insert(0, when("rest", format!("{id} is made when {}", says.join(" and "))));
     }
     if step.calls.len() == 1 {
-        let flag = format!("--skip {}", step.call(cx.trace).response);
-        answers.push(answer("skip", format!("{id} is not a part of the flow"), flag));
+        let flag = command("--skip").argument(step.call(cx.trace).response);
+        answers.push(Answer::new("skip", format!("{id} is not a part of the flow"), flag));
     }
     let spoken: Vec<String> =
         unread.iter().map(|(ask, why)| format!("`{}` of {} ({why})", words(ask), ask.response)).collect();
@@ -235,8 +236,7 @@ fn has(cx: &Context<'_>, search: &crate::trace::RecordedCall, list: &str, jq: &s
 fn ask(cx: &Context<'_>, draft: &Draft, made: usize, instead: &Instead, desk: &mut Desk) -> Result<String, FlowError> {
     let made = &draft.steps[made];
     let id = format!("found:{}", made.id);
-    let answer =
-        |word: &str, means: String| Answer { word: word.to_owned(), means, flag: format!("--answer {id}={word}") };
+    let answer = |word: &str, means: String| Answer::by_id(&id, word, means);
     let answers = vec![
         answer("first", format!("`{}` of {}", instead.item, instead.step)),
         answer("nothing", format!("what uses {} is left out with it", made.id)),

@@ -5,7 +5,7 @@
 //! the one member that they share and no other has, which is asked.
 
 use rote_plan::{Expression, Reference};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use rote_workspace::Ask;
 use serde_json::Value;
 
@@ -250,11 +250,7 @@ fn question(
     (items, indexes): (&[Value], &[usize]),
     (response, array): (ResponseId, &str),
 ) -> Question {
-    let answer = |word: &str, means: String| Answer {
-        word: word.to_owned(),
-        means,
-        flag: format!("--loop {}={word}", first.id),
-    };
+    let answer = |word: &str, means: String| Answer::new(word, means, command("--loop").assignment(&first.id, word));
     let left = (0..items.len()).filter(|index| !indexes.contains(index)).take(3);
     let evidence = left.map(|index| Evidence {
         what: "was left out".to_owned(),
@@ -294,7 +290,7 @@ fn note(draft: &Draft, group: &Group, condition: Option<&str>, of: usize, desk: 
         ids.len(),
         ids[0]
     );
-    desk.note(Some(ids[0]), text, Some(format!("--loop {}=no", ids[0])));
+    desk.note(Some(ids[0]), text, Some(command("--loop").assignment(ids[0], "no")));
 }
 
 /// Makes the first of them the step for all; the others are taken out by the caller.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_types::{Access, Method};
+use rote_types::{Access, Method, command};
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -37,7 +37,7 @@ pub(super) fn pairs(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         if users.is_empty() {
             if !is_kept(desk, &made.id) {
                 let text = format!("{} left out: made and deleted again", names.join(", "));
-                desk.note(Some(&made.id), text, Some(format!("--keep {response}")));
+                desk.note(Some(&made.id), text, Some(command("--keep").argument(response)));
                 leave(draft, &members);
             }
         } else if desk.ask(question(cx, draft, &names, &users, creation))? == "pair" {
@@ -56,9 +56,9 @@ fn leave(draft: &mut Draft, members: &BTreeSet<usize>) {
 fn question(cx: &Context<'_>, draft: &Draft, names: &[String], users: &[usize], creation: usize) -> Question {
     let (id, response) = (&draft.steps[creation].id, draft.steps[creation].call(cx.trace).response);
     let users: Vec<&str> = users.iter().map(|user| draft.steps[*user].id.as_str()).collect();
-    let answer = |word: &str, means: String, flag: String| Answer { word: word.to_owned(), means, flag };
+    let kept = command("--keep").argument(response);
+    let question = format!("undo:{id}");
     Question {
-        id: format!("undo:{id}"),
         kind: QuestionKind::Undo,
         ask: format!(
             "{} made something and deleted it again, but {} uses it: is it part of the job?",
@@ -68,12 +68,13 @@ fn question(cx: &Context<'_>, draft: &Draft, names: &[String], users: &[usize], 
         places: names.iter().map(|step| Place { step: step.clone(), pointer: String::new() }).collect(),
         evidence: Vec::new(),
         answers: vec![
-            answer("keep", "it is made and deleted in each run".to_owned(), format!("--keep {response}")),
-            answer("pair", format!("{} fall out", names.join(", ")), format!("--answer undo:{id}=pair")),
+            Answer::new("keep", "it is made and deleted in each run".to_owned(), kept),
+            Answer::by_id(&question, "pair", format!("{} fall out", names.join(", "))),
         ],
         taken: "keep".to_owned(),
         writes: true,
         open: true,
+        id: question,
     }
 }
 
