@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use rote_plan::text_of;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::super::occurrences::{Segment, at};
 use super::model::{World, is_telling, tells_apart};
@@ -20,9 +20,17 @@ pub(crate) struct Renaming {
 }
 
 impl Renaming {
-    /// Makes it: a figure more in front of the last number of each.
+    /// Makes it: a figure more in front of the last number of each. A number that has no other name that is one keeps its own.
     pub(crate) fn of(ids: &BTreeSet<String>) -> Self {
-        let renamed = |pad: &str| ids.iter().map(|id| (id.clone(), padded(id, pad))).collect::<BTreeMap<_, _>>();
+        let new = |id: &str, pad: &str| {
+            let lower = pad.replace('9', "1");
+            [pad, &lower]
+                .map(|pad| padded(id, pad))
+                .into_iter()
+                .find(|new| number(id).is_none() || number(new).is_some())
+        };
+        let renamed =
+            |pad: &str| ids.iter().filter_map(|id| Some((id.clone(), new(id, pad)?))).collect::<BTreeMap<_, _>>();
         let mut pad = "9".to_owned();
         loop {
             let to = renamed(&pad);
@@ -41,8 +49,8 @@ impl Renaming {
                 None => Value::from(map_words(text, &|word| self.to.get(word).filter(|_| is_telling(word)).cloned())),
             },
             Value::Number(number) if tells_apart(name) => {
-                let new = self.to.get(&number.to_string()).and_then(|new| new.parse::<u64>().ok());
-                new.map_or_else(|| scalar.clone(), Value::from)
+                let new = self.to.get(&number.to_string()).and_then(|new| self::number(new));
+                new.map_or_else(|| scalar.clone(), Value::Number)
             }
             _ => scalar.clone(),
         })
@@ -56,6 +64,11 @@ impl Renaming {
             _ => false,
         }
     }
+}
+
+/// The number that a text is, provided that it is written so.
+fn number(text: &str) -> Option<Number> {
+    serde_json::from_str::<Number>(text).ok().filter(|number| number.to_string() == text)
 }
 
 /// A text with more figures in front of its last number, or behind it all where there is none.
@@ -238,5 +251,25 @@ fn each_list(value: &mut Value, change: &mut dyn FnMut(&mut Vec<Value>)) {
         }
         Value::Object(members) => members.values_mut().for_each(|inner| each_list(inner, change)),
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_id_is_old_only_where_it_has_a_new_name() {
+        let ids = [json!(41), json!(-5), json!(1.5), json!(2.0), json!(1_234_567_890_123_456_789_u64), json!(u64::MAX)];
+        let renaming = Renaming::of(&ids.iter().map(text_of).collect());
+        for id in &ids {
+            let new = renaming.renamed(id, "id");
+            assert_eq!(renaming.is_old("id", id), new != *id, "{id}");
+            assert!(new == *id || !renaming.is_old("id", &new), "{id} {new}");
+        }
+        let renamed = ids.iter().filter(|id| renaming.is_old("id", id)).count();
+        assert_eq!(renamed, 4, "2.0 and the largest number have no other name");
     }
 }
