@@ -15,8 +15,8 @@ mod desk;
 mod draft;
 mod keys;
 mod link;
-mod literals;
-mod mask;
+pub(crate) mod literals;
+pub(crate) mod mask;
 mod occurrences;
 mod order;
 mod parameters;
@@ -37,9 +37,9 @@ mod world;
 use std::sync::Arc;
 
 use rote_gate::Redaction;
-use rote_home::Journal;
+use rote_home::{FileMode, Journal, write_durable};
 use rote_plan::Plan;
-use rote_types::{QueryEngine, Sha256Digest, WorkspaceIdentity};
+use rote_types::{QueryEngine, Sha256Digest};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub use request::{CrystallizeRequest, ParamSpec, ResultSpec, Spot};
 use crate::emit::Origins;
 use crate::frontmatter::SCHEMA;
 use crate::recording::{RecordedExchange, exchange};
-use crate::review::Kept;
+use crate::review::{Kept, Recorded};
 use crate::trace::Trace;
 use crate::{
     FlowError, FlowKind, FlowStatus, Form, Frontmatter, OpenQuestion, OutputContract, Package, Pins, Provenance,
@@ -100,7 +100,7 @@ struct Drafted {
     calls: Vec<RecordedExchange>,
     recorded: Value,
     report: Report,
-    workspace: WorkspaceIdentity,
+    told: Recorded,
 }
 
 impl Crystallizer {
@@ -121,21 +121,38 @@ impl Crystallizer {
     /// `UnusableResponse`, `Secret`, `ParamSpec`, `AdapterChanged`), a replay that does not reproduce the recorded
     /// result ([`ReplayError`](crate::error::ReplayError)), or [`LibraryError::Exists`](crate::LibraryError::Exists). Nothing is written then.
     pub async fn crystallize(&self, request: &CrystallizeRequest) -> Result<Crystallized, FlowError> {
-        self.pins.library.check_free(&request.name, request.force)?;
+        self.make(request, None).await
+    }
+
+    /// Makes a flow, perhaps in the place of the one that it was made from before. All is checked before anything is written.
+    pub(crate) async fn make(
+        &self,
+        request: &CrystallizeRequest,
+        instead_of: Option<&companions::Made>,
+    ) -> Result<Crystallized, FlowError> {
+        let (library, redaction) = (&self.pins.library, self.redaction());
+        library.check_free(&request.name, request.force)?;
         let engine = self.replayer.runtime.query_engine();
-        let Drafted { frontmatter, plan, parameters, calls, recorded, mut report, workspace } =
+        let Drafted { frontmatter, plan, parameters, calls, recorded, mut report, told } =
             self.drafted(request, &*engine)?;
         let package = Package::of_plan(frontmatter, plan.clone())?;
         let (replayed, recording) = replay::replay(&self.replayer, &package, calls, &parameters, &recorded).await?;
         report.replayed_calls = replayed;
-        let path = self.pins.library.write_draft(&request.name, &package, request.force, self.redaction())?;
+        package.refuse_known(redaction)?;
         let origins = Origins::of(&report.questions);
-        let written =
-            companions::write(&self.pins.library, self.redaction(), &package, &recording, &origins, &mut report.notes)?;
-        Kept::of(request, &package, &report, workspace).write(&self.pins.library, self.redaction())?;
+        let beside =
+            companions::make(library, redaction, (&package, &recording), &origins, instead_of, &mut report.notes)?;
+        let kept = Kept::of(request, (&package, &parameters.masks()), &report, told, beside.digests())?;
+        let (review, kept) = kept.file(library, redaction)?;
+        let path = match instead_of {
+            Some(made) => library.replace(&request.name, &made.sha256, &package)?,
+            None => library.write_draft(&request.name, &package, request.force, redaction)?,
+        };
+        let companions = beside.write(&library.home.flow_dir(&request.name))?;
+        write_durable(&review, &kept, FileMode::Private)?;
         Ok(Crystallized {
             sentences: Sentences::of(&package.frontmatter, &plan),
-            companions: written,
+            companions,
             path,
             bytes: package.bytes().len(),
             sha256: package.digest(),
@@ -176,12 +193,14 @@ impl Crystallizer {
         desk.weigh(&draft.steps.iter().map(|step| step.id.as_str()).collect(), &closure::for_writes(&trace, &draft));
         let mut calls: Vec<RecordedExchange> =
             draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
-        mask::apply(&parameters.masks(), &mut calls, &mut draft.recorded);
+        let masks = parameters.masks();
+        masks.recording(&mut calls, &mut draft.recorded);
+        masks.said(&mut desk.questions, &mut desk.notes, &mut desk.left_out);
         let frontmatter = self.frontmatter(&cx, &draft, &parameters, &desk)?;
         report.result = result;
         (report.dropped, report.notes, report.questions) = (desk.left_out, desk.notes, desk.questions);
-        let (recorded, workspace) = (draft.recorded, workspace.identity().clone());
-        Ok(Drafted { frontmatter, plan, parameters, calls, recorded, report, workspace })
+        let (recorded, told) = (draft.recorded, Recorded::of(&workspace, &trace, request, &masks));
+        Ok(Drafted { frontmatter, plan, parameters, calls, recorded, report, told })
     }
 
     fn frontmatter(

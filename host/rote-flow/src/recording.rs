@@ -189,13 +189,17 @@ impl RunRecording {
     /// # Errors
     /// [`FlowError::Known`], or the file cannot be written.
     pub fn write(&self, path: &Path, redaction: &Redaction) -> Result<(), FlowError> {
+        Ok(write_durable(path, &self.bytes(path, redaction)?, FileMode::Private)?)
+    }
+
+    /// The file for this path, checked.
+    pub(crate) fn bytes(&self, path: &Path, redaction: &Redaction) -> Result<Vec<u8>, FlowError> {
         let malformed = |error: serde_json::Error| {
             FlowError::Package(PackageError::Malformed { what: "recording", message: error.to_string() })
         };
         redaction
             .refuse(&format!("recording `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
-        let text = serde_json::to_string_pretty(self).map_err(malformed)?;
-        Ok(write_durable(path, (text + "\n").as_bytes(), FileMode::Private)?)
+        Ok((serde_json::to_string_pretty(self).map_err(malformed)? + "\n").into_bytes())
     }
 }
 

@@ -1,19 +1,26 @@
 //! The review of a crystallized flow: what it does in words, what was done without asking, and what is asked.
 //!
 //! `review.json` beside the flow has what it was made from, so that an answer makes the flow again. It decides nothing: the
-//! open questions that a run, a release and a blessing look at are in the flow itself.
+//! open questions that a run, a release and a blessing look at are in the flow itself. A secret that was asked for as the value
+//! of a parameter is not in it: an answer reads it back from the workspace.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use rote_gate::Redaction;
-use rote_home::{FileMode, read_capped, write_durable};
-use rote_types::{FlowName, Sha256Digest, WorkspaceIdentity};
+use rote_home::{HomeError, read_capped};
+use rote_plan::Expression;
+use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, sha256};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
+use crate::crystallize::companions::Made;
+use crate::crystallize::literals::walk_literals;
+use crate::crystallize::mask::Masks;
 use crate::emit::Origins;
 use crate::error::{CrystallizeError, PackageError};
+use crate::trace::Trace;
 use crate::{
     CrystallizeRequest, Crystallized, Crystallizer, Dropped, FlowError, FlowQuestion, FlowReference, FlowStatus,
     Frontmatter, Library, Note, Package, Report, Sentences,
@@ -24,7 +31,9 @@ const FILE: &str = "review.json";
 /// Version of the file.
 const VERSION: u32 = 1;
 /// Most bytes of it.
-const MAX_BYTES: u64 = 1 << 20;
+const MAX_BYTES: u64 = 8 << 20;
+/// Most bytes of the value of an evidence; of a longer one the beginning is kept.
+const MAX_EVIDENCE_BYTES: usize = 2 << 10;
 
 /// What a person is shown of a flow before it is accepted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -39,7 +48,7 @@ pub struct Review {
     pub notes: Vec<Note>,
     /// What was left out of it.
     pub left_out: Vec<Dropped>,
-    /// It is not the file that crystallize made last, so nothing more is known of it than it says.
+    /// Its plan is not the one that crystallize made last, so nothing more is known of it than it says.
     pub by_hand: bool,
 }
 
@@ -48,42 +57,127 @@ pub struct Review {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kept {
     review: u32,
-    /// Digest of the whole flow that it is about.
+    /// Digest of the whole flow that was made: only that one is made again.
     flow_sha256: Sha256Digest,
+    /// Digest of its plan, which a release, a new version and new pins leave as it is.
+    #[serde(default)]
+    plan_sha256: Option<Sha256Digest>,
     /// The workspace that was recorded.
     recorded: WorkspaceIdentity,
     request: CrystallizeRequest,
     questions: Vec<FlowQuestion>,
     notes: Vec<Note>,
     left_out: Vec<Dropped>,
+    /// Where the values of parameters stand that are not kept, by the parameter.
+    #[serde(default)]
+    unkept: BTreeMap<String, Standing>,
+    /// What was written beside the flow, by its name there.
+    #[serde(default)]
+    pub(crate) companions: BTreeMap<String, Sha256Digest>,
+}
+
+/// Where a text stands in the arguments of a recorded call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Standing {
+    response: ResponseId,
+    pointer: String,
+    at: usize,
+    bytes: usize,
+}
+
+/// What was recorded, as far as an answer needs it.
+pub(crate) struct Recorded {
+    workspace: WorkspaceIdentity,
+    unkept: BTreeMap<String, Standing>,
+}
+
+impl Recorded {
+    /// Finds the values of parameters that `masks` hides.
+    pub(crate) fn of(workspace: &Workspace, trace: &Trace, request: &CrystallizeRequest, masks: &Masks) -> Self {
+        let hidden = request.params.iter().filter_map(|spec| {
+            let value = spec.value.as_deref().filter(|value| masks.text(value) != **value)?;
+            Some((spec.name.clone(), Standing::of(value, trace)?))
+        });
+        Self { workspace: workspace.identity().clone(), unkept: hidden.collect() }
+    }
+}
+
+impl Standing {
+    fn of(text: &str, trace: &Trace) -> Option<Self> {
+        trace.calls.iter().find_map(|call| {
+            let mut found = None;
+            let arguments = Expression::Literal(call.arguments.clone());
+            walk_literals(&arguments, &mut String::new(), &mut |pointer, literal| {
+                if let Some(at) = literal.as_str().and_then(|whole| whole.find(text)).filter(|_| found.is_none()) {
+                    found = Some(Self { response: call.response, pointer: pointer.to_owned(), at, bytes: text.len() });
+                }
+            });
+            found
+        })
+    }
+
+    fn read(&self, trace: &Trace) -> Option<String> {
+        let call = &trace.calls[trace.position(self.response)?];
+        let whole = call.arguments.pointer(&self.pointer)?.as_str()?;
+        whole.get(self.at..self.at.checked_add(self.bytes)?).map(str::to_owned)
+    }
 }
 
 impl Kept {
+    /// What is kept of a flow, without the secrets that `masks` knows; the report has none by now.
     pub(crate) fn of(
         request: &CrystallizeRequest,
-        package: &Package,
+        (package, masks): (&Package, &Masks),
         report: &Report,
-        recorded: WorkspaceIdentity,
-    ) -> Self {
-        Self {
+        Recorded { workspace: recorded, unkept }: Recorded,
+        companions: BTreeMap<String, Sha256Digest>,
+    ) -> Result<Self, FlowError> {
+        let mut request = request.clone();
+        masks.request(&mut request);
+        let mut questions = report.questions.clone();
+        questions.iter_mut().flat_map(|question| &mut question.evidence).for_each(|one| clip(&mut one.value));
+        Ok(Self {
             review: VERSION,
             flow_sha256: package.digest(),
+            plan_sha256: plan_digest(package)?,
             recorded,
-            request: request.clone(),
-            questions: report.questions.clone(),
+            request,
+            questions,
             notes: report.notes.clone(),
             left_out: report.dropped.clone(),
-        }
+            unkept,
+            companions,
+        })
     }
 
-    pub(crate) fn write(&self, library: &Library, redaction: &Redaction) -> Result<(), FlowError> {
-        let malformed = |error: serde_json::Error| {
-            FlowError::Package(PackageError::Malformed { what: "review", message: error.to_string() })
-        };
+    /// The file, checked.
+    pub(crate) fn file(&self, library: &Library, redaction: &Redaction) -> Result<(PathBuf, Vec<u8>), FlowError> {
         let path = library.review_file(&self.request.name);
         redaction.refuse(&format!("review `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
-        let text = serde_json::to_string_pretty(self).map_err(malformed)?;
-        Ok(write_durable(&path, (text + "\n").as_bytes(), FileMode::Private)?)
+        let bytes = (serde_json::to_string_pretty(self).map_err(malformed)? + "\n").into_bytes();
+        if u64::try_from(bytes.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
+            return Err(FlowError::Home(HomeError::TooLarge { path, max_bytes: MAX_BYTES }));
+        }
+        Ok((path, bytes))
+    }
+}
+
+fn malformed(error: serde_json::Error) -> FlowError {
+    FlowError::Package(PackageError::Malformed { what: "review", message: error.to_string() })
+}
+
+fn plan_digest(package: &Package) -> Result<Option<Sha256Digest>, FlowError> {
+    let digest = |plan| serde_json::to_vec(plan).map(|bytes| sha256(&bytes));
+    // A plan that was read is spelled in one way; one that was made may not be.
+    let read = Package::read(package.bytes().to_vec())?;
+    read.plan().map(digest).transpose().map_err(malformed)
+}
+
+fn clip(value: &mut Value) {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if text.len() > MAX_EVIDENCE_BYTES {
+        *value = Value::from(format!("{}…", &text[..text.floor_char_boundary(MAX_EVIDENCE_BYTES)]));
     }
 }
 
@@ -92,16 +186,15 @@ impl Library {
         self.home.flow_dir(name).join(FILE)
     }
 
-    /// What was kept of the flow when it was crystallized, if it is that flow still.
+    /// What was kept of the flow when it was crystallized, if it has that plan still.
     fn kept(&self, package: &Package) -> Result<Option<Kept>, FlowError> {
         let path = self.review_file(&package.frontmatter.name);
         if !path.exists() {
             return Ok(None);
         }
-        let kept: Kept = serde_json::from_slice(&read_capped(&path, MAX_BYTES)?).map_err(|error| {
-            FlowError::Package(PackageError::Malformed { what: "review", message: error.to_string() })
-        })?;
-        Ok((kept.flow_sha256 == package.digest()).then_some(kept))
+        let kept: Kept = serde_json::from_slice(&read_capped(&path, MAX_BYTES)?).map_err(malformed)?;
+        let same = kept.plan_sha256.is_some() && kept.plan_sha256 == plan_digest(package)?;
+        Ok(same.then_some(kept))
     }
 
     /// Where the constants of a flow came from, as far as that was kept.
@@ -126,36 +219,49 @@ impl Library {
 
 impl Crystallizer {
     /// Makes a draft again with answers to its questions, each named by its id or its number. What was answered before
-    /// stays answered.
+    /// stays answered. A source beside it that was edited meanwhile stays as it is.
     ///
     /// # Errors
     /// [`CrystallizeError::NotAnswerable`] for a flow that is released, was not crystallized or is another one by now, and
     /// when its workspace is gone; a question that was not asked; those of [`Crystallizer::crystallize`].
     pub async fn answer(&self, name: &FlowName, answers: &[(String, String)]) -> Result<Crystallized, FlowError> {
-        let request = self.answered(name, answers)?;
-        self.crystallize(&request).await
+        let (request, instead_of) = self.answered(name, answers)?;
+        self.make(&request, Some(&instead_of)).await
     }
 
-    fn answered(&self, name: &FlowName, answers: &[(String, String)]) -> Result<CrystallizeRequest, FlowError> {
-        let refused =
-            |reason: String| FlowError::Crystallize(CrystallizeError::NotAnswerable { flow: name.clone(), reason });
+    fn answered(&self, name: &FlowName, answers: &[(String, String)]) -> Result<(CrystallizeRequest, Made), FlowError> {
         let library = &self.pins.library;
         let (_, package) = library.load(&FlowReference::Name(name.clone()))?;
-        if package.frontmatter.status == FlowStatus::Released {
+        let released = package.frontmatter.status == FlowStatus::Released;
+        let refused = |reason: String| {
+            FlowError::Crystallize(CrystallizeError::NotAnswerable { flow: name.clone(), released, reason })
+        };
+        if released {
             return Err(refused("it is released".to_owned()));
         }
-        let Some(Kept { mut request, questions, recorded, .. }) = library.kept(&package)? else {
+        let kept = library.kept(&package)?.filter(|kept| kept.flow_sha256 == package.digest());
+        let Some(Kept { mut request, questions, recorded, unkept, companions, .. }) = kept else {
             return Err(refused("it is not the one that crystallize made".to_owned()));
         };
         let gone = || refused(format!("workspace `{}` is gone; record it again", recorded.name));
-        if !library.home.workspace_dir(&recorded.name).exists()
-            || *Workspace::open(&library.home, &recorded.name)?.identity() != recorded
-        {
+        if !library.home.workspace_dir(&recorded.name).exists() {
             return Err(gone());
+        }
+        let workspace = Workspace::open(&library.home, &recorded.name)?;
+        if *workspace.identity() != recorded {
+            return Err(gone());
+        }
+        if !unkept.is_empty() {
+            let trace = Trace::read(&workspace)?;
+            for spec in &mut request.params {
+                let Some(standing) = unkept.get(&spec.name).filter(|_| spec.value.is_some()) else { continue };
+                let lost = || refused(format!("the secret value of `{}` is not in the workspace any more", spec.name));
+                spec.value = Some(standing.read(&trace).ok_or_else(lost)?);
+            }
         }
         request.answers.extend(by_id(answers, &questions)?);
         request.force = true;
-        Ok(request)
+        Ok((request, Made { sha256: package.digest(), companions }))
     }
 }
 

@@ -207,7 +207,31 @@ impl Binder<'_, '_> {
                 Some(at) => self.draft.steps[at].arguments = expression,
                 None => self.draft.result = expression,
             }
+            if let (Some(at), None) = (at, only) {
+                found |= self.beside_arguments(at, &binding);
+            }
         }
+        found
+    }
+
+    /// Binds the parameter in what a step is repeated for and in its condition: in the programs, and as what they are compared with.
+    fn beside_arguments(&mut self, at: usize, binding: &Binding<'_>) -> bool {
+        let old = self.draft.steps[at].others();
+        let mut new: Vec<Expression> = old.into_iter().map(|(_, expression)| expression.clone()).collect();
+        let mut found = false;
+        for expression in &mut new {
+            change(expression, &mut String::new(), &mut |_, reference| {
+                if let Some(bound) = binding.bind(self.cx, self.draft, self.parameters, reference) {
+                    *reference = bound;
+                    found = true;
+                }
+            });
+            if matches!(expression, Expression::Literal(Value::String(text)) if text == binding.value) {
+                *expression = Expression::Param(self.name.to_owned());
+                found = true;
+            }
+        }
+        self.draft.steps[at].others_mut().into_iter().zip(new).for_each(|(old, new)| *old = new);
         found
     }
 

@@ -41,6 +41,17 @@ pub(crate) struct DraftStep {
     pub(crate) broken: Option<FlowError>,
 }
 
+fn sides<'c>(condition: &'c mut Condition, found: &mut Vec<&'c mut Expression>) {
+    match condition {
+        Condition::All(inner) | Condition::Any(inner) => inner.iter_mut().for_each(|one| sides(one, found)),
+        Condition::Not(inner) => sides(inner, found),
+        Condition::Compare(Comparison { left, right, .. }) => {
+            found.push(left);
+            found.extend(right);
+        }
+    }
+}
+
 /// A thing that was found and takes the place of one that is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Instead {
@@ -67,12 +78,29 @@ impl DraftStep {
     /// Returns every expression of the step.
     pub(crate) fn expressions(&self) -> Vec<&Expression> {
         let mut found = vec![&self.arguments];
-        found.extend(&self.for_each);
+        found.extend(self.others().into_iter().map(|(_, expression)| expression));
+        found
+    }
+
+    /// Returns every expression of the step beside its arguments, with the name of its place.
+    pub(crate) fn others(&self) -> Vec<(&'static str, &Expression)> {
+        let mut found: Vec<(&'static str, &Expression)> = Vec::new();
+        found.extend(self.for_each.iter().map(|items| ("for_each", items)));
         if let Some(condition) = &self.when {
             condition.walk(&mut |Comparison { left, right, .. }| {
-                found.push(left);
-                found.extend(right);
+                found.push(("when", left));
+                found.extend(right.iter().map(|right| ("when", right)));
             });
+        }
+        found
+    }
+
+    /// Returns the same, in the same order, to change it.
+    pub(crate) fn others_mut(&mut self) -> Vec<&mut Expression> {
+        let mut found: Vec<&mut Expression> = Vec::new();
+        found.extend(&mut self.for_each);
+        if let Some(condition) = &mut self.when {
+            sides(condition, &mut found);
         }
         found
     }

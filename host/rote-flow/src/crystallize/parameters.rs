@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::context::Context;
 use super::draft::{Draft, DraftStep};
 use super::literals::{last_segment, walk_literals};
-use super::mask::Mask;
+use super::mask::Masks;
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
 use super::request::ParamSpec;
@@ -28,19 +28,21 @@ struct Entry {
     schema: Value,
     default: Option<Value>,
     optional: bool,
-    secret: bool,
+    /// The secrets in the recorded value: where below it, and what.
+    secrets: BTreeMap<String, String>,
     description: Option<String>,
 }
 
-/// What stands for the value of a secret parameter.
-fn placeholder(name: &str) -> String {
-    format!("value-of-{name}")
-}
-
 impl Entry {
-    /// The recorded value, or what stands for a secret one.
-    fn shown(&self, name: &str) -> Value {
-        if self.secret { Value::from(placeholder(name)) } else { self.example.clone() }
+    fn is_secret(&self) -> bool {
+        !self.secrets.is_empty()
+    }
+
+    /// The recorded value, with what stands for a secret in it.
+    fn shown(&self, masks: &Masks) -> Value {
+        let mut shown = self.example.clone();
+        masks.value(&mut shown);
+        shown
     }
 
     fn is_required(&self) -> bool {
@@ -123,9 +125,11 @@ impl Parameters {
     /// Gives each parameter its schema, and reports parameters and proposals.
     pub(crate) fn describe(&mut self, cx: &Context<'_>, draft: &Draft, report: &mut Report) -> Result<(), FlowError> {
         let places = places(draft);
+        self.find_secrets(draft, &places)?;
+        let masks = self.masks();
         for (name, entry) in &mut self.entries {
             let places = places.get(name).cloned().unwrap_or_default();
-            entry.secret = places.iter().any(|place| secret::is_secret(&place.pointer, &entry.example));
+            let shown = entry.shown(&masks);
             let mut schema = Map::new();
             for place in &places {
                 let Some(step) = draft.steps.iter().find(|step| step.id == place.step) else {
@@ -141,10 +145,10 @@ impl Parameters {
             if !schema.contains_key("type") {
                 schema.insert("type".to_owned(), type_name(&entry.example).into());
             }
-            if entry.secret {
+            if entry.is_secret() {
                 schema.insert("writeOnly".to_owned(), Value::Bool(true));
             } else {
-                schema.insert("examples".to_owned(), json!([entry.example]));
+                schema.insert("examples".to_owned(), json!([shown]));
             }
             if let Some(description) = &entry.description {
                 schema.insert("description".to_owned(), Value::from(description.as_str()));
@@ -153,16 +157,32 @@ impl Parameters {
                 schema.insert("default".to_owned(), default.clone());
             }
             entry.schema = Value::Object(schema);
-            let (name, example) = (name.clone(), entry.shown(name));
             report.parameters.push(ParameterReport {
-                name,
-                example,
+                name: name.clone(),
+                example: shown,
                 source: entry.source,
-                secret: entry.secret,
+                secret: entry.is_secret(),
                 places,
             });
         }
         report.proposals = proposals(cx, draft);
+        Ok(())
+    }
+
+    /// Notes which parameters are secrets. A default would be kept in the flow, so a secret has none.
+    fn find_secrets(&mut self, draft: &Draft, places: &BTreeMap<String, Vec<Place>>) -> Result<(), FlowError> {
+        for (name, entry) in &mut self.entries {
+            let mut default_is_secret = false;
+            for place in places.get(name).into_iter().flatten() {
+                entry.secrets.extend(secret::secrets_in(&place.pointer, &entry.example));
+                let default = entry.default.as_ref();
+                default_is_secret |= default.is_some_and(|one| !secret::secrets_in(&place.pointer, one).is_empty());
+            }
+            if default_is_secret || entry.is_secret() && entry.default.is_some() {
+                let reason = "it is a secret, and a default would be kept in the flow".to_owned();
+                return Err(refusal(name, reason, draft.steps.iter()));
+            }
+        }
         Ok(())
     }
 
@@ -195,13 +215,15 @@ impl Parameters {
 
     /// Returns the recorded values, with which the flow must reproduce the recorded result.
     pub(crate) fn examples(&self) -> Map<String, Value> {
-        self.entries.iter().map(|(name, entry)| (name.clone(), entry.shown(name))).collect()
+        let masks = self.masks();
+        self.entries.iter().map(|(name, entry)| (name.clone(), entry.shown(&masks))).collect()
     }
 
     /// Returns the secrets, with what stands for them wherever the flow is kept.
-    pub(crate) fn masks(&self) -> Vec<Mask> {
-        let secret = self.entries.iter().filter(|(_, entry)| entry.secret);
-        secret.map(|(name, entry)| Mask { secret: text_of(&entry.example), placeholder: placeholder(name) }).collect()
+    pub(crate) fn masks(&self) -> Masks {
+        Masks::of(self.entries.iter().flat_map(|(name, entry)| {
+            entry.secrets.iter().map(move |(below, secret)| (secret.clone(), format!("value-of-{name}{below}")))
+        }))
     }
 }
 
@@ -258,6 +280,9 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
     let mut found = BTreeMap::new();
     for step in &draft.steps {
         walk(&step.arguments, &step.id, "", &mut found);
+        for (place, expression) in step.others() {
+            walk(expression, &step.id, place, &mut found);
+        }
     }
     walk(&draft.result, "result", "", &mut found);
     found

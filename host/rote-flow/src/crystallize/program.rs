@@ -140,6 +140,17 @@ pub(crate) fn string_literals(program: &str) -> Vec<Literal> {
         .collect()
 }
 
+/// Every text that it holds: values, names of fields, what stands around an interpolation. All of it where it cannot be read.
+pub(crate) fn texts(program: &str) -> Vec<String> {
+    let Some(tokens) = tokens(program) else { return vec![program.to_owned()] };
+    let texts = tokens.iter().filter(|token| matches!(token.kind, Kind::Text | Kind::Interpolated));
+    let read = |token: &Token| {
+        let text = &program[token.range.clone()];
+        serde_json::from_str(text).unwrap_or_else(|_| text.trim_matches('"').to_owned())
+    };
+    texts.map(read).collect()
+}
+
 /// The conditions of its `select(…)`, the outermost first.
 pub(crate) fn conditions(program: &str) -> Vec<&str> {
     let Some(mut tokens) = tokens(program) else { return Vec::new() };

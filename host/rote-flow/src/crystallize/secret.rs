@@ -5,10 +5,15 @@
 //! argument would travel with the flow to everyone who gets it, so crystallize stops and says where it stands. As a
 //! parameter that was asked for it is `writeOnly`: neither the flow nor its recording has the value.
 
+use std::collections::BTreeMap;
+
 use rote_gate::Redaction;
+use rote_plan::{Comparison, Expression};
 use serde_json::Value;
 
 use super::draft::Draft;
+use super::literals::walk_literals;
+use super::program;
 use crate::FlowError;
 use crate::error::CrystallizeError;
 use crate::trace::Trace;
@@ -56,17 +61,38 @@ const BEGINNINGS: [&str; 22] = [
     "Basic ",
 ];
 
-/// Checks every literal of the draft.
+/// Checks every literal of the draft, those in its jq programs and conditions too.
 pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction) -> Result<(), FlowError> {
     for step in &draft.steps {
         let call = &step.call(trace).name();
         let mut outcome = Ok(());
-        super::literals::walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
+        walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
             if outcome.is_ok() {
                 outcome = refuse_literal(call, pointer, value, redaction);
             }
         });
+        if let Some(condition) = &step.when {
+            condition.walk(&mut |Comparison { left, right, .. }| {
+                let (Some(Expression::Literal(value)), Ok(())) = (right, &outcome) else { return };
+                // `.password` is what the right side is a value of.
+                let name = left.references().first().and_then(|left| left.jq.rsplit('.').next()).unwrap_or_default();
+                outcome = refuse_literal(call, &format!("when/{name}"), value, redaction);
+            });
+        }
         outcome?;
+        for expression in step.expressions() {
+            refuse_in_programs(call, expression, redaction)?;
+        }
+    }
+    refuse_in_programs("result", &draft.result, redaction)
+}
+
+/// Refuses the texts of programs; that a program reads `.password` does not make a secret of what it looks for.
+fn refuse_in_programs(call: &str, expression: &Expression, redaction: &Redaction) -> Result<(), FlowError> {
+    for reference in expression.references() {
+        for text in program::texts(&reference.jq) {
+            refuse_literal(call, "{jq}", &Value::from(text), redaction)?;
+        }
     }
     Ok(())
 }
@@ -80,10 +106,21 @@ fn refuse_literal(call: &str, pointer: &str, value: &Value, redaction: &Redactio
     }
 }
 
+/// Returns the secrets of a value at this place, by where they stand below it.
+pub(crate) fn secrets_in(place: &str, value: &Value) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    walk_literals(&Expression::Literal(value.clone()), &mut place.to_owned(), &mut |pointer, inner| {
+        if let Some(text) = inner.as_str().filter(|_| is_secret(pointer, inner)) {
+            found.insert(pointer[place.len()..].to_owned(), text.to_owned());
+        }
+    });
+    found
+}
+
 /// Whether a value at this place is, or looks like, a secret.
 pub(crate) fn is_secret(pointer: &str, value: &Value) -> bool {
     let Value::String(text) = value else { return false };
-    let name = pointer.rsplit('/').next().unwrap_or_default();
+    let name = pointer.rsplit('/').find(|part| part.parse::<usize>().is_err()).unwrap_or_default();
     let name: String = name.chars().filter(|c| !matches!(c, '-' | '_')).collect::<String>().to_ascii_lowercase();
     (!text.is_empty() && NAMES.contains(&name.as_str())) || looks_secret(text)
 }

@@ -76,6 +76,8 @@ pub enum CrystallizeError {
     NotAnswerable {
         /// The flow.
         flow: FlowName,
+        /// It is a release, and no draft that can be made anew.
+        released: bool,
         /// Why not.
         reason: String,
     },
@@ -98,7 +100,11 @@ impl CrystallizeError {
             Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote call <adapter> <tool>").option("--workspace", workspace)),
             Self::UnusableResponse { .. } | Self::AdapterChanged { .. } => Told::new(ErrorKind::Conflict),
-            Self::NotAnswerable { flow, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow review", flow)),
+            Self::NotAnswerable { flow, released: true, .. } => {
+                Told::new(ErrorKind::Conflict).hint(of_flow("rote flow review", flow))
+            }
+            Self::NotAnswerable { flow, .. } => Told::new(ErrorKind::Conflict)
+                .hint(command("rote flow template create").option("--name", flow).plain("--force")),
             Self::Secret { pointer, .. } => {
                 let name = pointer.rsplit('/').next().unwrap_or_default();
                 Told::new(ErrorKind::Denied)

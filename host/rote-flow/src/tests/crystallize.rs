@@ -4,8 +4,9 @@ use rote_types::{Classify, ErrorKind, ResponseId};
 use serde_json::{Value, json};
 
 use super::support::{Fixture, wish};
+use super::tale::Tale;
 use crate::error::CrystallizeError;
-use crate::{Content, FlowError, Package, ResultSpec, WriteMode};
+use crate::{Content, CrystallizeRequest, FlowError, Package, ParamSpec, ResultSpec, WriteMode};
 
 fn plan(made: &crate::Crystallized) -> Value {
     serde_json::to_value(&made.plan).unwrap()
@@ -149,12 +150,61 @@ async fn a_secret_in_an_argument_is_never_made_part_of_a_flow() {
     assert_eq!(error.kind(), ErrorKind::Denied);
     assert!(error.to_string().contains("argument `/item` of `@1 shop/orders_create`"), "{error}");
     assert!(!error.to_string().contains("ghp_"));
-    let made = fixture.crystallize(&[("item", None)]).await.unwrap();
-    assert_eq!(made.frontmatter.parameters["properties"]["item"], json!({"type": "string", "writeOnly": true}));
-    for path in made.companions.iter().chain([&made.path]) {
-        let text = String::from_utf8_lossy(&rote_home::read_capped(path, 1 << 24).unwrap()).into_owned();
-        assert!(!text.contains("ghp_0123"), "{}", path.display());
+    for value in [None, Some("ghp_0123456789abcdefghij0123456789abcdef")] {
+        let request = CrystallizeRequest { force: true, ..wish(&[("item", value)]) };
+        let made = fixture.flows.crystallizer.crystallize(&request).await.unwrap();
+        assert_eq!(made.frontmatter.parameters["properties"]["item"], json!({"type": "string", "writeOnly": true}));
+        assert_nowhere(made.path.parent().unwrap(), "ghp_0123");
     }
+}
+
+/// Checks that no file of a folder holds a text.
+fn assert_nowhere(folder: &std::path::Path, text: &str) {
+    let mut seen = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            assert_nowhere(&path, text);
+        } else {
+            let held = String::from_utf8_lossy(&rote_home::read_capped(&path, 1 << 24).unwrap()).contains(text);
+            assert!(!held, "{}", path.display());
+        }
+        seen += 1;
+    }
+    assert!(seen > 0, "{}", folder.display());
+}
+
+#[tokio::test]
+async fn a_secret_inside_an_object_a_default_or_a_query_is_not_kept_either() {
+    let mut tale = Tale::new();
+    let event = json!({"title": "Call", "start": {"day": 1, "password": "hunter2x"}, "secret": "hunter2x"});
+    tale.call("createEvent", event, json!({"id": "ev_1", "note": "with hunter2x"})).await;
+    let spec = |name: &str, default: Option<Option<&str>>| ParamSpec {
+        name: name.to_owned(),
+        default: default.map(|one| one.map(str::to_owned)),
+        ..ParamSpec::default()
+    };
+    let params = |start, secret| CrystallizeRequest {
+        params: vec![spec("start", start), spec("secret", secret)],
+        force: true,
+        ..wish(&[])
+    };
+    let made = tale.wish(&params(None, None)).await.unwrap();
+    assert_eq!(made.frontmatter.parameters["properties"]["start"], json!({"type": "object", "writeOnly": true}));
+    assert_nowhere(made.path.parent().unwrap(), "hunter2x");
+    for (start, secret) in [(Some(None), None), (None, Some(None)), (None, Some(Some("other")))] {
+        let error = tale.wish(&params(start, secret)).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Usage, "{error}");
+        assert!(error.to_string().contains("a default would be kept in the flow"), "{error}");
+    }
+    let mut tale = Tale::new();
+    let token = "ghp_0123456789abcdefghij0123456789abcdef";
+    let issues = json!({"items": [{"id": 41, "text": "x"}, {"id": 42, "text": token}]});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.query(1, &format!(".items[] | select(.text == \"{token}\") | .id"));
+    tale.call("addComment", json!({"issue_id": 42, "body": "Seen"}), json!({"id": 1})).await;
+    let error = tale.wish(&wish(&[])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
 }
 
 #[tokio::test]

@@ -78,8 +78,9 @@ async fn sources_that_cannot_be_written_are_said_and_those_of_another_plan_go() 
     plan.steps[1].on_error = rote_plan::OnError::Continue;
     let package = Package::of_plan(package.frontmatter, plan).unwrap();
     let origins = crate::emit::Origins::default();
-    let written =
-        crate::crystallize::companions::write(library, redaction, &package, &recording, &origins, &mut notes).unwrap();
+    let made =
+        crate::crystallize::companions::make(library, redaction, (&package, &recording), &origins, None, &mut notes);
+    let written = made.unwrap().write(&folder).unwrap();
     assert_eq!(written, [folder.join("test.rec")]);
     assert!(sources.iter().all(|path| !path.exists()));
     let notes: Vec<&str> = notes.iter().map(|note| note.text.as_str()).collect();

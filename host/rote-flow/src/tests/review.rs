@@ -91,16 +91,81 @@ async fn a_flow_that_is_another_one_by_now_is_not_answered() {
     let tale = asking().await;
     let flows = &tale.fixture.flows;
     let name = "report".parse().unwrap();
+    // What is known of its plan stays known.
     flows.library.bump(&name, crate::VersionPart::Minor).unwrap();
+    let review = flows.library.review(&report()).unwrap();
+    assert!(!review.by_hand && review.questions.len() == 1);
+    let error = flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert_eq!(error.hint().as_deref(), Some("rote flow template create --name report --force"));
+    let (_, package) = flows.library.load(&report()).unwrap();
+    let mut plan = package.plan().unwrap().clone();
+    plan.result = rote_plan::Expression::Literal(json!("other"));
+    let package = crate::Package::of_plan(package.frontmatter, plan).unwrap();
+    flows.library.write_draft(&name, &package, true, tale.fixture.runtime.redaction()).unwrap();
     let review = flows.library.review(&report()).unwrap();
     assert!(review.by_hand && review.questions.is_empty());
     assert_eq!(review.frontmatter.questions.len(), 1, "nobody opens a flow by changing it");
-    let error = flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Conflict);
     tale.wish(&crate::CrystallizeRequest { force: true, ..wish(&[]) }).await.unwrap();
     assert!(flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.is_ok());
     // The flow is the same; what it was recorded in is not.
     rote_home::remove_dir(&tale.fixture.home.workspace_dir(&"work".parse().unwrap())).unwrap();
     let error = flows.crystallizer.answer(&name, &answers(&[(ID, "always")])).await.unwrap_err().to_string();
     assert!(error.contains("workspace `work` is gone"), "{error}");
+}
+
+#[tokio::test]
+async fn an_answer_leaves_a_source_that_was_edited() {
+    let tale = asking().await;
+    let flows = &tale.fixture.flows;
+    let name = "report".parse().unwrap();
+    let folder = tale.fixture.home.flow_dir(&name);
+    let (edited, made_anew) = (folder.join("main.ts"), folder.join("rust/src/lib.rs"));
+    let text = |path: &std::path::Path| String::from_utf8(rote_home::read_capped(path, 1 << 20).unwrap()).unwrap();
+    let before = text(&made_anew);
+    for _ in 0..2 {
+        rote_home::write_atomic(&edited, b"// mine", rote_home::FileMode::Private).unwrap();
+        let answer = answers(&[(ID, "@1{.items[1].reviewer_id}")]);
+        let made = flows.crystallizer.answer(&name, &answer).await.unwrap();
+        assert_eq!(text(&edited), "// mine");
+        assert_ne!(text(&made_anew), before);
+        let notes = super::tale::notes(&made);
+        assert!(notes.contains(&"main.ts was edited and stays as it is: it is not this flow"), "{notes:?}");
+    }
+    // Who replaces the draft replaces what lies beside it.
+    tale.wish(&crate::CrystallizeRequest { force: true, ..wish(&[]) }).await.unwrap();
+    assert_ne!(text(&edited), "// mine");
+}
+
+#[tokio::test]
+async fn an_answer_reads_a_secret_back_that_the_review_does_not_keep() {
+    let mut tale = Tale::new();
+    let secret = "hunter2-hunter2";
+    let issues = json!({"items": [{"id": 1, "owner_id": "u_5"}, {"id": 2, "reviewer_id": "u_5"}]});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.call("createEvent", json!({"title": "Call", "secret": secret}), json!({"id": "ev_1"})).await;
+    tale.call("updateContact", json!({"contact_id": "u_5", "plan": "gold"}), json!({})).await;
+    let first = tale.made(&[("secret", Some(secret))]).await;
+    let file = first.path.with_file_name("review.json");
+    let kept = || String::from_utf8(rote_home::read_capped(&file, 1 << 20).unwrap()).unwrap();
+    assert!(!kept().contains("hunter2"), "{}", kept());
+    let name = "report".parse().unwrap();
+    let made = tale.fixture.flows.crystallizer.answer(&name, &answers(&[("1", "always")])).await.unwrap();
+    assert_eq!((steps(&made), open(&made)), (steps(&first), vec![]));
+    assert!(!kept().contains("hunter2"), "{}", kept());
+}
+
+#[tokio::test]
+async fn a_review_of_large_answers_can_be_read() {
+    let mut tale = Tale::new();
+    let item = |id: u64, state: &str| json!({"id": id, "state": state, "text": "x".repeat(1 << 20)});
+    let items = [item(41, "open"), item(42, "open"), item(43, "done"), item(44, "done")];
+    tale.call("listIssues", json!({}), json!({"items": items})).await;
+    for id in [41, 42] {
+        tale.call("addComment", json!({"issue_id": id, "body": "Seen"}), json!({"id": id + 900})).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["loop:s2"]);
+    let review = tale.fixture.flows.library.review(&report()).unwrap();
+    assert!(review.questions[0].evidence[0].value.to_string().len() < 1 << 12);
 }

@@ -170,3 +170,32 @@ async fn a_thing_that_was_found_stands_for_one_that_is_made() {
         assert_eq!(steps(&plain)["s3"]["event_id"]["$from"]["step"], "s2");
     }
 }
+
+#[tokio::test]
+async fn a_parameter_reaches_the_filter_of_a_loop_and_the_right_side_of_a_condition() {
+    let issue = |id: u64, project: &str| json!({"id": id, "project": project});
+    let mut tale = Tale::new();
+    let issues = json!({"items": [issue(41, "atlas"), issue(42, "beacon"), issue(43, "atlas")], "project": "atlas"});
+    tale.call("listIssues", json!({}), issues).await;
+    tale.query(1, ".items[] | select(.project == \"atlas\")");
+    for index in [0, 2] {
+        tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
+    }
+    let ask = Ask {
+        condition: "compare".to_owned(),
+        response: ResponseId(1),
+        programs: vec![".project".to_owned()],
+        comparison: Some("eq".to_owned()),
+        wanted: Some("atlas".to_owned()),
+        held: true,
+    };
+    tale.fixture.workspace.log_ask(&ask, Ticking::default().now()).unwrap();
+    tale.call("createIssue", json!({"title": "Next"}), json!({"id": 50})).await;
+    let made = tale.made(&[("project", Some("atlas"))]).await;
+    assert_eq!(for_each(&made), ".items[] | select(.project == $project)");
+    let last = made.plan.steps.last().unwrap();
+    let when = serde_json::to_value(last.when.as_ref().unwrap()).unwrap();
+    assert_eq!(when["compare"]["right"], json!({"$param": "project"}));
+    let places = made.report.parameters[0].places.iter().map(|place| format!("{}:{}", place.step, place.pointer));
+    assert_eq!(places.collect::<Vec<_>>(), ["s2:for_each{}", "s4:when"]);
+}
