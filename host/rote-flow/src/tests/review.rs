@@ -5,7 +5,8 @@ use serde_json::json;
 
 use super::support::wish;
 use super::tale::{Tale, open, steps};
-use crate::error::RunnerError;
+use crate::crystallize::companions::Made;
+use crate::error::{LibraryError, RunnerError};
 use crate::{BlessRequest, FlowError, FlowReference, RunRequest};
 
 const ID: &str = "source:s2/contact_id";
@@ -168,4 +169,25 @@ async fn a_review_of_large_answers_can_be_read() {
     assert_eq!(open(&made), ["loop:s2"]);
     let review = tale.fixture.flows.library.review(&report()).unwrap();
     assert!(review.questions[0].evidence[0].value.to_string().len() < 1 << 12);
+}
+
+#[tokio::test]
+async fn what_is_refused_or_changed_meanwhile_is_written_nowhere() {
+    let mut tale = Tale::new();
+    let issues = json!({"items": [{"id": 1, "owner_id": "u_5"}], "note": "value-of-the-test"});
+    tale.call("listIssues", json!({}), issues).await;
+    let (flows, folder) = (&tale.fixture.flows, tale.fixture.home.flow_dir(&"report".parse().unwrap()));
+    let made = tale.made(&[]).await;
+    let other = crate::CrystallizeRequest { force: true, description: Some("Another one".to_owned()), ..wish(&[]) };
+    let before = rote_home::read_capped(&made.path, 1 << 24).unwrap();
+    let instead_of = Made { sha256: rote_types::sha256(b"as it was read"), companions: [].into() };
+    let error = flows.crystallizer.make(&other, Some(&instead_of)).await.unwrap_err();
+    assert!(matches!(error, FlowError::Library(LibraryError::ChangedMeanwhile { .. })), "{error}");
+    assert_eq!(rote_home::read_capped(&made.path, 1 << 24).unwrap(), before);
+    // Only the replay test would hold what became a secret after the recording.
+    rote_home::remove_dir(&folder).unwrap();
+    tale.fixture.set_token("late");
+    let error = flows.crystallizer.crystallize(&other).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+    assert!(!folder.exists());
 }

@@ -35,8 +35,8 @@ pub struct Create {
     /// The flow's name
     #[arg(long)]
     name: String,
-    /// A parameter and the recorded value that it stands for: a text, its words and its day take every place, a
-    /// number, a boolean or a word of an enum only the argument of that name. A name alone means that argument.
+    /// A parameter and the recorded value that it stands for. A text, its words and its day take every place; a number,
+    /// a boolean or a word of an enum only the argument of that name. A name alone means the argument of that name.
     #[arg(short, long = "param", value_name = "NAME[=VALUE][@STEP:/PLACE,…]")]
     parameters: Vec<ParamSpec>,
     /// What a parameter is when it is not given [default: the recorded value]
