@@ -39,7 +39,7 @@ use std::sync::Arc;
 use rote_gate::Redaction;
 use rote_home::{FileMode, Journal, write_durable};
 use rote_plan::Plan;
-use rote_types::{QueryEngine, Sha256Digest};
+use rote_types::{QueryEngine, ResponseId, Sha256Digest};
 use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::Value;
@@ -176,10 +176,11 @@ impl Crystallizer {
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;
         link::link(&cx, &mut draft, &mut desk)?;
+        shape::pages::merge(&cx, &mut draft, &mut desk)?;
         shape::loops::fold(&cx, &mut draft, &mut desk)?;
         pick::properties(&cx, &mut draft, &mut desk)?;
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
-        let result = result::choose(&cx, &mut draft, &mut parameters)?;
+        let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
         bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);
@@ -191,8 +192,11 @@ impl Crystallizer {
         world::try_changed(&cx, &draft, &plan, &parameters, &mut desk);
         desk.refuse_strays()?;
         desk.weigh(&draft.steps.iter().map(|step| step.id.as_str()).collect(), &closure::for_writes(&trace, &draft));
+        let made = draft.calls(&trace);
+        let responses: Vec<ResponseId> = made.iter().map(|call| call.response).collect();
         let mut calls: Vec<RecordedExchange> =
-            draft.calls(&trace).into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
+            made.into_iter().map(|call| exchange(&workspace, call)).collect::<Result<_, _>>()?;
+        shape::pages::end(&cx, &responses, &mut calls);
         let masks = parameters.masks();
         masks.recording(&mut calls, &mut draft.recorded);
         masks.said(&mut desk.questions, &mut desk.notes, &mut desk.left_out);

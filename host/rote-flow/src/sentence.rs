@@ -8,7 +8,7 @@ mod phrase;
 #[cfg(test)]
 mod tests;
 
-use rote_plan::{Expression, OnError, Plan, Step};
+use rote_plan::{Expression, MAX_PAGES, OnError, Plan, Step};
 use rote_types::{Access, Method};
 use serde::Serialize;
 
@@ -143,6 +143,9 @@ fn circumstances(words: &Words<'_>, step: &Step) -> Vec<String> {
             Some(1) => format!("{}, one after the other", words.each(items)),
             Some(most) => format!("{}, at most {most} at once", words.each(items)),
         });
+    }
+    if step.pages.is_some() {
+        found.push(format!("page after page to the last, at most {MAX_PAGES}"));
     }
     if let Some(condition) = &step.when {
         found.push(format!("only when {}", words.condition(condition)));

@@ -10,6 +10,7 @@ mod life;
 mod link;
 mod lint;
 pub(crate) mod package;
+mod pages;
 mod pick;
 mod plans;
 mod review;

@@ -85,6 +85,11 @@ pub enum PlanError {
         /// The step.
         step: String,
     },
+    /// What a step's `pages` says is empty, or it has a `for_each` too.
+    Pages {
+        /// The step.
+        step: String,
+    },
     /// A comparison lacks its right side, or has one that its operator does not take.
     Comparison {
         /// The step.
@@ -122,6 +127,12 @@ impl fmt::Display for PlanError {
                 f,
                 "step `{step}` has a wrong `max_concurrency`: it is 1 to {MAX_CONCURRENCY} and goes with `for_each`"
             ),
+            Self::Pages { step } => {
+                write!(
+                    f,
+                    "step `{step}` has wrong `pages`: they name an argument and two programs and go without `for_each`"
+                )
+            }
             Self::Comparison { step, op: "exists" } => write!(f, "`exists` in step `{step}` takes no right side"),
             Self::Comparison { step, op } => write!(f, "`{op}` in step `{step}` lacks its right side"),
         }
@@ -143,7 +154,7 @@ pub enum RunError<E> {
     },
     /// A step's call failed. What blame and retry mean is in the host's error.
     Step {
-        /// The step, of a `for_each` step with the item's position: `s2[3]`.
+        /// The step, of a `for_each` or `pages` step with the position: `s2[3]`.
         step: String,
         /// The host's error.
         source: E,

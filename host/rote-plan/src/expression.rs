@@ -17,7 +17,8 @@
 //! never sent as data.
 //!
 //! A `$from` of a step with `for_each` runs its program on each response and gives an array of the outputs in item
-//! order; with `each`, the outputs of all responses one after another. Only whole steps are used: one whose items
+//! order; with `each`, the outputs of all responses one after another. A `$from` of a step with `pages` runs its program
+//! once, on the last page with the items of all. Only whole steps are used: one whose items
 //! failed in part counts as missing, except as the first of a `$default`, which takes the responses that are there.
 
 use std::collections::BTreeMap;

@@ -79,6 +79,10 @@ impl<H: Host + ?Sized> Holes<'_, H> {
             return Err(self.missing(format!("step `{step}` has no response")));
         };
         let fanned_out = declared.for_each.is_some();
+        if let Some(all) = self.all_pages(step)? {
+            let outputs = self.host.query_value(all, &program).map_err(|source| self.failed(source))?;
+            return if *each { Ok(Value::Array(outputs)) } else { self.one(outputs, jq, &format!("step `{step}`")) };
+        }
         let mut values = Vec::new();
         for (item, response) in &outcome.responses {
             let outputs = self.host.query(response, &program).map_err(|source| self.failed(source))?;
@@ -93,6 +97,26 @@ impl<H: Host + ?Sized> Holes<'_, H> {
             return Ok(Value::Array(values));
         }
         values.pop().ok_or_else(|| self.missing(format!("step `{step}` has no response")))
+    }
+}
+
+impl<'a, H: Host + ?Sized> Holes<'a, H> {
+    /// Returns all pages of a step as one answer; none for a step that has not several.
+    fn all_pages(&mut self, step: &str) -> Result<Option<&'a Value>, RunError<H::Error>> {
+        let progress = self.progress;
+        let Some((pages, joined)) = progress.pages(step) else { return Ok(None) };
+        if joined.get().is_none() {
+            let mut read = Vec::new();
+            for response in progress.ended(step).into_iter().flat_map(|(_, outcome)| outcome.responses.values()) {
+                let outputs = self.host.query(response, ".").map_err(|source| self.failed(source))?;
+                read.extend(outputs);
+            }
+            let program = pages.join();
+            let outputs = self.host.query_value(&Value::Array(read), &program).map_err(|source| self.failed(source))?;
+            let all = self.one(outputs, &program, &format!("step `{step}`"))?;
+            return Ok(Some(joined.get_or_init(|| all)));
+        }
+        Ok(joined.get())
     }
 }
 

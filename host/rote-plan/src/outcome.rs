@@ -26,7 +26,7 @@ pub enum Status {
     Completed,
     /// Some items of a `for_each` failed and others did not.
     Partial,
-    /// The call failed, or those of all items, or the calls could not be made.
+    /// The call failed, or those of all items, or that of one page, or the calls could not be made.
     Failed,
     /// Its condition is false, or it needs a step that was skipped.
     Skipped,
@@ -46,8 +46,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// How one step ended. Calls are keyed by the position of their item, in item order; the one call of a step without
-/// `for_each` has the key `None`, and so has the failure of a step whose calls could not be made.
+/// How one step ended. Calls are keyed by the position of their item or page, in that order; the one call of any other step
+/// has the key `None`, and so has the failure of a step whose calls could not be made.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StepOutcome<R, E> {
     /// How it ended as a whole.

@@ -28,6 +28,8 @@ pub const MAX_VARIABLES: usize = 20;
 pub const MAX_ITEMS: usize = 1_000;
 /// Most calls of one `for_each` step in flight at once, unless it says otherwise.
 pub const DEFAULT_CONCURRENCY: usize = 10;
+/// Most pages of one `pages` step; one more is an error, not an end.
+pub const MAX_PAGES: usize = 100;
 /// Most that a step may say. The host's own bound holds besides.
 pub const MAX_CONCURRENCY: usize = 16;
 
@@ -87,9 +89,33 @@ pub struct Step {
     /// `for_each`.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub max_concurrency: Option<usize>,
+    /// It reads a list page by page, one call for each, as long as an answer names another one. Not with `for_each`.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub pages: Option<Pages>,
     /// What its failure means for the run.
     #[serde(default, skip_serializing_if = "OnError::is_stop")]
     pub on_error: OnError,
+}
+
+/// How a list is read page by page. What a reference finds is the last answer with the items of all pages.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pages {
+    /// The argument that says which page; from the second call on it has what the answer before named.
+    pub argument: String,
+    /// The jq program that gives the next page; no output, null, false or an empty text after the last one.
+    pub next: String,
+    /// The path of the array that every page has.
+    pub items: String,
+}
+
+impl Pages {
+    /// Returns the jq program that makes one answer of an array of pages. A page without the array has no items.
+    #[must_use]
+    pub fn join(&self) -> String {
+        let items = &self.items;
+        format!("[.[] | ({items} // [])[]] as $items | .[-1] | {items} = $items")
+    }
 }
 
 /// What a failure of a step means for the run.
@@ -133,6 +159,7 @@ impl Step {
             when: None,
             for_each: None,
             max_concurrency: None,
+            pages: None,
             on_error: OnError::Stop,
         }
     }
@@ -317,6 +344,9 @@ fn check_step(step: &Step) -> Result<(), PlanError> {
     {
         return Err(PlanError::Concurrency { step: id() });
     }
+    if let Some(pages) = &step.pages {
+        check_pages(step, pages)?;
+    }
     let Some(condition) = &step.when else { return Ok(()) };
     if condition.depth() > MAX_DEPTH {
         return Err(PlanError::TooLarge { what: "levels of nesting", limit: MAX_DEPTH });
@@ -332,6 +362,17 @@ fn check_step(step: &Step) -> Result<(), PlanError> {
         }
     });
     wrong
+}
+
+fn check_pages(step: &Step, pages: &Pages) -> Result<(), PlanError> {
+    let Pages { argument, next, items } = pages;
+    if step.for_each.is_some() || [argument, next, items].into_iter().any(String::is_empty) {
+        return Err(PlanError::Pages { step: step.id.clone() });
+    }
+    if next.len().max(items.len()) > MAX_PROGRAM_BYTES {
+        return Err(PlanError::TooLarge { what: "bytes in a jq program", limit: MAX_PROGRAM_BYTES });
+    }
+    Ok(())
 }
 
 /// Refuses a `for_each` that can be seen not to be an array, or to be too long.

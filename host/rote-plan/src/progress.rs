@@ -1,12 +1,13 @@
 //! How far the steps of a run are, and what of them is there for others.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::expression::Extent;
 use crate::holes::Memo;
-use crate::{Plan, Status, Step, StepOutcome};
+use crate::{Pages, Plan, Status, Step, StepOutcome};
 
 /// How far a step is.
 pub(crate) enum Phase {
@@ -23,7 +24,7 @@ pub(crate) struct State<'a, R, E> {
     pub(crate) phase: Phase,
     /// The status is the real one from [`Phase::Ended`] on.
     pub(crate) outcome: StepOutcome<R, E>,
-    /// One `None` for a step without `for_each`.
+    /// One `None` for a step without `for_each`; with `pages`, what names each that is known of, `None` the first.
     pub(crate) items: Vec<Option<Value>>,
     /// How many of the items were started, or could not be.
     pub(crate) next: usize,
@@ -31,6 +32,10 @@ pub(crate) struct State<'a, R, E> {
     /// How many calls failed, the one that stopped the run included.
     pub(crate) failed: usize,
     pub(crate) memo: Memo,
+    /// What has named a page.
+    pub(crate) named: Vec<Value>,
+    /// All pages as one answer, once somebody has asked.
+    pub(crate) joined: OnceCell<Value>,
 }
 
 /// How far the steps are.
@@ -60,6 +65,8 @@ impl<'a, R, E> Progress<'a, R, E> {
             in_flight: 0,
             failed: 0,
             memo: Memo::new(),
+            named: Vec::new(),
+            joined: OnceCell::new(),
         };
         let states = plan.steps.iter().map(state).collect();
         Self { positions, states }
@@ -69,6 +76,12 @@ impl<'a, R, E> Progress<'a, R, E> {
     pub(crate) fn ended(&self, step: &str) -> Option<(&Step, &StepOutcome<R, E>)> {
         let state = &self.states[*self.positions.get(step)?];
         matches!(state.phase, Phase::Ended).then_some((state.step, &state.outcome))
+    }
+
+    /// Returns where all pages of a step are kept as one answer; none for a step that has not several.
+    pub(crate) fn pages(&self, step: &str) -> Option<(&Pages, &OnceCell<Value>)> {
+        let State { step, outcome, joined, .. } = &self.states[*self.positions.get(step)?];
+        step.pages.as_ref().filter(|_| outcome.responses.len() > 1).map(|pages| (pages, joined))
     }
 
     /// Whether as much of a step is there as is asked for.

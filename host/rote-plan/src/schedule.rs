@@ -4,8 +4,8 @@
 //! array, so the calls and their order follow from the plan, the parameters and the answers in the order in which
 //! they arrive. How each step ends does not depend on that order either, unless a failure stops the run: then
 //! nothing new starts; what is running is waited for, because its effects happen anyway and must be recorded; and
-//! the first failure is reported. Only the calls of one `for_each` are bounded here; all others are the host's to
-//! bound.
+//! the first failure is reported. Only the calls of one `for_each` and the pages of one list are bounded here; all others
+//! are the host's to bound.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::evaluate::evaluate;
 use crate::expression::Extent;
 use crate::holes::{Holes, Memo};
 use crate::progress::{Phase, Progress, State};
-use crate::{MAX_ITEMS, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
+use crate::{MAX_ITEMS, MAX_PAGES, OnError, Outcome, Plan, RunError, RunStatus, Status, Step, StepOutcome};
 
 /// One call, ready to be made.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,7 +35,8 @@ pub struct Call {
 pub struct Place<'a> {
     /// The step.
     pub step: &'a Step,
-    /// The position of the item, from 0; `None` for a step without `for_each`, or for its failure as a whole.
+    /// The position of the item or of the page, from 0; `None` for a step without `for_each` and `pages`, or for its
+    /// failure as a whole.
     pub item: Option<usize>,
 }
 
@@ -253,7 +254,8 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         let state = &mut self.progress.states[position];
         let step = state.step;
         let value = state.items[state.next].take();
-        let item = value.is_some().then_some(state.next);
+        let position_of = step.for_each.is_some() || step.pages.is_some();
+        let item = position_of.then_some(state.next);
         state.next += 1;
         let mut memo = std::mem::take(&mut state.memo);
         let place = Place { step, item };
@@ -262,7 +264,10 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         let arguments = evaluate(&step.arguments, &mut holes);
         self.progress.states[position].memo = memo;
         let started = arguments.and_then(|arguments| {
-            let arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
+            let mut arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
+            if let (Some(pages), Some(page), Some(members)) = (&step.pages, value, arguments.as_object_mut()) {
+                members.insert(pages.argument.clone(), page);
+            }
             let call = Call { adapter: step.adapter.clone(), tool: step.tool.clone(), arguments };
             self.host.start(place, call).map_err(|source| RunError::Step { step: by.clone(), source })
         });
@@ -290,11 +295,41 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         match outcome {
             Ok(response) => {
                 self.host.finished(place, Ok(&response));
-                state.outcome.responses.insert(item, response);
+                let next = self.next_page(position, &response);
+                self.progress.states[position].outcome.responses.insert(item, response);
+                if let Err(error) = next {
+                    self.fail(position, None, error);
+                }
             }
             Err(source) => self.fail(position, item, RunError::Step { step: place.to_string(), source }),
         }
         self.settle_if_done(position);
+        Ok(())
+    }
+
+    /// Takes note of the page that an answer names, if it names one.
+    fn next_page(&mut self, position: usize, response: &H::Response) -> Result<(), RunError<H::Error>> {
+        let state = &mut self.progress.states[position];
+        let Some(pages) = &state.step.pages else { return Ok(()) };
+        let by = &state.step.id;
+        let mut outputs =
+            self.host.query(response, &pages.next).map_err(|source| RunError::Step { step: by.clone(), source })?;
+        let unfit = |message: String| Err(RunError::Value { by: by.clone(), message });
+        let next = match (outputs.pop(), outputs.len()) {
+            (None | Some(Value::Null | Value::Bool(false)), 0) => return Ok(()),
+            (Some(Value::String(text)), 0) if text.is_empty() => return Ok(()),
+            (Some(next @ (Value::String(_) | Value::Number(_))), 0) => next,
+            (Some(other), 0) => return unfit(format!("`{}` is {}, not a page", pages.next, kind(&other))),
+            (_, more) => return unfit(format!("`{}` has {} outputs, one is needed", pages.next, more + 1)),
+        };
+        if state.named.contains(&next) {
+            return unfit(format!("page {next} is named twice, so its pages do not end"));
+        }
+        if state.items.len() >= MAX_PAGES {
+            return unfit(format!("it has more than {MAX_PAGES} pages"));
+        }
+        state.named.push(next.clone());
+        state.items.push(Some(next));
         Ok(())
     }
 
@@ -321,7 +356,9 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
             return false;
         }
         if *failed > 0 || left {
-            outcome.status = if outcome.responses.is_empty() { Status::Failed } else { Status::Partial };
+            // Some of the pages would look like all.
+            let none = outcome.responses.is_empty() || step.pages.is_some();
+            outcome.status = if none { Status::Failed } else { Status::Partial };
         }
         *phase = Phase::Ended;
         *items = Vec::new();

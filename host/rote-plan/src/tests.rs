@@ -1,6 +1,7 @@
 //! Plans that are refused, and runs with a host that completes calls in an order the test chooses.
 
 mod bound;
+mod pages;
 mod random;
 mod steps;
 
@@ -35,6 +36,10 @@ impl Fake {
         if tool == "echo" {
             return Ok(arguments);
         }
+        if tool == "pages" {
+            let page = arguments.get("page").map_or("first", |page| page.as_str().unwrap());
+            return self.answers.get(page).ok_or_else(|| format!("no page {page}"));
+        }
         self.answers.get(tool).ok_or_else(|| format!("no answer for {tool}"))
     }
 }
@@ -44,6 +49,12 @@ fn jq(body: &Value, program: &str) -> Result<Vec<Value>, String> {
     Ok(match program {
         "." => vec![body.clone()],
         bound if bound.contains(") as $") => vec![json!(bound)],
+        joins if joins.ends_with(" = $items") => {
+            let pages = body.as_array().unwrap();
+            let mut all = pages.last().unwrap().clone();
+            all["items"] = pages.iter().flat_map(|page| page["items"].as_array().unwrap().clone()).collect();
+            vec![all]
+        }
         ".[]" => body.as_array().cloned().unwrap_or_default(),
         "empty" => vec![],
         "both" => vec![json!(1), json!(2)],

@@ -10,6 +10,7 @@ use rote_workspace::Workspace;
 use serde_json::Value;
 
 use super::bind::by_text;
+use super::occurrences::Segment;
 use super::request::CrystallizeRequest;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
@@ -40,6 +41,12 @@ pub(crate) struct Context<'a> {
     pub(crate) engine: &'a dyn QueryEngine,
     answers: RefCell<BTreeMap<ResponseId, Rc<Answer>>>,
     searched: Cell<usize>,
+    /// All pages of a list as one answer, by the response of the first.
+    lists: RefCell<BTreeMap<ResponseId, Rc<Answer>>>,
+    /// The first page of the list that a response is one of.
+    first_page: RefCell<BTreeMap<ResponseId, ResponseId>>,
+    /// The last page of a list that was not read to its end, as if it had been.
+    ended: RefCell<BTreeMap<ResponseId, Rc<Value>>>,
     tools: RefCell<Tools>,
     asked: RefCell<Outputs>,
 }
@@ -61,12 +68,23 @@ impl<'a> Context<'a> {
             engine,
             answers: RefCell::default(),
             searched: Cell::default(),
+            lists: RefCell::default(),
+            first_page: RefCell::default(),
+            ended: RefCell::default(),
             tools: RefCell::default(),
             asked: RefCell::default(),
         }
     }
 
     fn answer(&self, response: ResponseId) -> Result<Rc<Answer>, FlowError> {
+        if let Some(list) = self.lists.borrow().get(&response) {
+            return Ok(Rc::clone(list));
+        }
+        self.page(response)
+    }
+
+    /// The answer of one call, although it may be one of the pages of a list.
+    fn page(&self, response: ResponseId) -> Result<Rc<Answer>, FlowError> {
         if let Some(known) = self.answers.borrow().get(&response) {
             return Ok(Rc::clone(known));
         }
@@ -77,6 +95,53 @@ impl<'a> Context<'a> {
         let answer = Rc::new(Answer { text, value });
         self.answers.borrow_mut().insert(response, Rc::clone(&answer));
         Ok(answer)
+    }
+
+    /// Returns the body of a response as it was recorded, although it may be the first page of a list.
+    pub(crate) fn recorded(&self, response: ResponseId) -> Option<Rc<Value>> {
+        self.ended(response).or_else(|| self.page(response).ok()?.value.clone())
+    }
+
+    /// Returns the last page of a list that was not read to its end, as if it had been.
+    pub(crate) fn ended(&self, response: ResponseId) -> Option<Rc<Value>> {
+        self.ended.borrow().get(&response).cloned()
+    }
+
+    /// Makes all pages of a list the answer of the first; `next` is where each names the one behind it. Returns whether it could.
+    pub(crate) fn join(&self, pages: &[ResponseId], program: &str, next: &[Segment]) -> Result<bool, FlowError> {
+        let bodies: Option<Vec<Value>> =
+            pages.iter().map(|page| self.page(*page).ok()?.value.as_deref().cloned()).collect();
+        let (Some(mut bodies), [first, .., last]) = (bodies, pages) else { return Ok(false) };
+        if let Some(body) = bodies.last_mut()
+            && let Some(named) = at_mut(body, next)
+                .filter(|named| named.is_number() || named.as_str().is_some_and(|text| !text.is_empty()))
+        {
+            *named = Value::Null;
+            self.ended.borrow_mut().insert(*last, Rc::new(body.clone()));
+        }
+        let input = Value::Array(bodies).to_string();
+        let outputs = self.engine.run(program, input.as_bytes(), &QueryLimits::default())?.values;
+        let [text] = outputs.as_slice() else { return Ok(false) };
+        let value = serde_json::from_str(text).ok().map(Rc::new);
+        self.lists.borrow_mut().insert(*first, Rc::new(Answer { text: text.clone(), value }));
+        self.first_page.borrow_mut().extend(pages.iter().map(|page| (*page, *first)));
+        self.asked.borrow_mut().retain(|(response, _), _| response != first);
+        Ok(true)
+    }
+
+    /// Takes back what [`Context::join`] did.
+    pub(crate) fn part(&self, pages: &[ResponseId]) {
+        for page in pages {
+            self.lists.borrow_mut().remove(page);
+            self.first_page.borrow_mut().remove(page);
+            self.ended.borrow_mut().remove(page);
+            self.asked.borrow_mut().retain(|(response, _), _| response != page);
+        }
+    }
+
+    /// Returns the response that stands for all pages, for one of them; else the response itself.
+    pub(crate) fn whole(&self, response: ResponseId) -> ResponseId {
+        self.first_page.borrow().get(&response).copied().unwrap_or(response)
     }
 
     /// Returns the body of a response; none where it is gone or not JSON, or where it is too much to be searched.
@@ -142,6 +207,14 @@ impl<'a> Context<'a> {
         let read = || self.surface.tool(&call.adapter, &call.tool).ok().flatten().map(Rc::new);
         self.tools.borrow_mut().entry(key).or_insert_with(read).clone()
     }
+}
+
+/// What stands at a path of members.
+fn at_mut<'v>(value: &'v mut Value, path: &[Segment]) -> Option<&'v mut Value> {
+    path.iter().try_fold(value, |value, segment| match segment {
+        Segment::Key(key) => value.get_mut(key),
+        Segment::Index(index) => value.get_mut(index),
+    })
 }
 
 /// The names of the parameters in a path template.

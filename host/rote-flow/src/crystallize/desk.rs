@@ -31,6 +31,8 @@ pub enum QuestionKind {
     Pick,
     /// Which items a repetition is for.
     Loop,
+    /// Whether a list is read to its end.
+    Pages,
     /// What stands for a thing that was found instead of made.
     Found,
     /// Which places a parameter has.

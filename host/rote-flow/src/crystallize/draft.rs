@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Comparison, Condition, Expression, OnError, Parameter, Plan, Step, VERSION};
+use rote_plan::{Comparison, Condition, Expression, OnError, Pages, Parameter, Plan, Step, VERSION};
 use rote_types::ResponseId;
 use rote_workspace::ResponseState;
 use serde_json::Value;
@@ -27,6 +27,8 @@ pub(crate) struct DraftStep {
     pub(crate) for_each: Option<Expression>,
     /// The items one after another.
     pub(crate) in_order: bool,
+    /// How it reads a list page by page; its calls are those of the pages then.
+    pub(crate) pages: Option<Pages>,
     pub(crate) when: Option<Condition>,
     pub(crate) needs: Vec<String>,
     /// Steps that have ended before, also when they were skipped.
@@ -115,6 +117,11 @@ impl DraftStep {
         &trace.calls[self.calls[0]]
     }
 
+    /// Whether its answer is one thing: that of a call, or all pages of a list.
+    pub(crate) fn is_one(&self) -> bool {
+        self.for_each.is_none() && (self.calls.len() == 1 || self.pages.is_some())
+    }
+
     /// Whether it changes something.
     pub(crate) fn is_write(&self, trace: &Trace) -> bool {
         self.calls.iter().any(|position| trace.calls[*position].is_write())
@@ -161,6 +168,7 @@ impl Draft {
                 when: step.when.clone(),
                 for_each: step.for_each.clone(),
                 max_concurrency: (step.for_each.is_some() && step.in_order).then_some(1),
+                pages: step.pages.clone(),
                 on_error: OnError::Stop,
             }
         };
@@ -203,6 +211,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         arguments,
         for_each: None,
         in_order: false,
+        pages: None,
         when: None,
         needs: Vec::new(),
         after: Vec::new(),

@@ -141,7 +141,7 @@ impl Occurrences {
         }
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {
             for call in &step.calls {
-                if let Some(body) = cx.body(cx.trace.calls[*call].response) {
+                if let Some(body) = cx.recorded(cx.trace.calls[*call].response) {
                     found.read_answer(*call, &body, &wanted, &mut Vec::new());
                 }
             }

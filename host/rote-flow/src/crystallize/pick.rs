@@ -129,7 +129,7 @@ impl Picker<'_, '_> {
     /// The item that a reference goes to, if there are others beside it.
     fn item(&self, reference: &Reference) -> Option<Item> {
         let source = self.draft.steps.iter().find(|step| step.id == reference.step)?;
-        if reference.each || source.for_each.is_some() || source.calls.len() > 1 {
+        if reference.each || !source.is_one() {
             return None;
         }
         let response = source.call(self.cx.trace).response;
@@ -163,7 +163,9 @@ impl Picker<'_, '_> {
     fn by_query(&self, item: &Item) -> Option<String> {
         let before = self.step.call(self.cx.trace).command;
         let queries = self.cx.trace.queries.iter().rev();
-        let of_it = queries.filter(|query| query.source_response == Some(item.response) && query.command.0 < before);
+        let of_it = queries.filter(|query| {
+            query.source_response.map(|of| self.cx.whole(of)) == Some(item.response) && query.command.0 < before
+        });
         for query in of_it {
             let Ok(program) = self.cx.portable(query) else { continue };
             let stages = program::stages(&program);
@@ -272,7 +274,8 @@ pub(crate) fn condition(cx: &Context<'_>, response: ResponseId, array: &str, ele
         let jq = format!("[{array}[]] | to_entries[] | select(.value | ({condition})) | .key");
         cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == wanted)
     };
-    let of_it = cx.trace.queries.iter().rev().filter(|query| query.source_response == Some(response));
+    let of_it =
+        cx.trace.queries.iter().rev().filter(|query| query.source_response.map(|of| cx.whole(of)) == Some(response));
     for query in of_it {
         let Ok(program) = cx.portable(query) else { continue };
         let found = program::conditions(&program);

@@ -1,10 +1,12 @@
 //! Which value is the result: as asked; else the last shown query that no usable call follows; else the last answer.
 
 use rote_plan::{Expression, Reference};
-use rote_types::ResponseId;
+use rote_types::{QueryLimits, ResponseId};
+use serde_json::Value;
 
 use super::arguments::unwrapped;
 use super::context::Context;
+use super::desk::Desk;
 use super::draft::Draft;
 use super::parameters::Parameters;
 use super::request::ResultSpec;
@@ -13,9 +15,20 @@ use crate::FlowError;
 use crate::error::CrystallizeError;
 
 /// Chooses the result, and says of it where it comes from.
-pub(crate) fn choose(cx: &Context<'_>, draft: &mut Draft, parameters: &mut Parameters) -> Result<String, FlowError> {
+pub(crate) fn choose(
+    cx: &Context<'_>,
+    draft: &mut Draft,
+    parameters: &mut Parameters,
+    desk: &mut Desk,
+) -> Result<String, FlowError> {
     let (call, step, jq) = source(cx, draft)?;
-    let response = cx.trace.calls[call].response;
+    let shown = cx.trace.calls[call].response;
+    let response = cx.whole(shown);
+    let jq = if response == shown && draft.steps[step].pages.is_none() {
+        jq
+    } else {
+        of_pages(cx, draft, step, (shown, jq), desk)?
+    };
     if draft.steps[step].for_each.is_some() {
         of_loop(cx, draft, step, &jq)?;
     } else {
@@ -30,6 +43,32 @@ pub(crate) fn choose(cx: &Context<'_>, draft: &mut Draft, parameters: &mut Param
     }
     conditions::of_result(draft);
     Ok(format!("`{jq}` of {}", cx.trace.calls[call].name()))
+}
+
+/// The program on all pages of a list for one that was run on one of them: the items, where it joined them by hand.
+fn of_pages(
+    cx: &Context<'_>,
+    draft: &Draft,
+    step: usize,
+    (shown, jq): (ResponseId, String),
+    desk: &mut Desk,
+) -> Result<String, FlowError> {
+    let step = &draft.steps[step];
+    let Some(pages) = &step.pages else { return Ok(jq) };
+    let values = cx.variables_of(&jq, u64::MAX)?;
+    let bound = rote_plan::bind(&jq, values.iter().map(|(variable, _)| (variable.name.as_str(), &variable.value)));
+    let body = cx.recorded(shown).map_or_else(String::new, |body| body.to_string());
+    let seen = cx.engine.run(&bound, body.as_bytes(), &QueryLimits::default())?.values;
+    let seen: Vec<Value> = seen.iter().filter_map(|text| serde_json::from_str(text).ok()).collect();
+    let all = cx.whole(shown);
+    if *cx.outputs(all, &pages.items)? == seen {
+        return Ok(pages.items.clone());
+    }
+    if *cx.outputs(all, &bound)? != seen {
+        let text = format!("the result is `{jq}` of all pages of {}, not of one", step.id);
+        desk.note(None, text, Some(format!("--pages {}=no", step.id)));
+    }
+    Ok(jq)
 }
 
 /// The result of a loop: that of each call, as an array.

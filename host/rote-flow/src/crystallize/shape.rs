@@ -1,7 +1,8 @@
-//! Shapes that a recording does not have by itself: loops, conditions.
+//! Shapes that a recording does not have by itself: lists of pages, loops, conditions.
 
 pub(crate) mod conditions;
 pub(crate) mod loops;
+pub(crate) mod pages;
 
 use rote_plan::{Expression, Reference};
 

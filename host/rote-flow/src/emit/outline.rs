@@ -11,7 +11,7 @@ use rote_plan::{Comparison, Condition, Expression, OnError, Operator, Plan, Step
 pub(super) enum Part<'a> {
     /// Calls that are made at once.
     Together(Vec<&'a Step>),
-    /// One call, or one for each of something.
+    /// One call, or one for each of something or for each page of a list.
     One(&'a Step),
     /// What is done on a condition.
     Block(Block<'a>),
@@ -203,6 +203,11 @@ fn place<'a>(blocks: &mut Vec<(Guard<'a>, Vec<&'a Step>)>, step: &'a Step, guard
     blocks.push((guard.clone(), vec![step]));
 }
 
+/// Whether a step is one call.
+fn is_alone(step: &Step) -> bool {
+    step.for_each.is_none() && step.pages.is_none()
+}
+
 /// Groups neighbours that can be made together.
 fn grouped<'a>(steps: &[&'a Step]) -> Vec<Part<'a>> {
     let mut groups: Vec<Vec<&'a Step>> = Vec::new();
@@ -210,8 +215,7 @@ fn grouped<'a>(steps: &[&'a Step]) -> Vec<Part<'a>> {
         let waits = step.waits_for();
         match groups.last_mut() {
             Some(group)
-                if step.for_each.is_none()
-                    && group.iter().all(|one| one.for_each.is_none() && !waits.contains(one.id.as_str())) =>
+                if is_alone(step) && group.iter().all(|one| is_alone(one) && !waits.contains(one.id.as_str())) =>
             {
                 group.push(step);
             }

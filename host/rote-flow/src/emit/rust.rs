@@ -21,6 +21,9 @@ use crate::Frontmatter;
 /// Writes `src/lib.rs`, or says what of the plan is not written out.
 pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins) -> Result<String, String> {
     let outline = Outline::of(plan)?;
+    if let Some(step) = plan.steps.iter().find(|step| step.pages.is_some()) {
+        return Err(format!("step `{}` reads a list page by page, which is written out in TypeScript alone", step.id));
+    }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Snake),
         parameters: parameters(frontmatter, plan),

@@ -7,10 +7,10 @@ mod value;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Plan, Step};
+use rote_plan::{Expression, Pages, Plan, Step};
 use serde_json::{Number, Value};
 
-use super::layout::{self, Doc, Pad};
+use super::layout::{self, Doc, Member, Pad};
 use super::literal;
 use super::names::{Case, Names};
 use super::origins::Origins;
@@ -23,6 +23,9 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     let outline = Outline::of(plan)?;
     if let Some(number) = inexact(plan) {
         return Err(format!("TypeScript does not hold its number {number} exactly"));
+    }
+    if let Some(step) = value::binds_pages(plan) {
+        return Err(format!("a program on each answer of step `{step}` has a variable from all pages of a list"));
     }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Camel),
@@ -38,7 +41,7 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     let code = format!("{params}{body}{helpers}");
     let types = ["JsonObject", "Response"].into_iter().filter(|name| names_type(&code, name));
     let mut imports: Vec<(&str, &str)> = std::iter::once("Json").chain(types).map(|name| (name, "type ")).collect();
-    imports.extend(writer.used.borrow().contains("oneOf").then_some(("Query", "")));
+    imports.extend(code.contains("new Query(").then_some(("Query", "")));
     imports.push(("Rote", ""));
     imports.sort_unstable();
     let imports: Vec<String> = imports.iter().map(|(name, kind)| format!("{kind}{name}")).collect();
@@ -143,7 +146,11 @@ impl Writer<'_> {
         let outlives = self.declared(block);
         for id in &outlives {
             let several = self.step_of(id).is_some_and(|step| step.for_each.is_some());
-            let kind = if several { "Response[]" } else { "Response" };
+            let kind = match several {
+                true => "Response[]",
+                false if self.is_list(id) => "Json",
+                false => "Response",
+            };
             lines.push(format!("  let {}: {kind} | undefined;", self.names.step(id)));
         }
         let mut inside = present.clone();
@@ -196,6 +203,34 @@ impl Writer<'_> {
         self.plan.steps.iter().find(|step| step.id == id)
     }
 
+    /// Whether the answer of a step is all pages of a list.
+    fn is_list(&self, id: &str) -> bool {
+        self.step_of(id).is_some_and(|step| step.pages.is_some())
+    }
+
+    /// A list that is read page by page: what is sent besides the page is the same each time.
+    fn pages(
+        &self,
+        step: &Step,
+        pages: &Pages,
+        scope: Scope<'_>,
+        (bind, depth): (&str, usize),
+        lines: &mut Vec<String>,
+    ) {
+        let pad = pad(depth);
+        let Pages { argument, next, items } = pages;
+        let (argument, next, items) = (literal(argument), value::program(next), value::program(items));
+        let read = self.helper("pages");
+        lines.push(format!("{}{bind}await {read}({argument}, {next}, {items}, (page) =>", pad.spaces()));
+        let mut arguments = self.arguments(step, scope);
+        if let Doc::Group { members, .. } = &mut arguments {
+            members.push(Member { label: String::new(), value: Doc::text("...page"), note: None });
+        }
+        let before = format!("{}.call({}, ", self.names.adapter(&step.adapter), literal(&step.tool));
+        lines.push(arguments.lay(pad.deeper(), &before, "),"));
+        lines.push(format!("{});", pad.spaces()));
+    }
+
     /// Calls that are made at once.
     fn together(&self, steps: &[&Step], present: &BTreeSet<&str>, bind: &str, depth: usize, lines: &mut Vec<String>) {
         let names: Vec<&str> = steps
@@ -219,6 +254,11 @@ impl Writer<'_> {
         let pad = pad(depth);
         let name = self.names.step(&step.id);
         self.comment(step, pad, lines);
+        if let Some(pages) = &step.pages {
+            let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
+            let scope = Scope { present, step: None, nullable: false };
+            return self.pages(step, pages, scope, (&bind, depth), lines);
+        }
         let Some(items) = &step.for_each else {
             let (before, arguments) = self.call(step, Scope { present, step: None, nullable: false });
             let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();

@@ -43,27 +43,31 @@ fn lint_queries(plan: &Plan, engine: &dyn QueryEngine, findings: &mut Findings) 
     let places =
         steps.flat_map(|(index, step)| step.expressions().into_iter().map(move |one| (format!("/steps/{index}"), one)));
     let mut seen = BTreeSet::new();
+    let mut check = |pointer: &str, program: &str, bound: String| {
+        if !seen.insert(bound.clone()) {
+            return;
+        }
+        // Only parsing is of interest: what it gives for `null` says nothing.
+        if let Err(QueryError::Syntax { message, .. }) = engine.run(&bound, b"null", &QueryLimits::default()) {
+            let message = format!("jq program `{program}` does not parse: {message}");
+            let finding = Finding::error("QUERY_SYNTAX", Position::plan(pointer.to_owned()), message);
+            findings.push(finding.edit("correct the program"));
+        }
+    };
+    for (index, step) in plan.steps.iter().enumerate() {
+        let Some(pages) = &step.pages else { continue };
+        let pointer = format!("/steps/{index}/pages");
+        check(&pointer, &pages.next, pages.next.clone());
+        check(&pointer, &pages.items, pages.join());
+    }
     for (pointer, expression) in places.chain([("/result".to_owned(), &plan.result)]) {
-        expression.walk(&mut |inner| {
-            let mut check = |program: &str, bound: String| {
-                if !seen.insert(bound.clone()) {
-                    return;
-                }
-                // Only parsing is of interest: what it gives for `null` says nothing.
-                if let Err(QueryError::Syntax { message, .. }) = engine.run(&bound, b"null", &QueryLimits::default()) {
-                    let message = format!("jq program `{program}` does not parse: {message}");
-                    let finding = Finding::error("QUERY_SYNTAX", Position::plan(pointer.clone()), message);
-                    findings.push(finding.edit("correct the program"));
-                }
-            };
-            match inner {
-                Expression::From(reference) => reference.walk(&mut |one| {
-                    let values = one.with.keys().map(|name| (name.as_str(), &Value::Null));
-                    check(&one.jq, bind(&one.jq, values));
-                }),
-                Expression::Item(program) => check(program, program.clone()),
-                _ => {}
-            }
+        expression.walk(&mut |inner| match inner {
+            Expression::From(reference) => reference.walk(&mut |one| {
+                let values = one.with.keys().map(|name| (name.as_str(), &Value::Null));
+                check(&pointer, &one.jq, bind(&one.jq, values));
+            }),
+            Expression::Item(program) => check(&pointer, program, program.clone()),
+            _ => {}
         });
     }
 }

@@ -83,20 +83,6 @@ async fn another_order_and_an_answer_that_is_used_stay_as_they_were_done() {
     assert_eq!((for_each(&made), made.plan.steps.len()), (Value::Null, 5));
 }
 
-#[tokio::test]
-async fn one_page_of_several_is_not_all() {
-    let mut tale = Tale::new();
-    let mut page = issues();
-    page["next_page_token"] = json!("tok-2b");
-    tale.call("listIssues", json!({}), page).await;
-    tale.call("listIssues", json!({"page_token": "@1{.next_page_token}"}), json!({"items": []})).await;
-    for index in 0..3 {
-        tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
-    }
-    let made = tale.made(&[]).await;
-    assert!(made.plan.steps.iter().all(|step| step.for_each.is_none()));
-}
-
 fn asks(tale: &Tale, condition: &str, program: &str, held: bool) {
     let ask = Ask {
         condition: condition.to_owned(),

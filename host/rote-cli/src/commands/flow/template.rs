@@ -70,6 +70,9 @@ pub struct Create {
     /// others
     #[arg(long = "loop", value_name = "STEP=FILTER|all|no")]
     loops: Vec<String>,
+    /// `no`: of a list that was read page by page, these pages and no others; else each run reads it to its end
+    #[arg(long, value_name = "STEP=all|no")]
+    pages: Vec<String>,
     /// `no`: make a call whatever was asked of an answer before it; `rest`: but for what is not a condition
     #[arg(long, value_name = "STEP=no|rest")]
     when: Vec<String>,
@@ -146,7 +149,7 @@ impl Create {
         for word in &self.no_link {
             answers.insert(format!("source:{}", spot(word)?), "always".to_owned());
         }
-        for (kind, words) in [("loop", &self.loops), ("when", &self.when)] {
+        for (kind, words) in [("loop", &self.loops), ("pages", &self.pages), ("when", &self.when)] {
             for word in words {
                 let (step, answer) = assigned(word, "STEP=ANSWER")?;
                 answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());

@@ -122,7 +122,7 @@ fn groups(cx: &Context<'_>, draft: &Draft) -> Vec<Group> {
 /// The response that has the array.
 fn response(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<ResponseId> {
     let source = draft.steps.iter().find(|step| step.id == group.source)?;
-    (source.calls.len() == 1 && source.for_each.is_none()).then(|| source.call(cx.trace).response)
+    source.is_one().then(|| source.call(cx.trace).response)
 }
 
 fn items(cx: &Context<'_>, draft: &Draft, group: &Group) -> Option<Vec<Value>> {

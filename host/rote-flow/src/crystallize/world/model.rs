@@ -73,7 +73,7 @@ impl World {
     /// Reads what was recorded.
     pub(crate) fn of(cx: &Context<'_>, draft: &Draft) -> Self {
         let exchange = |(position, call): (usize, &crate::trace::RecordedCall)| {
-            let body = if call.state == ResponseState::Ok { cx.body(call.response) } else { None };
+            let body = if call.state == ResponseState::Ok { cx.recorded(call.response) } else { None };
             Exchange {
                 response: call.response,
                 step: draft.step_of(position).map(|at| draft.steps[at].id.clone()),

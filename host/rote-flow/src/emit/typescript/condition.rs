@@ -95,8 +95,12 @@ impl Writer<'_> {
         };
         let values = self.values(with, scope);
         let more = if values.is_empty() { String::new() } else { format!(", {values}") };
-        let exists = self.helper("exists");
         let name = self.names.step(step);
+        if self.is_list(step) {
+            let all = self.helper("allOfPages");
+            return format!("(await {all}({name}, {}{more})).some((output) => output !== null)", program(jq));
+        }
+        let exists = self.helper("exists");
         if self.step_of(step).is_some_and(|step| step.for_each.is_some()) {
             let answer = self.names.answer(step);
             return format!("{name}.some(({answer}) => {exists}({answer}, {}{more}))", program(jq));

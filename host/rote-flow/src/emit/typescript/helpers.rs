@@ -33,7 +33,7 @@ function one(response: Response, program: string, values: Record<string, Json> =
 "#;
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 11] = [
+const HELPERS: [(&str, &str); 14] = [
     (
         "one",
         r#"
@@ -56,6 +56,64 @@ function read(response: Response, program: string, values: Record<string, Json> 
     throw new Error(`\`${program}\` of @${response.id} has ${outputs.length} outputs, one is needed`);
   }
   return value;
+}
+"#,
+    ),
+    (
+        "pages",
+        r#"
+/** Reads a list page by page, as long as an answer names another one: the last answer with the items of all. */
+async function pages(
+  argument: string,
+  next: string,
+  items: string,
+  call: (page: JsonObject) => Promise<Response>,
+): Promise<Json> {
+  const read: Json[] = [];
+  const named: Json[] = [];
+  let page: JsonObject = {};
+  for (;;) {
+    const answer = await call(page);
+    read.push(answer.json());
+    const [token = null] = answer.query(next);
+    if (token === null || token === false || token === "") break;
+    if (named.includes(token)) throw new Error(`page ${JSON.stringify(token)} is named twice, so the pages do not end`);
+    if (read.length === 100) throw new Error("the list has more than 100 pages");
+    named.push(token);
+    page = { [argument]: token };
+  }
+  if (read.length === 1) return read[0] ?? null;
+  const join = `[.[] | (${items} // [])[]] as $items | .[-1] | ${items} = $items`;
+  return new Query({ value: read }).pipe(join).execute();
+}
+"#,
+    ),
+    (
+        "ofPages",
+        r#"
+/** Returns the one output of a jq program on all pages of a list. */
+async function ofPages(
+  list: Json,
+  program: string,
+  variables: Record<string, Json> = {},
+  nullable: boolean = false,
+): Promise<Json> {
+  const outputs = await allOfPages(list, program, variables);
+  const [value] = outputs;
+  if (outputs.length !== 1 || value === undefined || (value === null && !nullable)) {
+    throw new Error(`\`${program}\` of all pages gives ${JSON.stringify(outputs)}, one value is needed`);
+  }
+  return value;
+}
+"#,
+    ),
+    (
+        "allOfPages",
+        r#"
+/** Returns the outputs of a jq program on all pages of a list. */
+async function allOfPages(list: Json, program: string, variables: Record<string, Json> = {}): Promise<Json[]> {
+  const bound = Object.entries(variables).map(([name, value]) => `(${JSON.stringify(value)}) as $${name} | `);
+  return new Query({ value: list }).pipe(bound.join("") + program).all();
 }
 "#,
     ),

@@ -1,6 +1,6 @@
 //! Values in TypeScript.
 
-use rote_plan::{Bound, Expression, Reference, Step};
+use rote_plan::{Bound, Expression, Plan, Reference, Step};
 use serde_json::Value;
 
 use super::super::layout::{Doc, Member};
@@ -133,6 +133,9 @@ impl Writer<'_> {
         let program = program(jq);
         let values = self.values(with, scope);
         let more = if values.is_empty() { String::new() } else { format!(", {values}") };
+        if self.is_list(step) {
+            return self.of_pages(reference, &values, scope);
+        }
         let several = self.step_of(step).is_some_and(|step| step.for_each.is_some());
         let name = if several { self.names.answer(step) } else { self.names.step(step) };
         let one = match (each, scope.nullable) {
@@ -147,6 +150,23 @@ impl Writer<'_> {
         }
         let map = if *each { "flatMap" } else { "map" };
         format!("{}.{map}(({name}) => {one})", self.names.step(step))
+    }
+
+    /// A part of all pages of a list.
+    fn of_pages(&self, Reference { step, jq, each, with }: &Reference, values: &str, scope: Scope<'_>) -> String {
+        let (name, program) = (self.names.step(step), program(jq));
+        let more = if values.is_empty() { String::new() } else { format!(", {values}") };
+        match (each, scope.nullable) {
+            (true, _) => format!("(await {}({name}, {program}{more}))", self.helper("allOfPages")),
+            (false, true) if jq == "." && with.is_empty() => name.to_owned(),
+            (false, nullable) => {
+                self.helper("allOfPages");
+                let one = self.helper("ofPages");
+                let null = if nullable { ", true" } else { "" };
+                let more = if nullable && more.is_empty() { ", {}".to_owned() } else { more };
+                format!("await {one}({name}, {program}{more}{null})")
+            }
+        }
     }
 
     /// The variables of a program.
@@ -274,6 +294,18 @@ impl Writer<'_> {
             part => format!("{}({})", self.helper("text"), self.present(part, scope)),
         }
     }
+}
+
+/// The step on each of whose answers a program runs that has a variable from all pages of a list.
+pub(super) fn binds_pages(plan: &Plan) -> Option<&str> {
+    let is = |id: &str, what: &dyn Fn(&Step) -> bool| plan.steps.iter().any(|step| step.id == id && what(step));
+    let all = plan.steps.iter().flat_map(Step::expressions).chain([&plan.result]);
+    let found = all.flat_map(Expression::references).find(|outer| {
+        let mut binds = false;
+        outer.walk(&mut |inner| binds |= is(&inner.step, &|step| step.pages.is_some()));
+        is(&outer.step, &|step| step.for_each.is_some()) && binds
+    });
+    found.map(|outer| outer.step.as_str())
 }
 
 /// A literal value in one line.

@@ -1,0 +1,334 @@
+//! Pages: a list that was read page by page becomes one step, which reads it to its end in each run.
+//!
+//! Calls of one tool are pages of one list when they are equal but for one argument, and that is in each later one what the
+//! answer before it named. What used one of the pages uses the list then, and must find there what it found: else the
+//! pages stay what they were.
+
+use std::collections::BTreeMap;
+
+use rote_plan::{Expression, Pages, Reference, text_of};
+use rote_types::ResponseId;
+use serde_json::Value;
+
+use super::super::context::Context;
+use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::draft::{Draft, DraftStep};
+use super::super::occurrences::{Segment, at, jq_of, path_of};
+use super::super::pick;
+use super::super::report::Place;
+use crate::FlowError;
+use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
+
+/// How a call goes on from the page before it.
+#[derive(PartialEq)]
+struct Turn {
+    argument: String,
+    next: Vec<Segment>,
+    /// It was sent as text and is a number.
+    as_text: bool,
+}
+
+/// Calls that read one list.
+struct List {
+    /// Of the steps in the draft, in the order of the pages.
+    positions: Vec<usize>,
+    turn: Turn,
+    items: Vec<Segment>,
+}
+
+/// A reference to a page, and to the list in its place.
+struct Use {
+    old: Reference,
+    new: Reference,
+    outputs: Vec<Value>,
+}
+
+/// Merges the pages of each list.
+pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
+    let mut merged = Vec::new();
+    for list in lists(cx, draft) {
+        let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
+        let question = format!("pages:{}", ids[0]);
+        match desk.given(&question).as_deref() {
+            None | Some("all") => {}
+            Some("no" | "first") => continue,
+            Some(other) => {
+                let message = format!("`{question}` is not answered by `{other}`: say all or no");
+                return Err(FlowError::Usage { message });
+            }
+        }
+        let responses: Vec<ResponseId> =
+            list.positions.iter().map(|position| draft.steps[*position].call(cx.trace).response).collect();
+        let unread = list.unread(cx, responses[responses.len() - 1]);
+        let moved = match list.moved(cx, draft, &responses)? {
+            Ok(moved) => moved,
+            Err(why) => {
+                let text = format!("{} stay the pages that were read: {why}", ids.join(", "));
+                desk.note(Some(&ids[0]), text, None);
+                continue;
+            }
+        };
+        match unread {
+            Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
+            None => {
+                let text = format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]);
+                desk.note(Some(&ids[0]), text, Some(format!("--pages {}=no", ids[0])));
+            }
+        }
+        list.put(draft, &moved);
+        merged.extend(ids.into_iter().skip(1));
+    }
+    draft.steps.retain(|step| !merged.contains(&step.id));
+    Ok(())
+}
+
+/// Takes the page that nobody read out of what a replay is answered with: there the list ends.
+pub(crate) fn end(cx: &Context<'_>, responses: &[ResponseId], calls: &mut [RecordedExchange]) {
+    for (response, call) in responses.iter().zip(calls) {
+        if let (Some(body), ExchangeOutcome::Answered { body: RecordedBody::Json(text), .. }) =
+            (cx.ended(*response), &mut call.outcome)
+        {
+            *text = body.to_string();
+        }
+    }
+}
+
+fn lists(cx: &Context<'_>, draft: &Draft) -> Vec<List> {
+    let mut found: Vec<(Vec<usize>, Turn)> = Vec::new();
+    for position in 0..draft.steps.len() {
+        let Some((before, turn)) = turn(cx, draft, position) else { continue };
+        let goes_on = |(pages, known): &(Vec<usize>, Turn)| pages.last() == Some(&before) && *known == turn;
+        if let Some(list) = found.iter().position(goes_on) {
+            found[list].0.push(position);
+        } else if !found.iter().any(|(pages, _)| pages.contains(&before)) {
+            found.push((vec![before, position], turn));
+        }
+    }
+    let list = |(positions, turn): (Vec<usize>, Turn)| {
+        let items = items(cx, draft, &positions)?;
+        Some(List { positions, turn, items })
+    };
+    found.into_iter().filter_map(list).collect()
+}
+
+/// Whether a step is one call that reads.
+fn is_page(cx: &Context<'_>, step: &DraftStep) -> bool {
+    step.out.is_none()
+        && step.broken.is_none()
+        && step.for_each.is_none()
+        && step.calls.len() == 1
+        && !step.is_write(cx.trace)
+}
+
+fn members(arguments: &Expression) -> Option<BTreeMap<String, Expression>> {
+    match arguments {
+        Expression::Object(members) => Some(members.iter().cloned().collect()),
+        Expression::Literal(Value::Object(members)) => {
+            let literal = |(name, value): (&String, &Value)| (name.clone(), Expression::Literal(value.clone()));
+            Some(members.iter().map(literal).collect())
+        }
+        _ => None,
+    }
+}
+
+/// The page before this one, and how this one was named there.
+fn turn(cx: &Context<'_>, draft: &Draft, position: usize) -> Option<(usize, Turn)> {
+    let step = Some(&draft.steps[position]).filter(|step| is_page(cx, step))?;
+    let arguments = members(&step.arguments)?;
+    arguments.iter().find_map(|(argument, value)| {
+        let (reference, as_text) = match value {
+            Expression::From(reference) => (reference, false),
+            Expression::Text(parts) => match parts.as_slice() {
+                [Expression::From(reference)] => (reference, true),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let before = draft.steps[..position].iter().position(|one| one.id == reference.step)?;
+        let source = Some(&draft.steps[before]).filter(|source| is_page(cx, source))?;
+        let (call, other) = (step.call(cx.trace), source.call(cx.trace));
+        let next = path_of(&reference.jq).filter(|_| !reference.each && reference.with.is_empty())?;
+        let named = next.iter().all(|segment| matches!(segment, Segment::Key(_)));
+        let body = cx.body(other.response)?;
+        let scalar = at(&body, &next).is_some_and(|value| value.is_string() || value.is_number());
+        let mut rest = members(&source.arguments)?;
+        rest.remove(argument);
+        let same = arguments.iter().filter(|(name, _)| *name != argument).eq(rest.iter());
+        let is_same_tool = call.adapter == other.adapter && call.tool == other.tool;
+        let turn = Turn { argument: argument.clone(), next, as_text };
+        (is_same_tool && named && scalar && same).then_some((before, turn))
+    })
+}
+
+/// The array that all pages have: of several, that with the most things.
+fn items(cx: &Context<'_>, draft: &Draft, positions: &[usize]) -> Option<Vec<Segment>> {
+    let bodies: Vec<_> =
+        positions.iter().map(|page| cx.body(draft.steps[*page].call(cx.trace).response)).collect::<Option<_>>()?;
+    let mut paths = Vec::new();
+    arrays(bodies.first()?, &mut Vec::new(), &mut paths);
+    let length = |path: &Vec<Segment>| {
+        let one = |body: &std::rc::Rc<Value>| at(body, path)?.as_array().map(Vec::len);
+        bodies.iter().map(one).sum::<Option<usize>>()
+    };
+    paths
+        .into_iter()
+        .filter_map(|path| Some((length(&path)?, path)))
+        .rev()
+        .max_by_key(|(length, _)| *length)
+        .map(|one| one.1)
+}
+
+/// The arrays of an answer that do not stand in another one.
+fn arrays(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<Vec<Segment>>) {
+    match value {
+        Value::Array(_) if !path.is_empty() => found.push(path.clone()),
+        Value::Object(members) => {
+            for (key, inner) in members {
+                path.push(Segment::Key(key.clone()));
+                arrays(inner, path, found);
+                path.pop();
+            }
+        }
+        _ => {}
+    }
+}
+
+impl List {
+    fn pages(&self) -> Pages {
+        let next = jq_of(&self.turn.next);
+        let next = if self.turn.as_text { format!("{next} // empty | tostring") } else { next };
+        Pages { argument: self.turn.argument.clone(), next, items: jq_of(&self.items) }
+    }
+
+    /// What the last answer that was read names as the next page.
+    fn unread(&self, cx: &Context<'_>, last: ResponseId) -> Option<Value> {
+        let body = cx.body(last)?;
+        let next = at(&body, &self.turn.next)?;
+        (next.is_number() || next.as_str().is_some_and(|text| !text.is_empty())).then(|| next.clone())
+    }
+
+    /// Makes the pages one answer, and says what takes the place of each reference to one of them; else why that is not so.
+    fn moved(
+        &self,
+        cx: &Context<'_>,
+        draft: &Draft,
+        responses: &[ResponseId],
+    ) -> Result<Result<Vec<Use>, String>, FlowError> {
+        if cx.trace.asks.iter().any(|(_, ask)| responses.contains(&ask.response)) {
+            return Ok(Err("one of them was asked something by itself".to_owned()));
+        }
+        let mut uses = Vec::new();
+        for step in draft.steps.iter().filter(|step| step.out.is_none()) {
+            for old in step.expressions().into_iter().flat_map(Expression::references) {
+                match self.use_of(cx, draft, old, responses)? {
+                    Some(one) => uses.push(one),
+                    None if self.page(draft, old).is_some() && !self.is_turn(draft, step) => {
+                        return Ok(Err(format!("{} uses `{}` of {} alone", step.id, old.jq, old.step)));
+                    }
+                    None => {}
+                }
+            }
+        }
+        if !cx.join(responses, &self.pages().join(), &self.turn.next)? {
+            return Ok(Err("they are too much to be looked at".to_owned()));
+        }
+        for Use { old, new, outputs } in &uses {
+            if cx.outputs(responses[0], &new.jq).ok().is_none_or(|found| *found != *outputs) {
+                cx.part(responses);
+                return Ok(Err(format!("`{}` of {} is another thing in all of them", old.jq, old.step)));
+            }
+        }
+        Ok(Ok(uses))
+    }
+
+    /// Which page a reference goes to.
+    fn page(&self, draft: &Draft, reference: &Reference) -> Option<usize> {
+        self.positions.iter().position(|position| draft.steps[*position].id == reference.step)
+    }
+
+    /// Whether a step is a later page.
+    fn is_turn(&self, draft: &Draft, step: &DraftStep) -> bool {
+        self.positions.iter().skip(1).any(|position| draft.steps[*position].id == step.id)
+    }
+
+    /// A reference to a page, moved to the list; none for one that goes elsewhere or cannot be moved.
+    fn use_of(
+        &self,
+        cx: &Context<'_>,
+        draft: &Draft,
+        old: &Reference,
+        responses: &[ResponseId],
+    ) -> Result<Option<Use>, FlowError> {
+        let Some(page) = self.page(draft, old).filter(|_| old.with.is_empty()) else { return Ok(None) };
+        // The next page of one of them is not a part of the list, and an array beside the items is that of one page.
+        let body = cx.body(responses[page]);
+        let mut beside = Vec::new();
+        body.iter().for_each(|body| arrays(body, &mut Vec::new(), &mut beside));
+        let names =
+            |path: &Vec<Segment>| path.last().is_some_and(|last| old.jq.contains(&jq_of(std::slice::from_ref(last))));
+        if path_of(&old.jq).is_some_and(|path| path == self.turn.next)
+            || beside.iter().any(|path| *path != self.items && names(path))
+        {
+            return Ok(None);
+        }
+        let before: usize = responses[..page]
+            .iter()
+            .filter_map(|response| at(&*cx.body(*response)?, &self.items)?.as_array().map(Vec::len))
+            .sum();
+        let mut jq = old.jq.clone();
+        if let Some(mut path) = path_of(&jq)
+            && path.starts_with(&self.items)
+            && let Some(Segment::Index(index)) = path.get_mut(self.items.len())
+        {
+            *index += before;
+            jq = jq_of(&path);
+        }
+        let outputs = cx.outputs(responses[page], &old.jq)?.to_vec();
+        let step = draft.steps[self.positions[0]].id.clone();
+        Ok(Some(Use { old: old.clone(), new: Reference { step, jq, ..old.clone() }, outputs }))
+    }
+
+    fn question(&self, cx: &Context<'_>, draft: &Draft, id: String, (last, next): (ResponseId, Value)) -> Question {
+        let first = &draft.steps[self.positions[0]];
+        let count = self.positions.len();
+        let answer = |word: &str, means: String| Answer {
+            word: word.to_owned(),
+            means,
+            flag: format!("--pages {}={word}", first.id),
+        };
+        Question {
+            kind: QuestionKind::Pages,
+            ask: format!("{count} pages of a list were read and {last} names another one: is the whole list meant?"),
+            places: vec![Place { step: first.id.clone(), pointer: format!("/{}", self.turn.argument) }],
+            evidence: vec![Evidence {
+                what: format!("page {} was not read", text_of(&next)),
+                response: Some(last),
+                jq: Some(jq_of(&self.turn.next)),
+                value: next,
+            }],
+            answers: vec![
+                answer("all", "each run reads to the end of the list".to_owned()),
+                answer("no", format!("each run reads {count} pages")),
+            ],
+            taken: "all".to_owned(),
+            writes: draft.steps.iter().any(|step| step.out.is_none() && step.is_write(cx.trace)),
+            open: true,
+            id,
+        }
+    }
+
+    /// Makes the first page the step for all; the others are taken out by the caller.
+    fn put(&self, draft: &mut Draft, moved: &[Use]) {
+        for step in &mut draft.steps {
+            pick::change(&mut step.arguments, &mut String::new(), &mut |_, reference| {
+                if let Some(one) = moved.iter().find(|one| one.old == *reference) {
+                    *reference = one.new.clone();
+                }
+            });
+        }
+        let calls = self.positions.iter().map(|position| draft.steps[*position].calls[0]).collect();
+        let first = &mut draft.steps[self.positions[0]];
+        first.calls = calls;
+        first.pages = Some(self.pages());
+    }
+}

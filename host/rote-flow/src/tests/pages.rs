@@ -1,0 +1,121 @@
+//! Pages of a list become one step that reads it to its end.
+
+use serde_json::{Value, json};
+
+use super::tale::{Tale, notes, open, steps};
+use crate::Crystallized;
+
+fn page(ids: &[u64], next: &Value) -> Value {
+    let items: Vec<Value> = ids.iter().map(|id| json!({"id": id, "title": format!("Issue {id}")})).collect();
+    json!({"items": items, "next_page_token": next})
+}
+
+/// Two pages of a list; the second token is what the last answer names.
+async fn read(token: Value, last: &Value) -> Tale {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas", "page_size": 2}), page(&[41, 42], &json!("tok-2b"))).await;
+    let arguments = json!({"project": "atlas", "page_size": 2, "page_token": token});
+    tale.call("listIssues", arguments, page(&[43], last)).await;
+    tale
+}
+
+fn token() -> Value {
+    json!("@1{.next_page_token}")
+}
+
+async fn comment(tale: &mut Tale, issue: &str) {
+    tale.call("addComment", json!({"issue_id": issue, "body": "Done"}), json!({"id": 900})).await;
+}
+
+/// How each step reads its pages.
+fn pages(made: &Crystallized) -> Value {
+    made.plan.steps.iter().map(|step| json!([step.id, step.pages])).collect()
+}
+
+fn one_list() -> Value {
+    json!({"argument": "page_token", "next": ".next_page_token", "items": ".items"})
+}
+
+#[tokio::test]
+async fn a_loop_over_two_pages_is_over_the_list() {
+    let mut tale = read(json!("tok-2b"), &Value::Null).await;
+    for issue in ["@1{.items[0].id}", "@1{.items[1].id}", "@2{.items[0].id}"] {
+        comment(&mut tale, issue).await;
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((pages(&made), open(&made)), (json!([["s1", one_list()], ["s3", null]]), vec![]));
+    let items = serde_json::to_value(made.plan.steps[1].for_each.as_ref().unwrap()).unwrap();
+    assert_eq!(items, json!({"$from": {"step": "s1", "jq": ".items[]", "each": true}}));
+    assert_eq!(steps(&made)["s1"], json!({"project": "atlas", "page_size": 2}));
+    let told = "s1, s2 read the pages of one list, to its end, as s1";
+    assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+    let lines = made.sentences.lines().join("\n");
+    assert!(lines.contains("page after page to the last, at most 100"), "{lines}");
+
+    for word in ["no", "first"] {
+        let made = tale.answered_with(&[("pages:s1", word)]).await.unwrap();
+        assert_eq!(made.plan.steps.len(), 5);
+        assert!(made.plan.steps.iter().all(|step| step.pages.is_none() && step.for_each.is_none()));
+    }
+    assert!(tale.answered_with(&[("pages:s1", "some")]).await.is_err());
+}
+
+#[tokio::test]
+async fn a_thing_of_a_later_page_is_found_on_any() {
+    let mut tale = read(token(), &Value::Null).await;
+    tale.query(2, ".items[] | select(.title == \"Issue 43\") | .id");
+    tale.call("addComment", json!({"issue_id": 43, "body": "Done"}), json!({"id": 900})).await;
+    let made = tale.made(&[]).await;
+    let jq = ".items[] | select(.title == \"Issue 43\") | .id";
+    assert_eq!(steps(&made)["s3"]["issue_id"], json!({"$from": {"step": "s1", "jq": jq}}));
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec![]));
+}
+
+#[tokio::test]
+async fn a_list_that_was_not_read_to_its_end_is_asked_about() {
+    let mut tale = read(token(), &json!("tok-3c")).await;
+    comment(&mut tale, "@2{.items[] | select(.title == \"Issue 43\") | .id}").await;
+    let made = tale.made(&[]).await;
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec!["pages:s1"]));
+    assert!(made.frontmatter.questions[0].writes);
+    let made = tale.answered_with(&[("pages:s1", "all")]).await.unwrap();
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec![]));
+    let made = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+    assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
+}
+
+#[tokio::test]
+async fn the_result_is_of_all_pages_and_one_joined_by_hand_is_theirs() {
+    let ids = |made: &Crystallized| {
+        let schema = serde_json::to_value(&made.plan.result).unwrap();
+        schema["$from"]["jq"].clone()
+    };
+    let tale = read(token(), &Value::Null).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((pages(&made), ids(&made)), (json!([["s1", one_list()]]), json!(".")));
+    let told = "the result is `.` of all pages of s1, not of one";
+    assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+
+    let tale = read(token(), &Value::Null).await;
+    tale.fixture.query(1, ".items", Some("first"));
+    tale.query(2, "$first + .items");
+    let made = tale.made(&[]).await;
+    assert_eq!((pages(&made), ids(&made)), (json!([["s1", one_list()]]), json!(".items")));
+}
+
+#[tokio::test]
+async fn what_is_of_one_page_alone_keeps_the_pages_apart() {
+    let mut tale = read(token(), &Value::Null).await;
+    comment(&mut tale, "@2{.items | length}").await;
+    let made = tale.made(&[]).await;
+    assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
+    let told = "s1, s2 stay the pages that were read: `.items | length` of s2 is another thing in all of them";
+    assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+
+    // Another project is another list.
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas"}), page(&[41], &json!("tok-2b"))).await;
+    let other = json!({"project": "beacon", "page_token": "@1{.next_page_token}"});
+    tale.call("listIssues", other, page(&[42], &Value::Null)).await;
+    assert!(tale.made(&[]).await.plan.steps.iter().all(|step| step.pages.is_none()));
+}
