@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::tale::{Tale, notes, open, steps};
-use crate::Crystallized;
+use crate::error::RunnerError;
+use crate::{Crystallized, FlowError, RunRequest};
 
 fn page(ids: &[u64], next: &Value) -> Value {
     let items: Vec<Value> = ids.iter().map(|id| json!({"id": id, "title": format!("Issue {id}")})).collect();
@@ -118,4 +119,52 @@ async fn what_is_of_one_page_alone_keeps_the_pages_apart() {
     let other = json!({"project": "beacon", "page_token": "@1{.next_page_token}"});
     tale.call("listIssues", other, page(&[42], &Value::Null)).await;
     assert!(tale.made(&[]).await.plan.steps.iter().all(|step| step.pages.is_none()));
+}
+
+/// A flow that comments on each issue of a list.
+async fn commenting() -> Tale {
+    let mut tale = read(token(), &Value::Null).await;
+    for issue in ["@1{.items[0].id}", "@1{.items[1].id}", "@2{.items[0].id}"] {
+        comment(&mut tale, issue).await;
+    }
+    tale.made(&[]).await;
+    tale
+}
+
+#[tokio::test]
+async fn a_run_reads_all_pages_that_there_are_now_and_goes_on_between_them() {
+    let tale = commenting().await;
+    let shop = &tale.fixture.shop;
+    let sent = shop.log().len();
+    shop.says(200, page(&[1], &json!("tok-2c")));
+    shop.says(200, page(&[], &json!("tok-3c")));
+    shop.says(422, json!({"error": {"message": "not now"}}));
+    let error = tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap_err();
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = &error else { panic!("{error}") };
+    let last = "GET /issues?project=atlas&page_size=2&page_token=tok-3c";
+    assert_eq!(shop.log()[sent..].last().map(String::as_str), Some(last));
+
+    let sent = shop.log().len();
+    shop.says(200, page(&[2, 3], &Value::Null));
+    let request = RunRequest { flow: None, resume: Some(workspace.clone()), ..tale.fixture.run_request(&[]) };
+    for issue in [1, 2, 3] {
+        shop.says(200, json!({"id": 900 + issue}));
+    }
+    let done = tale.fixture.run(&request).await.unwrap();
+    let comment = |issue: u64| format!(r#"POST /issues/{issue}/comments {{"body":"Done"}}"#);
+    assert_eq!(shop.log()[sent..], [last.to_owned(), comment(1), comment(2), comment(3)]);
+    let resumed: Vec<bool> = done.steps.iter().map(|step| step.resumed).collect();
+    assert_eq!(resumed, [true, true, false, false, false, false]);
+}
+
+#[tokio::test]
+async fn a_run_does_not_read_a_list_without_an_end() {
+    let tale = commenting().await;
+    let sent = tale.fixture.shop.log().len();
+    for _ in 0..5 {
+        tale.fixture.shop.says(200, page(&[1], &json!("tok-2c")));
+    }
+    let error = tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap_err();
+    assert!(format!("{error:?}").contains("is named twice, so its pages do not end"), "{error:?}");
+    assert_eq!(tale.fixture.shop.log().len() - sent, 2);
 }
