@@ -376,6 +376,14 @@ fn what_is_not_written_out_is_named() {
     let either = json!({"$default": [from("s1", "."), from("s2", ".")]});
     let reason = made(two, either);
     assert_eq!(reason.as_deref(), Some("the result has a fallback that may be missing too"));
+    let pages = json!({"pages": {"argument": "cursor", "next": ".next", "items": ".items"}});
+    let plan = json!({"version": 1, "steps": one(pages), "result": from("s1", ".items")});
+    let plan = Plan::parse(plan.to_string().as_bytes()).unwrap();
+    let script = typescript::program(&package().frontmatter, &plan, &Origins::default()).unwrap();
+    let call = "await pages(\"cursor\", \".next\", \".items\", (page) =>\n    a.call(\"t\", { ...page }),\n  );\n";
+    assert!(script.contains(call) && script.contains("return await ofPages("), "{script}");
+    let library = rust::program(&package().frontmatter, &plan, &Origins::default()).unwrap_err();
+    assert_eq!(library, "step `s1` reads a list page by page, which is written out in TypeScript alone");
     let plan = Plan::parse(
         json!({"version": 1, "steps": [], "result": {"id": [9_007_199_254_740_993_u64]}}).to_string().as_bytes(),
     );

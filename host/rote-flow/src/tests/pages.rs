@@ -73,6 +73,39 @@ async fn a_thing_of_a_later_page_is_found_on_any() {
 }
 
 #[tokio::test]
+async fn pages_with_what_was_done_between_them_are_one_list() {
+    let mut tale = Tale::new();
+    let mut token = Value::Null;
+    for (ids, next) in [(vec![41, 42], json!("tok-2b")), (vec![43], json!("tok-3c")), (vec![44], Value::Null)] {
+        let mut arguments = json!({"project": "atlas"});
+        if !token.is_null() {
+            arguments["page_token"] = token;
+        }
+        tale.call("listIssues", arguments, page(&ids, &next)).await;
+        token = next;
+        for id in ids {
+            tale.call("addComment", json!({"issue_id": id, "body": "Done"}), json!({"id": 900 + id})).await;
+        }
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((pages(&made), open(&made)), (json!([["s1", one_list()], ["s2", null]]), vec![]));
+    assert!(made.plan.steps[1].for_each.is_some());
+}
+
+#[tokio::test]
+async fn a_page_that_was_typed_is_known_by_what_named_it() {
+    let mut tale = Tale::new();
+    let contacts = |id: u64, after: Value| json!({"contacts": [{"id": id}], "paging": {"after": after}});
+    tale.call("searchContacts", json!({"email": "@acme.test"}), contacts(1, json!("MTIzNDU2Nzg5MA"))).await;
+    let second = json!({"email": "@acme.test", "q": "MTIzNDU2Nzg5MA"});
+    tale.call("searchContacts", second, contacts(2, Value::Null)).await;
+    let made = tale.made(&[]).await;
+    let list = json!({"argument": "q", "next": ".paging.after", "items": ".contacts"});
+    assert_eq!((pages(&made), open(&made)), (json!([["s1", list]]), vec![]));
+    assert!(made.report.questions.is_empty());
+}
+
+#[tokio::test]
 async fn a_list_that_was_not_read_to_its_end_is_asked_about() {
     let mut tale = read(token(), &json!("tok-3c")).await;
     comment(&mut tale, "@2{.items[] | select(.title == \"Issue 43\") | .id}").await;
@@ -112,6 +145,30 @@ async fn what_is_of_one_page_alone_keeps_the_pages_apart() {
     assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
     let told = "s1, s2 stay the pages that were read: `.items | length` of s2 is another thing in all of them";
     assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+
+    // What was made between two pages may be on the second.
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas"}), page(&[41], &json!("tok-2b"))).await;
+    tale.call("createIssue", json!({"project": "atlas", "title": "Issue 43"}), json!({"id": 43})).await;
+    let second = json!({"project": "atlas", "page_token": "@1{.next_page_token}"});
+    tale.call("listIssues", second, page(&[43], &Value::Null)).await;
+    comment(&mut tale, "@3{.items[] | select(.title == \"Issue 43\") | .id}").await;
+    let made = tale.made(&[]).await;
+    assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
+    let told = "s1, s3 stay the pages that were read: s2 may have changed the list between them";
+    assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+
+    // What an issue belongs to is not a page, although it has labels too.
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 41}), json!({"id": 41, "next_id": 42, "labels": ["a"]})).await;
+    let parent = json!({"issue_id": "@1{.next_id}"});
+    tale.call("getIssue", parent, json!({"id": 42, "next_id": null, "labels": ["b"]})).await;
+    assert!(tale.made(&[]).await.plan.steps.iter().all(|step| step.pages.is_none()));
+    let mut tale = Tale::new();
+    let owned = |id: u64| json!({"owner": "ann@acme.test", "items": [{"id": id}]});
+    tale.call("searchContacts", json!({}), owned(1)).await;
+    tale.call("searchContacts", json!({"email": "@1{.owner}"}), owned(2)).await;
+    assert!(tale.made(&[]).await.plan.steps.iter().all(|step| step.pages.is_none()));
 
     // Another project is another list.
     let mut tale = Tale::new();

@@ -76,6 +76,9 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             }
         }
         list.put(draft, &moved);
+        // Where a page comes from is told by then.
+        let asked = |id: &str| ids.iter().any(|step| id == format!("source:{step}/{}", list.turn.argument));
+        desk.questions.retain(|question| !asked(&question.id));
         merged.extend(ids.into_iter().skip(1));
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
@@ -94,9 +97,13 @@ pub(crate) fn end(cx: &Context<'_>, responses: &[ResponseId], calls: &mut [Recor
 }
 
 fn lists(cx: &Context<'_>, draft: &Draft) -> Vec<List> {
-    let mut found: Vec<(Vec<usize>, Turn)> = Vec::new();
+    let mut turns: Vec<Option<(usize, Turn)>> = Vec::new();
     for position in 0..draft.steps.len() {
-        let Some((before, turn)) = turn(cx, draft, position) else { continue };
+        turns.push(turn(cx, draft, position, &turns));
+    }
+    let mut found: Vec<(Vec<usize>, Turn)> = Vec::new();
+    for (position, turn) in turns.into_iter().enumerate() {
+        let Some((before, turn)) = turn else { continue };
         let goes_on = |(pages, known): &(Vec<usize>, Turn)| pages.last() == Some(&before) && *known == turn;
         if let Some(list) = found.iter().position(goes_on) {
             found[list].0.push(position);
@@ -131,33 +138,90 @@ fn members(arguments: &Expression) -> Option<BTreeMap<String, Expression>> {
     }
 }
 
-/// The page before this one, and how this one was named there.
-fn turn(cx: &Context<'_>, draft: &Draft, position: usize) -> Option<(usize, Turn)> {
+/// The page before this one, and how this one was named there; `turns` has that of all steps before.
+fn turn(cx: &Context<'_>, draft: &Draft, position: usize, turns: &[Option<(usize, Turn)>]) -> Option<(usize, Turn)> {
     let step = Some(&draft.steps[position]).filter(|step| is_page(cx, step))?;
+    let in_path = cx.path_arguments(step.call(cx.trace));
     let arguments = members(&step.arguments)?;
     arguments.iter().find_map(|(argument, value)| {
-        let (reference, as_text) = match value {
-            Expression::From(reference) => (reference, false),
+        if in_path.iter().any(|(other, _)| other == argument) {
+            return None;
+        }
+        let mut rest = arguments.clone();
+        rest.remove(argument);
+        let before = (0..position).rev().find(|before| {
+            let known = others(cx, step, &draft.steps[*before], argument, turns[*before].is_some());
+            known.is_some_and(|known| known == rest)
+        })?;
+        let source = &draft.steps[before];
+        let body = cx.body(source.call(cx.trace).response)?;
+        let (next, as_text) = match value {
+            Expression::From(reference) => (path_in(reference, &source.id)?, false),
             Expression::Text(parts) => match parts.as_slice() {
-                [Expression::From(reference)] => (reference, true),
+                [Expression::From(reference)] => (path_in(reference, &source.id)?, true),
                 _ => return None,
             },
+            // Typed: read where the answer has it.
+            Expression::Literal(typed) if !cx.is_claimed(&step.id, &format!("/{argument}"), argument, typed) => {
+                (named(&body, typed, &mut Vec::new())?, false)
+            }
             _ => return None,
         };
-        let before = draft.steps[..position].iter().position(|one| one.id == reference.step)?;
-        let source = Some(&draft.steps[before]).filter(|source| is_page(cx, source))?;
-        let (call, other) = (step.call(cx.trace), source.call(cx.trace));
-        let next = path_of(&reference.jq).filter(|_| !reference.each && reference.with.is_empty())?;
-        let named = next.iter().all(|segment| matches!(segment, Segment::Key(_)));
-        let body = cx.body(other.response)?;
         let scalar = at(&body, &next).is_some_and(|value| value.is_string() || value.is_number());
-        let mut rest = members(&source.arguments)?;
-        rest.remove(argument);
-        let same = arguments.iter().filter(|(name, _)| *name != argument).eq(rest.iter());
-        let is_same_tool = call.adapter == other.adapter && call.tool == other.tool;
-        let turn = Turn { argument: argument.clone(), next, as_text };
-        (is_same_tool && named && scalar && same).then_some((before, turn))
+        (scalar && names_page(&next)).then(|| (before, Turn { argument: argument.clone(), next, as_text }))
     })
+}
+
+/// The other arguments of a step, if it may be the page before another one: the first of a list, or one that goes on itself.
+fn others(
+    cx: &Context<'_>,
+    step: &DraftStep,
+    source: &DraftStep,
+    argument: &str,
+    goes_on: bool,
+) -> Option<BTreeMap<String, Expression>> {
+    let (call, other) = (step.call(cx.trace), source.call(cx.trace));
+    let is_same_tool = call.adapter == other.adapter && call.tool == other.tool;
+    let mut known = members(&source.arguments).filter(|_| is_same_tool && is_page(cx, source))?;
+    let first = known.remove(argument);
+    (goes_on || first.is_none_or(|first| is_beginning(&first))).then_some(known)
+}
+
+/// The members on the way to what a reference takes of a step.
+fn path_in(reference: &Reference, step: &str) -> Option<Vec<Segment>> {
+    let plain = reference.step == step && !reference.each && reference.with.is_empty();
+    let path = path_of(&reference.jq).filter(|_| plain)?;
+    path.iter().all(|segment| matches!(segment, Segment::Key(_))).then_some(path)
+}
+
+/// Whether what a first page was asked with says that it is the first.
+fn is_beginning(value: &Expression) -> bool {
+    match value {
+        Expression::Literal(Value::String(text)) => text.is_empty() || text == "*",
+        Expression::Literal(value) => value.is_number() || value.is_null(),
+        _ => false,
+    }
+}
+
+/// Where an answer names a page so, outside of arrays.
+fn named(value: &Value, typed: &Value, path: &mut Vec<Segment>) -> Option<Vec<Segment>> {
+    match value {
+        Value::Object(members) => members.iter().find_map(|(key, inner)| {
+            path.push(Segment::Key(key.clone()));
+            let found = named(inner, typed, path);
+            path.pop();
+            found
+        }),
+        scalar => (scalar == typed && names_page(path)).then(|| path.clone()),
+    }
+}
+
+/// Whether a member is named as what goes on with a list, and not as what says what has changed since.
+fn names_page(path: &[Segment]) -> bool {
+    let Some(Segment::Key(key)) = path.last() else { return false };
+    let key = key.to_ascii_lowercase();
+    let words = ["next", "cursor", "token", "page", "after", "offset", "marker", "continu"];
+    words.iter().any(|word| key.contains(word)) && !key.contains("sync")
 }
 
 /// The array that all pages have: of several, that with the most things.
@@ -217,6 +281,9 @@ impl List {
         if cx.trace.asks.iter().any(|(_, ask)| responses.contains(&ask.response)) {
             return Ok(Err("one of them was asked something by itself".to_owned()));
         }
+        if let Some(write) = self.interrupted(cx, draft) {
+            return Ok(Err(format!("{write} may have changed the list between them")));
+        }
         let mut uses = Vec::new();
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {
             for old in step.expressions().into_iter().flat_map(Expression::references) {
@@ -239,6 +306,14 @@ impl List {
             }
         }
         Ok(Ok(uses))
+    }
+
+    /// A write between the pages that is not for a thing of them: what it made may be on a later page.
+    fn interrupted(&self, cx: &Context<'_>, draft: &'_ Draft) -> Option<String> {
+        let (first, last) = (*self.positions.first()?, *self.positions.last()?);
+        let of_list = |id: &str| self.positions.iter().any(|position| draft.steps[*position].id == id);
+        let writes = draft.steps[first..last].iter().filter(|step| step.out.is_none() && step.is_write(cx.trace));
+        writes.into_iter().find(|step| !step.uses().any(of_list)).map(|step| step.id.clone())
     }
 
     /// Which page a reference goes to.

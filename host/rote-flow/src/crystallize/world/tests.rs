@@ -17,14 +17,15 @@ struct Job {
     parameters: Value,
 }
 
-/// A plan of a job: for each step the call that it was made from, and its arguments; with `each`, the list that it is for.
+/// A plan of a job: for each step the call that it was made from, and its arguments; with `each`, the list that it is for,
+/// with `pages`, how it is read page by page.
 fn found(engine: &dyn QueryEngine, job: &Job, steps: &[(usize, Value)], by_value: &[&str]) -> Vec<String> {
     let is_write = |tool: &str| !tool.starts_with("list") && !tool.starts_with("get");
     let step_of = |call: usize| steps.iter().find(|(of, _)| *of == call).map(|(of, _)| format!("s{of}"));
-    // A loop stands for all calls of its tool.
+    // A loop stands for all calls of its tool, and so does a list of pages.
     let loops: Vec<(usize, &str)> = steps
         .iter()
-        .filter(|(_, arguments)| arguments.get("each").is_some())
+        .filter(|(_, arguments)| arguments.get("each").or(arguments.get("pages")).is_some())
         .map(|(of, _)| (*of, job.calls[*of - 1].0))
         .collect();
     let exchange = |(at, (tool, typed, body)): (usize, &(&str, Value, Value))| Exchange {
@@ -67,10 +68,14 @@ fn plan(job: &Job, steps: &[(usize, Value)]) -> Plan {
     for (position, (of, arguments)) in steps.iter().enumerate() {
         let mut arguments = arguments.clone();
         let each = arguments.as_object_mut().unwrap().shift_remove("each");
+        let pages = arguments.as_object_mut().unwrap().shift_remove("pages");
         let read: Expression = serde_json::from_value(arguments.clone()).unwrap();
         used.extend(read.parameters().into_iter().map(str::to_owned));
         let needs: Vec<String> = steps[..position].iter().map(|(of, _)| format!("s{of}")).collect();
         let mut step = json!({"id": format!("s{of}"), "adapter": "api", "tool": job.calls[*of - 1].0, "arguments": arguments, "needs": needs});
+        if let Some(pages) = pages {
+            step["pages"] = pages;
+        }
         if let Some(each) = each {
             step["for_each"] = each;
             step["max_concurrency"] = 1.into();
@@ -293,6 +298,40 @@ fn values(engine: &dyn QueryEngine) {
         &[
             (&[search.clone(), (2, comment.clone()), (3, json!({"project": {"$param": "project"}}))], &["stops s2"]),
             (&[search, (2, comment), (3, json!({"project": "atlas"}))], &[]),
+        ],
+    );
+}
+
+#[test]
+fn a_list_of_pages() {
+    let fixture = Fixture::new();
+    let page = |ids: &[u64], next: Value| {
+        let items: Vec<Value> = ids.iter().map(|id| json!({"id": id, "state": "open"})).collect();
+        json!({"items": items, "next_page_token": next})
+    };
+    let comment = |id: u64| ("addComment", json!({"issue_id": id, "body": "Done"}), json!({"id": 900 + id}));
+    let job = Job {
+        calls: vec![
+            ("listIssues", json!({"project": "atlas"}), page(&[41, 42], json!("tok-2b"))),
+            ("listIssues", json!({"project": "atlas", "page_token": "@1{.next_page_token}"}), page(&[43], Value::Null)),
+            comment(41),
+            comment(42),
+            comment(43),
+        ],
+        parameters: json!({}),
+    };
+    let how = json!({"argument": "page_token", "next": ".next_page_token", "items": ".items"});
+    let list = (1, json!({"project": "atlas", "pages": how}));
+    let for_all = (3, json!({"issue_id": {"$item": ".id"}, "body": "Done", "each": each("s1", ".items[]")}));
+    let at = |call: usize, index: usize| {
+        (call, json!({"issue_id": from("s1", &format!(".items[{index}].id")), "body": "Done"}))
+    };
+    check(
+        &*fixture.runtime.query_engine(),
+        &job,
+        &[
+            (&[list.clone(), for_all], &[]),
+            (&[list, at(3, 0), at(4, 1), at(5, 2)], &["other item s3/issue_id", "other item s4/issue_id"]),
         ],
     );
 }
