@@ -168,10 +168,10 @@ impl Crystallizer {
         let workspace = Workspace::open(&self.pins.library.home, &request.workspace)?;
         let mut trace = Trace::read(&workspace)?;
         let mut desk = Desk::of(&request.answers);
-        let mut request = request.clone();
-        request.skip.extend(desk.skipped());
+        let mut asked = request.clone();
+        asked.skip.extend(desk.skipped());
         keys::leave_out(&mut trace, surface, &mut desk)?;
-        let cx = Context::new(&workspace, &trace, &request, surface, engine);
+        let cx = Context::new(&workspace, &trace, &asked, surface, engine);
         let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;
         let mut parameters = Parameters::of(variables);
         sift::sift(&cx, &mut draft, &mut desk)?;

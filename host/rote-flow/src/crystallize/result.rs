@@ -1,7 +1,7 @@
 //! Which value is the result: as asked; else the last shown query that no usable call follows; else the last answer.
 
 use rote_plan::{Expression, Reference};
-use rote_types::{QueryLimits, ResponseId};
+use rote_types::{QueryLimits, ResponseId, command};
 use serde_json::Value;
 
 use super::arguments::unwrapped;
@@ -66,7 +66,7 @@ fn of_pages(
     }
     if *cx.outputs(all, &bound)? != seen {
         let text = format!("the result is `{jq}` of all pages of {}, not of one", step.id);
-        desk.note(None, text, Some(format!("--pages {}=no", step.id)));
+        desk.note(None, text, Some(command("--pages").assignment(&step.id, "no")));
     }
     Ok(jq)
 }

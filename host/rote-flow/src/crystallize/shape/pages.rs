@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use rote_plan::{Expression, Pages, Reference, text_of};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -49,13 +49,8 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     for list in lists(cx, draft) {
         let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
         let question = format!("pages:{}", ids[0]);
-        match desk.given(&question).as_deref() {
-            None | Some("all") => {}
-            Some("no" | "first") => continue,
-            Some(other) => {
-                let message = format!("`{question}` is not answered by `{other}`: say all or no");
-                return Err(FlowError::Usage { message });
-            }
+        if desk.given(&question, &["all", "no"]).is_some_and(|given| given == "no") {
+            continue;
         }
         let responses: Vec<ResponseId> =
             list.positions.iter().map(|position| draft.steps[*position].call(cx.trace).response).collect();
@@ -72,7 +67,7 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
             None => {
                 let text = format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]);
-                desk.note(Some(&ids[0]), text, Some(format!("--pages {}=no", ids[0])));
+                desk.note(Some(&ids[0]), text, Some(command("--pages").assignment(&ids[0], "no")));
             }
         }
         list.put(draft, &moved);
@@ -366,11 +361,8 @@ impl List {
     fn question(&self, cx: &Context<'_>, draft: &Draft, id: String, (last, next): (ResponseId, Value)) -> Question {
         let first = &draft.steps[self.positions[0]];
         let count = self.positions.len();
-        let answer = |word: &str, means: String| Answer {
-            word: word.to_owned(),
-            means,
-            flag: format!("--pages {}={word}", first.id),
-        };
+        let flag = |word: &str| command("--pages").assignment(&first.id, word);
+        let answer = |word: &str, means: String| Answer::new(word, means, flag(word));
         Question {
             kind: QuestionKind::Pages,
             ask: format!("{count} pages of a list were read and {last} names another one: is the whole list meant?"),
