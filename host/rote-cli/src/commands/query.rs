@@ -59,7 +59,7 @@ impl Query {
                 let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
                 Ok(Report::new(&schema, text))
             }
-            (Some(About::Condition(condition)), ..) => condition.run(context),
+            (Some(About::Condition(condition)), ..) => condition.run(context, ui),
             (None, Some(id), None) if self.body => body(context, id),
             (None, Some(id), None) if self.save.is_none() && !self.mcp => {
                 let view = context.session()?.view(id, ROWS)?;
