@@ -18,7 +18,7 @@ fn a_recorded_run_replays_offline_also_as_typescript() {
     let run = home.rote(&["flow", "export", "greet", "--out", "main.ts"]);
     assert_eq!(run.code, 0, "{run}");
     // What somebody wrote there is kept.
-    let read = || std::fs::read_to_string(home.work().join("main.ts")).unwrap();
+    let read = || std::io::read_to_string(std::fs::File::open(home.work().join("main.ts")).unwrap()).unwrap();
     let written = read();
     home.file("main.ts", format!("{written}// mine\n"));
     let refused = home.rote(&["flow", "export", "greet", "--out", "main.ts"]);

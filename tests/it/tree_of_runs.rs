@@ -271,16 +271,15 @@ fn a_run_that_cannot_be_read_is_taken_for_the_same_where_it_has_a_doubt() {
         assert_eq!(home.rote(&["run", "inner", "attempt=1"]).code, 8);
         let place = home.data(&["doubts"])["doubts"][0]["workspace"].as_str().unwrap().to_owned();
         let folder = home.home().join("rote/workspaces").join(place).join(".rote");
-        match damage {
-            "tape" => std::fs::write(folder.join("run.jsonl"), "").unwrap(),
-            "cut tape" => std::fs::write(folder.join("run.jsonl"), "{\"tape\":").unwrap(),
-            _ => {
-                for file in ["workspace.db-wal", "workspace.db-shm"] {
-                    let _gone = std::fs::remove_file(folder.join(file));
-                }
-                std::fs::write(folder.join("workspace.db"), "not a database").unwrap();
-            }
+        let (file, text) = match damage {
+            "tape" => ("run.jsonl", ""),
+            "cut tape" => ("run.jsonl", "{\"tape\":"),
+            _ => ("workspace.db", "not a database"),
+        };
+        for log in ["workspace.db-wal", "workspace.db-shm"].into_iter().filter(|_| damage == "database") {
+            let _gone = std::fs::remove_file(folder.join(log));
         }
+        std::io::Write::write_all(&mut std::fs::File::create(folder.join(file)).unwrap(), text.as_bytes()).unwrap();
         losing.store(false, SeqCst);
         let (before, run) = (writes(&api), home.rote(&["run", "inner", "attempt=1"]));
         assert_eq!((run.code, writes(&api)), (10, before), "{damage}: {run}");

@@ -14,7 +14,7 @@ mod typescript;
 
 use std::path::{Path, PathBuf};
 
-use rote_home::{FileMode, create_private_dir, write_atomic};
+use rote_home::{FileMode, create_private_dir, read_capped, write_atomic};
 use rote_plan::Plan;
 use rote_types::Language;
 use serde::Serialize;
@@ -99,7 +99,7 @@ impl Library {
 fn differs(path: &Path, text: &str) -> bool {
     let Ok(metadata) = path.metadata() else { return false };
     let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    metadata.len() != length || std::fs::read(path).is_ok_and(|bytes| bytes != text.as_bytes())
+    metadata.len() != length || read_capped(path, length).is_ok_and(|bytes| bytes != text.as_bytes())
 }
 
 fn plan_of(package: &Package) -> Result<&Plan, String> {

@@ -26,6 +26,9 @@ pub(crate) use source::kind_of_tool;
 /// Shortest free text that is asked for; shorter ones are equal by chance.
 const MIN_TELLING_CHARS: usize = 10;
 
+/// Fewest digits of a number that is asked for because an answer has it under the same name.
+const MIN_TELLING_DIGITS: usize = 3;
+
 /// Finds the sources of typed values.
 pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let seen = Occurrences::of(cx, draft);
@@ -85,8 +88,25 @@ impl<'a> Linker<'a, '_> {
                 let hit = hit.clone();
                 self.linked(&id, pointer, value, &hit)
             }
-            _ if is_id || is_telling(value) => self.ask(id, pointer, value, &sources),
+            _ if is_id || is_telling(value) || self.is_taken(&name, value, &hits) => {
+                self.ask(id, pointer, value, &sources)
+            }
             _ => value.as_str().and_then(|text| self.words(pointer, text)),
+        }
+    }
+
+    /// Whether a value that names nothing by itself was probably taken from an answer: an id such as `cus_B`, the number of a
+    /// thing that the argument is named after, or a number of some length that has the same name there.
+    fn is_taken(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
+        let of_kind =
+            |hit: &&&Hit| names_id(hit.field()) && source::same_name(&source::kind_of_hit(self.cx, hit), name);
+        match value {
+            Value::String(text) => text.contains('_') && hits.iter().any(|hit| names_id(hit.field())),
+            Value::Number(number) => {
+                let long = number.to_string().len() >= MIN_TELLING_DIGITS;
+                hits.iter().any(|hit| of_kind(&hit) || long && source::same_name(hit.field(), name))
+            }
+            _ => false,
         }
     }
 

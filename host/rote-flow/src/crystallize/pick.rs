@@ -24,6 +24,9 @@ const TELLING: [&str; 8] = ["title", "name", "key", "email", "subject", "label",
 /// Most fields that a question offers.
 const MAX_FIELDS: usize = 3;
 
+/// Names of arguments that say in which order a list is wanted, in lower case and of letters alone.
+const ORDERS: [&str; 6] = ["sort", "sortby", "order", "orderby", "ordering", "sorting"];
+
 /// An item of an array in an answer, and what is taken of it.
 struct Item {
     response: ResponseId,
@@ -89,6 +92,14 @@ struct Picker<'a, 'b> {
 }
 
 impl Picker<'_, '_> {
+    /// The program that takes the one item there is: where a run finds several, nobody has said which is meant.
+    fn only(&self, item: &Item, source: &str) -> Option<String> {
+        let step = self.draft.steps.iter().find(|step| step.id == source)?;
+        let ordered = step.call(self.cx.trace).arguments.as_object()?.keys().any(|name| orders(name));
+        let jq = format!("{}[] | {}", item.array, or_identity(&item.field));
+        (item.items.len() == 1 && !ordered && self.gives(item, &jq)).then_some(jq)
+    }
+
     /// The program that takes the item for what it is; none where the position stays.
     fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
@@ -111,6 +122,15 @@ impl Picker<'_, '_> {
             desk.note(Some(step), text, undo);
             return Ok(Some(jq));
         }
+        if let Some(jq) = self.only(&item, &reference.step) {
+            let text =
+                format!("{step} takes the only item of {}; a run that finds several stops there", reference.step);
+            desk.note(Some(step), text, undo);
+            return Ok(Some(jq));
+        }
+        if item.items.len() == 1 {
+            return Ok(None);
+        }
         if let Some((field, value)) = self.by_typed(&item) {
             let text = format!("{step} takes the item of {} whose {field} is {value}", reference.step);
             desk.note(Some(step), text, undo);
@@ -126,7 +146,7 @@ impl Picker<'_, '_> {
         if word.starts_with('@') { self.read(&id, &word, &item).map(Some) } else { Ok(None) }
     }
 
-    /// The item that a reference goes to, if there are others beside it.
+    /// The item that a reference goes to.
     fn item(&self, reference: &Reference) -> Option<Item> {
         let source = self.draft.steps.iter().find(|step| step.id == reference.step)?;
         if reference.each || !source.is_one() {
@@ -137,7 +157,7 @@ impl Picker<'_, '_> {
         let split = path.iter().position(|segment| matches!(segment, Segment::Index(_)))?;
         let Segment::Index(index) = path[split] else { return None };
         let body = self.cx.body(response)?;
-        let items = at(&body, &path[..split])?.as_array().filter(|items| items.len() > 1)?.clone();
+        let items = at(&body, &path[..split])?.as_array().filter(|items| !items.is_empty())?.clone();
         let field = &path[split + 1..];
         let field = if field.is_empty() { String::new() } else { jq_of(field) };
         let value = at(&body, &path)?.clone();
@@ -257,6 +277,12 @@ fn is_unique(items: &[Value], field: &str, value: &Value) -> bool {
 
 fn or_identity(field: &str) -> &str {
     if field.is_empty() { "." } else { field }
+}
+
+/// Whether an argument of this name says in which order a list is wanted.
+pub(crate) fn orders(name: &str) -> bool {
+    let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
+    ORDERS.contains(&letters.to_ascii_lowercase().as_str())
 }
 
 /// Whether a program says which item it takes.

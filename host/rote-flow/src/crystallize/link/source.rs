@@ -161,7 +161,7 @@ fn kind_of_argument(cx: &Context<'_>, call: &RecordedCall, name: &str) -> Option
 }
 
 /// What the object of a place is: the member that holds it, or what the tool is about.
-fn kind_of_hit(cx: &Context<'_>, hit: &Hit) -> String {
+pub(super) fn kind_of_hit(cx: &Context<'_>, hit: &Hit) -> String {
     let tool = cx.tool(&cx.trace.calls[hit.call]);
     let of_tool = tool.and_then(|tool| noun(&tool.path)).unwrap_or_default();
     match hit.parent() {
@@ -185,7 +185,7 @@ fn is_generic(name: &str) -> bool {
     ["id", "key", "number", "uuid", "guid", "slug", "ids", "keys"].contains(&name.to_ascii_lowercase().as_str())
 }
 
-fn same_name(one: &str, other: &str) -> bool {
+pub(super) fn same_name(one: &str, other: &str) -> bool {
     normal(one) == normal(other)
 }
 

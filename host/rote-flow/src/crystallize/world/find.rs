@@ -16,9 +16,6 @@ use super::model::{World, scalars, tells_apart};
 /// Most lists that are made longer.
 const MAX_LISTS: usize = 4;
 
-/// Names of arguments that say in which order a list is wanted, in lower case and of letters alone.
-const ORDERS: [&str; 6] = ["sort", "sortby", "order", "orderby", "ordering", "sorting"];
-
 /// What is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum What {
@@ -167,13 +164,9 @@ impl Trial<'_> {
     /// Whether it takes the first of a list that was asked for in an order: then that is what the first means.
     fn is_first_in_order(&self, reference: &Reference) -> bool {
         let Some(step) = self.plan.steps.iter().find(|one| one.id == reference.step) else { return false };
-        let orders = |name: &String| {
-            let letters: String = name.chars().filter(char::is_ascii_alphabetic).collect();
-            ORDERS.contains(&letters.to_ascii_lowercase().as_str())
-        };
         let ordered = match &step.arguments {
-            Expression::Object(members) => members.iter().any(|(name, _)| orders(name)),
-            Expression::Literal(Value::Object(members)) => members.keys().any(orders),
+            Expression::Object(members) => members.iter().any(|(name, _)| pick::orders(name)),
+            Expression::Literal(Value::Object(members)) => members.keys().any(|name| pick::orders(name)),
             _ => false,
         };
         ordered && reference.jq.matches('[').count() == 1 && reference.jq.contains("[0]")
