@@ -213,6 +213,10 @@ async fn a_question_says_whether_a_write_depends_on_it() {
         }
         let made = tale.made(&[]).await;
         assert_eq!((open(&made), made.frontmatter.questions[0].writes), (vec!["pick:s2/issue_id"], writes));
+        if !writes {
+            let made = tale.answered_with(&[("pick:s2/issue_id", "skip")]).await.unwrap();
+            assert_eq!((open(&made), made.plan.steps.len()), (vec![], 1));
+        }
     }
 }
 
@@ -227,6 +231,13 @@ async fn a_word_that_no_question_has_is_refused_and_all_is_for_all() {
     }
     let error = tale.answered_with(&[("loop:s2", "all")]).await.unwrap_err().to_string();
     assert!(error.contains("`loop:s2` cannot be `all`: s2 and those like it took 2 of 3 items"), "{error}");
+    let mut other = Tale::new();
+    other.call("listIssues", json!({}), json!({"items": [{"id": 41}, {"id": 42}, {"id": 43}]})).await;
+    for id in [41, 43] {
+        other.call("addComment", json!({"issue_id": id, "body": "Done"}), json!({"id": 900})).await;
+    }
+    let error = other.answered_with(&[("loop:s2", "filter")]).await.unwrap_err().to_string();
+    assert!(error.contains("`loop:s2` cannot be `filter`: nothing tells"), "{error}");
     for (id, word) in [("source:s2/issue_id", "alwyas"), ("pick:s2/issue_id", "third"), ("source:s2/body", "no")] {
         let error = tale.answered_with(&[("loop:s2", "no"), (id, word)]).await.unwrap_err().to_string();
         assert!(error.contains(&format!("`{id}` is not answered by `{word}`: say ")), "{error}");

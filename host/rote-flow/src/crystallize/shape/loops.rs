@@ -186,7 +186,8 @@ fn meant(
     let Some(response) = response(cx, draft, group) else { return Ok(Meant::These) };
     let array = jq_of(&group.array);
     let all = indexes.len() == items.len();
-    match desk.given(&id, &[]).as_deref() {
+    let given = desk.given(&id, &[]);
+    match given.as_deref() {
         Some("no") => return Ok(Meant::These),
         Some("all") if !all => {
             let message = format!(
@@ -213,11 +214,11 @@ fn meant(
     if let Some(condition) = pick::condition(cx, response, &array, indexes) {
         return Ok(Meant::Those(condition));
     }
-    let Some((field, value)) = predicate(items, indexes) else { return Ok(Meant::These) };
-    let condition = format!("{} == {value}", jq_of(&[Segment::Key(field.clone())]));
-    if !gives(cx, response, &array, &condition, indexes) {
-        return Ok(Meant::These);
-    }
+    let told = predicate(items, indexes).map(|(field, value)| format!("{} == {value}", jq_of(&[Segment::Key(field)])));
+    let Some(condition) = told.filter(|condition| gives(cx, response, &array, condition, indexes)) else {
+        let message = format!("`{id}` cannot be `filter`: nothing tells the items that were taken from the others");
+        return if given.is_some() { Err(FlowError::Usage { message }) } else { Ok(Meant::These) };
+    };
     let question = question(cx, first, id, &condition, (items, indexes), (response, &array));
     Ok(if desk.ask(question)? == "filter" { Meant::Those(condition) } else { Meant::These })
 }
