@@ -204,10 +204,19 @@ fn no_source_writes_a_command_by_hand() {
                 search(&path, found);
             } else if path.extension().is_some_and(|ending| ending == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let literals = text.split("\"rote ").skip(1).filter_map(|rest| rest.split('"').next());
-                let hole = |rest: &str| rest.split_once('}').is_some_and(|(name, _)| !name.contains([' ', '\n', ',']));
-                let by_hand = literals.filter(|literal| literal.split('{').skip(1).any(hole));
-                found.extend(by_hand.map(|literal| format!("{}: rote {literal}", path.display())));
+                let hole = |rest: &str| {
+                    let joins = |c: char| c.is_whitespace() || c == ',' || c.is_ascii_uppercase();
+                    rest.split_once('}').is_some_and(|(name, _)| !name.contains(joins))
+                };
+                for begins in ["rote ", "--"] {
+                    let start = format!("\"{begins}");
+                    let literals = text.split(&start).skip(1).filter_map(|rest| rest.split('"').next());
+                    // What is not named, such as `--{boundary}`, is not an option.
+                    let is_word = |literal: &str| literal.starts_with(|c: char| c.is_ascii_lowercase());
+                    let named = literals.filter(|literal| begins != "--" || is_word(literal));
+                    let by_hand = named.filter(|literal| literal.split('{').skip(1).any(hole));
+                    found.extend(by_hand.map(|literal| format!("{}: {begins}{literal}", path.display())));
+                }
             }
         }
     }
