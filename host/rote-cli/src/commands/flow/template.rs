@@ -196,9 +196,13 @@ pub(super) fn report(made: &Crystallized) -> Report {
     Report::new(made, text(made)).next(next)
 }
 
+/// A value as it is typed: a text without quotes.
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
 /// Returns the command that runs the flow with the recorded values.
 fn run_as_recorded(made: &Crystallized) -> CommandLine {
-    let word = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let run = command("rote run").argument(&made.frontmatter.name);
     made.report.parameters.iter().fold(run, |run, one| {
         let value = if one.secret { "…".to_owned() } else { word(&one.example) };
@@ -224,7 +228,7 @@ fn text(made: &Crystallized) -> String {
     lines.push(facts(&rows));
     lines.extend(report.parameters.iter().map(|one| {
         let places: Vec<String> = one.places.iter().map(|place| format!("{}:{}", place.step, place.pointer)).collect();
-        let value = one.example.as_str().map_or_else(|| one.example.to_string(), str::to_owned);
+        let value = word(&one.example);
         clip(&format!("  parameter {}={value}: {}", one.name, places.join(", ")), MAX_LINE)
     }));
     lines.extend(remarks(&made.report));
@@ -239,7 +243,7 @@ fn remarks(report: &rote_app::CrystallizeReport) -> Vec<String> {
         report.dropped.iter().map(|one| format!("  left out: {} {} ({})", one.response, one.call, one.reason));
     lines.extend(dropped.map(|line| clip(&line, MAX_LINE)));
     let proposed = report.proposals.iter().map(|one| {
-        let option = command("--param").assignment(&one.name, &one.value);
+        let option = command("--param").assignment(&one.name, word(&one.value));
         let line = format!("  could be a parameter: {option} ({})", one.reason);
         clip(&line, MAX_LINE)
     });
