@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use rote_home::{Home, HomeError};
 use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
 use rote_workspace::{ResponseSummary, Workspace};
@@ -179,9 +180,12 @@ impl Runner {
         for name in newest(home, &frontmatter.name)? {
             let ends = match Ends::read_in(&home.workspace_dir(&name)) {
                 Ok(Some(ends)) => ends,
-                // Nobody knows what it ran with.
+                // Nobody knows what it ran with. What the journal knows nothing of has sent nothing.
                 Ok(None) | Err(_) => {
-                    self.opened(&name)?;
+                    let any = WorkspaceIdentity { name, id: None };
+                    if !self.parts.journal.started_behind(&any, ResponseId(0), Timestamp::MIN)?.is_empty() {
+                        self.opened(&any.name)?;
+                    }
                     continue;
                 }
             };

@@ -251,7 +251,7 @@ async fn a_run_that_ends_at_what_was_left_out_hides_no_other() {
 fn lose_rows(fixture: &Fixture, workspace: &WorkspaceName) {
     let path = fixture.home.workspace_dir(workspace).join("workspace.db");
     let connection = rusqlite::Connection::open(path).unwrap();
-    let sql = "DELETE FROM dependencies; DELETE FROM queries; DELETE FROM responses; DELETE FROM commands; \
+    let sql = "DELETE FROM dependencies; DELETE FROM queries; DELETE FROM unfiled; DELETE FROM small_responses; DELETE FROM responses; DELETE FROM commands; \
                UPDATE counter SET value = 0";
     connection.execute_batch(sql).unwrap();
 }

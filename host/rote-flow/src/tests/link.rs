@@ -32,7 +32,27 @@ async fn a_search_stays_because_its_answer_was_typed() {
     tale.call("updateContact", json!({"contact_id": "ct_101", "plan": "gold"}), json!({"id": "ct_101"})).await;
     let made = tale.made(&[("customer", Some("nora@acme.test"))]).await;
     assert_eq!(steps(&made)["s1"], json!({"email": {"$param": "customer"}}));
-    assert_eq!(steps(&made)["s2"]["contact_id"], from("s1", ".items[0].id"));
+    assert_eq!(steps(&made)["s2"]["contact_id"], from("s1", ".items[] | .id"));
+}
+
+#[tokio::test]
+async fn what_names_nothing_by_itself_and_was_probably_taken_from_an_answer_is_asked() {
+    for (tool, arguments, answer, sent, asked) in [
+        ("searchContacts", json!({"email": "bob"}), json!({"id": "cus_B"}), json!({"customer": "cus_B"}), true),
+        ("listIssues", json!({}), json!({"id": 7, "amount": 71234}), json!({"amount": 71234}), true),
+        ("listIssues", json!({}), json!({"id": 7, "amount": 10}), json!({"amount": 10}), false),
+        ("listIssues", json!({}), json!({"id": 7, "other": 71234}), json!({"amount": 71234}), false),
+        ("listIssues", json!({}), json!({"number": 3}), json!({"issue": 3}), true),
+        ("listIssues", json!({}), json!({"number": 3}), json!({"sprint": 3}), false),
+    ] {
+        let mut tale = Tale::new();
+        tale.call(tool, arguments, json!({"items": [answer]})).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        let name = sent.as_object().unwrap().keys().next().unwrap();
+        let wanted = if asked { vec![format!("source:s2/{name}")] } else { vec![] };
+        assert_eq!(open(&made), wanted, "{sent}");
+    }
 }
 
 #[tokio::test]
@@ -62,7 +82,7 @@ async fn numbers_are_linked_where_they_name_a_thing_and_nowhere_else() {
     tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
     let made = tale.made(&[]).await;
     assert_eq!(steps(&made)["s2"]["hours"], 3);
-    assert_eq!(steps(&made)["s3"]["issue_id"], from("s1", ".items[0].id"));
+    assert_eq!(steps(&made)["s3"]["issue_id"], from("s1", ".items[] | .id"));
 }
 
 #[tokio::test]

@@ -53,11 +53,9 @@ async fn a_loop_over_two_pages_is_over_the_list() {
     let lines = made.sentences.lines().join("\n");
     assert!(lines.contains("page after page to the last, at most 100"), "{lines}");
 
-    for word in ["no", "first"] {
-        let made = tale.answered_with(&[("pages:s1", word)]).await.unwrap();
-        assert_eq!(made.plan.steps.len(), 5);
-        assert!(made.plan.steps.iter().all(|step| step.pages.is_none() && step.for_each.is_none()));
-    }
+    let made = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+    assert_eq!(made.plan.steps.len(), 5);
+    assert!(made.plan.steps.iter().all(|step| step.pages.is_none() && step.for_each.is_none()));
     assert!(tale.answered_with(&[("pages:s1", "some")]).await.is_err());
 }
 

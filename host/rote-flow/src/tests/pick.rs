@@ -61,7 +61,7 @@ async fn a_position_that_nothing_explains_is_asked() {
 }
 
 #[tokio::test]
-async fn the_first_one_stays_the_first_where_a_person_wrote_so_or_it_is_alone() {
+async fn the_first_one_stays_the_first_where_a_person_wrote_so_and_the_only_one_the_only_one() {
     let mut tale = Tale::new();
     tale.call("listIssues", json!({}), issues()).await;
     tale.call("addComment", json!({"issue_id": "@1{.items[0].id}", "body": "Seen"}), json!({"id": 1})).await;
@@ -71,6 +71,8 @@ async fn the_first_one_stays_the_first_where_a_person_wrote_so_or_it_is_alone() 
     tale.call("listIssues", json!({}), json!({"items": [{"id": 41, "title": "Fix"}]})).await;
     tale.call("addComment", json!({"issue_id": 41, "body": "Seen"}), json!({"id": 1})).await;
     let made = tale.made(&[]).await;
+    assert_eq!((taken(&made), open(&made)), (json!(".items[] | .id"), vec![]));
+    let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
     assert_eq!((taken(&made), open(&made)), (json!(".items[0].id"), vec![]));
 }
 

@@ -9,7 +9,12 @@ use crate::{CrystallizeRequest, Crystallized, FlowError};
 const OPERATIONS: [(&str, &str, &str, &[&str]); 12] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
-    ("createIssue", "post", "/issues", &["project", "title", "text", "labels", "estimate", "due_date"]),
+    (
+        "createIssue",
+        "post",
+        "/issues",
+        &["project", "title", "text", "labels", "estimate", "due_date", "customer", "amount", "issue", "sprint"],
+    ),
     ("updateIssue", "patch", "/issues/{issue_id}", &["state", "due_date", "version", "labels"]),
     ("replaceIssue", "put", "/issues/{issue_id}", &["state", "due_date"]),
     ("addComment", "post", "/issues/{issue_id}/comments", &["body"]),
