@@ -267,6 +267,10 @@ fn what_a_flow_cannot_have_is_refused_by_name() {
     let outside = home.home();
     std::fs::create_dir_all(&outside).unwrap();
     std::os::unix::fs::symlink(&outside, home.work().join("node_modules/outside")).unwrap();
+    // Nobody writes into the pipe, so that who reads it waits.
+    std::fs::create_dir_all(home.work().join("node_modules/waits")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(home.work().join("node_modules/waits/package.json")).status();
+    assert!(made.unwrap().success());
     for (package, expected) in [
         (
             "reads",
@@ -280,6 +284,7 @@ fn what_a_flow_cannot_have_is_refused_by_name() {
         ),
         ("native", "cannot import `./build/native.node`: it is a native module"),
         ("outside", "it leads out of the folder of the flow"),
+        ("waits", "it is neither a file nor a folder"),
         (
             "left-pad",
             "there is no `node_modules/left-pad` in the flow's folder; install it there (`npm install left-pad`)",

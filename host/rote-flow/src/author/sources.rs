@@ -16,6 +16,9 @@ use crate::{FlowError, Library};
 /// Most bytes of one source file that are read; the bundler's own bound is smaller.
 const MAX_BYTES: u64 = 4 << 20;
 
+/// What is said of a pipe, a socket or a device.
+const NO_FILE: &str = "it is neither a file nor a folder";
+
 /// A folder of sources. Nothing outside of it is read, symbolic links included.
 pub(super) struct Folder {
     root: PathBuf,
@@ -66,6 +69,10 @@ impl Sources for Folder {
         if real.is_dir() {
             return Err(SourceError::NotFound);
         }
+        // A pipe would be waited for.
+        if real.exists() && !real.is_file() {
+            return Err(SourceError::Unreadable(NO_FILE.to_owned()));
+        }
         let bytes = match read_capped(&real, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(HomeError::NotFound { .. }) => return Err(SourceError::NotFound),
@@ -81,7 +88,7 @@ impl Sources for Folder {
         match real {
             real if real.is_dir() => Ok(Entry::Folder(name)),
             real if real.is_file() => Ok(Entry::File(name)),
-            _ => Err(SourceError::Unreadable("it is neither a file nor a folder".to_owned())),
+            _ => Err(SourceError::Unreadable(NO_FILE.to_owned())),
         }
     }
 }
