@@ -95,7 +95,7 @@ fn confirm(stage: &mut Stage) -> Result<()> {
 fn bless(stage: &mut Stage) -> Result<()> {
     stage.step(RUN, 5, &["needs confirmation"])?;
     stage.step("rote flow bless report", 5, &["nobody agreed, and nothing was changed"])?;
-    let says = ["github/issues/create 1 any", "github/issues/create-comment 1 any", "next:"];
+    let says = ["at most 1 call in a run", "none asks, each is recorded", "next:"];
     stage.step("rote flow bless report --yes --max-calls 1", 0, &says)?;
     stage.step("rote run --resume latest", 0, &["report completed: 3 calls", "s3 github/issues/create"])?;
     // An adapter that goes elsewhere stops the flow before anything is sent. Typing the address granted it, so the
