@@ -38,7 +38,7 @@ impl Library {
     ///
     /// # Errors
     /// [`AuthorError::CannotExport`] for a flow that is not a plan, or whose plan has what is not written out;
-    /// [`AuthorError::Edited`] where a file says something else, unless it is forced; the disk refused. Nothing is written then.
+    /// [`AuthorError::Edited`] where a file says something else, unless it is forced: nothing is written then; the disk refused.
     pub fn export(
         &self,
         flow: &FlowReference,

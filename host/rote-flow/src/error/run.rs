@@ -83,7 +83,7 @@ pub enum RunnerError {
         outer: Option<WorkspaceName>,
     },
     /// A run of the same flow cannot be read, so that nobody knows whether a write of it is in doubt.
-    #[error("`{workspace}` may be a run of the same with a write in doubt, and cannot be read: {problem}")]
+    #[error("`{workspace}` may be a run of the same flow with a write in doubt, and cannot be read: {problem}")]
     Unreadable {
         /// Its workspace.
         workspace: WorkspaceName,

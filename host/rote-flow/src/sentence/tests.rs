@@ -1,3 +1,5 @@
+//! Plans in words, and the programs that have none.
+
 use expect_test::{expect, expect_file};
 use serde_json::{Value, json};
 
