@@ -4,8 +4,7 @@
 //! a variant that holds a response number was recorded under it.
 
 mod rule;
-
-use std::time::Duration;
+mod upstream;
 
 use jiff::Timestamp;
 use rote_govern::PolicyError;
@@ -22,6 +21,7 @@ use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
 pub use self::rule::Pinned;
+pub use self::upstream::UpstreamFailure;
 use crate::{Doubt, ProcessFailure};
 
 /// A call that the gate did not answer with a plain success.
@@ -287,110 +287,6 @@ pub enum RecordError {
     /// The workspace refused.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),
-}
-
-/// What can go wrong between rote and a remote.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum UpstreamFailure {
-    /// No connection: nobody listens, no route, no such name. A retry may help.
-    #[error("cannot reach `{host}`: {message}")]
-    Unreachable {
-        /// Host and port.
-        host: String,
-        /// What the system said.
-        message: String,
-    },
-    /// The other side did not prove that it is the host that was asked for; nothing was sent. A retry does not help.
-    #[error("`{host}` was not trusted: {problem}")]
-    Certificate {
-        /// Host and port.
-        host: String,
-        /// What is wrong with its certificate.
-        problem: String,
-        /// Whether trusting another authority would help.
-        untrusted_issuer: bool,
-    },
-    /// A deadline passed. A retry may help for reads.
-    #[error("`{host}` took longer than {} ms ({stage})", limit.as_millis())]
-    Timeout {
-        /// Host and port.
-        host: String,
-        /// Which deadline: `connect`, `first byte` or `total`.
-        stage: &'static str,
-        /// The deadline.
-        limit: Duration,
-    },
-    /// The answer is larger than allowed.
-    #[error("the answer of `{host}` has more than {limit} bytes of {what}")]
-    TooLarge {
-        /// Host and port.
-        host: String,
-        /// `headers` or `body after decompression`.
-        what: &'static str,
-        /// The bound in bytes.
-        limit: usize,
-    },
-    /// The body is not what its `Content-Encoding` says.
-    #[error("the answer of `{host}` cannot be decompressed: {message}")]
-    Encoding {
-        /// Host and port.
-        host: String,
-        /// What the reader said.
-        message: String,
-    },
-    /// The connection broke, or what came is not HTTP. A retry may help for reads.
-    #[error("the answer of `{host}` broke off or is not HTTP: {message}")]
-    Protocol {
-        /// Host and port.
-        host: String,
-        /// What the client said.
-        message: String,
-    },
-    /// A write that may have happened was sent once more with the same idempotency key, and the answer is not a success.
-    #[error("`{host}` answered {status} when it was sent again with the same key, which does not say what came of it")]
-    Unsettled {
-        /// Host and port.
-        host: String,
-        /// The status.
-        status: u16,
-    },
-    /// The call was given up while it ran.
-    #[error("the call to `{host}` was cancelled")]
-    Cancelled {
-        /// Host and port.
-        host: String,
-    },
-}
-
-impl UpstreamFailure {
-    /// Returns the machine name that is recorded.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Unreachable { .. } => "unreachable",
-            Self::Certificate { .. } => "certificate",
-            Self::Timeout { .. } => "timeout",
-            Self::TooLarge { .. } => "too_large",
-            Self::Encoding { .. } => "invalid_encoding",
-            Self::Protocol { .. } => "protocol",
-            Self::Unsettled { .. } => "unsettled",
-            Self::Cancelled { .. } => "cancelled",
-        }
-    }
-}
-
-impl Classify for UpstreamFailure {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Timeout { .. } | Self::TooLarge { .. } | Self::Cancelled { .. } => ErrorKind::Limit,
-            Self::Unreachable { .. }
-            | Self::Certificate { .. }
-            | Self::Encoding { .. }
-            | Self::Protocol { .. }
-            | Self::Unsettled { .. } => ErrorKind::Upstream,
-        }
-    }
 }
 
 impl GateError {
