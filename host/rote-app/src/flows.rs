@@ -15,7 +15,8 @@ impl Host {
     /// # Errors
     /// The home cannot be opened.
     pub fn library(&self) -> Result<Library, AppError> {
-        Ok(Library::new(self.home()?.clone()))
+        let kept = self.library.get(|| Ok::<_, AppError>(Library::new(self.home()?.clone())))?;
+        Ok(Library::clone(&kept))
     }
 
     /// Returns how the runs of flows went.

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
 use rote_adapter::{Adapters, Caller, CallerParts};
-use rote_flow::Analytics;
+use rote_flow::{Analytics, Library};
 use rote_gate::{Environment, Gate, GateParts, Redaction};
 use rote_home::{Home, Journal};
 use rote_runtime::{Runtime, RuntimeParts, Sandbox, SandboxedJq};
@@ -32,6 +32,7 @@ pub struct Host {
     jq: Lazy<SandboxedJq>,
     runtime: Lazy<Runtime>,
     adapters: Lazy<Adapters>,
+    pub(crate) library: Lazy<Library>,
     caller: Lazy<Caller>,
     pub(crate) analytics: Lazy<Analytics>,
     notes: Mutex<Vec<String>>,
@@ -64,6 +65,7 @@ impl Host {
             jq: Lazy::new(),
             runtime: Lazy::new(),
             adapters: Lazy::new(),
+            library: Lazy::new(),
             caller: Lazy::new(),
             analytics: Lazy::new(),
             notes: Mutex::default(),

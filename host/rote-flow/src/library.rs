@@ -6,6 +6,7 @@
 mod document;
 mod index;
 mod maintain;
+mod opened;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use index::{FlowIndex, Question, Ranked, Ranking, Scope};
 pub(crate) use maintain::reason;
 pub use maintain::{IndexReport, Unreadable};
 
+use self::opened::Opened;
 use crate::error::LibraryError;
 use crate::{FlowError, FlowStatus, Form, MAX_FLOW_BYTES, Package};
 
@@ -35,6 +37,7 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 #[derive(Debug, Clone)]
 pub struct Library {
     pub(crate) home: Home,
+    opened: Opened,
 }
 
 /// How a flow is named: by its file or by its name.
@@ -90,7 +93,7 @@ impl Library {
     /// Returns the flows of a home; nothing is opened.
     #[must_use]
     pub fn new(home: Home) -> Self {
-        Self { home }
+        Self { home, opened: Opened::default() }
     }
 
     /// Lists the flows by name, broken ones with their problem. What the search index read and nobody replaced since
@@ -168,8 +171,16 @@ impl Library {
         if !path.exists() {
             return Err(FlowError::Home(HomeError::NotFound { path: path.to_owned() }));
         }
+        let stamp = Stamp::of(path);
+        if let Some(known) = stamp.and_then(|stamp| self.opened.get(path, stamp)) {
+            return Ok(known);
+        }
         let max = u64::try_from(MAX_FLOW_BYTES).unwrap_or(u64::MAX);
-        Package::read(read_capped(path, max)?).map_err(|error| FlowError::of_file(path, error))
+        let package = Package::read(read_capped(path, max)?).map_err(|error| FlowError::of_file(path, error))?;
+        if let Some(stamp) = stamp {
+            self.opened.keep(path, stamp, &package);
+        }
+        Ok(package)
     }
 
     fn no_flow(&self, name: &FlowName) -> FlowError {

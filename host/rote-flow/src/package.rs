@@ -63,7 +63,7 @@ pub struct Package {
     /// What it does.
     pub content: Content,
     code: Code,
-    bytes: Vec<u8>,
+    bytes: Arc<Vec<u8>>,
     digest: Sha256Digest,
 }
 
@@ -157,7 +157,7 @@ impl Package {
             return Err(FlowError::Package(PackageError::TooLarge { bytes: bytes.len(), max: MAX_FLOW_BYTES }));
         }
         let digest = sha256(&bytes);
-        Ok(Self { frontmatter, content, code, bytes, digest })
+        Ok(Self { frontmatter, content, code, bytes: Arc::new(bytes), digest })
     }
 
     /// Reads a file and verifies it.
@@ -191,7 +191,7 @@ impl Package {
             Form::Script => Content::Script { code: text(PAYLOAD_SECTION)?, map: text(SOURCE_MAP_SECTION)? },
             Form::Component => Content::Component,
         };
-        Ok(Self { frontmatter, content, code, bytes, digest })
+        Ok(Self { frontmatter, content, code, bytes: Arc::new(bytes), digest })
     }
 
     /// Checks and compiles the flow's component, or fetches what was compiled before.
@@ -204,7 +204,7 @@ impl Package {
                 runtime.prepare(move |sandbox| sandbox.prepare_known(World::Flow, template, digest)).await
             }
             Code::Older(_) | Code::Own => {
-                let bytes = self.bytes.clone();
+                let bytes = Arc::clone(&self.bytes);
                 runtime.prepare(move |sandbox| sandbox.prepare(World::Flow, &bytes)).await
             }
         }

@@ -73,18 +73,8 @@ impl Workspace {
         state.rows = 0;
     }
 
-    /// Makes the files that another handle left to make.
-    pub(crate) fn file_what_is_left(&self) {
-        let sql = "SELECT EXISTS (SELECT 1 FROM unfiled)";
-        let is_left = self.with("look for responses without a file", |connection| {
-            connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
-        });
-        if matches!(is_left, Ok(true)) {
-            self.file_all();
-        }
-    }
-
-    fn file_all(&self) {
+    /// Makes the files that are left to make.
+    pub(crate) fn file_all(&self) {
         let mut after = Some(0);
         while let Some(id) = after {
             let filed = self.transact("make files of responses", |transaction| self.file_some(transaction, id));

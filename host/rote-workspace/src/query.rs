@@ -222,8 +222,7 @@ impl Workspace {
         prepared: &Prepared,
         limits: &QueryLimits,
     ) -> Result<Evaluated> {
-        let summary = self.recorded(id)?;
-        let kept = self.kept(id)?;
+        let (summary, kept) = self.recorded_with(id)?;
         let file = kept.parse()?;
         let text = file.response.body.0.get();
         let problem = (summary.state == ResponseState::Error)

@@ -7,6 +7,7 @@ use rusqlite::{OptionalExtension, Row};
 
 use crate::model::StoredState;
 use crate::record::{self, NewCommand, response_id};
+use crate::response_file::Kept;
 use crate::store::{from_i64, from_json, from_time, from_word, to_i64};
 use crate::write::Write;
 use crate::{
@@ -24,8 +25,7 @@ impl Workspace {
     /// # Errors
     /// `NoResponse`, `Cleared` or `Unfinished`; or the file is damaged.
     pub fn response(&self, id: ResponseId) -> Result<StoredResponse> {
-        let summary = self.recorded(id)?;
-        let kept = self.kept(id)?;
+        let (summary, kept) = self.recorded_with(id)?;
         let file = kept.parse()?;
         let body = file.body(&kept.path)?;
         let request = file.request();
@@ -65,6 +65,24 @@ impl Workspace {
             ResponseState::Ok | ResponseState::Error => Ok(summary),
             ResponseState::Cleared => Err(WorkspaceError::Cleared { id }),
             state => Err(WorkspaceError::Unfinished { id, state: state.as_str() }),
+        }
+    }
+
+    /// Returns a response that has an outcome with what is kept of it, by one statement where that is a row.
+    pub(crate) fn recorded_with(&self, id: ResponseId) -> Result<(ResponseSummary, Kept)> {
+        let sql = format!(
+            "SELECT found.*, s.content FROM ({SUMMARY} WHERE r.id = ?1) found \
+             JOIN small_responses s ON s.id = ?1"
+        );
+        let found = self.with("read the response", |connection| {
+            let both = |row: &Row<'_>| Ok((summary(row)?, row.get("content")?));
+            connection.prepare_cached(&sql)?.query_row([to_i64(id.0)], both).optional()
+        })?;
+        match found {
+            Some((summary, content)) if matches!(summary.state, ResponseState::Ok | ResponseState::Error) => {
+                Ok((summary, self.kept_as(id, Some(content))?))
+            }
+            _ => Ok((self.recorded(id)?, self.kept(id)?)),
         }
     }
 

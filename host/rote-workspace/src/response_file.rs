@@ -211,6 +211,11 @@ impl Workspace {
         let row: Option<Vec<u8>> = self.with("read the response", |connection| {
             connection.prepare_cached(sql)?.query_row([to_i64(id.0)], |row| row.get(0)).optional()
         })?;
+        self.kept_as(id, row)
+    }
+
+    /// What is kept of a response: in its row, or else in its file.
+    pub(crate) fn kept_as(&self, id: ResponseId, row: Option<Vec<u8>>) -> Result<Kept> {
         match row {
             Some(bytes) => Ok(Kept { bytes, path: database_file(self.folder()), is_small: true }),
             None => {

@@ -109,8 +109,14 @@ impl Workspace {
 
     /// Reads the id, and makes what a killed process left to make.
     fn identified(mut self) -> Result<Self> {
-        self.identity.id = self.meta("id")?;
-        self.file_what_is_left();
+        let sql = "SELECT (SELECT value FROM meta WHERE key = 'id'), EXISTS (SELECT 1 FROM unfiled)";
+        let (id, is_left) = self.with("read what it is", |connection| {
+            connection.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?)))
+        })?;
+        self.identity.id = id;
+        if is_left {
+            self.file_all();
+        }
         Ok(self)
     }
 
@@ -247,8 +253,11 @@ pub(crate) fn database_file(folder: &Path) -> PathBuf {
 
 /// Raises a counter by `count` and returns the first of the new numbers.
 pub(crate) fn allocate(connection: &Connection, counter: &str, count: u64) -> rusqlite::Result<u64> {
-    let sql = "UPDATE counter SET value = value + ?2 WHERE name = ?1 RETURNING value";
-    let last: i64 = connection.prepare_cached(sql)?.query_row((counter, to_i64(count)), |row| row.get(0))?;
+    let sql = "UPDATE counter SET value = value + ?2 WHERE name = ?1";
+    connection.prepare_cached(sql)?.execute((counter, to_i64(count)))?;
+    // Not by RETURNING, for which SQLite makes a table in memory.
+    let sql = "SELECT value FROM counter WHERE name = ?1";
+    let last: i64 = connection.prepare_cached(sql)?.query_row([counter], |row| row.get(0))?;
     Ok(from_i64(last).saturating_sub(count).saturating_add(1))
 }
 

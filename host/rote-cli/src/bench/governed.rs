@@ -29,6 +29,8 @@ const ALONE: usize = 200;
 /// Calls at once, and how many each of them makes.
 const AT_ONCE: usize = 64;
 const EACH: usize = 20;
+/// How often things that are done together are done so.
+const ROUNDS: usize = 5;
 /// Runs that start together.
 const RUNS: usize = 128;
 /// Calls of the batch whose system calls are counted.
@@ -120,12 +122,7 @@ async fn calls(app: &Arc<Session>, url: &str) -> Result<Vec<Measured>> {
         call(app).await?;
     }
     let alone = rate(ALONE, start.elapsed());
-    let start = Instant::now();
-    let tasks: Vec<_> = (0..AT_ONCE).map(|_| tokio::spawn(several(Arc::clone(app)))).collect();
-    for task in tasks {
-        task.await.map_err(|_| usage("a call was torn down", "rote bench --runs 1"))??;
-    }
-    let at_once = rate(AT_ONCE * EACH, start.elapsed());
+    let at_once = rate(AT_ONCE * EACH, together(AT_ONCE, || several(Arc::clone(app))).await?);
     let ratio = ours.as_secs_f64() / base.as_secs_f64();
     Ok(vec![
         Measured::new("governed GET of 1 KB", ours, "at most 5 times bare reqwest")
@@ -137,6 +134,27 @@ async fn calls(app: &Arc<Session>, url: &str) -> Result<Vec<Measured>> {
             .per("one at a time", alone)
             .bound(Bound::least(at_once / alone, 1.7)),
     ])
+}
+
+/// How long it takes to do so many things together: the median of some rounds. The first one, which opens connections and
+/// makes room for so many, does not count.
+async fn together<F>(count: usize, each: impl Fn() -> F) -> Result<Duration>
+where
+    F: Future<Output = Result<()>> + Send + 'static,
+{
+    let mut times = Vec::with_capacity(ROUNDS);
+    for round in 0..=ROUNDS {
+        let start = Instant::now();
+        let tasks: Vec<_> = (0..count).map(|_| tokio::spawn(each())).collect();
+        for task in tasks {
+            task.await.map_err(|_| usage("one of many was torn down", "rote bench --runs 1"))??;
+        }
+        if round > 0 {
+            times.push(start.elapsed());
+        }
+    }
+    times.sort_unstable();
+    Ok(times[ROUNDS / 2])
 }
 
 async fn several(app: Arc<Session>) -> Result<()> {
@@ -178,13 +196,8 @@ async fn runs(app: &Arc<Session>) -> Result<Vec<Measured>> {
         run(app, "look").await?;
     }
     let alone = rate(RUNS, start.elapsed());
-    let start = Instant::now();
     let one = |app: Arc<Session>| async move { run(&app, "look").await };
-    let tasks: Vec<_> = (0..RUNS).map(|_| tokio::spawn(one(Arc::clone(app)))).collect();
-    for task in tasks {
-        task.await.map_err(|_| usage("a run was torn down", "rote bench --runs 1"))??;
-    }
-    let at_once = rate(RUNS, start.elapsed());
+    let at_once = rate(RUNS, together(RUNS, || one(Arc::clone(app))).await?);
     Ok(vec![
         Measured::new("run of a plan without calls", nothing, "at most 0.8 ms")
             .bound(Bound::most(nothing.as_secs_f64() * 1e3, 0.8)),
