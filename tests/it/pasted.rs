@@ -110,87 +110,114 @@ fn run_elsewhere(home: &TestHome, line: &str) -> (i32, String) {
     (shell.status.code().unwrap_or(-1), text)
 }
 
-#[test]
-fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
-    let api = FakeApi::start(|request| {
-        if request.target.contains("lost") { Script::Close } else { Script::Json(200, json!({ "n": 1 })) }
-    });
-    let home = home();
-    let which = json!([{ "name": "which", "in": "query", "schema": { "type": "string" } }]);
-    let operation =
-        |id: &str| json!({ "operationId": id, "parameters": which, "responses": { "200": { "description": "" } } });
-    let paths = json!({ "/a": { "get": operation("look"), "post": operation("write"), "delete": operation("drop") } });
-    home.file(
-        "api.json",
-        json!({ "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": paths }).to_string(),
-    );
-    // A relative home, and not the one that the environment names.
-    let place = ["--home", "of its own", "-w", "w"];
-    let rote = |words: &[&str]| home.rote(&[&place[..], words].concat());
-    let ok = |words: &[&str]| {
-        let run = rote(words);
+/// An API with a read, a write and one that destroys, installed as `shop` in a home that no variable names.
+struct Shop {
+    api: FakeApi,
+    home: TestHome,
+}
+
+impl Shop {
+    fn new() -> Self {
+        let api = FakeApi::start(|request| {
+            if request.target.contains("lost") { Script::Close } else { Script::Json(200, json!({ "n": 1 })) }
+        });
+        let home = home();
+        let which = json!([{ "name": "which", "in": "query", "schema": { "type": "string" } }]);
+        let operation =
+            |id: &str| json!({ "operationId": id, "parameters": which, "responses": { "200": { "description": "" } } });
+        let paths =
+            json!({ "/a": { "get": operation("look"), "post": operation("write"), "delete": operation("drop") } });
+        let document = json!({ "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": paths });
+        home.file("api.json", document.to_string());
+        let shop = Self { api, home };
+        shop.install("shop");
+        shop.ok(&["init", "w"]);
+        shop
+    }
+
+    fn install(&self, id: &str) {
+        let url = self.api.url();
+        self.ok(&["adapter", "new", id, "api.json", "--base-url", &url, "--bearer-token", "KEY", "--yes"]);
+    }
+
+    /// A relative home, and not the one that the environment names.
+    fn rote(&self, words: &[&str]) -> Run {
+        self.home.rote(&[&["--home", "of its own", "-w", "w"], words].concat())
+    }
+
+    fn ok(&self, words: &[&str]) {
+        let run = self.rote(words);
         assert_eq!(run.code, 0, "{run}");
-    };
-    let folder = home.work().join("of its own");
-    let prefix = |line: &str| {
-        let named = format!("rote --home '{}' ", folder.display());
+    }
+
+    /// Checks that a printed line names the home.
+    fn check(&self, line: &str) {
+        let named = format!("rote --home '{}' ", self.home.work().join("of its own").display());
         assert!(line.starts_with(&named), "{line}");
-    };
-    ok(&["adapter", "new", "shop", "api.json", "--base-url", &api.url(), "--bearer-token", "KEY", "--yes"]);
-    ok(&["init", "w"]);
-    // A missing credential: the hint wants its value.
-    let run = rote(&["call", "shop", "look"]);
-    assert_eq!((run.code, commands(&run).len()), (4, 1), "{run}");
-    let line = commands(&run).remove(0);
-    prefix(&line);
-    let (code, text) = run_elsewhere(&home, &format!("printf value-0123456789 | {line} --stdin --yes"));
-    assert_eq!(code, 0, "{line}: {text}");
-    ok(&["call", "shop", "look"]);
-    // One that nobody bound.
-    ok(&["token", "delete", "KEY", "--yes"]);
-    ok(&["adapter", "new", "other", "api.json", "--base-url", &api.url(), "--bearer-token", "KEY", "--yes"]);
-    ok(&["token", "delete", "KEY", "--yes"]);
-    ok(&["token", "set", "KEY", "value-0123456789", "--yes"]);
-    let run = rote(&["batch", "shop", r#"[{"tool_name": "look"}]"#]);
-    let line = commands(&run).remove(0);
-    prefix(&line);
-    let asks = run_elsewhere(&home, &line);
-    assert_eq!(asks.0, 5, "{line}: {}", asks.1);
-    let again = asks.1.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap().to_owned();
-    prefix(&again);
-    let (code, text) = run_elsewhere(&home, &again);
-    assert_eq!(code, 0, "{again}: {text}");
-    // A write that has to be confirmed, in text and as data.
-    let run = rote(&["call", "shop", "drop", "-p", "which=a b"]);
-    assert_eq!(run.code, 5, "{run}");
-    let line = commands(&run).remove(0);
-    let data = rote(&["call", "shop", "drop", "-p", "which=a b", "--json"]).envelope()["error"].clone();
-    assert_eq!(data["hint"], data["details"]["command"]);
-    for line in [&*line, data["hint"].as_str().unwrap()] {
-        prefix(line);
-        let (code, text) = run_elsewhere(&home, line);
+    }
+
+    /// Runs a printed line elsewhere, and what it says has to be run instead where it asks.
+    fn run(&self, line: &str) {
+        self.check(line);
+        let (code, text) = run_elsewhere(&self.home, line);
         assert_eq!(code, 0, "{line}: {text}");
     }
-    assert!(api.received().iter().any(|one| one.method == "DELETE" && one.target.contains("which=a")));
-    // A write in doubt: each way out that is shown, one by one.
+
+    fn run_again(&self, line: &str) {
+        self.check(line);
+        let (code, text) = run_elsewhere(&self.home, line);
+        assert_eq!(code, 5, "{line}: {text}");
+        self.run(text.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap());
+    }
+}
+
+#[test]
+fn every_printed_command_works_in_another_folder_with_an_empty_environment() {
+    let shop = Shop::new();
+    // A missing credential: the hint wants its value.
+    let run = shop.rote(&["call", "shop", "look"]);
+    assert_eq!((run.code, commands(&run).len()), (4, 1), "{run}");
+    let line = commands(&run).remove(0);
+    shop.check(&line);
+    let (code, text) = run_elsewhere(&shop.home, &format!("printf value-0123456789 | {line} --stdin --yes"));
+    assert_eq!(code, 0, "{line}: {text}");
+    shop.ok(&["call", "shop", "look"]);
+    // One that nobody bound.
+    shop.ok(&["token", "delete", "KEY", "--yes"]);
+    shop.install("other");
+    shop.ok(&["token", "delete", "KEY", "--yes"]);
+    shop.ok(&["token", "set", "KEY", "value-0123456789", "--yes"]);
+    shop.run_again(&commands(&shop.rote(&["batch", "shop", r#"[{"tool_name": "look"}]"#])).remove(0));
+    // A write that has to be confirmed, in text and as data.
+    let run = shop.rote(&["call", "shop", "drop", "-p", "which=a b"]);
+    assert_eq!(run.code, 5, "{run}");
+    let line = commands(&run).remove(0);
+    let data = shop.rote(&["call", "shop", "drop", "-p", "which=a b", "--json"]).envelope()["error"].clone();
+    assert_eq!(data["hint"], data["details"]["command"]);
+    shop.run(&line);
+    shop.run(data["hint"].as_str().unwrap());
+    assert!(shop.api.received().iter().any(|one| one.method == "DELETE" && one.target.contains("which=a")));
+    assert!(!shop.home.home().join("config").exists(), "nothing was done in another home");
+}
+
+#[test]
+fn every_way_out_of_a_doubt_works_in_another_folder_with_an_empty_environment() {
+    let shop = Shop::new();
+    shop.ok(&["token", "set", "KEY", "value-0123456789", "--yes"]);
+    // Each way out that is shown, one by one.
     for at in 0..6 {
-        let run = rote(&["call", "shop", "write", "-p", "which=lost"]);
+        let run = shop.rote(&["call", "shop", "write", "-p", "which=lost"]);
         assert_eq!(run.code, 8, "{run}");
-        let listed = rote(&["doubts"]);
+        let listed = shop.rote(&["doubts"]);
         let (told, listed) = (commands(&run), commands(&listed));
         assert!(told.iter().all(|line| listed.contains(line)), "{told:?} {listed:?}");
-        told.iter().chain(&listed).for_each(|line| prefix(line));
+        told.iter().chain(&listed).for_each(|line| shop.check(line));
         let settling: Vec<&String> = told.iter().chain(&listed).filter(|line| line.contains("doubts settle")).collect();
         assert_eq!(settling.len(), 6, "{told:?}");
-        let (code, text) = run_elsewhere(&home, settling[at]);
-        assert_eq!(code, 5, "{}: {text}", settling[at]);
-        let again = text.lines().find_map(|line| line.strip_prefix("hint: ")).unwrap().to_owned();
-        prefix(&again);
-        let (code, text) = run_elsewhere(&home, &again);
-        assert_eq!(code, 0, "{again}: {text}");
+        shop.run_again(settling[at]);
     }
-    assert!(rote(&["doubts"]).stdout.contains("no write is in doubt"));
-    assert!(!home.home().join("config").exists(), "nothing was done in another home");
+    assert!(shop.rote(&["doubts"]).stdout.contains("no write is in doubt"));
+    assert!(!shop.home.home().join("config").exists(), "nothing was done in another home");
 }
 
 /// One place quotes: a literal that begins like a command and has a hole would be a second one.

@@ -23,13 +23,12 @@ fn check(home: &TestHome, commands: &[&[&str]], expected: &Expect) {
 
 #[test]
 fn a_response_is_asked_by_its_number() {
-    let commands: [&[&str]; 6] = [
+    let commands: [&[&str]; 5] = [
         &["@1"],
         &["@1", ".items[].name"],
         &["@1", ".items[].name", "-r"],
         &["@1", "{total, next}"],
         &["@1", "--body"],
-        &["query", "schema", "@1"],
     ];
     check(
         &recorded(),
@@ -49,6 +48,17 @@ fn a_response_is_asked_by_its_number() {
             {"total":3,"next":null}
             $ rote @1 --body
             {"total":3,"items":[{"id":7,"name":"one"},{"id":8,"name":"two"}],"next":null,"tags":[]}
+        "#]],
+    );
+}
+
+#[test]
+fn the_schema_of_a_response_has_examples() {
+    let commands: [&[&str]; 1] = [&["query", "schema", "@1"]];
+    check(
+        &recorded(),
+        &commands,
+        &expect![[r#"
             $ rote query schema @1
             {
               "type": "object",

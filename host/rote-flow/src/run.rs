@@ -288,17 +288,28 @@ impl Runner {
         let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
         let ending =
             Ending { running: &running, workspace: &workspace, tools: &tools, tape: &tape, within, duration_ms };
-        let mut result = self.conclude(&ending, outcome);
-        let noted = self.keep(request.record.as_deref(), &ending, &result);
-        match &mut result {
-            Ok(_) => noted?,
-            Err(error) => error.keep(noted),
-        }
+        let mut report = self.concluded(request.record.as_deref(), &ending, outcome)?;
+        report.notes.splice(0..0, notes);
         let Used { calls, writes, .. } = budget.used();
-        result.map(|mut report| {
-            report.notes.splice(0..0, notes);
-            RunReport { calls, writes, ..report }
-        })
+        Ok(RunReport { calls, writes, ..report })
+    }
+
+    /// How a run ended, once it is counted and the recording that was asked for is left.
+    fn concluded(
+        &self,
+        record: Option<&Path>,
+        ending: &Ending<'_>,
+        outcome: Result<FlowOutcome, FlowFailure>,
+    ) -> Result<RunReport, FlowError> {
+        let result = self.conclude(ending, outcome);
+        let noted = self.keep(record, ending, &result);
+        match result {
+            Ok(report) => noted.map(|()| report),
+            Err(mut error) => {
+                error.keep(noted);
+                Err(error)
+            }
+        }
     }
 
     /// Counts a run, and leaves the recording that was asked for.

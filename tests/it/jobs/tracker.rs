@@ -11,7 +11,7 @@ fn world(seed: u64) -> World {
 
 #[test]
 fn tracker() {
-    check("tracker", [single(), lists(), repeated(), versions()].into_iter().flatten().collect());
+    check("tracker", [single(), several(), lists(), repeated(), versions()].into_iter().flatten().collect());
 }
 
 /// Jobs about one issue.
@@ -60,6 +60,13 @@ fn single() -> Vec<Job> {
             )
             .gives("/title", json!("Hang"))
             .plain(&["createIssue(assignee: bo, project: atlas, title: Crash)", "addComment(body: Seen, issue_id: Crash)"]),
+    ]
+}
+
+/// Jobs that change one issue more than once, or make several.
+fn several() -> Vec<Job> {
+    let here = || world(1).issues("atlas", &["Fix login", "Weekly report"]);
+    vec![
         Job::new(7, "two changes of one issue, other fields", here())
             .does(
                 "call tracker searchIssues -p q=login
@@ -71,9 +78,15 @@ fn single() -> Vec<Job> {
             .runs(
                 "due_date=2026-07-01",
                 world(7).issues("atlas", &["Other", "Fix login"]),
-                &["updateIssue(issue_id: Fix login, state: in_progress)", "updateIssue(due_date: 2026-07-01, issue_id: Fix login)"],
+                &[
+                    "updateIssue(issue_id: Fix login, state: in_progress)",
+                    "updateIssue(due_date: 2026-07-01, issue_id: Fix login)",
+                ],
             )
-            .plain(&["updateIssue(issue_id: Fix login, state: in_progress)", "updateIssue(due_date: 2026-06-01, issue_id: Fix login)"]),
+            .plain(&[
+                "updateIssue(issue_id: Fix login, state: in_progress)",
+                "updateIssue(due_date: 2026-06-01, issue_id: Fix login)",
+            ]),
         Job::new(16, "a parent, three parts by its key, a text with three keys", here())
             .does(
                 "call tracker createIssue -p project=atlas -p title=Move

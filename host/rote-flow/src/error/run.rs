@@ -187,16 +187,7 @@ impl RunnerError {
                     .hint(names.fold(of_flow("rote run", flow), CommandLine::blank))
                     .details(json!({ "flow": flow, "problems": problems, "parameters": schema }))
             }
-            Self::Undecided { flow, questions } => {
-                let answer = of_flow("rote flow answer", flow);
-                let answer = questions.iter().fold(answer, |answer, one| answer.blank(&one.id));
-                Told::new(ErrorKind::Conflict)
-                    .hint(answer.note(
-                        "`rote flow review` shows the answers; a flow of an edited source is answered by taking the \
-                         question out of `questions` in its header; `rote run --anyway` runs it as it is",
-                    ))
-                    .details(json!({ "flow": flow, "questions": questions }))
-            }
+            Self::Undecided { flow, questions } => undecided(flow, questions),
             Self::NotPinned { .. } => denied("frontmatter.adapters"),
             Self::NestedFlow { flow, .. } => denied("frontmatter.flows").hint(of_flow("rote flow info", flow)),
             Self::Stopped { flow, workspace, source, log, left: Left::Doubt { doubt, kind, named: false }, .. } => {
@@ -284,6 +275,16 @@ fn left_text(left: &Left) -> String {
 }
 
 /// A refusal by a rule of the frontmatter.
+fn undecided(flow: &FlowName, questions: &[OpenQuestion]) -> Told {
+    let answer = of_flow("rote flow answer", flow);
+    let answer = questions.iter().fold(answer, |answer, one| answer.blank(&one.id));
+    let answer = answer.note(
+        "`rote flow review` shows the answers; a flow of an edited source is answered by taking the question out of \
+         `questions` in its header; `rote run --anyway` runs it as it is",
+    );
+    Told::new(ErrorKind::Conflict).hint(answer).details(json!({ "flow": flow, "questions": questions }))
+}
+
 fn denied(rule: &str) -> Told {
     Told::new(ErrorKind::Denied).details(json!({ "rule": rule })).refusal(Some(Refusal::Rule(rule.to_owned())))
 }

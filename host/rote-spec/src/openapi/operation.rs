@@ -77,30 +77,14 @@ pub(crate) fn generate<'a>(
         name: String::new(),
         method: place.method.as_str().to_owned(),
         base: own_servers.first().cloned(),
-        path: template.path.clone(),
+        path: template.path,
         fixed_query: template.query,
         parameters: planned.into_iter().map(|planned| planned.parameter).collect(),
         body: assembled.body,
         accept: answers.accept,
-        credentials: needs.alternatives.clone(),
+        credentials: needs.alternatives,
     };
-    let tool = Tool {
-        name: String::new(),
-        original_operation_id: None,
-        description: prose(reader, place),
-        method: place.method,
-        path: template.path,
-        servers: own_servers,
-        toolset: place.toolset.clone(),
-        access,
-        hints: hints(place.method, access),
-        deprecated: place.operation.flag("deprecated"),
-        security: needs.alternatives,
-        spelled: spelled::arguments(&operation, &assembled.schema),
-        raising: if access == Access::Write { access::raising(&assembled.schema) } else { BTreeMap::new() },
-        input_schema: SchemaText::of(&assembled.schema),
-        idempotency_header,
-    };
+    let tool = tool_of(reader, place, &operation, &assembled.schema, (access, idempotency_header), own_servers);
     let notes = notes.finish();
     let outcome = if notes.is_empty() { Outcome::Generated } else { Outcome::Repaired { notes } };
     GeneratedTool {
@@ -111,6 +95,34 @@ pub(crate) fn generate<'a>(
         calm: access::is_calm_put(&evidence),
         scopes: needs.scopes,
         response_fields: answers.fields,
+    }
+}
+
+/// What a tool says of itself, beside how it is asked.
+fn tool_of(
+    reader: &Reader<'_>,
+    place: &Place<'_>,
+    operation: &Operation,
+    schema: &Value,
+    (access, idempotency_header): (Access, Option<String>),
+    servers: Vec<String>,
+) -> Tool<SchemaText> {
+    Tool {
+        name: String::new(),
+        original_operation_id: None,
+        description: prose(reader, place),
+        method: place.method,
+        path: operation.path.clone(),
+        servers,
+        toolset: place.toolset.clone(),
+        access,
+        hints: hints(place.method, access),
+        deprecated: place.operation.flag("deprecated"),
+        security: operation.credentials.clone(),
+        spelled: spelled::arguments(operation, schema),
+        raising: if access == Access::Write { access::raising(schema) } else { BTreeMap::new() },
+        input_schema: SchemaText::of(schema),
+        idempotency_header,
     }
 }
 
