@@ -9,14 +9,13 @@ use std::path::PathBuf;
 
 use rote_gate::Redaction;
 use rote_home::{HomeError, read_capped};
-use rote_plan::Expression;
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, sha256};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::crystallize::companions::Made;
-use crate::crystallize::literals::walk_literals;
+use crate::crystallize::literals::walk_scalars;
 use crate::crystallize::mask::Masks;
 use crate::emit::Origins;
 use crate::error::{CrystallizeError, PackageError};
@@ -107,8 +106,7 @@ impl Standing {
     fn of(text: &str, trace: &Trace) -> Option<Self> {
         trace.calls.iter().find_map(|call| {
             let mut found = None;
-            let arguments = Expression::Literal(call.arguments.clone());
-            walk_literals(&arguments, &mut String::new(), &mut |pointer, literal| {
+            walk_scalars(&call.arguments, String::new(), &mut |pointer, literal| {
                 if let Some(at) = literal.as_str().and_then(|whole| whole.find(text)).filter(|_| found.is_none()) {
                     found = Some(Self { response: call.response, pointer: pointer.to_owned(), at, bytes: text.len() });
                 }

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::plan::MAX_DEPTH;
+use crate::visit::Onward;
 
 /// A value of a response that an earlier step received.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -144,20 +145,6 @@ impl fmt::Display for ExpressionError {
 }
 
 impl Expression {
-    /// Calls `visit` with this expression and every one inside it, outer first.
-    pub fn walk<'a>(&'a self, visit: &mut dyn FnMut(&'a Expression)) {
-        visit(self);
-        match self {
-            Self::Object(members) => members.iter().for_each(|(_, inner)| inner.walk(visit)),
-            Self::Array(items) | Self::Text(items) => items.iter().for_each(|inner| inner.walk(visit)),
-            Self::Default(first, fallback) => {
-                first.walk(visit);
-                fallback.walk(visit);
-            }
-            Self::Literal(_) | Self::Param(_) | Self::From(_) | Self::Item(_) | Self::Index => {}
-        }
-    }
-
     /// Returns every reference to a response, in order of appearance.
     #[must_use]
     pub fn references(&self) -> Vec<&Reference> {
@@ -203,21 +190,23 @@ impl Expression {
     /// Adds to `found` the steps for want of which this has no value. `has` says of a step whether as much of it is
     /// there as is needed; of a `$default` the fallback counts only when the first is lacking.
     pub(crate) fn lacking<'a>(&'a self, extent: Extent, has: &dyn Fn(&str, Extent) -> bool, found: &mut Vec<&'a str>) {
-        match self {
-            Self::From(reference) => reference.walk(&mut |one| {
-                if !has(&one.step, extent) {
-                    found.push(&one.step);
+        self.visit(&mut |_, inner| {
+            match inner {
+                Self::From(reference) => reference.walk(&mut |one| {
+                    if !has(&one.step, extent) {
+                        found.push(&one.step);
+                    }
+                }),
+                Self::Default(first, fallback) => {
+                    if !first.is_answered(&|step| has(step, Extent::Part)) {
+                        fallback.lacking(extent, has, found);
+                    }
+                    return Onward::Past;
                 }
-            }),
-            Self::Default(first, fallback) => {
-                if !first.is_answered(&|step| has(step, Extent::Part)) {
-                    fallback.lacking(extent, has, found);
-                }
+                _ => {}
             }
-            Self::Object(members) => members.iter().for_each(|(_, inner)| inner.lacking(extent, has, found)),
-            Self::Array(items) | Self::Text(items) => items.iter().for_each(|inner| inner.lacking(extent, has, found)),
-            Self::Literal(_) | Self::Param(_) | Self::Item(_) | Self::Index => {}
-        }
+            Onward::Into
+        });
     }
 
     /// Whether no step is lacking when a part of each is enough.

@@ -19,6 +19,7 @@ mod progress;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod visit;
 
 pub use condition::{Comparison, Condition, Operator};
 pub use error::{PlanError, RunError};
@@ -30,3 +31,4 @@ pub use plan::{
     MAX_PROGRAM_BYTES, MAX_STEPS, MAX_VARIABLES, OnError, Pages, Parameter, Plan, Step, VERSION,
 };
 pub use schedule::{Call, Host, Place, Ran, run};
+pub use visit::{At, Onward};

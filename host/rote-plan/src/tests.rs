@@ -4,6 +4,7 @@ mod bound;
 mod pages;
 mod random;
 mod steps;
+mod visit;
 
 use std::collections::BTreeMap;
 

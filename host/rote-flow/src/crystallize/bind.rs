@@ -17,9 +17,8 @@ use super::closure;
 use super::context::Context;
 use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
 use super::draft::{Draft, DraftStep};
-use super::literals::{last_segment, replace, walk_literals};
+use super::literals::{change_references, last_segment, replace, walk_literals};
 use super::parameters::{Parameters, refusal};
-use super::pick::change;
 use super::program::string_literals;
 use super::report::Place;
 use super::request::{ParamSpec, Spot};
@@ -119,7 +118,7 @@ impl Binder<'_, '_> {
         let mut example = in_programs.then(|| Value::from(value));
         for place in &bound {
             let (name, step) = (self.name, self.step_of(place));
-            replace(&mut step.arguments, &mut String::new(), &mut |pointer, literal| {
+            replace(&mut step.arguments, &mut |pointer, literal| {
                 let replaced = by_text(literal, name, value).filter(|_| pointer == place.pointer)?;
                 let whole = matches!(replaced, Expression::Param(_));
                 if whole || example.is_none() {
@@ -136,7 +135,7 @@ impl Binder<'_, '_> {
     fn holding(&self, value: &str) -> Holding {
         let mut found = Holding::default();
         for step in self.steps() {
-            walk_literals(&step.arguments, &mut String::new(), &mut |pointer, literal| {
+            walk_literals(&step.arguments, &mut |pointer, literal| {
                 if by_text(literal, self.name, value).is_none() {
                     return;
                 }
@@ -194,7 +193,7 @@ impl Binder<'_, '_> {
         for at in places {
             let step = at.map_or("result", |at| &self.draft.steps[at].id).to_owned();
             let mut expression = at.map_or(&self.draft.result, |at| &self.draft.steps[at].arguments).clone();
-            change(&mut expression, &mut String::new(), &mut |pointer, reference| {
+            change_references(&mut expression, &mut |pointer, reference| {
                 if only.is_some_and(|only| only.step != step || only.pointer != format!("{pointer}{{}}")) {
                     return;
                 }
@@ -220,7 +219,7 @@ impl Binder<'_, '_> {
         let mut new: Vec<Expression> = old.into_iter().map(|(_, expression)| expression.clone()).collect();
         let mut found = false;
         for expression in &mut new {
-            change(expression, &mut String::new(), &mut |_, reference| {
+            change_references(expression, &mut |_, reference| {
                 if let Some(bound) = binding.bind(self.cx, self.draft, self.parameters, reference) {
                     *reference = bound;
                     found = true;
@@ -270,7 +269,7 @@ impl Binder<'_, '_> {
         let mut gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
         let holder = gone.find(|(_, step)| {
             let mut found = false;
-            walk_literals(&step.arguments, &mut String::new(), &mut |_, literal| {
+            walk_literals(&step.arguments, &mut |_, literal| {
                 found |= by_text(literal, self.name, value).is_some();
             });
             found
@@ -347,7 +346,7 @@ impl Binder<'_, '_> {
             if example.as_ref().is_some_and(|example| text_of(example) != text_of(&found)) {
                 return Err(self.refuse(format!("{} holds another value: `{}`", spot(&place), text_of(&found))));
             }
-            replace_at(&mut self.step_of(&place).arguments, pointer, new);
+            replace_at(&mut self.step_of(&place).arguments, pointer, &new);
             example.get_or_insert(found);
         }
         example.map_or(Ok(()), |example| self.declare(example))
@@ -355,9 +354,9 @@ impl Binder<'_, '_> {
 
     /// Puts the parameter in these places, whole.
     fn put(&mut self, places: &[Place]) {
+        let parameter = Expression::Param(self.name.to_owned());
         for place in places {
-            let parameter = Expression::Param(self.name.to_owned());
-            replace_at(&mut self.step_of(place).arguments, &place.pointer, parameter);
+            replace_at(&mut self.step_of(place).arguments, &place.pointer, &parameter);
         }
     }
 

@@ -43,7 +43,7 @@ pub(crate) fn refuse_literals(trace: &Trace, draft: &Draft) -> Result<(), FlowEr
     for step in &draft.steps {
         let call = step.call(trace);
         let mut found = None;
-        walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
+        walk_literals(&step.arguments, &mut |pointer, value| {
             if let Some(value) = value.as_str().filter(|value| !value.is_empty() && found.is_none())
                 && names_idempotency_key(last_segment(pointer))
             {

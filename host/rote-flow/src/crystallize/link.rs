@@ -41,7 +41,7 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         let mut linker = Linker { cx, draft, step, call: step.call(cx.trace), seen: &seen, desk, failed: None };
         linker.lists(&mut arguments);
         let mut linked = Vec::new();
-        replace(&mut arguments, &mut String::new(), &mut |pointer, value| {
+        replace(&mut arguments, &mut |pointer, value| {
             let found = linker.value(pointer, value)?;
             linked.push(pointer.to_owned());
             Some(found)

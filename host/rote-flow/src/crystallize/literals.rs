@@ -1,9 +1,9 @@
-//! Walking the literals of an expression by JSON pointer, and replacing them.
+//! The literals and references of an expression by JSON pointer: read, replaced.
 //!
-//! Knows nothing of parameters or steps. Recursion is as deep as the recorded arguments, which the JSON reader
+//! Knows nothing of parameters or steps. Recursion into a value is as deep as the recorded arguments, which the JSON reader
 //! bounded.
 
-use rote_plan::Expression;
+use rote_plan::{At, Expression, Onward, Reference};
 use serde_json::Value;
 
 use rote_types::escape_token;
@@ -16,92 +16,72 @@ pub(crate) fn last_segment(pointer: &str) -> &str {
     pointer.rsplit('/').next().unwrap_or_default()
 }
 
-/// Calls `visit` with every scalar literal and its pointer.
-pub(crate) fn walk_literals(expression: &Expression, pointer: &mut String, visit: &mut dyn FnMut(&str, &Value)) {
-    let length = pointer.len();
-    match expression {
-        Expression::Literal(value) => walk_value(value, pointer, visit),
-        Expression::Object(members) => {
-            for (key, inner) in members {
-                pointer.push('/');
-                pointer.push_str(&escape_token(key));
-                walk_literals(inner, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Array(items) => {
-            for (index, inner) in items.iter().enumerate() {
-                pointer.push_str(&format!("/{index}"));
-                walk_literals(inner, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Text(parts) => parts.iter().for_each(|part| walk_literals(part, pointer, visit)),
-        Expression::Default(first, fallback) => {
-            walk_literals(first, pointer, visit);
-            walk_literals(fallback, pointer, visit);
-        }
-        Expression::Param(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
+/// The pointer that names where a visit has come to.
+pub(crate) fn pointer_of(way: &[At<'_>]) -> String {
+    let mut pointer = String::new();
+    for step in way {
+        push(&mut pointer, *step);
+    }
+    pointer
+}
+
+fn push(pointer: &mut String, step: At<'_>) {
+    pointer.push('/');
+    match step {
+        At::Key(key) => pointer.push_str(&escape_token(key)),
+        At::Index(index) => pointer.push_str(&index.to_string()),
     }
 }
 
-fn walk_value(value: &Value, pointer: &mut String, visit: &mut dyn FnMut(&str, &Value)) {
+/// Calls `visit` with every scalar literal and its pointer.
+pub(crate) fn walk_literals(expression: &Expression, visit: &mut dyn FnMut(&str, &Value)) {
+    expression.visit(&mut |way, one| {
+        if let Expression::Literal(value) = one {
+            walk_scalars(value, pointer_of(way), visit);
+        }
+        Onward::Into
+    });
+}
+
+/// Calls `visit` with every scalar of a value that stands at `pointer`.
+pub(crate) fn walk_scalars(value: &Value, mut pointer: String, visit: &mut dyn FnMut(&str, &Value)) {
+    visit_value(value, &mut pointer, &mut |pointer, one| {
+        if !one.is_array() && !one.is_object() {
+            visit(pointer, one);
+        }
+        Onward::Into
+    });
+}
+
+/// Calls `visit` with a value and those inside it, each with its pointer, outer first.
+pub(crate) fn visit_value(value: &Value, pointer: &mut String, visit: &mut dyn FnMut(&str, &Value) -> Onward) {
+    if visit(pointer, value) == Onward::Past {
+        return;
+    }
     let length = pointer.len();
+    let mut below = |step: At<'_>, inner: &Value| {
+        push(pointer, step);
+        visit_value(inner, pointer, visit);
+        pointer.truncate(length);
+    };
     match value {
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                pointer.push_str(&format!("/{index}"));
-                walk_value(item, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        Value::Object(members) => {
-            for (key, item) in members {
-                pointer.push('/');
-                pointer.push_str(&escape_token(key));
-                walk_value(item, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        scalar => visit(pointer, scalar),
+        Value::Object(members) => members.iter().for_each(|(key, inner)| below(At::Key(key), inner)),
+        Value::Array(items) => items.iter().enumerate().for_each(|(index, inner)| below(At::Index(index), inner)),
+        _ => {}
     }
 }
 
 /// Replaces scalar literals for which `make` returns something, inside literal objects and arrays too.
-pub(crate) fn replace(
-    expression: &mut Expression,
-    pointer: &mut String,
-    make: &mut dyn FnMut(&str, &Value) -> Option<Expression>,
-) {
-    let length = pointer.len();
-    match expression {
-        Expression::Literal(value) => {
-            if let Some(replaced) = replaced(value, pointer, make) {
-                *expression = replaced;
-            }
+pub(crate) fn replace(expression: &mut Expression, make: &mut dyn FnMut(&str, &Value) -> Option<Expression>) {
+    expression.visit_mut(&mut |way, one| {
+        if let Expression::Literal(value) = one
+            && let Some(new) = replaced(value, &mut pointer_of(way), make)
+        {
+            *one = new;
+            return Onward::Past;
         }
-        Expression::Object(members) => {
-            for (key, inner) in members {
-                pointer.push('/');
-                pointer.push_str(&escape_token(key));
-                replace(inner, pointer, make);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Array(items) => {
-            for (index, inner) in items.iter_mut().enumerate() {
-                pointer.push_str(&format!("/{index}"));
-                replace(inner, pointer, make);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Text(parts) => parts.iter_mut().for_each(|part| replace(part, pointer, make)),
-        Expression::Default(first, fallback) => {
-            replace(first, pointer, make);
-            replace(fallback, pointer, make);
-        }
-        Expression::Param(_) | Expression::From(_) | Expression::Item(_) | Expression::Index => {}
-    }
+        Onward::Into
+    });
 }
 
 /// A literal with its replaced parts, `None` when nothing in it was replaced.
@@ -112,9 +92,8 @@ fn replaced(
 ) -> Option<Expression> {
     let length = pointer.len();
     let mut changed = false;
-    let mut inner = |value: &Value, key: String, pointer: &mut String| {
-        pointer.push('/');
-        pointer.push_str(&key);
+    let mut inner = |value: &Value, step: At<'_>, pointer: &mut String| {
+        push(pointer, step);
         let new = replaced(value, pointer, make);
         pointer.truncate(length);
         changed |= new.is_some();
@@ -122,15 +101,45 @@ fn replaced(
     };
     let whole = match value {
         Value::Object(members) => Expression::Object(
-            members
-                .iter()
-                .map(|(key, value)| (key.clone(), inner(value, escape_token(key).into_owned(), pointer)))
-                .collect(),
+            members.iter().map(|(key, value)| (key.clone(), inner(value, At::Key(key), pointer))).collect(),
         ),
         Value::Array(items) => Expression::Array(
-            items.iter().enumerate().map(|(index, value)| inner(value, index.to_string(), pointer)).collect(),
+            items.iter().enumerate().map(|(index, value)| inner(value, At::Index(index), pointer)).collect(),
         ),
         scalar => return make(pointer, scalar),
     };
     changed.then_some(whole)
+}
+
+/// Calls `visit` with every reference and its pointer.
+pub(crate) fn references(expression: &Expression, visit: &mut dyn FnMut(&str, &Reference)) {
+    expression.visit(&mut |way, one| {
+        if let Expression::From(reference) = one {
+            visit(&pointer_of(way), reference);
+        }
+        Onward::Into
+    });
+}
+
+/// Calls `visit` with every reference and its pointer, to change it.
+pub(crate) fn change_references(expression: &mut Expression, visit: &mut dyn FnMut(&str, &mut Reference)) {
+    expression.visit_mut(&mut |way, one| {
+        if let Expression::From(reference) = one {
+            visit(&pointer_of(way), reference);
+        }
+        Onward::Into
+    });
+}
+
+/// Puts what `make` returns in the place of references.
+pub(crate) fn replace_references(expression: &mut Expression, make: &mut dyn FnMut(&Reference) -> Option<Expression>) {
+    expression.visit_mut(&mut |_, one| {
+        if let Expression::From(reference) = one
+            && let Some(made) = make(reference)
+        {
+            *one = made;
+            return Onward::Past;
+        }
+        Onward::Into
+    });
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, text_of};
+use rote_plan::text_of;
 use serde_json::Value;
 
 use super::context::Context;
 use super::draft::Draft;
-use super::literals::{last_segment, walk_literals};
+use super::literals::{last_segment, walk_literals, walk_scalars};
 use super::program::string_literals;
 
 /// Most places that are kept of one value.
@@ -134,7 +134,7 @@ impl Occurrences {
         found.read_typed(cx);
         let mut wanted = BTreeSet::new();
         for step in &draft.steps {
-            walk_literals(&step.arguments, &mut String::new(), &mut |_, value| {
+            walk_literals(&step.arguments, &mut |_, value| {
                 wanted.extend(key_of(value));
                 wanted.extend(value.as_str().into_iter().flat_map(id_words).map(str::to_owned));
             });
@@ -151,8 +151,7 @@ impl Occurrences {
 
     fn read_typed(&mut self, cx: &Context<'_>) {
         for (position, call) in cx.trace.calls.iter().enumerate() {
-            let literal = Expression::Literal(call.raw.clone());
-            walk_literals(&literal, &mut String::new(), &mut |pointer, value| {
+            walk_scalars(&call.raw, String::new(), &mut |pointer, value| {
                 let Some(key) = key_of(value) else { return };
                 self.named.entry((key.clone(), last_segment(pointer).to_owned())).or_insert(position);
                 self.typed.entry(key).or_insert(position);

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Parameter, text_of};
+use rote_plan::{Expression, Onward, Parameter, text_of};
 use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::draft::{Draft, DraftStep};
-use super::literals::{last_segment, walk_literals};
+use super::literals::{last_segment, pointer_of, walk_literals};
 use super::mask::Masks;
 use super::proposals::proposals;
 use super::report::{ParameterReport, Place, Report};
@@ -16,7 +16,7 @@ use super::secret;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
-use rote_types::{escape_token, type_name, unescape_token};
+use rote_types::{type_name, unescape_token};
 
 /// Most characters of a description taken from a tool's schema.
 const MAX_DESCRIPTION_CHARS: usize = 300;
@@ -231,7 +231,7 @@ impl Parameters {
 pub(crate) fn refusal<'s>(name: &str, reason: String, steps: impl Iterator<Item = &'s DraftStep>) -> FlowError {
     let mut arguments = BTreeSet::new();
     for step in steps {
-        walk_literals(&step.arguments, &mut String::new(), &mut |pointer, _| {
+        walk_literals(&step.arguments, &mut |pointer, _| {
             arguments.insert(unescape_token(last_segment(pointer)).into_owned());
         });
     }
@@ -244,47 +244,35 @@ pub(crate) fn refusal<'s>(name: &str, reason: String, steps: impl Iterator<Item 
 
 /// Where each parameter is used.
 fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
-    fn walk(expression: &Expression, step: &str, pointer: &str, found: &mut BTreeMap<String, Vec<Place>>) {
-        match expression {
-            Expression::Param(name) => {
-                let place = Place { step: step.to_owned(), pointer: pointer.to_owned() };
-                let places = found.entry(name.clone()).or_default();
-                if places.last() != Some(&place) {
-                    places.push(place);
+    let mut found: BTreeMap<String, Vec<Place>> = BTreeMap::new();
+    let mut look = |step: &str, base: &str, expression: &Expression| {
+        expression.visit(&mut |way, one| {
+            let place =
+                |mark: &str| Place { step: step.to_owned(), pointer: base.to_owned() + &pointer_of(way) + mark };
+            match one {
+                Expression::Param(name) => {
+                    let places = found.entry(name.clone()).or_default();
+                    if places.last() != Some(&place("")) {
+                        places.push(place(""));
+                    }
                 }
-            }
-            Expression::Object(members) => {
-                for (key, inner) in members {
-                    walk(inner, step, &format!("{pointer}/{}", escape_token(key)), found);
+                Expression::From(_) => {
+                    for name in one.parameters() {
+                        found.entry(name.to_owned()).or_default().push(place("{}"));
+                    }
                 }
+                _ => {}
             }
-            Expression::Array(items) => {
-                for (index, inner) in items.iter().enumerate() {
-                    walk(inner, step, &format!("{pointer}/{index}"), found);
-                }
-            }
-            Expression::Text(parts) => parts.iter().for_each(|part| walk(part, step, pointer, found)),
-            Expression::Default(first, fallback) => {
-                walk(first, step, pointer, found);
-                walk(fallback, step, pointer, found);
-            }
-            Expression::From(_) => {
-                for name in expression.parameters() {
-                    let place = Place { step: step.to_owned(), pointer: format!("{pointer}{{}}") };
-                    found.entry(name.to_owned()).or_default().push(place);
-                }
-            }
-            Expression::Literal(_) | Expression::Item(_) | Expression::Index => {}
-        }
-    }
-    let mut found = BTreeMap::new();
+            Onward::Into
+        });
+    };
     for step in &draft.steps {
-        walk(&step.arguments, &step.id, "", &mut found);
+        look(&step.id, "", &step.arguments);
         for (place, expression) in step.others() {
-            walk(expression, &step.id, place, &mut found);
+            look(&step.id, place, expression);
         }
     }
-    walk(&draft.result, "result", "", &mut found);
+    look("result", "", &draft.result);
     found
 }
 

@@ -5,14 +5,14 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Reference, text_of};
+use rote_plan::{Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::Context;
 use super::desk::{Answer, Desk, Evidence, Question, QuestionKind, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::literals::walk_literals;
+use super::literals::{change_references, references, walk_literals};
 use super::occurrences::{Occurrences, Segment, at, jq_of, path_of};
 use super::program;
 use super::report::Place;
@@ -47,7 +47,7 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
             continue;
         }
         let mut found = Vec::new();
-        references(&step.arguments, &mut String::new(), &mut |pointer, reference| {
+        references(&step.arguments, &mut |pointer, reference| {
             found.push((pointer.to_owned(), reference.clone()));
         });
         let mut replaced = Vec::new();
@@ -59,7 +59,7 @@ pub(crate) fn properties(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -
         }
         let arguments = &mut draft.steps[position].arguments;
         for (pointer, old, new) in replaced {
-            change(arguments, &mut String::new(), &mut |at, reference| {
+            change_references(arguments, &mut |at, reference| {
                 if at == pointer && reference.jq == old {
                     reference.jq.clone_from(&new);
                 }
@@ -74,7 +74,7 @@ fn typed(cx: &Context<'_>, draft: &Draft) -> BTreeSet<String> {
     let seen = Occurrences::of(cx, draft);
     let mut typed: BTreeSet<String> = cx.request.params.iter().filter_map(|spec| spec.value.clone()).collect();
     for step in &draft.steps {
-        walk_literals(&step.arguments, &mut String::new(), &mut |_, value| {
+        walk_literals(&step.arguments, &mut |_, value| {
             if let Some(text) = value.as_str().filter(|_| seen.of_the_person(value)) {
                 typed.insert(text.to_owned());
             }
@@ -312,39 +312,4 @@ pub(crate) fn condition(cx: &Context<'_>, response: ResponseId, array: &str, ele
         }
     }
     None
-}
-
-/// Calls `visit` with every reference and its pointer.
-pub(crate) fn references(expression: &Expression, pointer: &mut String, visit: &mut dyn FnMut(&str, &Reference)) {
-    let mut copy = expression.clone();
-    change(&mut copy, pointer, &mut |at, reference| visit(at, reference));
-}
-
-/// Calls `visit` with every reference, to change it.
-pub(crate) fn change(expression: &mut Expression, pointer: &mut String, visit: &mut dyn FnMut(&str, &mut Reference)) {
-    let length = pointer.len();
-    match expression {
-        Expression::From(reference) => visit(pointer, reference),
-        Expression::Object(members) => {
-            for (key, inner) in members {
-                pointer.push('/');
-                pointer.push_str(&rote_types::escape_token(key));
-                change(inner, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Array(items) => {
-            for (index, inner) in items.iter_mut().enumerate() {
-                pointer.push_str(&format!("/{index}"));
-                change(inner, pointer, visit);
-                pointer.truncate(length);
-            }
-        }
-        Expression::Text(parts) => parts.iter_mut().for_each(|part| change(part, pointer, visit)),
-        Expression::Default(first, fallback) => {
-            change(first, pointer, visit);
-            change(fallback, pointer, visit);
-        }
-        Expression::Literal(_) | Expression::Param(_) | Expression::Item(_) | Expression::Index => {}
-    }
 }

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, text_of};
+use rote_plan::{Expression, Onward, text_of};
 use serde_json::Value;
 
 use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::link::{kind_of_tool, place_name};
-use super::literals::{MIN_EMBEDDED_CHARS, walk_literals};
+use super::literals::{MIN_EMBEDDED_CHARS, pointer_of, walk_scalars};
 use super::report::{Place, Proposal};
 
 /// Most proposals.
@@ -29,23 +29,20 @@ struct Found {
 pub(crate) fn proposals(cx: &Context<'_>, draft: &Draft) -> Vec<Proposal> {
     let mut found: Vec<Found> = Vec::new();
     for step in &draft.steps {
-        let mut add = |expression: &Expression| {
-            walk_literals(expression, &mut String::new(), &mut |pointer, value| {
-                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
-                let Some(rank) = rank(cx, step, pointer, value) else { return };
-                match found.iter_mut().find(|known| known.value == *value) {
-                    Some(known) => {
-                        known.rank = known.rank.min(rank);
-                        known.places.push(place);
-                    }
-                    None => {
-                        let name = name_of(cx, step, pointer);
-                        found.push(Found { value: value.clone(), places: vec![place], rank, name });
-                    }
+        whole_literals(&step.arguments, &mut |pointer, value| {
+            let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
+            let Some(rank) = rank(cx, step, pointer, value) else { return };
+            match found.iter_mut().find(|known| known.value == *value) {
+                Some(known) => {
+                    known.rank = known.rank.min(rank);
+                    known.places.push(place);
                 }
-            });
-        };
-        whole_literals(&step.arguments, &mut add);
+                None => {
+                    let name = name_of(cx, step, pointer);
+                    found.push(Found { value: value.clone(), places: vec![place], rank, name });
+                }
+            }
+        });
     }
     // A number is a setting unless it names a thing or stands in several calls.
     found.retain(|one| !one.value.is_number() || one.rank == 0 || recurs(one));
@@ -112,23 +109,16 @@ fn name_of(cx: &Context<'_>, step: &DraftStep, pointer: &str) -> String {
     if name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') { name } else { format!("value_{name}") }
 }
 
-/// Visits everything but the pieces of texts, which mean nothing alone.
-fn whole_literals(expression: &Expression, visit: &mut dyn FnMut(&Expression)) {
-    match expression {
-        Expression::Text(_) => {}
-        other => visit(&without_texts(other)),
-    }
-}
-
-fn without_texts(expression: &Expression) -> Expression {
-    match expression {
-        Expression::Text(_) => Expression::Literal(Value::Null),
-        Expression::Object(members) => {
-            Expression::Object(members.iter().map(|(key, inner)| (key.clone(), without_texts(inner))).collect())
+/// Visits the literals that are not pieces of a text, which mean nothing alone.
+fn whole_literals(expression: &Expression, visit: &mut dyn FnMut(&str, &Value)) {
+    expression.visit(&mut |way, one| {
+        match one {
+            Expression::Text(_) => return Onward::Past,
+            Expression::Literal(value) => walk_scalars(value, pointer_of(way), visit),
+            _ => {}
         }
-        Expression::Array(items) => Expression::Array(items.iter().map(without_texts).collect()),
-        other => other.clone(),
-    }
+        Onward::Into
+    });
 }
 
 /// Names what a value looks like, if it looks like something that differs from run to run.

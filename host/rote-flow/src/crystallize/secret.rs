@@ -12,7 +12,7 @@ use rote_plan::{Comparison, Expression};
 use serde_json::Value;
 
 use super::draft::Draft;
-use super::literals::walk_literals;
+use super::literals::{walk_literals, walk_scalars};
 use super::program;
 use crate::FlowError;
 use crate::error::CrystallizeError;
@@ -66,7 +66,7 @@ pub(crate) fn refuse_secrets(trace: &Trace, draft: &Draft, redaction: &Redaction
     for step in &draft.steps {
         let call = &step.call(trace).name();
         let mut outcome = Ok(());
-        walk_literals(&step.arguments, &mut String::new(), &mut |pointer, value| {
+        walk_literals(&step.arguments, &mut |pointer, value| {
             if outcome.is_ok() {
                 outcome = refuse_literal(call, pointer, value, redaction);
             }
@@ -109,7 +109,7 @@ fn refuse_literal(call: &str, pointer: &str, value: &Value, redaction: &Redactio
 /// Returns the secrets of a value at this place, by where they stand below it.
 pub(crate) fn secrets_in(place: &str, value: &Value) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    walk_literals(&Expression::Literal(value.clone()), &mut place.to_owned(), &mut |pointer, inner| {
+    walk_scalars(value, place.to_owned(), &mut |pointer, inner| {
         if let Some(text) = inner.as_str().filter(|_| is_secret(pointer, inner)) {
             found.insert(pointer[place.len()..].to_owned(), text.to_owned());
         }

@@ -8,12 +8,14 @@ mod undo;
 
 use std::collections::BTreeSet;
 
-use rote_types::{Method, command, escape_token, exact_json};
+use rote_plan::Onward;
+use rote_types::{Method, command, exact_json};
 use serde_json::Value;
 
 use super::context::Context;
 use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
+use super::literals::visit_value;
 use crate::FlowError;
 use crate::trace::RecordedCall;
 
@@ -73,7 +75,7 @@ fn is_covered(cx: &Context<'_>, draft: &Draft, step: &DraftStep, later: &DraftSt
     });
     let touched = between.into_iter().any(|one| {
         let mut values = Vec::new();
-        leaves(&one.call(cx.trace).arguments, &mut String::new(), &mut |_, value| values.push(value.clone()));
+        leaves(&one.call(cx.trace).arguments, &mut |_, value| values.push(value.clone()));
         target.iter().any(|id| values.contains(id))
     });
     !used && !touched && fields(&call.arguments).is_subset(&fields(&other.arguments))
@@ -82,24 +84,19 @@ fn is_covered(cx: &Context<'_>, draft: &Draft, step: &DraftStep, later: &DraftSt
 /// The pointers of what a call sets; arrays are one field each.
 fn fields(arguments: &Value) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    leaves(arguments, &mut String::new(), &mut |pointer, _| {
+    leaves(arguments, &mut |pointer, _| {
         found.insert(pointer.to_owned());
     });
     found
 }
 
 /// Visits everything that is not an object with members.
-fn leaves(value: &Value, pointer: &mut String, visit: &mut dyn FnMut(&str, &Value)) {
-    let length = pointer.len();
-    match value {
-        Value::Object(members) if !members.is_empty() => {
-            for (key, inner) in members {
-                pointer.push('/');
-                pointer.push_str(&escape_token(key));
-                leaves(inner, pointer, visit);
-                pointer.truncate(length);
-            }
+fn leaves(value: &Value, visit: &mut dyn FnMut(&str, &Value)) {
+    visit_value(value, &mut String::new(), &mut |pointer, one| {
+        if one.as_object().is_some_and(|members| !members.is_empty()) {
+            return Onward::Into;
         }
-        leaf => visit(pointer, leaf),
-    }
+        visit(pointer, one);
+        Onward::Past
+    });
 }

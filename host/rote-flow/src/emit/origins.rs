@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use rote_plan::{Expression, Step};
+use rote_plan::{At, Expression, Onward, Step};
 use serde_json::Value;
 
 use super::one_line;
+use crate::crystallize::literals::pointer_of;
 use crate::crystallize::{Question, QuestionKind};
 
 /// Most letters of the names that a comment lists.
@@ -52,8 +53,7 @@ impl Origins {
         if !self.is_known {
             return None;
         }
-        let mut names = Vec::new();
-        self.collect(step, &step.arguments, "", "", &mut names);
+        let names = self.constants(step);
         let response = step.id.replacen('s', "@", 1);
         let mut listed = String::new();
         for (at, name) in names.iter().enumerate() {
@@ -67,22 +67,26 @@ impl Origins {
         (!names.is_empty()).then(|| one_line(&format!("Typed by hand for {response}: {listed}.")))
     }
 
-    fn collect(&self, step: &Step, value: &Expression, name: &str, pointer: &str, names: &mut Vec<String>) {
-        let within = |member: &str| if name.is_empty() { member.to_owned() } else { format!("{name}.{member}") };
-        let below = |member: &str| format!("{pointer}/{}", rote_types::escape_token(member));
-        match value {
-            Expression::Object(members) => {
-                for (member, inner) in members {
-                    self.collect(step, inner, &within(member), &below(member), names);
-                }
+    /// The names of the arguments, and of the members of written objects in them, that are constants without an answer.
+    fn constants(&self, step: &Step) -> Vec<String> {
+        let mut names = Vec::new();
+        let mut add = |way: &[At<'_>]| {
+            if self.answer(step, &pointer_of(way)).is_none() {
+                let keys = way.iter().filter_map(|step| if let At::Key(key) = step { Some(*key) } else { None });
+                names.push(keys.collect::<Vec<_>>().join("."));
             }
-            Expression::Literal(Value::Object(members)) if name.is_empty() => {
-                for (member, inner) in members {
-                    self.collect(step, &Expression::Literal(inner.clone()), member, &below(member), names);
+        };
+        step.arguments.visit(&mut |way, one| {
+            match one {
+                Expression::Object(_) => return Onward::Into,
+                Expression::Literal(Value::Object(members)) if way.is_empty() => {
+                    members.keys().for_each(|name| add(&[At::Key(name)]));
                 }
+                Expression::Literal(_) => add(way),
+                _ => {}
             }
-            Expression::Literal(_) if self.answer(step, pointer).is_none() => names.push(name.to_owned()),
-            _ => {}
-        }
+            Onward::Past
+        });
+        names
     }
 }

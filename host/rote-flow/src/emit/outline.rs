@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Comparison, Condition, Expression, OnError, Operator, Plan, Step};
+use rote_plan::{Comparison, Condition, Expression, OnError, Onward, Operator, Plan, Step};
 
 /// A part of a program.
 pub(super) enum Part<'a> {
@@ -163,26 +163,26 @@ fn guard<'a>(step: &'a Step, maybe: &BTreeSet<&'a str>) -> Result<Guard<'a>, &'s
 
 /// Returns those of the steps that may be skipped without which an expression has no value.
 fn lacks<'a>(expression: &'a Expression, maybe: &BTreeSet<&'a str>) -> Result<BTreeSet<&'a str>, &'static str> {
-    let mut found = BTreeSet::new();
-    match expression {
-        Expression::Default(first, fallback) => {
-            if steps_of(first).any(|step| maybe.contains(step)) && !lacks(fallback, maybe)?.is_empty() {
-                return Err("has a fallback that may be missing too");
+    let mut found = Ok(BTreeSet::new());
+    expression.visit(&mut |_, one| {
+        let Ok(lacking) = &mut found else { return Onward::Past };
+        match one {
+            Expression::Default(first, fallback) => {
+                if steps_of(first).any(|step| maybe.contains(step)) {
+                    match lacks(fallback, maybe) {
+                        Ok(lacking) if lacking.is_empty() => {}
+                        Ok(_) => found = Err("has a fallback that may be missing too"),
+                        Err(reason) => found = Err(reason),
+                    }
+                }
+                return Onward::Past;
             }
+            Expression::From(_) => lacking.extend(steps_of(one).filter(|step| maybe.contains(step))),
+            _ => {}
         }
-        Expression::Object(members) => {
-            for (_, inner) in members {
-                found.extend(lacks(inner, maybe)?);
-            }
-        }
-        Expression::Array(items) | Expression::Text(items) => {
-            for inner in items {
-                found.extend(lacks(inner, maybe)?);
-            }
-        }
-        other => found.extend(steps_of(other).filter(|step| maybe.contains(step))),
-    }
-    Ok(found)
+        Onward::Into
+    });
+    found
 }
 
 /// Puts a step into the last block where it belongs there, else into one of its own.

@@ -7,7 +7,7 @@ mod value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Plan, Step};
+use rote_plan::{Expression, Onward, Plan, Step};
 use serde_json::Value;
 
 use super::layout::{self, Doc, Pad};
@@ -326,12 +326,17 @@ fn count(value: &Expression) -> usize {
             _ => 0,
         }
     }
-    match value {
-        Expression::Literal(value) => of_literal(value),
-        Expression::Array(items) => items.len() + items.iter().map(count).sum::<usize>(),
-        Expression::Object(members) => members.len() + members.iter().map(|(_, inner)| count(inner)).sum::<usize>(),
-        _ => 0,
-    }
+    let mut found = 0;
+    value.visit(&mut |_, one| {
+        found += match one {
+            Expression::Literal(value) => of_literal(value),
+            Expression::Array(items) => items.len(),
+            Expression::Object(members) => members.len(),
+            _ => return Onward::Past,
+        };
+        Onward::Into
+    });
+    found
 }
 
 fn pad(depth: usize) -> Pad {

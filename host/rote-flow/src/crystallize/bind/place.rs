@@ -1,10 +1,10 @@
 //! Places of parameters in arguments: found, read, replaced.
 
-use rote_plan::{Expression, text_of};
-use rote_types::{escape_token, unescape_token};
+use rote_plan::{At, Expression, Onward, text_of};
+use rote_types::escape_token;
 use serde_json::Value;
 
-use super::super::literals::{MIN_EMBEDDED_CHARS, last_segment};
+use super::super::literals::{MIN_EMBEDDED_CHARS, last_segment, pointer_of, visit_value};
 
 /// Replaces a literal that equals `value`, or the words in it that do, or a day in a time of it.
 pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
@@ -59,53 +59,21 @@ fn begins_time(rest: &str) -> bool {
 /// Visits the literals, lists and objects included, of the arguments of this name.
 pub(super) fn walk_named(expression: &Expression, name: &str, visit: &mut dyn FnMut(&str, &Value)) {
     let escaped = escape_token(name).into_owned();
-    walk(expression, &mut String::new(), &mut |pointer, value| {
-        let named = last_segment(pointer) == escaped;
-        if named {
-            visit(pointer, value);
+    let mut take = |pointer: &str, value: &Value| {
+        if last_segment(pointer) != escaped {
+            return Onward::Into;
         }
-        named
+        visit(pointer, value);
+        Onward::Past
+    };
+    expression.visit(&mut |way, one| match (literal(one), one) {
+        (Some(value), _) => {
+            visit_value(&value, &mut pointer_of(way), &mut take);
+            Onward::Past
+        }
+        (None, Expression::Object(_) | Expression::Array(_)) => Onward::Into,
+        _ => Onward::Past,
     });
-}
-
-/// Visits literals from the outside in; one that is taken is not looked into.
-fn walk(expression: &Expression, pointer: &mut String, take: &mut dyn FnMut(&str, &Value) -> bool) {
-    if let Some(value) = literal(expression) {
-        walk_value(&value, pointer, take);
-        return;
-    }
-    let length = pointer.len();
-    let mut below = |key: &str, inner: &Expression| {
-        pointer.push('/');
-        pointer.push_str(&escape_token(key));
-        walk(inner, pointer, take);
-        pointer.truncate(length);
-    };
-    match expression {
-        Expression::Object(members) => members.iter().for_each(|(key, inner)| below(key, inner)),
-        Expression::Array(items) => {
-            items.iter().enumerate().for_each(|(index, inner)| below(&index.to_string(), inner));
-        }
-        _ => {}
-    }
-}
-
-fn walk_value(value: &Value, pointer: &mut String, take: &mut dyn FnMut(&str, &Value) -> bool) {
-    if take(pointer, value) {
-        return;
-    }
-    let length = pointer.len();
-    let mut below = |key: &str, inner: &Value| {
-        pointer.push('/');
-        pointer.push_str(&escape_token(key));
-        walk_value(inner, pointer, take);
-        pointer.truncate(length);
-    };
-    match value {
-        Value::Object(members) => members.iter().for_each(|(key, inner)| below(key, inner)),
-        Value::Array(items) => items.iter().enumerate().for_each(|(index, inner)| below(&index.to_string(), inner)),
-        _ => {}
-    }
 }
 
 /// The value of an expression without holes.
@@ -123,39 +91,43 @@ fn literal(expression: &Expression) -> Option<Value> {
 
 /// Returns what was typed at a place.
 pub(super) fn literal_at(expression: &Expression, pointer: &str) -> Option<Value> {
-    let Some((segment, rest)) = split(pointer) else { return literal(expression) };
-    match expression {
-        Expression::Literal(value) => value.pointer(pointer).cloned(),
-        Expression::Object(members) => {
-            members.iter().find(|(key, _)| *key == segment).and_then(|(_, inner)| literal_at(inner, rest))
+    let mut found = None;
+    expression.visit(&mut |way, one| match (from(way, pointer), one) {
+        (Some(""), _) => {
+            found = literal(one);
+            Onward::Past
         }
-        Expression::Array(items) => literal_at(items.get(segment.parse::<usize>().ok()?)?, rest),
-        _ => None,
-    }
+        (Some(rest), Expression::Literal(value)) => {
+            found = value.pointer(rest).cloned();
+            Onward::Past
+        }
+        (Some(_), Expression::Object(_) | Expression::Array(_)) => Onward::Into,
+        _ => Onward::Past,
+    });
+    found
 }
 
 /// Puts an expression in a place.
-pub(super) fn replace_at(expression: &mut Expression, pointer: &str, new: Expression) {
-    let Some((segment, rest)) = split(pointer) else {
-        *expression = new;
-        return;
-    };
-    if let Expression::Literal(value) = expression {
-        *expression = opened(value);
-    }
-    match expression {
-        Expression::Object(members) => {
-            if let Some((_, inner)) = members.iter_mut().find(|(key, _)| *key == segment) {
-                replace_at(inner, rest, new);
+pub(super) fn replace_at(expression: &mut Expression, pointer: &str, new: &Expression) {
+    expression.visit_mut(&mut |way, one| {
+        match from(way, pointer) {
+            None => return Onward::Past,
+            Some("") => {
+                *one = new.clone();
+                return Onward::Past;
             }
+            Some(_) => {}
         }
-        Expression::Array(items) => {
-            if let Some(inner) = segment.parse::<usize>().ok().and_then(|index| items.get_mut(index)) {
-                replace_at(inner, rest, new);
-            }
+        if let Expression::Literal(value) = one {
+            *one = opened(value);
         }
-        _ => {}
-    }
+        if matches!(one, Expression::Object(_) | Expression::Array(_)) { Onward::Into } else { Onward::Past }
+    });
+}
+
+/// The rest of a pointer behind this way; none when it leads elsewhere.
+fn from<'p>(way: &[At<'_>], pointer: &'p str) -> Option<&'p str> {
+    pointer.strip_prefix(&pointer_of(way)).filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// A literal whose members or items are expressions of their own.
@@ -167,11 +139,4 @@ fn opened(value: &Value) -> Expression {
         Value::Array(items) => Expression::Array(items.iter().cloned().map(Expression::Literal).collect()),
         scalar => Expression::Literal(scalar.clone()),
     }
-}
-
-/// The first segment of a pointer and the rest.
-fn split(pointer: &str) -> Option<(String, &str)> {
-    let inner = pointer.strip_prefix('/')?;
-    let end = inner.find('/').unwrap_or(inner.len());
-    Some((unescape_token(&inner[..end]).into_owned(), &inner[end..]))
 }

@@ -12,10 +12,11 @@ use serde_json::Value;
 use super::super::context::Context;
 use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
 use super::super::draft::{Draft, DraftStep};
+use super::super::literals::replace_references;
 use super::super::occurrences::{Segment, at, jq_of, path_of};
 use super::super::pick;
 use super::super::report::Place;
-use super::{conditions, replace_references};
+use super::conditions;
 use crate::FlowError;
 
 /// Members that say which things are meant, before all others.

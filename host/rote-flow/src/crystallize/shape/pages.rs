@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::super::context::Context;
 use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
 use super::super::draft::{Draft, DraftStep};
+use super::super::literals::change_references;
 use super::super::occurrences::{Segment, at, jq_of, path_of};
-use super::super::pick;
 use super::super::report::Place;
 use crate::FlowError;
 use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
@@ -387,7 +387,7 @@ impl List {
     /// Makes the first page the step for all; the others are taken out by the caller.
     fn put(&self, draft: &mut Draft, moved: &[Use]) {
         for step in &mut draft.steps {
-            pick::change(&mut step.arguments, &mut String::new(), &mut |_, reference| {
+            change_references(&mut step.arguments, &mut |_, reference| {
                 if let Some(one) = moved.iter().find(|one| one.old == *reference) {
                     *reference = one.new.clone();
                 }

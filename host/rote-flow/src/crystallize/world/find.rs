@@ -6,7 +6,7 @@ use rote_plan::{Expression, Plan, Reference, text_of};
 use rote_types::QueryEngine;
 use serde_json::{Map, Value};
 
-use super::super::literals::{last_segment, walk_literals};
+use super::super::literals::{last_segment, references, walk_scalars};
 use super::super::occurrences::{Segment, jq_of};
 use super::super::pick;
 use super::change::{self, Renaming, date_of, is_list, with_value};
@@ -88,7 +88,7 @@ impl Trial<'_> {
         let ran = self.run(&change::renamed(self.world, &ids));
         let mut found = Vec::new();
         for sent in &ran.sent {
-            leaves(&sent.arguments, &mut |pointer, value| {
+            walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
                 if ids.is_old(last_name(pointer), value) {
                     found.push(finding(&sent.step, pointer, What::OldId, value));
                 }
@@ -122,7 +122,7 @@ impl Trial<'_> {
         let ran = run_in(&change::with_values(self.world, &pairs), self.plan, &parameters, self.engine);
         let mut found = Vec::new();
         for sent in &ran.sent {
-            leaves(&sent.arguments, &mut |pointer, value| {
+            walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
                 let Some(text) = value.as_str() else { return };
                 let holds = |(name, old, new): &&(String, String, String)| {
                     (date_of(old).is_some() || self.by_value.contains(name)) && with_value(text, old, new).is_some()
@@ -144,7 +144,7 @@ impl Trial<'_> {
                 continue;
             };
             let before: Vec<&Value> = by_step(&as_recorded.sent).remove(step).unwrap_or_default();
-            pick::references(expression, &mut String::new(), &mut |pointer, reference| {
+            references(expression, &mut |pointer, reference| {
                 let at = |values: &[&Value]| {
                     let mut texts: Vec<String> =
                         values.iter().filter_map(|value| value.pointer(pointer)).map(text_of).collect();
@@ -206,11 +206,6 @@ fn finding(step: &str, pointer: &str, what: What, sent: &Value) -> Finding {
 fn stop(ran: &Ran, unexplained: bool) -> Option<Finding> {
     let (step, why) = ran.end.as_ref().err().filter(|_| unexplained)?;
     Some(finding(step, "", What::Stops { why: why.clone() }, &Value::Null))
-}
-
-/// Calls `visit` with every scalar and its pointer.
-fn leaves(value: &Value, visit: &mut dyn FnMut(&str, &Value)) {
-    walk_literals(&Expression::Literal(value.clone()), &mut String::new(), visit);
 }
 
 /// The last name of a pointer; items have the name of their array.
@@ -302,7 +297,7 @@ fn fields(items: &[Value]) -> Vec<String> {
 fn gone_through(items: &[Value], ids: &[String], sent: &[Sent]) -> Option<(String, String, String)> {
     for first in sent.iter().filter(|one| one.writes) {
         let mut places = Vec::new();
-        leaves(&first.arguments, &mut |pointer, value| {
+        walk_scalars(&first.arguments, String::new(), &mut |pointer, value| {
             if tells_apart(last_name(pointer)) && ids.contains(&text_of(value)) {
                 places.push(pointer.to_owned());
             }
@@ -329,7 +324,7 @@ fn without_item(arguments: &Value, item: &Value) -> String {
     let mut own: Vec<(String, String)> = Vec::new();
     scalars(item, "", &mut Vec::new(), &mut |_, path, value| own.push((text_of(value), jq_of(path))));
     let mut told = String::new();
-    leaves(arguments, &mut |pointer, value| {
+    walk_scalars(arguments, String::new(), &mut |pointer, value| {
         let text = text_of(value);
         let whole = own.iter().find(|(scalar, _)| *scalar == text);
         let shown = match whole {
