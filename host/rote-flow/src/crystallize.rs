@@ -13,17 +13,18 @@ pub(crate) mod companions;
 mod context;
 mod desk;
 mod draft;
+pub(crate) mod kept;
 mod keys;
 mod link;
-pub(crate) mod literals;
-pub(crate) mod mask;
+mod mask;
 mod occurrences;
 mod order;
 mod parameters;
+mod path;
 mod pick;
 mod pins;
 mod program;
-pub(crate) mod proposals;
+mod proposals;
 mod replay;
 mod report;
 mod request;
@@ -32,6 +33,7 @@ pub(crate) mod secret;
 mod shape;
 mod sift;
 mod variables;
+mod words;
 mod world;
 
 use std::sync::Arc;
@@ -44,22 +46,22 @@ use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::Value;
 
-pub use desk::{Answer, Evidence, Note, Question, QuestionKind};
-pub use report::{Dropped, ParameterReport, Place, Proposal, Report, StepOrigin};
+pub use report::{ParameterReport, Proposal, Report, StepOrigin};
 pub use request::{CrystallizeRequest, ParamSpec, ResultSpec, Spot};
 
 use crate::emit::Origins;
 use crate::frontmatter::SCHEMA;
 use crate::recording::{RecordedExchange, exchange};
-use crate::review::{Kept, Recorded};
 use crate::trace::Trace;
 use crate::{
     FlowError, FlowKind, FlowStatus, Form, Frontmatter, OpenQuestion, OutputContract, Package, Pins, Provenance,
     Replayer, Sentences,
 };
+use companions::Made;
 use context::Context;
 use desk::Desk;
 use draft::Draft;
+use kept::{Kept, Recorded};
 use parameters::Parameters;
 
 /// A flow that was made and written.
@@ -128,7 +130,7 @@ impl Crystallizer {
     pub(crate) async fn make(
         &self,
         request: &CrystallizeRequest,
-        instead_of: Option<&companions::Made>,
+        instead_of: Option<&Made>,
     ) -> Result<Crystallized, FlowError> {
         let (library, redaction) = (&self.pins.library, self.redaction());
         library.check_free(&request.name, request.force)?;

@@ -12,60 +12,17 @@ mod parameters;
 mod rust;
 mod typescript;
 
-use std::path::{Path, PathBuf};
-
-use rote_home::{FileMode, create_private_dir, read_capped, write_atomic};
 use rote_plan::Plan;
 use rote_types::Language;
-use serde::Serialize;
 
 pub(crate) use origins::Origins;
 
 use crate::author::SourceHeader;
 use crate::error::AuthorError;
 use crate::package::Content;
-use crate::{FlowError, FlowReference, Library, Package};
-
-/// Sources that were written out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Exported {
-    /// The files.
-    pub files: Vec<PathBuf>,
-}
+use crate::{FlowError, Library, Package};
 
 impl Library {
-    /// Writes a plan flow as editable sources: one file for TypeScript, a crate's files for Rust.
-    ///
-    /// # Errors
-    /// [`AuthorError::CannotExport`] for a flow that is not a plan, or whose plan has what is not written out;
-    /// [`AuthorError::Edited`] where a file says something else, unless it is forced: nothing is written then; the disk refused.
-    pub fn export(
-        &self,
-        flow: &FlowReference,
-        language: Language,
-        path: &Path,
-        force: bool,
-    ) -> Result<Exported, FlowError> {
-        let (_, package) = self.load(flow)?;
-        let files = self.sources(&package, language, &self.origins(&package)?)?;
-        // One file is written as the person named it; several go into a folder of that name.
-        let place = |name: &str| if name.is_empty() { path.to_owned() } else { path.join(name) };
-        let edited = |(name, text): &&(&str, String)| differs(&place(name), text);
-        if let Some((name, _)) = files.iter().find(edited).filter(|_| !force) {
-            return Err(FlowError::Author(AuthorError::Edited { path: place(name) }));
-        }
-        let mut written = Vec::with_capacity(files.len());
-        for (name, text) in files {
-            let path = place(name);
-            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-                create_private_dir(folder)?;
-            }
-            write_atomic(&path, text.as_bytes(), FileMode::Shared)?;
-            written.push(path);
-        }
-        Ok(Exported { files: written })
-    }
-
     /// The sources by file name; the name of an only file is empty.
     pub(crate) fn sources(
         &self,
@@ -93,13 +50,6 @@ impl Library {
             ],
         })
     }
-}
-
-/// Whether something else than this text stands in a file.
-fn differs(path: &Path, text: &str) -> bool {
-    let Ok(metadata) = path.metadata() else { return false };
-    let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
-    metadata.len() != length || read_capped(path, length).is_ok_and(|bytes| bytes != text.as_bytes())
 }
 
 fn plan_of(package: &Package) -> Result<&Plan, String> {

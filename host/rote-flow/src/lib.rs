@@ -16,17 +16,20 @@ mod drift;
 mod emit;
 mod error;
 mod evidence;
+mod export;
 mod frontmatter;
 mod health;
 mod infer;
 mod info;
 mod library;
 mod lint;
+mod literals;
 mod package;
 mod parameter;
 mod pending;
 mod pinned;
 mod pins;
+mod question;
 mod recording;
 mod release;
 mod remove;
@@ -52,16 +55,16 @@ pub use analytics::{Analytics, FlowStats, RunEnd, RunRow, RunRowStatus, TrackRec
 pub use author::{Author, BuildRequest, BuildSource, Built, NewProject, SourceAdapter, SourceHeader};
 pub use bless::{BlessRequest, Blessed, BlessingInfo, BlessingOffer, BlessingState, Blessings};
 pub use crystallize::{
-    Answer, CrystallizeRequest, Crystallized, Crystallizer, Dropped, Evidence, Note, ParamSpec, ParameterReport, Place,
-    Proposal, Question as FlowQuestion, QuestionKind, Report, ResultSpec, Spot, StepOrigin,
+    CrystallizeRequest, Crystallized, Crystallizer, ParamSpec, ParameterReport, Proposal, Report, ResultSpec, Spot,
+    StepOrigin,
 };
 pub use derive::{Derived, VersionPart};
 pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};
-pub use emit::Exported;
 pub use error::{
     AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, Left, LibraryError, PackageError,
     ParameterProblem, PinError, ReplayError, RunnerError, Stale,
 };
+pub use export::Exported;
 pub use frontmatter::{
     AdapterPin, Baseline, CredentialSlot, FlowKind, FlowPin, FlowStatus, Form, Frontmatter, OpenQuestion,
     OutputContract, Provenance, ToolPin, WriteMode, WritePermission,
@@ -79,6 +82,7 @@ pub use parameter::ParameterInput;
 pub use pending::PendingFlow;
 pub use pinned::{Allowed, FlowWrite, PinnedFlow, write_lines};
 pub use pins::Pins;
+pub use question::{Answer, Dropped, Evidence, Note, Place, Question as FlowQuestion, QuestionKind};
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::{Released, Releases};
 pub use remove::Removal;

@@ -15,15 +15,15 @@ use serde_json::Value;
 
 use super::closure;
 use super::context::Context;
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
-use super::literals::{change_references, last_segment, replace, walk_literals};
 use super::parameters::{Parameters, refusal};
 use super::program::string_literals;
-use super::report::Place;
 use super::request::{ParamSpec, Spot};
+use super::words::by_text;
 use crate::FlowError;
-pub(crate) use place::by_text;
+use crate::literals::{change_references, last_segment, replace, walk_literals};
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 use place::{literal_at, replace_at};
 use query::Binding;
 

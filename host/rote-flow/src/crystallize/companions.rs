@@ -8,10 +8,10 @@ use rote_gate::Redaction;
 use rote_home::{FileMode, HomeError, create_private_dir, read_capped, remove_file, write_atomic};
 use rote_types::{Language, Sha256Digest, sha256};
 
-use super::desk::Note;
 use crate::author::ENTRY;
 use crate::emit::Origins;
 use crate::error::AuthorError;
+use crate::question::Note;
 use crate::recording::{RunRecording, TEST_RECORDING};
 use crate::{FlowError, Library, Package};
 

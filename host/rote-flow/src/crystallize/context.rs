@@ -9,9 +9,9 @@ use rote_types::{AdapterId, QueryEngine, QueryLimits, ResponseId, Tool, unescape
 use rote_workspace::Workspace;
 use serde_json::Value;
 
-use super::bind::by_text;
-use super::occurrences::Segment;
+use super::path::Segment;
 use super::request::CrystallizeRequest;
+use super::words::by_text;
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 

@@ -6,12 +6,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_types::{CommandLine, ResponseId, command};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use rote_types::{CommandLine, ResponseId};
 
-use super::report::{Dropped, Place};
 use crate::FlowError;
+use crate::question::{Dropped, Note, Question};
 use crate::trace::RecordedCall;
 
 /// Most notes.
@@ -19,107 +17,6 @@ const MAX_NOTES: usize = 200;
 
 /// The word for all answers that say where a value is read.
 pub(crate) const REFERENCE: &str = "@N{JQ}";
-
-/// What a question is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum QuestionKind {
-    /// Where a typed value comes from.
-    Source,
-    /// Which item of a list is meant.
-    Pick,
-    /// Which items a repetition is for.
-    Loop,
-    /// Whether a list is read to its end.
-    Pages,
-    /// What stands for a thing that was found instead of made.
-    Found,
-    /// Which places a parameter has.
-    Value,
-    /// Whether a write depends on what was asked before it.
-    When,
-    /// Whether a thing that was made and deleted again matters.
-    Undo,
-    /// What a changed world showed.
-    Changed,
-}
-
-/// Something that speaks for an answer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Evidence {
-    /// What it is, in words.
-    pub what: String,
-    /// The response where it was found.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub response: Option<ResponseId>,
-    /// Where in it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jq: Option<String>,
-    /// The value there.
-    pub value: Value,
-}
-
-/// One of the answers that a question has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Answer {
-    /// The word to answer with.
-    pub word: String,
-    /// What it does.
-    pub means: String,
-    /// The flag of `rote flow template create` that says the same.
-    pub flag: String,
-}
-
-impl Answer {
-    /// Makes it; what is in the flag may be a word of a server.
-    pub(crate) fn new(word: impl Into<String>, means: String, flag: CommandLine) -> Self {
-        Self { word: word.into(), means, flag: flag.to_string() }
-    }
-
-    /// Makes one that is given by the id of the question.
-    pub(crate) fn by_id(question: &str, word: impl Into<String>, means: String) -> Self {
-        let word = word.into();
-        let flag = command("--answer").assignment(question, &word);
-        Self::new(word, means, flag)
-    }
-}
-
-/// Something that the recording does not decide.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Question {
-    /// Kind and place, the same each time: `source:s5/issue_id`.
-    pub id: String,
-    /// What it is about.
-    pub kind: QuestionKind,
-    /// One sentence.
-    pub ask: String,
-    /// Where it matters.
-    pub places: Vec<Place>,
-    /// What speaks for which answer.
-    pub evidence: Vec<Evidence>,
-    /// What it is answered by, one of them as it is now.
-    pub answers: Vec<Answer>,
-    /// The word of the answer that the draft has.
-    pub taken: String,
-    /// Whether a write depends on it.
-    pub writes: bool,
-    /// Nobody has answered it.
-    pub open: bool,
-}
-
-/// Something that was done without asking.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
-    /// The step that it is about.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<String>,
-    /// What was done.
-    pub text: String,
-    /// The flag that undoes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undo: Option<String>,
-}
 
 /// Where passes ask, note and give reasons.
 #[derive(Debug, Default)]
@@ -136,13 +33,6 @@ pub(crate) struct Desk {
 fn misread<'w>(question: &str, word: &str, words: impl Iterator<Item = &'w str>) -> FlowError {
     let words: Vec<&str> = words.collect();
     FlowError::Usage { message: format!("`{question}` is not answered by `{word}`: say {}", words.join(" or ")) }
-}
-
-impl QuestionKind {
-    /// Whether an answer may be `@N{JQ}` beside the words of the question.
-    fn takes_reference(self) -> bool {
-        matches!(self, Self::Source | Self::Pick)
-    }
 }
 
 impl Desk {

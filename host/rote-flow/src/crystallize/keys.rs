@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::desk::Desk;
 use super::draft::Draft;
-use super::literals::{last_segment, walk_literals};
 use crate::error::CrystallizeError;
+use crate::literals::{last_segment, walk_literals};
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 

@@ -10,15 +10,15 @@ use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::{Context, names_id, path_names};
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind, REFERENCE};
+use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::literals::{last_segment, replace};
-use super::occurrences::{Hit, Occurrences, Segment, id_words, jq_of};
-use super::proposals::looks_like;
-use super::report::Place;
+use super::occurrences::{Hit, Occurrences, id_words};
+use super::path::{Segment, jq_of};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use crate::FlowError;
+use crate::literals::{last_segment, looks_like, replace};
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 use crate::trace::RecordedCall;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -160,7 +160,7 @@ impl<'a> Linker<'a, '_> {
 
     fn found(&self, hit: &Hit) -> Option<Value> {
         let body = self.cx.body(self.response(hit))?;
-        super::occurrences::at(&body, &hit.path).cloned()
+        super::path::at(&body, &hit.path).cloned()
     }
 
     fn response(&self, hit: &Hit) -> ResponseId {

@@ -4,9 +4,8 @@
 use rote_workspace::schema_of;
 use serde_json::{Map, Value};
 
-use super::desk::{Note, Question};
-use super::report::Dropped;
 use super::request::CrystallizeRequest;
+use crate::question::{Dropped, Note, Question};
 use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 
 /// Shortest secret that is looked for anywhere inside longer text; a shorter one has to be a word of it.

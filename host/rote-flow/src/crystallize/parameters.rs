@@ -7,15 +7,16 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::draft::{Draft, DraftStep};
-use super::literals::{last_segment, pointer_of, walk_literals};
 use super::mask::Masks;
 use super::proposals::proposals;
-use super::report::{ParameterReport, Place, Report};
+use super::report::{ParameterReport, Report};
 use super::request::ParamSpec;
 use super::secret;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
+use crate::literals::{last_segment, pointer_of, walk_literals};
+use crate::question::Place;
 use rote_types::{type_name, unescape_token};
 
 /// Most characters of a description taken from a tool's schema.

@@ -10,14 +10,15 @@ use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::context::Context;
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind, REFERENCE};
+use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::literals::{change_references, references, walk_literals};
-use super::occurrences::{Occurrences, Segment, at, jq_of, path_of};
+use super::occurrences::Occurrences;
+use super::path::{Segment, at, jq_of, path_of};
 use super::program;
-use super::report::Place;
 use super::request::ResultSpec;
 use crate::FlowError;
+use crate::literals::{change_references, references, walk_literals};
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 
 /// Fields that people know things by, the best first.
 const TELLING: [&str; 8] = ["title", "name", "key", "email", "subject", "label", "domain", "address"];

@@ -9,8 +9,10 @@ use serde_json::Value;
 use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::link::{kind_of_tool, place_name};
-use super::literals::{MIN_EMBEDDED_CHARS, pointer_of, walk_scalars};
-use super::report::{Place, Proposal};
+use super::report::Proposal;
+use super::words::MIN_EMBEDDED_CHARS;
+use crate::literals::{looks_like, pointer_of, walk_scalars};
+use crate::question::Place;
 
 /// Most proposals.
 const MAX_PROPOSALS: usize = 8;
@@ -119,22 +121,4 @@ fn whole_literals(expression: &Expression, visit: &mut dyn FnMut(&str, &Value)) 
         }
         Onward::Into
     });
-}
-
-/// Names what a value looks like, if it looks like something that differs from run to run.
-pub(crate) fn looks_like(value: &Value) -> Option<&'static str> {
-    let text = value.as_str()?;
-    let bytes = text.as_bytes();
-    let digits =
-        |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
-    if digits(0..4) && digits(5..7) && digits(8..10) && bytes[4] == b'-' && bytes[7] == b'-' {
-        return Some("it looks like a date");
-    }
-    if text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !text.contains(' ')) {
-        return Some("it looks like an e-mail address");
-    }
-    let hex = |c: char| c.is_ascii_hexdigit() || c == '-';
-    let uuid = text.len() == 36 && text.chars().all(hex) && text.matches('-').count() == 4;
-    let number = text.len() >= 5 && text.bytes().all(|byte| byte.is_ascii_digit());
-    (uuid || number).then_some("it looks like an id")
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use rote_types::ResponseId;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 
-use super::desk::{Note, Question};
 use super::draft::{Draft, DraftStep};
+use crate::question::{Dropped, Note, Place, Question};
 use crate::trace::Trace;
 
 /// A step and the call that it was made from.
@@ -23,26 +23,6 @@ pub struct StepOrigin {
     pub call: String,
     /// The steps that it waits for.
     pub needs: Vec<String>,
-}
-
-/// A call that did not become a step.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Dropped {
-    /// Its response.
-    pub response: ResponseId,
-    /// What it called, `adapter/tool`.
-    pub call: String,
-    /// Why it was left out.
-    pub reason: String,
-}
-
-/// A place in the plan.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Place {
-    /// The step.
-    pub step: String,
-    /// JSON pointer into its arguments.
-    pub pointer: String,
 }
 
 /// A parameter and where it goes.

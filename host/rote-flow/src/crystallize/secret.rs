@@ -12,10 +12,10 @@ use rote_plan::{Comparison, Expression};
 use serde_json::Value;
 
 use super::draft::Draft;
-use super::literals::{walk_literals, walk_scalars};
 use super::program;
 use crate::FlowError;
 use crate::error::CrystallizeError;
+use crate::literals::{walk_literals, walk_scalars};
 use crate::trace::Trace;
 
 /// Argument names whose values are secrets, compared without case, `-` and `_`.

@@ -15,8 +15,8 @@ use serde_json::Value;
 use super::context::Context;
 use super::desk::Desk;
 use super::draft::{Draft, DraftStep};
-use super::literals::visit_value;
 use crate::FlowError;
+use crate::literals::visit_value;
 use crate::trace::RecordedCall;
 
 /// Marks what falls out.

@@ -18,12 +18,12 @@ use rote_types::command;
 use serde_json::Value;
 
 use super::context::Context;
-use super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::desk::Desk;
 use super::draft::Draft;
-use super::occurrences::jq_of;
 use super::parameters::Parameters;
-use super::report::Place;
+use super::path::jq_of;
 use super::request::ParamSpec;
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 use find::{Finding, Trial, What};
 use model::{World, scalars, tells_apart};
 

@@ -6,8 +6,8 @@ use rote_plan::{At, Expression, Onward, Step};
 use serde_json::Value;
 
 use super::one_line;
-use crate::crystallize::literals::pointer_of;
-use crate::crystallize::{Question, QuestionKind};
+use crate::literals::pointer_of;
+use crate::question::{Question, QuestionKind};
 
 /// Most letters of the names that a comment lists.
 const WIDTH: usize = 80;

@@ -415,7 +415,7 @@ fn a_constant_that_an_answer_had_is_told_from_one_that_was_typed() {
         "places": [{"step": "s2", "pointer": "/issue_id"}, {"step": "s2", "pointer": "/to/0"}],
         "evidence": [{"what": "stands there", "response": 1, "jq": ".items[0].id", "value": 311}],
     });
-    let mut question: crate::crystallize::Question = serde_json::from_value(question).unwrap();
+    let mut question: crate::question::Question = serde_json::from_value(question).unwrap();
     let steps = json!([
         step("s1", "a/list", json!({}), json!({})),
         step("s2", "a/add", json!({"issue_id": 311, "to": ["x"], "body": "Seen"}), json!({"needs": ["s1"]})),

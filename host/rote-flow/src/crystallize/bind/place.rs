@@ -1,60 +1,10 @@
 //! Places of parameters in arguments: found, read, replaced.
 
-use rote_plan::{At, Expression, Onward, text_of};
+use rote_plan::{At, Expression, Onward};
 use rote_types::escape_token;
 use serde_json::Value;
 
-use super::super::literals::{MIN_EMBEDDED_CHARS, last_segment, pointer_of, visit_value};
-
-/// Replaces a literal that equals `value`, or the words in it that do, or a day in a time of it.
-pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expression> {
-    let parameter = || Expression::Param(name.to_owned());
-    if matches!(literal, Value::Null | Value::Array(_) | Value::Object(_)) {
-        return None;
-    }
-    if text_of(literal) == value {
-        return Some(parameter());
-    }
-    let text = literal.as_str().filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
-    let mut parts = Vec::new();
-    let mut done = 0;
-    for (start, _) in text.match_indices(value) {
-        let end = start + value.len();
-        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let after = joined(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
-        if start < done || joined(text[..start].chars().next_back()) || after {
-            continue;
-        }
-        if start > done {
-            parts.push(Expression::Literal(Value::from(&text[done..start])));
-        }
-        parts.push(parameter());
-        done = end;
-    }
-    if parts.is_empty() {
-        return None;
-    }
-    if done < text.len() {
-        parts.push(Expression::Literal(Value::from(&text[done..])));
-    }
-    Some(Expression::Text(parts))
-}
-
-/// `2026-05-22`.
-fn is_day(value: &str) -> bool {
-    let bytes = value.as_bytes();
-    bytes.len() == 10
-        && bytes.iter().enumerate().all(|(at, byte)| match at {
-            4 | 7 => *byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
-}
-
-/// `T09:00…`.
-fn begins_time(rest: &str) -> bool {
-    let bytes = rest.as_bytes();
-    bytes.len() >= 6 && bytes[0] == b'T' && bytes[1].is_ascii_digit() && bytes[2].is_ascii_digit() && bytes[3] == b':'
-}
+use crate::literals::{last_segment, pointer_of, visit_value};
 
 /// Visits the literals, lists and objects included, of the arguments of this name.
 pub(super) fn walk_named(expression: &Expression, name: &str, visit: &mut dyn FnMut(&str, &Value)) {

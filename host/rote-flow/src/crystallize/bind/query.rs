@@ -7,7 +7,7 @@ use super::super::context::Context;
 use super::super::draft::Draft;
 use super::super::parameters::Parameters;
 use super::super::program::{names_variable, string_literals};
-use super::place::by_text;
+use super::super::words::by_text;
 
 /// What is bound to what.
 pub(super) struct Binding<'a> {

@@ -5,7 +5,8 @@ use rote_plan::text_of;
 use serde_json::Value;
 
 use super::super::context::{Context, names_id};
-use super::super::occurrences::{Hit, Segment, at};
+use super::super::occurrences::Hit;
+use super::super::path::{Segment, at};
 use super::place_name;
 use crate::trace::RecordedCall;
 

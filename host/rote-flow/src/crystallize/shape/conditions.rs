@@ -11,12 +11,12 @@ use rote_workspace::{Ask, ResponseState};
 use serde_json::Value;
 
 use super::super::context::Context;
-use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep, Instead};
-use super::super::literals::replace_references;
-use super::super::occurrences::{Segment, at, jq_of, path_of};
-use super::super::report::Place;
+use super::super::path::{Segment, at, jq_of, path_of};
 use crate::FlowError;
+use crate::literals::replace_references;
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 use crate::trace::Trace;
 use reading::{Empty, Reading, reading};
 

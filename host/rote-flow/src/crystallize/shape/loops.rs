@@ -10,14 +10,14 @@ use rote_workspace::Ask;
 use serde_json::Value;
 
 use super::super::context::Context;
-use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
-use super::super::literals::replace_references;
-use super::super::occurrences::{Segment, at, jq_of, path_of};
+use super::super::path::{Segment, at, jq_of, path_of};
 use super::super::pick;
-use super::super::report::Place;
 use super::conditions;
 use crate::FlowError;
+use crate::literals::replace_references;
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 
 /// Members that say which things are meant, before all others.
 const TELLING: [&str; 6] = ["state", "status", "type", "archived", "milestone", "label"];

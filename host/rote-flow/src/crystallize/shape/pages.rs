@@ -11,12 +11,12 @@ use rote_types::{ResponseId, command};
 use serde_json::Value;
 
 use super::super::context::Context;
-use super::super::desk::{Answer, Desk, Evidence, Question, QuestionKind};
+use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
-use super::super::literals::change_references;
-use super::super::occurrences::{Segment, at, jq_of, path_of};
-use super::super::report::Place;
+use super::super::path::{Segment, at, jq_of, path_of};
 use crate::FlowError;
+use crate::literals::change_references;
+use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
 use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 
 /// How a call goes on from the page before it.

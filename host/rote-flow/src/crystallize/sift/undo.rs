@@ -6,10 +6,10 @@ use rote_types::{Access, Method, command};
 use serde_json::Value;
 
 use super::super::context::Context;
-use super::super::desk::{Answer, Desk, Question, QuestionKind};
+use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
-use super::super::report::Place;
 use crate::FlowError;
+use crate::question::{Answer, Place, Question, QuestionKind};
 
 /// Words that tools begin with which end what another one made.
 const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];

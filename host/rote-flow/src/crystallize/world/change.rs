@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use rote_plan::text_of;
 use serde_json::{Map, Number, Value};
 
-use super::super::occurrences::{Segment, at};
+use super::super::path::{Segment, at};
 use super::model::{World, is_telling, tells_apart};
 
 /// Days that a date moves.

@@ -6,12 +6,12 @@ use rote_plan::{Expression, Plan, Reference, text_of};
 use rote_types::QueryEngine;
 use serde_json::{Map, Value};
 
-use super::super::literals::{last_segment, references, walk_scalars};
-use super::super::occurrences::{Segment, jq_of};
+use super::super::path::{Segment, jq_of};
 use super::super::pick;
 use super::change::{self, Renaming, date_of, is_list, with_value};
 use super::host::{Ran, Sent, run_in};
 use super::model::{World, scalars, tells_apart};
+use crate::literals::{last_segment, references, walk_scalars};
 
 /// Most lists that are made longer.
 const MAX_LISTS: usize = 4;

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::super::context::{Context, names_id};
 use super::super::draft::Draft;
-use super::super::occurrences::Segment;
+use super::super::path::Segment;
 
 /// A call and its answer.
 #[derive(Debug, Clone, PartialEq)]

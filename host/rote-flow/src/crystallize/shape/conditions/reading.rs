@@ -5,7 +5,7 @@ use rote_workspace::{Ask, Comparison as Asked, desugar};
 use serde_json::{Number, Value};
 
 use super::super::super::context::Context;
-use super::super::super::occurrences::path_of;
+use super::super::super::path::path_of;
 
 /// An ask, as a condition of a plan.
 #[derive(Debug, PartialEq)]

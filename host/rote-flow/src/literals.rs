@@ -4,12 +4,8 @@
 //! bounded.
 
 use rote_plan::{At, Expression, Onward, Reference};
-use serde_json::Value;
-
 use rote_types::escape_token;
-
-/// Shortest value that is looked for inside longer text.
-pub(crate) const MIN_EMBEDDED_CHARS: usize = 3;
+use serde_json::Value;
 
 /// The last segment of a pointer, still escaped.
 pub(crate) fn last_segment(pointer: &str) -> &str {
@@ -142,4 +138,22 @@ pub(crate) fn replace_references(expression: &mut Expression, make: &mut dyn FnM
         }
         Onward::Into
     });
+}
+
+/// Names what a value looks like, if it looks like something that differs from run to run.
+pub(crate) fn looks_like(value: &Value) -> Option<&'static str> {
+    let text = value.as_str()?;
+    let bytes = text.as_bytes();
+    let digits =
+        |range: std::ops::Range<usize>| bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit));
+    if digits(0..4) && digits(5..7) && digits(8..10) && bytes[4] == b'-' && bytes[7] == b'-' {
+        return Some("it looks like a date");
+    }
+    if text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && host.contains('.') && !text.contains(' ')) {
+        return Some("it looks like an e-mail address");
+    }
+    let hex = |c: char| c.is_ascii_hexdigit() || c == '-';
+    let uuid = text.len() == 36 && text.chars().all(hex) && text.matches('-').count() == 4;
+    let number = text.len() >= 5 && text.bytes().all(|byte| byte.is_ascii_digit());
+    (uuid || number).then_some("it looks like an id")
 }
