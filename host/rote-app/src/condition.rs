@@ -1,7 +1,7 @@
 //! Conditions over recorded responses: each is a question with yes or no as the answer.
 
 use rote_types::ResponseId;
-use rote_workspace::{Ask, Comparison, JsonType};
+use rote_workspace::{Ask, AskKind, Comparison, JsonType};
 
 use crate::{AppError, Session};
 
@@ -87,8 +87,8 @@ impl Session {
 
 /// What is logged of a condition, but for its answer: what was asked of the contents of one response.
 fn asked(condition: &Condition) -> Option<Ask> {
-    let ask = |name: &str, id: ResponseId, programs: &[String]| Ask {
-        condition: name.to_owned(),
+    let ask = |condition: AskKind, id: ResponseId, programs: &[String]| Ask {
+        condition,
         response: id,
         programs: programs.to_vec(),
         comparison: None,
@@ -96,17 +96,17 @@ fn asked(condition: &Condition) -> Option<Ask> {
         held: false,
     };
     Some(match condition {
-        Condition::Exists(id, program) => ask("exists", *id, std::slice::from_ref(program)),
-        Condition::IsEmpty(id, program) => ask("is-empty", *id, std::slice::from_ref(program)),
+        Condition::Exists(id, program) => ask(AskKind::Exists, *id, std::slice::from_ref(program)),
+        Condition::IsEmpty(id, program) => ask(AskKind::IsEmpty, *id, std::slice::from_ref(program)),
         Condition::Compare(id, program, comparison, wanted) => Ask {
-            comparison: Some(comparison.as_str().to_owned()),
+            comparison: Some(*comparison),
             wanted: Some(wanted.clone()),
-            ..ask("compare", *id, std::slice::from_ref(program))
+            ..ask(AskKind::Compare, *id, std::slice::from_ref(program))
         },
         Condition::IsType(id, program, wanted) => {
-            Ask { wanted: Some(wanted.as_str().to_owned()), ..ask("is-type", *id, std::slice::from_ref(program)) }
+            Ask { wanted: Some(wanted.as_str().to_owned()), ..ask(AskKind::IsType, *id, std::slice::from_ref(program)) }
         }
-        Condition::Expect(id, programs) => ask("expect", *id, programs),
+        Condition::Expect(id, programs) => ask(AskKind::Expect, *id, programs),
         _ => return None,
     })
 }

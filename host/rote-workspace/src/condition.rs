@@ -18,15 +18,15 @@ use crate::{CommandKind, ResponseState, Result, Workspace, WorkspaceError};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
-    /// The command: `exists`, `is-empty`, `compare`, `is-type` or `expect`.
-    pub condition: String,
+    /// The command.
+    pub condition: AskKind,
     /// The response.
     pub response: ResponseId,
     /// The jq programs as typed.
     pub programs: Vec<String>,
-    /// How `compare` compares: `eq`, `gt`, `lt`, `match` or `contains`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub comparison: Option<String>,
+    /// How `compare` compares; none also where a newer rote compared in a way that this one does not know.
+    #[serde(default, deserialize_with = "known", skip_serializing_if = "Option::is_none")]
+    pub comparison: Option<Comparison>,
     /// What it compares with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted: Option<String>,
@@ -34,18 +34,61 @@ pub struct Ask {
     pub held: bool,
 }
 
+fn known<'de, D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Comparison>, D::Error> {
+    Value::deserialize(deserializer).map(|word| serde_json::from_value(word).ok())
+}
+
+/// The commands whose questions are logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AskKind {
+    /// `exists`
+    Exists,
+    /// `is-empty`
+    IsEmpty,
+    /// `compare`
+    Compare,
+    /// `is-type`
+    IsType,
+    /// `expect`
+    Expect,
+    /// One that a newer rote has.
+    #[serde(untagged)]
+    Other(String),
+}
+
+impl AskKind {
+    /// Returns its word.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Exists => "exists",
+            Self::IsEmpty => "is-empty",
+            Self::Compare => "compare",
+            Self::IsType => "is-type",
+            Self::Expect => "expect",
+            Self::Other(word) => word,
+        }
+    }
+}
+
 /// How `compare` compares.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Comparison {
     /// `-eq`: equal as JSON, or as text when the wanted value is not JSON.
+    #[serde(rename = "eq")]
     Equal,
     /// `-gt`: greater number, or later text.
+    #[serde(rename = "gt")]
     Greater,
     /// `-lt`: less number, or earlier text.
+    #[serde(rename = "lt")]
     Less,
     /// `-match`: the regular expression matches the text.
+    #[serde(rename = "match")]
     Matches,
     /// `-contains`: substring of a text, or element of an array, or key of an object.
+    #[serde(rename = "contains")]
     Contains,
 }
 
@@ -59,21 +102,6 @@ impl Comparison {
             Self::Less => "lt",
             Self::Matches => "match",
             Self::Contains => "contains",
-        }
-    }
-}
-
-impl FromStr for Comparison {
-    type Err = WorkspaceError;
-
-    fn from_str(word: &str) -> Result<Self> {
-        match word.trim_start_matches('-') {
-            "eq" => Ok(Self::Equal),
-            "gt" => Ok(Self::Greater),
-            "lt" => Ok(Self::Less),
-            "match" => Ok(Self::Matches),
-            "contains" => Ok(Self::Contains),
-            _ => Err(bad(format!("`{word}` is not a comparison; use -eq, -gt, -lt, -match or -contains"))),
         }
     }
 }
@@ -376,6 +404,29 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_ask_is_logged_in_the_words_that_were_typed() {
+        use Comparison::{Contains, Equal, Greater, Less, Matches};
+        let ask = |condition: &str, comparison: Option<&str>| {
+            let mut ask = json!({"condition": condition, "response": 1, "programs": [".a"]});
+            comparison.map(|word| ask["comparison"] = json!(word));
+            ask["held"] = json!(true);
+            ask
+        };
+        let words = [Equal, Greater, Less, Matches, Contains].map(Comparison::as_str);
+        let compared = words.map(|word| ask("compare", Some(word)));
+        let plain = ["exists", "is-empty", "is-type", "expect", "newer"].map(|word| ask(word, None));
+        for logged in compared.iter().chain(&plain) {
+            let read: Ask = serde_json::from_value(logged.clone()).unwrap();
+            assert_eq!(read.condition.as_str(), logged["condition"]);
+            assert_eq!(read.condition == AskKind::Other("newer".to_owned()), logged["condition"] == "newer");
+            assert_eq!(read.comparison.map(Comparison::as_str), logged["comparison"].as_str());
+            assert_eq!(serde_json::to_value(&read).unwrap(), *logged);
+        }
+        let newer: Ask = serde_json::from_value(ask("compare", Some("newer"))).unwrap();
+        assert_eq!((newer.condition, newer.comparison), (AskKind::Compare, None));
+    }
+
+    #[test]
     fn comparisons_follow_the_table() {
         use Comparison::{Contains, Equal, Greater, Less, Matches};
         let rows = [
@@ -413,7 +464,6 @@ mod tests {
         assert!(compare(&json!(null), Comparison::Greater, "1").is_err());
         assert!(compare(&json!(3), Comparison::Less, "soon").is_err());
         assert!(compare(&json!("a"), Comparison::Matches, "(").is_err());
-        assert!("-ge".parse::<Comparison>().is_err());
         assert!("integer".parse::<JsonType>().is_err());
     }
 }

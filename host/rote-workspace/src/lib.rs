@@ -40,7 +40,7 @@ pub use clean::{
     CleanFilter, Cleaning, Kept, KeptFor, WorkspaceList, WorkspaceProblem, WorkspaceSummary, clean_workspaces,
     list_workspaces, workspace_names,
 };
-pub use condition::{Ask, Comparison, JsonType, compare};
+pub use condition::{Ask, AskKind, Comparison, JsonType, compare};
 pub use diff::{Change, ChangeKind, diff_values};
 pub use doubt::{LostAnswer, NOT_SENT, Settlement};
 pub use error::{TemplateProblem, WorkspaceError};

@@ -10,7 +10,7 @@ use crate::Crystallized;
 
 fn plain(condition: &str, program: &str, held: bool) -> Ask {
     Ask {
-        condition: condition.to_owned(),
+        condition: serde_json::from_value(json!(condition)).unwrap(),
         response: ResponseId(1),
         programs: vec![program.to_owned()],
         comparison: None,
@@ -20,7 +20,11 @@ fn plain(condition: &str, program: &str, held: bool) -> Ask {
 }
 
 fn compared(program: &str, comparison: &str, wanted: &str, held: bool) -> Ask {
-    Ask { comparison: Some(comparison.to_owned()), wanted: Some(wanted.to_owned()), ..plain("compare", program, held) }
+    Ask {
+        comparison: serde_json::from_value(json!(comparison)).unwrap(),
+        wanted: Some(wanted.to_owned()),
+        ..plain("compare", program, held)
+    }
 }
 
 fn asks(tale: &Tale, ask: &Ask) {
@@ -94,6 +98,8 @@ async fn what_is_not_a_condition_is_asked() {
         compared(".items", "contains", "3", false),
         plain("is-empty", ".title", true),
         Ask { response: ResponseId(9), ..plain("exists", ".title", true) },
+        plain("newer", ".title", true),
+        Ask { wanted: Some("b".to_owned()), ..plain("compare", ".title", true) },
     ] {
         let tale = told(&ask).await;
         let made = tale.made(&[]).await;

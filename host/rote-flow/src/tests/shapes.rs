@@ -1,7 +1,7 @@
 //! Repetition becomes a loop, and what was asked before a write its condition.
 
 use rote_types::{Clock as _, ResponseId};
-use rote_workspace::Ask;
+use rote_workspace::{Ask, AskKind, Comparison};
 use serde_json::{Value, json};
 
 use super::support::Ticking;
@@ -85,7 +85,7 @@ async fn another_order_and_an_answer_that_is_used_stay_as_they_were_done() {
 
 fn asks(tale: &Tale, condition: &str, program: &str, held: bool) {
     let ask = Ask {
-        condition: condition.to_owned(),
+        condition: serde_json::from_value(json!(condition)).unwrap(),
         response: ResponseId(1),
         programs: vec![program.to_owned()],
         comparison: None,
@@ -168,10 +168,10 @@ async fn a_parameter_reaches_the_filter_of_a_loop_and_the_right_side_of_a_condit
         tale.call("addComment", json!({"issue_id": at(index), "body": "Done"}), json!({"id": 900 + index})).await;
     }
     let ask = Ask {
-        condition: "compare".to_owned(),
+        condition: AskKind::Compare,
         response: ResponseId(1),
         programs: vec![".project".to_owned()],
-        comparison: Some("eq".to_owned()),
+        comparison: Some(Comparison::Equal),
         wanted: Some("atlas".to_owned()),
         held: true,
     };

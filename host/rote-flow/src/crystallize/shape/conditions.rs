@@ -7,7 +7,7 @@ mod reading;
 
 use rote_plan::{Condition, Expression, Reference};
 use rote_types::command;
-use rote_workspace::{Ask, ResponseState};
+use rote_workspace::{Ask, AskKind, ResponseState};
 use serde_json::Value;
 
 use super::super::context::Context;
@@ -101,7 +101,7 @@ pub(super) fn asks_before(trace: &Trace, call: usize) -> impl Iterator<Item = &(
 
 /// Whether it only asked for what the step reads: what is not there stops that, and the look was for it.
 pub(super) fn is_look(cx: &Context<'_>, draft: &Draft, step: &DraftStep, ask: &Ask) -> bool {
-    let some = matches!((ask.condition.as_str(), ask.held), ("exists", true) | ("is-empty", false));
+    let some = matches!((&ask.condition, ask.held), (AskKind::Exists, true) | (AskKind::IsEmpty, false));
     let source = cx.trace.position(ask.response).and_then(|call| draft.step_of(call)).map(|at| &draft.steps[at].id);
     let [program] = ask.programs.as_slice() else { return false };
     let (Some(source), Some(mut path), true) = (source, path_of(program), some) else { return false };
@@ -174,9 +174,9 @@ fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)],
 
 /// An ask as it was typed, without the response.
 fn words(ask: &Ask) -> String {
-    let comparison = ask.comparison.as_ref().map(|comparison| format!("-{comparison}"));
-    let words = std::iter::once(&ask.condition).chain(&ask.programs).chain(&comparison).chain(&ask.wanted);
-    words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    let comparison = ask.comparison.map(|comparison| format!("-{}", comparison.as_str()));
+    let typed = ask.programs.iter().chain(&comparison).chain(&ask.wanted).map(String::as_str);
+    std::iter::once(ask.condition.as_str()).chain(typed).collect::<Vec<_>>().join(" ")
 }
 
 /// Lets the first thing of a list stand for what is made when the list is empty, where both were asked for with the same value.

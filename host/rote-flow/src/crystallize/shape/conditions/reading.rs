@@ -1,7 +1,7 @@
 //! One ask as a condition of a plan: it holds of an answer exactly when the ask held of it.
 
 use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
-use rote_workspace::{Ask, Comparison as Asked, desugar};
+use rote_workspace::{Ask, AskKind, Comparison as Asked, desugar};
 use serde_json::{Number, Value};
 
 use super::super::super::context::Context;
@@ -31,15 +31,15 @@ pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading
         return Err("it names a variable".to_owned());
     }
     let reader = Reader { cx, step, ask };
-    match (ask.condition.as_str(), programs.as_slice()) {
-        ("is-empty", [program]) => reader.is_empty(program),
-        ("exists", [program]) => {
+    match (&ask.condition, programs.as_slice()) {
+        (AskKind::IsEmpty, [program]) => reader.is_empty(program),
+        (AskKind::Exists, [program]) => {
             let condition = reader.counted(format!("[{program} | select(. != null)] | length"), ask.held)?;
             Ok(reader.of(condition, format!("`{program}` of {step} does{} exist", reader.not())))
         }
-        ("expect", programs) => reader.expect(programs),
-        ("compare", [program]) => reader.compare(program),
-        ("is-type", [program]) => {
+        (AskKind::Expect, programs) => reader.expect(programs),
+        (AskKind::Compare, [program]) => reader.compare(program),
+        (AskKind::IsType, [program]) => {
             let wanted = ask.wanted.as_deref().ok_or("it lacks the type")?;
             let op = if ask.held { Operator::Eq } else { Operator::Ne };
             let jq = format!("[{program}] | .[0] | type");
@@ -129,8 +129,7 @@ impl Reader<'_, '_> {
 
     fn compare(&self, program: &str) -> Result<Reading, String> {
         let wanted = self.ask.wanted.as_deref().ok_or("it lacks what it compares with")?;
-        let word = self.ask.comparison.as_deref().unwrap_or_default();
-        let asked: Asked = word.parse().map_err(|_| format!("`{word}` is not known"))?;
+        let asked = self.ask.comparison.ok_or("how it compares is not known")?;
         let outputs = self.outputs(program)?;
         let [value] = outputs.as_slice() else { return Err(NOT_SO.to_owned()) };
         if rote_workspace::compare(value, asked, wanted).ok() != Some(self.ask.held) {
