@@ -57,8 +57,9 @@ pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion, FlowReference,
     FlowStats, FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions, LintReport,
-    ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Repin, ReplayRequest, Report as CrystallizeReport, Review,
-    RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest, Sentences, Spot, VersionPart, write_lines,
+    ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Place, QuestionId, Repin, ReplayRequest,
+    Report as CrystallizeReport, Review, RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest, Sentences,
+    Spot, VersionPart, write_lines,
 };
 pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::reach::{Destination, Standing};

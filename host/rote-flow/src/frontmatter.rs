@@ -81,7 +81,7 @@ pub struct OpenQuestion {
 impl OpenQuestion {
     /// Takes what a flow carries of a question.
     pub(crate) fn of(question: &crate::FlowQuestion) -> Self {
-        Self { id: question.id.clone(), ask: question.ask.clone(), writes: question.writes }
+        Self { id: question.id.to_string(), ask: question.ask.clone(), writes: question.writes }
     }
 }
 

@@ -82,7 +82,7 @@ pub use parameter::ParameterInput;
 pub use pending::PendingFlow;
 pub use pinned::{Allowed, FlowWrite, PinnedFlow, write_lines};
 pub use pins::Pins;
-pub use question::{Answer, Dropped, Evidence, Note, Place, Question as FlowQuestion, QuestionKind};
+pub use question::{Answer, Dropped, Evidence, Note, Place, Question as FlowQuestion, QuestionId, QuestionKind};
 pub use recording::{ExchangeOutcome, ExpectedOutput, RecordedBody, RecordedExchange, RunRecording};
 pub use release::{Released, Releases};
 pub use remove::Removal;

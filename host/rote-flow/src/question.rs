@@ -1,5 +1,8 @@
 //! What crystallize says to a person: what it asks, what it did without asking, what it left out.
 
+mod id;
+
+pub use id::QuestionId;
 use rote_types::{CommandLine, ResponseId, command};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -69,7 +72,7 @@ impl Answer {
     }
 
     /// Makes one that is given by the id of the question.
-    pub(crate) fn by_id(question: &str, word: impl Into<String>, means: String) -> Self {
+    pub(crate) fn by_id(question: &QuestionId, word: impl Into<String>, means: String) -> Self {
         let word = word.into();
         let flag = command("--answer").assignment(question, &word);
         Self::new(word, means, flag)
@@ -79,8 +82,8 @@ impl Answer {
 /// Something that the recording does not decide.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Question {
-    /// Kind and place, the same each time: `source:s5/issue_id`.
-    pub id: String,
+    /// Kind and place, the same each time.
+    pub id: QuestionId,
     /// What it is about.
     pub kind: QuestionKind,
     /// One sentence.

@@ -104,7 +104,7 @@ fn by_id(answers: &[(String, String)], questions: &[FlowQuestion]) -> Result<BTr
     let mut found = BTreeMap::new();
     for (question, answer) in answers {
         let id = match question.parse::<usize>() {
-            Ok(number) => number.checked_sub(1).and_then(|index| questions.get(index)).map(|one| one.id.clone()),
+            Ok(number) => number.checked_sub(1).and_then(|index| questions.get(index)).map(|one| one.id.to_string()),
             Err(_) => Some(question.clone()),
         };
         let Some(id) = id else {

@@ -23,7 +23,7 @@ use super::request::{ParamSpec, Spot};
 use super::words::by_text;
 use crate::FlowError;
 use crate::literals::{change_references, last_segment, replace, walk_literals};
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
 use place::{literal_at, replace_at};
 use query::Binding;
 
@@ -171,7 +171,7 @@ impl Binder<'_, '_> {
             value: Value::from(value),
         });
         let taken = self.desk.ask(Question {
-            id: format!("param:{name}"),
+            id: QuestionId::Param(name.to_owned()),
             kind: QuestionKind::Value,
             ask: format!("{value} stands at {}: which of them is `{name}`?", spots(places)),
             places: places.to_vec(),

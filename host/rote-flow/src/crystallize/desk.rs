@@ -5,11 +5,12 @@
 //! open.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
 
 use rote_types::{CommandLine, ResponseId};
 
 use crate::FlowError;
-use crate::question::{Dropped, Note, Question};
+use crate::question::{Dropped, Note, Question, QuestionId};
 use crate::trace::RecordedCall;
 
 /// Most notes.
@@ -21,6 +22,7 @@ pub(crate) const REFERENCE: &str = "@N{JQ}";
 /// Where passes ask, note and give reasons.
 #[derive(Debug, Default)]
 pub(crate) struct Desk {
+    /// By what was typed, which may not be the id of a question.
     given: BTreeMap<String, String>,
     used: BTreeSet<String>,
     /// The words of questions that were answered by another one.
@@ -30,7 +32,7 @@ pub(crate) struct Desk {
     pub(crate) left_out: Vec<Dropped>,
 }
 
-fn misread<'w>(question: &str, word: &str, words: impl Iterator<Item = &'w str>) -> FlowError {
+fn misread<'w>(question: impl Display, word: &str, words: impl Iterator<Item = &'w str>) -> FlowError {
     let words: Vec<&str> = words.collect();
     FlowError::Usage { message: format!("`{question}` is not answered by `{word}`: say {}", words.join(" or ")) }
 }
@@ -43,27 +45,24 @@ impl Desk {
 
     /// Returns the answer that was given if it is one of these words, of which [`REFERENCE`] stands for each `@N{JQ}`; without
     /// words, whatever it is.
-    pub(crate) fn given(&mut self, question: &str, words: &[&str]) -> Option<String> {
-        let given = self.given.get(question)?;
+    pub(crate) fn given(&mut self, question: &QuestionId, words: &[&str]) -> Option<String> {
+        let question = question.to_string();
+        let given = self.given.get(&question)?;
         let fits = |word: &&str| *word == given || *word == REFERENCE && given.starts_with('@');
         if words.is_empty() || words.iter().any(fits) {
-            self.used.insert(question.to_owned());
+            self.used.insert(question);
             return Some(given.clone());
         }
-        let misread = self.misread.entry(question.to_owned()).or_default();
+        let misread = self.misread.entry(question).or_default();
         misread.extend(words.iter().map(|word| (*word).to_owned()));
         None
     }
 
     /// Returns the calls that an answer leaves out, whatever was asked of them.
     pub(crate) fn skipped(&mut self) -> Vec<ResponseId> {
-        let step = |id: &str| {
-            let (kind, place) = id.split_once(':')?;
-            let number = place.split('/').next()?.strip_prefix('s')?;
-            ["pick", "changed", "value", "when"].contains(&kind).then(|| number.parse().ok().map(ResponseId)).flatten()
-        };
         let skips = self.given.iter().filter(|(_, word)| *word == "skip");
-        let found: Vec<(String, ResponseId)> = skips.filter_map(|(id, _)| Some((id.clone(), step(id)?))).collect();
+        let call = |id: &String| Some((id.clone(), id.parse::<QuestionId>().ok()?.skips()?));
+        let found: Vec<(String, ResponseId)> = skips.filter_map(|(id, _)| call(id)).collect();
         self.used.extend(found.iter().map(|(id, _)| id.clone()));
         found.into_iter().map(|(_, response)| response).collect()
     }
@@ -125,7 +124,7 @@ impl Desk {
         if let Some(words) = self.misread.get(stray) {
             return Err(misread(stray, word, words.iter().map(String::as_str)));
         }
-        let asked: Vec<&str> = self.questions.iter().map(|question| question.id.as_str()).collect();
+        let asked: Vec<String> = self.questions.iter().map(|question| question.id.to_string()).collect();
         let asked = if asked.is_empty() { "none".to_owned() } else { asked.join(", ") };
         Err(FlowError::Usage { message: format!("there is not a question `{stray}`; asked: {asked}") })
     }

@@ -18,7 +18,7 @@ use super::request::ResultSpec;
 use super::secret::is_secret;
 use crate::FlowError;
 use crate::literals::{last_segment, looks_like, replace};
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -67,7 +67,7 @@ struct Linker<'a, 'b> {
 impl<'a> Linker<'a, '_> {
     /// The expression that takes the place of a literal.
     fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
-        let id = format!("source:{}{pointer}", self.step.id);
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         let given = self.desk.given(&id, &["always", REFERENCE]);
         if let Some(word) = given.filter(|word| word.starts_with('@')) {
             let read = self.read(&id, &word, value);
@@ -122,7 +122,7 @@ impl<'a> Linker<'a, '_> {
     }
 
     /// Reads a value from where the person says, provided that the recording has it there.
-    fn read(&self, question: &str, word: &str, value: &Value) -> Result<Expression, FlowError> {
+    fn read(&self, question: &QuestionId, word: &str, value: &Value) -> Result<Expression, FlowError> {
         let wrong = |why: String| FlowError::Usage { message: format!("`{question}` cannot be `{word}`: {why}") };
         let ResultSpec { response, jq } = word.parse().map_err(|error| wrong(format!("{error}")))?;
         let call = self.cx.trace.position(response).filter(|call| *call < self.step.calls[0]);
@@ -138,7 +138,7 @@ impl<'a> Linker<'a, '_> {
         }
     }
 
-    fn linked(&mut self, question: &str, pointer: &str, value: &Value, hit: &Hit) -> Option<Expression> {
+    fn linked(&mut self, question: &QuestionId, pointer: &str, value: &Value, hit: &Hit) -> Option<Expression> {
         if self.desk.given(question, &["always"]).is_some() {
             return None;
         }
@@ -167,7 +167,7 @@ impl<'a> Linker<'a, '_> {
         self.cx.trace.calls[hit.call].response
     }
 
-    fn ask(&mut self, id: String, pointer: &str, value: &Value, sources: &Sources<'_>) -> Option<Expression> {
+    fn ask(&mut self, id: QuestionId, pointer: &str, value: &Value, sources: &Sources<'_>) -> Option<Expression> {
         let spot = format!("{}:{pointer}", self.step.id);
         let word = |hit: &Hit| format!("{}{{{}}}", self.response(hit), jq_of(&hit.path));
         let mut answers: Vec<Answer> = Vec::new();
@@ -186,8 +186,8 @@ impl<'a> Linker<'a, '_> {
         let always = format!("it is {} in each run, or the parameter that a `--param` makes of it", text_of(value));
         answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
         let question = Question {
+            kind: id.kind(),
             id,
-            kind: QuestionKind::Source,
             ask: format!("where does {} `{}` of {} come from?", place_name(pointer), text_of(value), self.step.id),
             places: vec![Place { step: self.step.id.clone(), pointer: pointer.to_owned() }],
             evidence,
@@ -213,7 +213,7 @@ impl<'a> Linker<'a, '_> {
             let hits = self.hits("", &value);
             let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
             let Some(hit) = sources.likeliest().filter(|hit| names_id(hit.field())).cloned() else { continue };
-            let id = format!("source:{}{pointer}", self.step.id);
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
             let Some(found) = self.linked(&id, pointer, &value, &hit) else { continue };
             if start > done {
                 parts.push(Expression::Literal(Value::from(&text[done..start])));
@@ -244,7 +244,7 @@ impl<'a> Linker<'a, '_> {
                 continue;
             };
             let place = format!("{}:/{name}", self.step.id);
-            let id = format!("source:{}/{name}", self.step.id);
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, &format!("/{name}"));
             if self.desk.given(&id, &["always"]).is_none() {
                 let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
                 self.desk.note(Some(&self.step.id), text, Some(command("--no-link").argument(place)));

@@ -18,7 +18,7 @@ use super::program;
 use super::request::ResultSpec;
 use crate::FlowError;
 use crate::literals::{change_references, references, walk_literals};
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// Fields that people know things by, the best first.
 const TELLING: [&str; 8] = ["title", "name", "key", "email", "subject", "label", "domain", "address"];
@@ -105,11 +105,11 @@ impl Picker<'_, '_> {
     fn pick(&self, reference: &Reference, desk: &mut Desk) -> Result<Option<String>, FlowError> {
         let Some(item) = self.item(reference) else { return Ok(None) };
         // Who says where a value comes from means the item that stands there.
-        let source = desk.given(&format!("source:{}{}", self.step.id, self.pointer), &[REFERENCE]);
+        let source = desk.given(&QuestionId::at(QuestionId::Source, &self.step.id, self.pointer), &[REFERENCE]);
         if source.is_some() {
             return Ok(None);
         }
-        let id = format!("pick:{}{}", self.step.id, self.pointer);
+        let id = QuestionId::at(QuestionId::Pick, &self.step.id, self.pointer);
         let given = desk.given(&id, &["position", REFERENCE]);
         match given.as_deref() {
             Some("position") => return Ok(None),
@@ -171,7 +171,7 @@ impl Picker<'_, '_> {
         outputs.is_ok_and(|outputs| outputs.as_slice() == std::slice::from_ref(&item.value))
     }
 
-    fn read(&self, id: &str, word: &str, item: &Item) -> Result<String, FlowError> {
+    fn read(&self, id: &QuestionId, word: &str, item: &Item) -> Result<String, FlowError> {
         let wrong = |why: &str| FlowError::Usage { message: format!("`{id}` cannot be `{word}`: {why}") };
         let ResultSpec { response, jq } = word.parse().map_err(|_| wrong("write it as @N{JQ}"))?;
         if response != item.response {
@@ -220,7 +220,7 @@ impl Picker<'_, '_> {
         })
     }
 
-    fn question(&self, id: String, item: &Item, reference: &Reference) -> Question {
+    fn question(&self, id: QuestionId, item: &Item, reference: &Reference) -> Question {
         let element = &item.items[item.index];
         let members = element.as_object().into_iter().flatten();
         let rank = |field: &str| TELLING.iter().position(|one| *one == field).unwrap_or(TELLING.len());
@@ -246,7 +246,7 @@ impl Picker<'_, '_> {
             value: Value::from(*value),
         });
         Question {
-            kind: QuestionKind::Pick,
+            kind: id.kind(),
             ask: format!(
                 "{} takes item {} of {} of {}: which one is meant?",
                 self.step.id,

@@ -23,7 +23,7 @@ use super::draft::Draft;
 use super::parameters::Parameters;
 use super::path::jq_of;
 use super::request::ParamSpec;
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use find::{Finding, Trial, What};
 use model::{World, scalars, tells_apart};
 
@@ -80,24 +80,24 @@ impl Raise<'_> {
                 let old = self.examples.get(parameter).map(text_of).unwrap_or_default();
                 let ask = format!("{shown} is `{}` when `{parameter}` is not `{old}`: is that right?", text_of(sent));
                 let ask = format!("{ask} {}", self.everywhere(parameter, &old));
-                let id = format!("value:{shown}");
+                let id = QuestionId::at(QuestionId::Value, step, pointer);
                 let always = Answer::by_id(&id, "always", format!("it is {} in each run", text_of(sent)));
                 let answers = std::iter::once(always).chain(self.skip(step)).collect();
-                self.question(finding, QuestionKind::Value, (id, ask), answers, desk);
+                self.question(finding, (id, ask), answers, desk);
             }
             What::OtherItem => {
                 let ask = format!("{shown} is another one when the list has another order: is the position meant?");
-                let id = format!("pick:{shown}");
+                let id = QuestionId::at(QuestionId::Pick, step, pointer);
                 let position = Answer::by_id(&id, "position", "whatever stands there".to_owned());
                 let answers = std::iter::once(position).chain(self.skip(step)).collect();
-                self.question(finding, QuestionKind::Pick, (id, ask), answers, desk);
+                self.question(finding, (id, ask), answers, desk);
             }
             What::MissedItem { exchange, array } => {
                 let list = self.world.exchanges.get(*exchange);
                 let of = list.map(|list| format!("`{array}` of {} {}", list.response, list.tool)).unwrap_or_default();
                 let ask =
                     format!("{step} and those like it were for all of {of}; one more is not done: is that right?");
-                let id = format!("loop:{step}");
+                let id = QuestionId::Loop(step.clone());
                 let repeated = |word: &str, means: &str| {
                     Answer::new(word, means.to_owned(), command("--loop").assignment(step, word))
                 };
@@ -106,14 +106,14 @@ impl Raise<'_> {
                 let said = desk.given(&id, &["no"]).is_some();
                 let all = said.then(|| repeated("all", "one call for each"));
                 let answers = std::iter::once(no).chain(all).collect();
-                self.question(finding, QuestionKind::Loop, (id, ask), answers, desk);
+                self.question(finding, (id, ask), answers, desk);
             }
             What::Stops { why } => {
                 let ask = format!("the flow stops when things have other names ({why}): is that right?");
-                let id = format!("changed:{step}");
+                let id = QuestionId::Changed(step.clone());
                 let accept = Answer::by_id(&id, "accept", "it is".to_owned());
                 let answers = std::iter::once(accept).chain(self.skip(step)).collect();
-                self.question(finding, QuestionKind::Changed, (id, ask), answers, desk);
+                self.question(finding, (id, ask), answers, desk);
             }
             What::StopsHalfway { writes, why } => {
                 let text =
@@ -126,7 +126,7 @@ impl Raise<'_> {
     /// A constant that only an answer can have told.
     fn old_id(&self, finding: &Finding, desk: &mut Desk) {
         let Finding { step, pointer, sent, .. } = finding;
-        let id = format!("source:{step}{pointer}");
+        let id = QuestionId::at(QuestionId::Source, step, pointer);
         let ask = format!("{step} sends `{}` as {pointer} in each run: where does it come from?", text_of(sent));
         let spot = format!("{step}:{pointer}");
         let always = format!("it is {} in each run", text_of(sent));
@@ -141,7 +141,7 @@ impl Raise<'_> {
                 }
             });
         }
-        self.question(finding, QuestionKind::Source, (id, ask), answers, desk);
+        self.question(finding, (id, ask), answers, desk);
     }
 
     fn call(&self, step: &str) -> Option<usize> {
@@ -166,14 +166,7 @@ impl Raise<'_> {
         }
     }
 
-    fn question(
-        &self,
-        finding: &Finding,
-        kind: QuestionKind,
-        (id, ask): (String, String),
-        answers: Vec<Answer>,
-        desk: &mut Desk,
-    ) {
+    fn question(&self, finding: &Finding, (id, ask): (QuestionId, String), answers: Vec<Answer>, desk: &mut Desk) {
         let Finding { step, pointer, sent, .. } = finding;
         let taken = answers.first().map(|answer| answer.word.clone()).unwrap_or_default();
         let evidence =
@@ -181,8 +174,8 @@ impl Raise<'_> {
         let place = Place { step: step.clone(), pointer: pointer.clone() };
         let writes = self.draft.steps.iter().any(|one| one.id == *step && one.is_write(self.cx.trace));
         desk.insist(Question {
+            kind: id.kind(),
             id,
-            kind,
             ask,
             places: vec![place],
             evidence: vec![evidence],

@@ -215,7 +215,7 @@ async fn a_text_that_equals_a_telling_value_is_asked() {
     let made = fixture.crystallize(&[]).await.unwrap();
     assert_eq!(made.plan.steps.len(), 1);
     let question = &made.report.questions[0];
-    assert_eq!((question.id.as_str(), question.open), ("source:s2/item", true));
+    assert_eq!((question.id.to_string().as_str(), question.open), ("source:s2/item", true));
     assert_eq!(question.answers.iter().map(|one| one.word.as_str()).collect::<Vec<_>>(), ["@1{.token}", "always"]);
     assert_eq!(made.frontmatter.questions[0].id, "source:s2/item");
 }

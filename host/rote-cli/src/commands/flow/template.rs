@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::{Args, Subcommand};
-use rote_app::{CrystallizeRequest, Crystallized, ParamSpec, Spot};
+use rote_app::{CrystallizeRequest, Crystallized, ParamSpec, Place, QuestionId, Spot};
 use rote_types::{CommandLine, command};
 use serde_json::Value;
 
@@ -140,19 +140,21 @@ impl Create {
     fn answers(&self) -> Result<BTreeMap<String, String>> {
         let mut answers = BTreeMap::new();
         for response in &self.keep {
-            answers.insert(format!("undo:s{}", response.0), "keep".to_owned());
+            answers.insert(QuestionId::Undo(format!("s{}", response.0)).to_string(), "keep".to_owned());
         }
         for word in &self.link {
             let (place, source) = assigned(word, "--link STEP:/PLACE=@N{JQ}")?;
-            answers.insert(format!("source:{}", spot(place)?), source.to_owned());
+            answers.insert(source_of(place)?, source.to_owned());
         }
         for word in &self.no_link {
-            answers.insert(format!("source:{}", spot(word)?), "always".to_owned());
+            answers.insert(source_of(word)?, "always".to_owned());
         }
-        for (kind, words) in [("loop", &self.loops), ("pages", &self.pages), ("when", &self.when)] {
+        let kinds: [(fn(String) -> QuestionId, _); 3] =
+            [(QuestionId::Loop, &self.loops), (QuestionId::Pages, &self.pages), (QuestionId::When, &self.when)];
+        for (question, words) in kinds {
             for word in words {
                 let (step, answer) = assigned(word, "STEP=ANSWER")?;
-                answers.insert(format!("{kind}:{}", step_of(step)), answer.to_owned());
+                answers.insert(question(step_of(step)).to_string(), answer.to_owned());
             }
         }
         answers.extend(answered(&self.answers)?);
@@ -160,10 +162,10 @@ impl Create {
     }
 }
 
-/// Reads a place as a question's id names it.
-fn spot(word: &str) -> Result<String> {
-    let spot: Spot = word.parse()?;
-    Ok(format!("{}{}", spot.step, spot.pointer))
+/// The question where the value at a place comes from.
+fn source_of(word: &str) -> Result<String> {
+    let Spot { step, pointer } = word.parse()?;
+    Ok(QuestionId::Source(Place { step, pointer }).to_string())
 }
 
 /// The answers to questions, by their ids.

@@ -16,7 +16,7 @@ use super::super::draft::{Draft, DraftStep, Instead};
 use super::super::path::{Segment, at, jq_of, path_of};
 use crate::FlowError;
 use crate::literals::replace_references;
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
 use crate::trace::Trace;
 use reading::{Empty, Reading, reading};
 
@@ -30,7 +30,7 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         let Asked { mut read, unread } = asked(cx, draft, position);
         let id = step.id.clone();
         let unconditional = if unread.is_empty() {
-            read.is_empty() || desk.given(&format!("when:{id}"), &["no"]).is_some()
+            read.is_empty() || desk.given(&QuestionId::When(id.clone()), &["no"]).is_some()
         } else {
             desk.ask(unread_question(step, &read, &unread, cx))? == "no"
         };
@@ -160,7 +160,7 @@ fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)],
         value: ask.held.into(),
     });
     Question {
-        id: format!("when:{id}"),
+        id: QuestionId::When(id.clone()),
         kind: QuestionKind::When,
         ask: format!("before {id} was asked {}, and that is not its condition: when is it made?", spoken.join(", ")),
         places: vec![Place { step: id.clone(), pointer: String::new() }],
@@ -235,14 +235,14 @@ fn has(cx: &Context<'_>, search: &crate::trace::RecordedCall, list: &str, jq: &s
 
 fn ask(cx: &Context<'_>, draft: &Draft, made: usize, instead: &Instead, desk: &mut Desk) -> Result<String, FlowError> {
     let made = &draft.steps[made];
-    let id = format!("found:{}", made.id);
+    let id = QuestionId::Found(made.id.clone());
     let answer = |word: &str, means: String| Answer::by_id(&id, word, means);
     let answers = vec![
         answer("first", format!("`{}` of {}", instead.item, instead.step)),
         answer("nothing", format!("what uses {} is left out with it", made.id)),
     ];
     desk.ask(Question {
-        kind: QuestionKind::Found,
+        kind: id.kind(),
         ask: format!(
             "when {} finds one, {} is not made: does `{}` stand for it? No answer of the recording shows one",
             instead.step, made.id, instead.item

@@ -17,7 +17,7 @@ use super::super::pick;
 use super::conditions;
 use crate::FlowError;
 use crate::literals::replace_references;
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// Members that say which things are meant, before all others.
 const TELLING: [&str; 6] = ["state", "status", "type", "archived", "milestone", "label"];
@@ -183,7 +183,7 @@ fn meant(
     desk: &mut Desk,
 ) -> Result<Meant, FlowError> {
     let first = &draft.steps[group.members[0].position];
-    let id = format!("loop:{}", first.id);
+    let id = QuestionId::Loop(first.id.clone());
     let Some(response) = response(cx, draft, group) else { return Ok(Meant::These) };
     let array = jq_of(&group.array);
     let all = indexes.len() == items.len();
@@ -247,7 +247,7 @@ fn predicate(items: &[Value], indexes: &[usize]) -> Option<(String, Value)> {
 fn question(
     cx: &Context<'_>,
     first: &DraftStep,
-    id: String,
+    id: QuestionId,
     condition: &str,
     (items, indexes): (&[Value], &[usize]),
     (response, array): (ResponseId, &str),
@@ -261,7 +261,7 @@ fn question(
         value: items[index].clone(),
     });
     Question {
-        kind: QuestionKind::Loop,
+        kind: id.kind(),
         ask: format!(
             "{} and those like it take {} of {} items of {response} `{array}`: those with `{condition}`?",
             first.id,

@@ -16,7 +16,7 @@ use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
 use crate::FlowError;
 use crate::literals::change_references;
-use crate::question::{Answer, Evidence, Place, Question, QuestionKind};
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 
 /// How a call goes on from the page before it.
@@ -48,7 +48,7 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     let mut merged = Vec::new();
     for list in lists(cx, draft) {
         let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
-        let question = format!("pages:{}", ids[0]);
+        let question = QuestionId::Pages(ids[0].clone());
         if desk.given(&question, &["all", "no"]).is_some_and(|given| given == "no") {
             continue;
         }
@@ -72,7 +72,8 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         }
         list.put(draft, &moved);
         // Where a page comes from is told by then.
-        let asked = |id: &str| ids.iter().any(|step| id == format!("source:{step}/{}", list.turn.argument));
+        let turn = format!("/{}", list.turn.argument);
+        let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && place.pointer == turn);
         desk.questions.retain(|question| !asked(&question.id));
         merged.extend(ids.into_iter().skip(1));
     }
@@ -358,13 +359,13 @@ impl List {
         Ok(Some(Use { old: old.clone(), new: Reference { step, jq, ..old.clone() }, outputs }))
     }
 
-    fn question(&self, cx: &Context<'_>, draft: &Draft, id: String, (last, next): (ResponseId, Value)) -> Question {
+    fn question(&self, cx: &Context<'_>, draft: &Draft, id: QuestionId, (last, next): (ResponseId, Value)) -> Question {
         let first = &draft.steps[self.positions[0]];
         let count = self.positions.len();
         let flag = |word: &str| command("--pages").assignment(&first.id, word);
         let answer = |word: &str, means: String| Answer::new(word, means, flag(word));
         Question {
-            kind: QuestionKind::Pages,
+            kind: id.kind(),
             ask: format!("{count} pages of a list were read and {last} names another one: is the whole list meant?"),
             places: vec![Place { step: first.id.clone(), pointer: format!("/{}", self.turn.argument) }],
             evidence: vec![Evidence {

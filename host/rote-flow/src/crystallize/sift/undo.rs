@@ -9,14 +9,14 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use crate::FlowError;
-use crate::question::{Answer, Place, Question, QuestionKind};
+use crate::question::{Answer, Place, Question, QuestionId};
 
 /// Words that tools begin with which end what another one made.
 const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
 
 /// Whether a person said that a step stays which would fall out.
 pub(super) fn is_kept(desk: &mut Desk, step: &str) -> bool {
-    desk.given(&format!("undo:{step}"), &["keep", "pair"]).is_some_and(|word| word == "keep")
+    desk.given(&QuestionId::Undo(step.to_owned()), &["keep", "pair"]).is_some_and(|word| word == "keep")
 }
 
 /// Takes out each pair of a write that made a thing and the one that deleted it.
@@ -57,9 +57,9 @@ fn question(cx: &Context<'_>, draft: &Draft, names: &[String], users: &[usize], 
     let (id, response) = (&draft.steps[creation].id, draft.steps[creation].call(cx.trace).response);
     let users: Vec<&str> = users.iter().map(|user| draft.steps[*user].id.as_str()).collect();
     let kept = command("--keep").argument(response);
-    let question = format!("undo:{id}");
+    let question = QuestionId::Undo(id.clone());
     Question {
-        kind: QuestionKind::Undo,
+        kind: question.kind(),
         ask: format!(
             "{} made something and deleted it again, but {} uses it: is it part of the job?",
             names.join(", "),
