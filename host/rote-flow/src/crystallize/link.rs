@@ -5,7 +5,7 @@
 
 mod source;
 
-use rote_plan::{Expression, Reference, text_of};
+use rote_plan::{At, Expression, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
@@ -17,7 +17,7 @@ use super::path::{Segment, jq_of};
 use super::request::ResultSpec;
 use super::secret::is_secret;
 use crate::FlowError;
-use crate::literals::{last_segment, looks_like, replace};
+use crate::literals::{last_segment, looks_like, pointer_of, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
 use source::Sources;
@@ -243,8 +243,9 @@ impl<'a> Linker<'a, '_> {
             else {
                 continue;
             };
-            let place = format!("{}:/{name}", self.step.id);
-            let id = QuestionId::at(QuestionId::Source, &self.step.id, &format!("/{name}"));
+            let pointer = pointer_of(&[At::Key(name)]);
+            let place = format!("{}:{pointer}", self.step.id);
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, &pointer);
             if self.desk.given(&id, &["always"]).is_none() {
                 let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
                 self.desk.note(Some(&self.step.id), text, Some(command("--no-link").argument(place)));

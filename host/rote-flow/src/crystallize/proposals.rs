@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_plan::{Expression, Onward, text_of};
+use rote_plan::{At, Expression, Onward, text_of};
 use serde_json::Value;
 
 use super::context::{Context, names_id};
@@ -74,7 +74,7 @@ fn recurs(one: &Found) -> bool {
 fn rank(cx: &Context<'_>, step: &DraftStep, pointer: &str, value: &Value) -> Option<u8> {
     let call = step.call(cx.trace);
     let name = place_name(pointer).to_ascii_lowercase();
-    let is_path = cx.path_arguments(call).iter().any(|(argument, _)| pointer == format!("/{argument}"));
+    let is_path = cx.path_arguments(call).iter().any(|(argument, _)| pointer == pointer_of(&[At::Key(argument)]));
     if value.is_number() {
         return Some(if is_path || names_id(&name) { 0 } else { 4 });
     }

@@ -140,3 +140,17 @@ async fn ids_in_a_text_are_linked_and_a_parameter_comes_first() {
     let made = tale.wish(&CrystallizeRequest { params, force: true, ..wish(&[]) }).await.unwrap();
     assert_eq!(steps(&made)["s2"]["body"], json!({"$param": "body"}));
 }
+
+#[tokio::test]
+async fn a_list_is_named_by_the_pointer_to_it() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 41}, {"id": 42}]})).await;
+    tale.call("addWorklog", json!({"all/issue_ids": [41, 42]}), json!({"id": 50})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(steps(&made)["s2"]["all/issue_ids"]["$from"]["jq"], ".items[].id");
+    let notes = &made.report.notes;
+    let undo = notes.iter().find_map(|note| note.undo.as_deref().filter(|_| note.text.starts_with("linked s2")));
+    assert_eq!(undo, Some("--no-link 's2:/all~1issue_ids'"));
+    let typed = tale.answered_with(&[("source:s2/all~1issue_ids", "always")]).await.unwrap();
+    assert!(steps(&typed)["s2"]["all/issue_ids"].is_array());
+}

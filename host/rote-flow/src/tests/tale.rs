@@ -23,7 +23,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 12] = [
     ("createEvent", "post", "/events", &["title", "start", "end", "secret"]),
     ("updateEvent", "patch", "/events/{event_id}", &["title", "start"]),
     ("deleteEvent", "delete", "/events/{event_id}", &[]),
-    ("addWorklog", "post", "/worklogs", &["issue_key", "hours"]),
+    ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids"]),
 ];
 
 /// A workspace in the making.

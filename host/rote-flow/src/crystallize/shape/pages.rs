@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use rote_plan::{Expression, Pages, Reference, text_of};
+use rote_plan::{At, Expression, Pages, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
 use crate::FlowError;
-use crate::literals::change_references;
+use crate::literals::{change_references, pointer_of};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 
@@ -72,7 +72,7 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         }
         list.put(draft, &moved);
         // Where a page comes from is told by then.
-        let turn = format!("/{}", list.turn.argument);
+        let turn = pointer_of(&[At::Key(&list.turn.argument)]);
         let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && place.pointer == turn);
         desk.questions.retain(|question| !asked(&question.id));
         merged.extend(ids.into_iter().skip(1));
@@ -158,7 +158,9 @@ fn turn(cx: &Context<'_>, draft: &Draft, position: usize, turns: &[Option<(usize
                 _ => return None,
             },
             // Typed: read where the answer has it.
-            Expression::Literal(typed) if !cx.is_claimed(&step.id, &format!("/{argument}"), argument, typed) => {
+            Expression::Literal(typed)
+                if !cx.is_claimed(&step.id, &pointer_of(&[At::Key(argument)]), argument, typed) =>
+            {
                 (named(&body, typed, &mut Vec::new())?, false)
             }
             _ => return None,
@@ -367,7 +369,7 @@ impl List {
         Question {
             kind: id.kind(),
             ask: format!("{count} pages of a list were read and {last} names another one: is the whole list meant?"),
-            places: vec![Place { step: first.id.clone(), pointer: format!("/{}", self.turn.argument) }],
+            places: vec![Place { step: first.id.clone(), pointer: pointer_of(&[At::Key(&self.turn.argument)]) }],
             evidence: vec![Evidence {
                 what: format!("page {} was not read", text_of(&next)),
                 response: Some(last),
