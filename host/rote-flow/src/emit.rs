@@ -1,9 +1,10 @@
 //! A plan as a program: TypeScript or Rust sources that make the same calls and return the same value.
 //!
 //! The sources are for people to edit and build. What both languages share is made once: the order and the blocks
-//! (`outline`), names (`names`), parameters, comments (`origins`), lines (`layout`). A step that may fail without ending the run
-//! is not written out: the rules about partial results are the plan's own.
+//! (`outline`), how comparisons are joined (`condition`), names (`names`), parameters, comments (`origins`), lines (`layout`). A
+//! step that may fail without ending the run is not written out: the rules about partial results are the plan's own.
 
+mod condition;
 mod layout;
 mod names;
 mod origins;

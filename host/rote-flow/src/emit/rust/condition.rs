@@ -1,37 +1,20 @@
 //! Conditions in Rust.
 
-use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
+use rote_plan::{Condition, Expression, Operator, Reference};
 use serde_json::Value;
 
+use super::super::condition::joined;
 use super::value::{of_scalar, program};
 use super::{Scope, Seen, Writer};
 
 impl Writer<'_> {
     /// A condition; in parentheses where it stands beside others and needs them.
     pub(super) fn condition(&self, condition: &Condition, scope: Scope<'_>, alone: bool) -> String {
-        let joined = |inner: &[Condition], word: &str, none: &str| match inner {
-            [] => none.to_owned(),
-            [one] => self.condition(one, scope, alone),
-            several => {
-                let parts: Vec<String> = several.iter().map(|one| self.condition(one, scope, false)).collect();
-                let text = parts.join(word);
-                if alone { text } else { format!("({text})") }
-            }
+        let exists = |left: &Expression, negated: bool| {
+            let exists = self.exists(left, scope);
+            if negated { format!("!{exists}") } else { exists }
         };
-        match condition {
-            Condition::All(inner) => joined(inner, " && ", "true"),
-            Condition::Any(inner) => joined(inner, " || ", "false"),
-            Condition::Not(inner) => match &**inner {
-                Condition::Compare(Comparison { left, op: Operator::Exists, .. }) => {
-                    format!("!{}", self.exists(left, scope))
-                }
-                inner => format!("!({})", self.condition(inner, scope, true)),
-            },
-            Condition::Compare(Comparison { left, op, right }) => {
-                let null = Expression::Literal(Value::Null);
-                self.comparison(left, *op, right.as_ref().unwrap_or(&null), scope)
-            }
-        }
+        joined(condition, alone, &|left, op, right| self.comparison(left, op, right, scope), &exists)
     }
 
     fn comparison(&self, left: &Expression, op: Operator, right: &Expression, scope: Scope<'_>) -> String {

@@ -1,8 +1,8 @@
 //! Conditions in TypeScript.
 
-use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
-use serde_json::Value;
+use rote_plan::{Condition, Expression, Operator, Reference};
 
+use super::super::condition::joined;
 use super::super::outline::steps_of;
 use super::value::program;
 use super::{Scope, Writer};
@@ -10,28 +10,8 @@ use super::{Scope, Writer};
 impl Writer<'_> {
     /// A condition; in parentheses where it stands beside others and needs them.
     pub(super) fn condition(&self, condition: &Condition, scope: Scope<'_>, alone: bool) -> String {
-        let joined = |inner: &[Condition], word: &str, none: &str| match inner {
-            [] => none.to_owned(),
-            [one] => self.condition(one, scope, alone),
-            several => {
-                let parts: Vec<String> = several.iter().map(|one| self.condition(one, scope, false)).collect();
-                let text = parts.join(word);
-                if alone { text } else { format!("({text})") }
-            }
-        };
-        match condition {
-            Condition::All(inner) => joined(inner, " && ", "true"),
-            Condition::Any(inner) => joined(inner, " || ", "false"),
-            Condition::Not(inner) => match &**inner {
-                Condition::Compare(Comparison { left, op: Operator::Exists, .. }) => self.exists(left, scope, true),
-                inner => format!("!({})", self.condition(inner, scope, true)),
-            },
-            Condition::Compare(Comparison { left, op: Operator::Exists, .. }) => self.exists(left, scope, false),
-            Condition::Compare(Comparison { left, op, right }) => {
-                let null = Expression::Literal(Value::Null);
-                self.comparison(left, *op, right.as_ref().unwrap_or(&null), scope)
-            }
-        }
+        let exists = |left: &Expression, negated: bool| self.exists(left, scope, negated);
+        joined(condition, alone, &|left, op, right| self.comparison(left, op, right, scope), &exists)
     }
 
     fn comparison(&self, left: &Expression, op: Operator, right: &Expression, scope: Scope<'_>) -> String {
