@@ -408,7 +408,9 @@ mod tests {
         use Comparison::{Contains, Equal, Greater, Less, Matches};
         let ask = |condition: &str, comparison: Option<&str>| {
             let mut ask = json!({"condition": condition, "response": 1, "programs": [".a"]});
-            comparison.map(|word| ask["comparison"] = json!(word));
+            if let Some(word) = comparison {
+                ask["comparison"] = json!(word);
+            }
             ask["held"] = json!(true);
             ask
         };
