@@ -41,11 +41,16 @@ impl Origins {
     }
 
     /// What is said of the constant at a place, or in a list there, beside it.
-    pub(super) fn answer(&self, step: &Step, pointer: &str) -> Option<String> {
+    fn answer(&self, step: &Step, pointer: &str) -> Option<String> {
         let is_here =
             |place: &str| place.strip_prefix(pointer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         let found = self.answers.iter().find(|((id, place), _)| *id == step.id && is_here(place));
         found.map(|(_, answer)| answer.clone())
+    }
+
+    /// What is said of a member of the arguments of `step` beside it, when it is a constant.
+    pub(super) fn beside(&self, step: Option<&Step>, value: &Expression, pointer: &str) -> Option<String> {
+        step.filter(|_| matches!(value, Expression::Literal(_))).and_then(|step| self.answer(step, pointer))
     }
 
     /// What is said of the other constants of a step, above its call.

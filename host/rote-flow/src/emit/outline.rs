@@ -131,6 +131,13 @@ pub(super) fn conjuncts(condition: &Condition) -> Vec<&Condition> {
     }
 }
 
+/// Whether a step uses the position of its item.
+pub(super) fn counts(step: &Step) -> bool {
+    let mut found = false;
+    step.arguments.walk(&mut |one| found |= matches!(one, Expression::Index));
+    found
+}
+
 /// Every step that an expression names.
 pub(super) fn steps_of(expression: &Expression) -> impl Iterator<Item = &str> {
     expression.references().into_iter().map(|reference| reference.step.as_str())

@@ -37,30 +37,56 @@ impl Parameter {
     }
 }
 
-/// Whether the items of a loop are texts, numbers or booleans of a list that a run is given.
-pub(super) fn has_scalar_items(parameters: &[Parameter], step: &Step) -> bool {
-    let Some(Expression::Param(name)) = &step.for_each else { return false };
-    parameters.iter().find(|one| one.name == *name).is_some_and(|one| {
-        let is_scalar = |kind: &Kind| matches!(kind, Kind::Text(_) | Kind::Integer | Kind::Number | Kind::Boolean);
-        !one.is_optional && !one.is_nullable && matches!(&one.kind, Kind::List(inner) if is_scalar(inner))
-    })
-}
+/// The parameters of a plan.
+pub(super) struct Parameters(Vec<Parameter>);
 
-pub(super) fn parameters(frontmatter: &Frontmatter, plan: &Plan) -> Vec<Parameter> {
-    let root = &frontmatter.parameters;
-    let parameter = |(name, declared): (&String, &rote_plan::Parameter)| {
-        let schema = frontmatter.parameter_schemas().find(|(known, _)| known == name).map(|(_, schema)| schema);
-        let types = schema.map(|schema| crate::parameter::types_of(root, schema)).unwrap_or_default();
-        let is_filled = schema.is_some_and(|schema| schema.get("default").is_some());
-        Parameter {
-            name: name.clone(),
-            kind: schema.map_or(Kind::Any, |schema| kind(root, schema)),
-            is_nullable: types.is_empty() || types.iter().any(|one| ["null", "any"].contains(one)),
-            is_optional: !declared.required && !is_filled,
-            default: declared.default.clone().filter(|_| !is_filled),
+impl Parameters {
+    pub(super) fn of(frontmatter: &Frontmatter, plan: &Plan) -> Self {
+        let root = &frontmatter.parameters;
+        let parameter = |(name, declared): (&String, &rote_plan::Parameter)| {
+            let schema = frontmatter.parameter_schemas().find(|(known, _)| known == name).map(|(_, schema)| schema);
+            let types = schema.map(|schema| crate::parameter::types_of(root, schema)).unwrap_or_default();
+            let is_filled = schema.is_some_and(|schema| schema.get("default").is_some());
+            Parameter {
+                name: name.clone(),
+                kind: schema.map_or(Kind::Any, |schema| kind(root, schema)),
+                is_nullable: types.is_empty() || types.iter().any(|one| ["null", "any"].contains(one)),
+                is_optional: !declared.required && !is_filled,
+                default: declared.default.clone().filter(|_| !is_filled),
+            }
+        };
+        Self(plan.parameters.iter().map(parameter).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn iter(&self) -> std::slice::Iter<'_, Parameter> {
+        self.0.iter()
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&Parameter> {
+        self.0.iter().find(|one| one.name == name)
+    }
+
+    /// Whether a value is a parameter that a run may be without, or has nothing else to fall back to.
+    pub(super) fn may_be_absent(&self, value: &Expression) -> bool {
+        match value {
+            Expression::Param(name) => self.get(name).is_some_and(|one| one.is_optional && one.default.is_none()),
+            Expression::Default(_, fallback) => self.may_be_absent(fallback),
+            _ => false,
         }
-    };
-    plan.parameters.iter().map(parameter).collect()
+    }
+
+    /// Whether the items of a loop are texts, numbers or booleans of a list that a run is given.
+    pub(super) fn has_scalar_items(&self, step: &Step) -> bool {
+        let Some(Expression::Param(name)) = &step.for_each else { return false };
+        self.get(name).is_some_and(|one| {
+            let is_scalar = |kind: &Kind| matches!(kind, Kind::Text(_) | Kind::Integer | Kind::Number | Kind::Boolean);
+            !one.is_optional && !one.is_nullable && matches!(&one.kind, Kind::List(inner) if is_scalar(inner))
+        })
+    }
 }
 
 fn kind(root: &Value, schema: &Value) -> Kind {

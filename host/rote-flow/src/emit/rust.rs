@@ -13,8 +13,8 @@ use serde_json::Value;
 use super::layout::{self, Doc, Pad};
 use super::names::{Case, Names, is_taken, written};
 use super::origins::Origins;
-use super::outline::{Block, Outline, Part, conjuncts};
-use super::parameters::{Kind, Parameter, parameters};
+use super::outline::{Block, Outline, Part, conjuncts, counts};
+use super::parameters::{Kind, Parameter, Parameters};
 use super::{literal, one_line};
 use crate::Frontmatter;
 
@@ -26,7 +26,7 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Snake),
-        parameters: parameters(frontmatter, plan),
+        parameters: Parameters::of(frontmatter, plan),
         plan,
         origins,
         outline: &outline,
@@ -100,7 +100,7 @@ struct Writer<'a> {
     plan: &'a Plan,
     outline: &'a Outline<'a>,
     names: Names,
-    parameters: Vec<Parameter>,
+    parameters: Parameters,
     origins: &'a Origins,
     used: RefCell<BTreeSet<&'static str>>,
 }
@@ -118,7 +118,7 @@ impl Writer<'_> {
             return String::new();
         }
         let mut text = "#[derive(Deserialize)]\nstruct Params {\n".to_owned();
-        for parameter in &self.parameters {
+        for parameter in self.parameters.iter() {
             let field = self.field(&parameter.name);
             let is_any = parameter.is_nullable || parameter.kind == Kind::Any;
             let kind = if is_any { "Value".to_owned() } else { type_of(&parameter.kind) };
@@ -148,7 +148,7 @@ impl Writer<'_> {
     /// The field of a parameter, which no other has.
     fn field(&self, name: &str) -> String {
         let mut taken: BTreeSet<String> = BTreeSet::new();
-        for parameter in &self.parameters {
+        for parameter in self.parameters.iter() {
             let mut field = written(&parameter.name, Case::Snake);
             while is_taken(&field) || taken.contains(&field) {
                 field.push('_');
@@ -274,7 +274,7 @@ impl Writer<'_> {
         };
         let spaces = pad(depth).spaces();
         let (items, item) = (self.items(step, items, scope), self.names.item(&step.id));
-        let over = match (self.counts(step), items.strip_prefix('&')) {
+        let over = match (counts(step), items.strip_prefix('&')) {
             (false, _) => format!("{item} in {items}"),
             (true, Some(list)) => format!("(index, {item}) in {list}.iter().enumerate()"),
             (true, None) => format!("(index, {item}) in {items}.into_iter().enumerate()"),

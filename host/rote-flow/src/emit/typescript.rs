@@ -14,8 +14,8 @@ use super::layout::{self, Doc, Member, Pad};
 use super::literal;
 use super::names::{Case, Names};
 use super::origins::Origins;
-use super::outline::{Block, Outline, Part, conjuncts};
-use super::parameters::{Kind, Parameter, parameters};
+use super::outline::{Block, Outline, Part, conjuncts, counts};
+use super::parameters::{Kind, Parameter, Parameters};
 use crate::Frontmatter;
 
 /// Writes the module without its frontmatter, or says what of the plan is not written out.
@@ -29,7 +29,7 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
     }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Camel),
-        parameters: parameters(frontmatter, plan),
+        parameters: Parameters::of(frontmatter, plan),
         plan,
         origins,
         outline: &outline,
@@ -68,7 +68,7 @@ struct Writer<'a> {
     plan: &'a Plan,
     outline: &'a Outline<'a>,
     names: Names,
-    parameters: Vec<Parameter>,
+    parameters: Parameters,
     origins: &'a Origins,
     used: RefCell<BTreeSet<&'static str>>,
 }
@@ -267,7 +267,7 @@ impl Writer<'_> {
         };
         let items = self.items(items, Scope { present, step: None, nullable: false });
         let (before, arguments) = self.call(step, Scope { present, step: Some(&step.id), nullable: false });
-        let (item, counts) = (self.item_name(step), self.counts(step));
+        let (item, counts) = (self.item_name(step), counts(step));
         if step.max_concurrency.is_none() {
             let bind = bind.map(|bind| format!("{bind}{name} = ")).unwrap_or_default();
             let given = if counts { format!("({item}, index)") } else { format!("({item})") };

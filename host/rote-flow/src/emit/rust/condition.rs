@@ -58,7 +58,7 @@ impl Writer<'_> {
     /// A side; a parameter that was not given is null.
     fn side(&self, side: &Expression, scope: Scope<'_>) -> String {
         match side {
-            Expression::Param(name) if self.parameter(name).is_some_and(|one| one.default.is_none()) => {
+            Expression::Param(name) if self.parameters.get(name).is_some_and(|one| one.default.is_none()) => {
                 format!("json!({})", self.param(name))
             }
             Expression::Default(..) | Expression::Param(_) => format!("({})", self.expression(side, scope)),
@@ -76,7 +76,7 @@ impl Writer<'_> {
 
     fn is_there(&self, left: &Expression, scope: Scope<'_>) -> String {
         if let Expression::Param(name) = left
-            && self.parameter(name).is_some_and(|one| one.is_optional && !one.is_nullable && one.default.is_none())
+            && self.parameters.get(name).is_some_and(|one| one.is_optional && !one.is_nullable && one.default.is_none())
         {
             return format!("{}.is_some()", self.param(name));
         }

@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::super::layout::{Doc, Member, Pad};
 use super::super::outline::steps_of;
-use super::super::parameters::has_scalar_items;
 use super::super::{literal, member_path};
 use super::{Kind, Parameter, Present, Scope, Seen, Writer, pad};
 
@@ -72,7 +71,7 @@ impl Writer<'_> {
 
     /// A parameter where one that was not given is null.
     fn param_or_null(&self, name: &str) -> String {
-        match self.parameter(name) {
+        match self.parameters.get(name) {
             Some(one) if one.default.is_none() => self.param(name),
             _ => self.present(name),
         }
@@ -82,7 +81,7 @@ impl Writer<'_> {
     fn collect<'e>(&self, value: &'e Expression, at: &mut Vec<String>, found: &mut Vec<Optional<'e>>) {
         let mut within = |segment: String, inner: &'e Expression, is_member: bool| {
             at.push(segment);
-            if is_member && self.may_be_absent(inner) {
+            if is_member && self.parameters.may_be_absent(inner) {
                 found.push((at.clone(), inner));
             } else {
                 self.collect(inner, at, found);
@@ -126,18 +125,6 @@ impl Writer<'_> {
         }
     }
 
-    fn may_be_absent(&self, value: &Expression) -> bool {
-        match value {
-            Expression::Param(name) => self.parameter(name).is_some_and(|one| one.is_optional && one.default.is_none()),
-            Expression::Default(_, fallback) => self.may_be_absent(fallback),
-            _ => false,
-        }
-    }
-
-    pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
-        self.parameters.iter().find(|one| one.name == name)
-    }
-
     pub(super) fn param(&self, name: &str) -> String {
         format!("params.{}", self.field(name))
     }
@@ -154,8 +141,7 @@ impl Writer<'_> {
     fn noted(&self, expression: &Expression, scope: Scope<'_>, step: Option<&Step>, pointer: &str) -> Doc {
         let member = |name: &str, value: &Expression| {
             let pointer = format!("{pointer}/{}", rote_types::escape_token(name));
-            let note = step.filter(|_| matches!(value, Expression::Literal(_)));
-            let note = note.and_then(|step| self.origins.answer(step, &pointer));
+            let note = self.origins.beside(step, value, &pointer);
             Member { label: format!("{}: ", literal(name)), value: self.noted(value, scope, step, &pointer), note }
         };
         match expression {
@@ -167,7 +153,7 @@ impl Writer<'_> {
             }
             Expression::Literal(scalar) => Doc::text(of_scalar(scalar)),
             Expression::Object(members) => {
-                let there = members.iter().filter(|(_, inner)| !self.may_be_absent(inner));
+                let there = members.iter().filter(|(_, inner)| !self.parameters.may_be_absent(inner));
                 Doc::object(there.map(|(name, inner)| member(name, inner)).collect())
             }
             Expression::Array(items) => Doc::array(items.iter().map(|item| self.json(item, scope))),
@@ -185,7 +171,7 @@ impl Writer<'_> {
     /// A parameter where a value is needed.
     fn present(&self, name: &str) -> String {
         let param = self.param(name);
-        match self.parameter(name) {
+        match self.parameters.get(name) {
             Some(Parameter { is_optional: true, default: Some(default), .. }) => {
                 let default = self.inline(
                     &Expression::Literal(default.clone()),
@@ -222,7 +208,9 @@ impl Writer<'_> {
                 let fallback = self.expression(fallback, scope);
                 self.default(first, scope, &|first| first, &fallback)
             }
-            Expression::Param(name) if self.parameter(name).is_some_and(|one| one.is_optional) => self.present(name),
+            Expression::Param(name) if self.parameters.get(name).is_some_and(|one| one.is_optional) => {
+                self.present(name)
+            }
             other => format!("json!({})", self.inline(other, scope)),
         }
     }
@@ -230,7 +218,7 @@ impl Writer<'_> {
     /// `first`, made into something, or the fallback.
     fn default(&self, first: &Expression, scope: Scope<'_>, make: &dyn Fn(String) -> String, fallback: &str) -> String {
         if let Expression::Param(name) = first {
-            return match self.parameter(name) {
+            return match self.parameters.get(name) {
                 Some(one) if one.is_optional && one.default.is_none() => {
                     let value = make("json!(value)".to_owned());
                     format!("match &{} {{ Some(value) => {value}, None => {fallback} }}", self.param(name))
@@ -320,7 +308,7 @@ impl Writer<'_> {
             Bound::From(reference) => self.expression(&Expression::From((**reference).clone()), scope),
             Bound::Param(name) => {
                 let value = self.expression(&Expression::Param(name.clone()), scope);
-                match self.parameter(name) {
+                match self.parameters.get(name) {
                     Some(parameter) if parameter.is_nullable => {
                         format!("{}({}, {value})?", self.helper("some"), literal(name))
                     }
@@ -333,31 +321,24 @@ impl Writer<'_> {
         (!members.is_empty()).then(|| format!("&[{}]", members.join(", ")))
     }
 
-    /// Whether the position of an item is used.
-    pub(super) fn counts(&self, step: &Step) -> bool {
-        let mut found = false;
-        step.arguments.walk(&mut |one| found |= matches!(one, Expression::Index));
-        found
-    }
-
     /// The items of a loop, as a `Vec` of values.
     pub(super) fn items(&self, step: &Step, items: &Expression, scope: Scope<'_>) -> String {
         match items {
             Expression::From(reference) if reference.each || self.is_several(&reference.step) => {
                 self.reference(reference, scope)
             }
-            Expression::Param(name) if has_scalar_items(&self.parameters, step) => format!("&{}", self.param(name)),
+            Expression::Param(name) if self.parameters.has_scalar_items(step) => format!("&{}", self.param(name)),
             other => format!("{}({})?", self.helper("list"), self.expression(other, scope)),
         }
     }
 
     fn is_scalar_item(&self, scope: Scope<'_>) -> bool {
-        scope.step.and_then(|step| self.step_of(step)).is_some_and(|step| has_scalar_items(&self.parameters, step))
+        scope.step.and_then(|step| self.step_of(step)).is_some_and(|step| self.parameters.has_scalar_items(step))
     }
 
     fn text(&self, parts: &[Expression], scope: Scope<'_>) -> String {
         let part = |part: &Expression| match part {
-            Expression::Param(name) if self.parameter(name).is_some_and(Parameter::is_scalar) => self.param(name),
+            Expression::Param(name) if self.parameters.get(name).is_some_and(Parameter::is_scalar) => self.param(name),
             Expression::Index => "index".to_owned(),
             Expression::Item(program) if program == "." && self.is_scalar_item(scope) => {
                 self.names.item(scope.step.unwrap_or_default()).to_owned()
@@ -367,11 +348,14 @@ impl Writer<'_> {
         if let [one] = parts {
             return match one {
                 Expression::Param(name)
-                    if self.parameter(name).is_some_and(|one| one.is_scalar() && matches!(one.kind, Kind::Text(_))) =>
+                    if self
+                        .parameters
+                        .get(name)
+                        .is_some_and(|one| one.is_scalar() && matches!(one.kind, Kind::Text(_))) =>
                 {
                     self.param(name)
                 }
-                Expression::Param(name) if self.parameter(name).is_some_and(Parameter::is_scalar) => {
+                Expression::Param(name) if self.parameters.get(name).is_some_and(Parameter::is_scalar) => {
                     format!("{}.to_string()", self.param(name))
                 }
                 Expression::Literal(Value::String(text)) => literal(text),

@@ -38,7 +38,7 @@ impl Writer<'_> {
     fn side(&self, side: &Expression, scope: Scope<'_>) -> String {
         let text = self.inline(side, scope);
         match side {
-            Expression::Param(name) if self.parameter(name).is_some_and(|one| one.is_optional) => {
+            Expression::Param(name) if self.parameters.get(name).is_some_and(|one| one.is_optional) => {
                 format!("({text} ?? null)")
             }
             Expression::Default(..) => format!("({text})"),
@@ -66,7 +66,7 @@ impl Writer<'_> {
 
     fn is_there(&self, left: &Expression, scope: Scope<'_>) -> String {
         if let Expression::Param(name) = left
-            && self.parameter(name).is_some_and(|one| one.is_optional && !one.is_nullable && one.default.is_none())
+            && self.parameters.get(name).is_some_and(|one| one.is_optional && !one.is_nullable && one.default.is_none())
         {
             return format!("{} !== undefined", self.param(name));
         }

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::super::layout::{Doc, Member};
 use super::super::outline::steps_of;
-use super::super::parameters::has_scalar_items;
 use super::super::{literal, member_path};
 use super::{Kind, Parameter, Scope, Writer, is_plain, key};
 
@@ -17,7 +16,7 @@ impl Writer<'_> {
     /// The result: an absent parameter is null there.
     pub(super) fn result(&self, scope: Scope<'_>) -> Doc {
         match &self.plan.result {
-            Expression::Param(name) if self.parameter(name).is_some_and(|one| one.is_optional) => {
+            Expression::Param(name) if self.parameters.get(name).is_some_and(|one| one.is_optional) => {
                 Doc::text(format!("{} ?? null", self.param(name)))
             }
             other => self.value(other, scope),
@@ -29,18 +28,10 @@ impl Writer<'_> {
         let mut found = false;
         self.plan.result.walk(&mut |one| {
             if let Expression::Object(members) = one {
-                found |= members.iter().any(|(_, inner)| self.may_be_absent(inner));
+                found |= members.iter().any(|(_, inner)| self.parameters.may_be_absent(inner));
             }
         });
         found
-    }
-
-    fn may_be_absent(&self, value: &Expression) -> bool {
-        match value {
-            Expression::Param(name) => self.parameter(name).is_some_and(|one| one.is_optional && one.default.is_none()),
-            Expression::Default(_, fallback) => self.may_be_absent(fallback),
-            _ => false,
-        }
     }
 
     pub(super) fn value(&self, expression: &Expression, scope: Scope<'_>) -> Doc {
@@ -68,7 +59,11 @@ impl Writer<'_> {
                 members.iter().map(|(name, inner)| self.member(name, inner, scope, step, pointer)).collect(),
             ),
             Expression::Array(items) => Doc::array(items.iter().map(|item| {
-                if self.may_be_absent(item) { Doc::text(self.present(item, scope)) } else { self.value(item, scope) }
+                if self.parameters.may_be_absent(item) {
+                    Doc::text(self.present(item, scope))
+                } else {
+                    self.value(item, scope)
+                }
             })),
             Expression::Param(name) => Doc::text(self.param_or_default(name)),
             Expression::From(reference) => Doc::text(self.reference(reference, scope)),
@@ -82,15 +77,10 @@ impl Writer<'_> {
     /// A member that is undefined is left out, as an optional parameter that was not given must be.
     fn member(&self, name: &str, value: &Expression, scope: Scope<'_>, step: Option<&Step>, pointer: &str) -> Member {
         let pointer = format!("{pointer}/{}", rote_types::escape_token(name));
-        let note = step.filter(|_| matches!(value, Expression::Literal(_)));
-        let note = note.and_then(|step| self.origins.answer(step, &pointer));
+        let note = self.origins.beside(step, value, &pointer);
         let value = self.noted(value, scope, step, &pointer);
         let is_shorthand = matches!(&value, Doc::Text(text) if text == name);
         Member { label: if is_shorthand { String::new() } else { format!("{}: ", key(name)) }, value, note }
-    }
-
-    pub(super) fn parameter(&self, name: &str) -> Option<&Parameter> {
-        self.parameters.iter().find(|one| one.name == name)
     }
 
     pub(super) fn param(&self, name: &str) -> String {
@@ -99,7 +89,7 @@ impl Writer<'_> {
 
     /// A parameter, or what the plan has in its place.
     fn param_or_default(&self, name: &str) -> String {
-        let Some(parameter) = self.parameter(name) else { return self.param(name) };
+        let Some(parameter) = self.parameters.get(name) else { return self.param(name) };
         match &parameter.default {
             Some(default) => self.or(parameter, &json(default)),
             None => self.param(name),
@@ -119,11 +109,11 @@ impl Writer<'_> {
     fn present(&self, value: &Expression, scope: Scope<'_>) -> String {
         let text = self.inline(value, scope);
         match value {
-            Expression::Param(name) if self.may_be_absent(value) => {
+            Expression::Param(name) if self.parameters.may_be_absent(value) => {
                 format!("{}({}, {text})", self.helper("given"), literal(name))
             }
             // A fallback that was not given is null where a value is needed.
-            _ if self.may_be_absent(value) => format!("({text}) ?? null"),
+            _ if self.parameters.may_be_absent(value) => format!("({text}) ?? null"),
             _ => text,
         }
     }
@@ -176,7 +166,7 @@ impl Writer<'_> {
             Bound::From(reference) => self.reference(reference, scope),
             Bound::Param(name) => {
                 let value = self.present(&Expression::Param(name.clone()), scope);
-                match self.parameter(name) {
+                match self.parameters.get(name) {
                     Some(parameter) if parameter.is_nullable => {
                         format!("{}({}, {value})", self.helper("some"), literal(name))
                     }
@@ -197,13 +187,6 @@ impl Writer<'_> {
         self.names.item(&step.id).to_owned()
     }
 
-    /// Whether the position of an item is used.
-    pub(super) fn counts(&self, step: &Step) -> bool {
-        let mut found = false;
-        step.arguments.walk(&mut |one| found |= matches!(one, Expression::Index));
-        found
-    }
-
     fn item(&self, program_: &str, scope: Scope<'_>) -> String {
         let item = self.names.item(scope.step.unwrap_or_default());
         match member_path(program_) {
@@ -217,7 +200,7 @@ impl Writer<'_> {
     }
 
     fn is_scalar_item(&self, scope: Scope<'_>) -> bool {
-        scope.step.and_then(|step| self.step_of(step)).is_some_and(|step| has_scalar_items(&self.parameters, step))
+        scope.step.and_then(|step| self.step_of(step)).is_some_and(|step| self.parameters.has_scalar_items(step))
     }
 
     /// The items of a loop, as something that has `map` and `entries`.
@@ -228,7 +211,8 @@ impl Writer<'_> {
                 reference.each || self.step_of(&reference.step).is_some_and(|step| step.for_each.is_some())
             }
             Expression::Param(name) => self
-                .parameter(name)
+                .parameters
+                .get(name)
                 .is_some_and(|one| !one.is_nullable && !one.is_optional && matches!(one.kind, Kind::List(_))),
             Expression::Default(..) => false,
             _ => true,
@@ -239,7 +223,7 @@ impl Writer<'_> {
     fn default(&self, first: &Expression, fallback: &Expression, scope: Scope<'_>) -> String {
         if let Expression::Param(name) = first {
             let fallback = self.inline(fallback, scope);
-            return match self.parameter(name) {
+            return match self.parameters.get(name) {
                 Some(one) if one.is_optional && one.default.is_none() => self.or(one, &fallback),
                 _ => self.param_or_default(name),
             };
@@ -270,7 +254,7 @@ impl Writer<'_> {
         for part in parts {
             match part {
                 Expression::Literal(Value::String(text)) => written.push_str(&template(text)),
-                Expression::Param(name) if self.parameter(name).is_some_and(Parameter::is_scalar) => {
+                Expression::Param(name) if self.parameters.get(name).is_some_and(Parameter::is_scalar) => {
                     written.push_str(&format!("${{{}}}", self.param(name)));
                 }
                 Expression::Index => written.push_str("${index}"),
@@ -287,7 +271,10 @@ impl Writer<'_> {
         match part {
             Expression::Literal(Value::String(text)) => literal(text),
             Expression::Param(name)
-                if self.parameter(name).is_some_and(|one| one.is_scalar() && matches!(one.kind, Kind::Text(_))) =>
+                if self
+                    .parameters
+                    .get(name)
+                    .is_some_and(|one| one.is_scalar() && matches!(one.kind, Kind::Text(_))) =>
             {
                 self.param(name)
             }
