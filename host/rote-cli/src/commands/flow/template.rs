@@ -149,14 +149,16 @@ impl Create {
         for word in &self.no_link {
             answers.insert(source_of(word)?, "always".to_owned());
         }
-        let kinds: [(fn(String) -> QuestionId, _); 3] =
-            [(QuestionId::Loop, &self.loops), (QuestionId::Pages, &self.pages), (QuestionId::When, &self.when)];
-        for (question, words) in kinds {
+        let mut of_steps = |question: fn(String) -> QuestionId, words: &[String]| -> Result<()> {
             for word in words {
                 let (step, answer) = assigned(word, "STEP=ANSWER")?;
                 answers.insert(question(step_of(step)).to_string(), answer.to_owned());
             }
-        }
+            Ok(())
+        };
+        of_steps(QuestionId::Loop, &self.loops)?;
+        of_steps(QuestionId::Pages, &self.pages)?;
+        of_steps(QuestionId::When, &self.when)?;
         answers.extend(answered(&self.answers)?);
         Ok(answers)
     }
