@@ -16,6 +16,7 @@ mod live;
 mod nested;
 mod preflight;
 mod resume;
+mod same;
 mod stopped;
 
 use std::path::{Path, PathBuf};
@@ -75,6 +76,8 @@ pub struct RunRequest {
     pub record: Option<PathBuf>,
     /// It runs as it is, although questions about its writes are open.
     pub anyway: bool,
+    /// It begins beside the same run that another process makes.
+    pub another: bool,
 }
 
 /// What the calls of one run need to know.

@@ -15,6 +15,7 @@ mod pick;
 mod plans;
 mod review;
 mod run;
+mod same;
 mod schema;
 mod search;
 mod shapes;

@@ -52,6 +52,9 @@ pub struct Run {
     /// Run it as it is, although questions about what it writes are open
     #[arg(long)]
     anyway: bool,
+    /// Begin it beside the same run (this flow, these parameters) that is going on in another process
+    #[arg(long, conflicts_with = "resume")]
+    another: bool,
     /// Show no progress
     #[arg(short, long)]
     quiet: bool,
@@ -163,6 +166,7 @@ impl Run {
             limits: self.budget.limits(),
             record: self.record.map(|path| session.absolute(&path)),
             anyway: self.anyway,
+            another: self.another,
         };
         if self.dry_run {
             let dry = with_bindings(context, ui, || context.block_on_to_the_end(session.dry_run(&request)));

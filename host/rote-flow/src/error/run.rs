@@ -116,6 +116,14 @@ pub enum RunnerError {
         /// The workspace.
         workspace: WorkspaceName,
     },
+    /// Another process makes the same run.
+    #[error("the same run of flow `{flow}`, with the same parameters, is going on in workspace `{workspace}`")]
+    UnderWay {
+        /// The flow.
+        flow: FlowName,
+        /// The workspace of that run.
+        workspace: WorkspaceName,
+    },
     /// The workspace is not one of a run.
     #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
     NotARun {
@@ -226,6 +234,14 @@ impl RunnerError {
             }
             Self::StillRunning { workspace } => {
                 Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))
+            }
+            Self::UnderWay { flow, workspace } => {
+                let look = command("rote ls").option("--workspace", workspace).note("what it has done so far");
+                let another =
+                    of_flow("rote run", flow).plain("…").flag("--another").note("begins another one beside it");
+                Told::new(ErrorKind::Conflict)
+                    .hint(format!("{look}\n{another}"))
+                    .details(json!({ "flow": flow, "workspace": workspace }))
             }
             Self::NotARun { .. } => Told::new(ErrorKind::Conflict).hint("rote run <flow>"),
             Self::NoRun { .. } => Told::new(ErrorKind::NotFound).hint("rote run <flow>"),

@@ -4,9 +4,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use jiff::Timestamp;
-use rote_home::{Home, HomeError};
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
+use rote_home::Home;
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{ResponseSummary, Workspace};
 use serde_json::{Map, Value};
 
@@ -15,46 +14,22 @@ use super::earlier::{Earlier, Way};
 use super::keyed::Keys;
 use super::preflight::refuse_undecided;
 use super::resume::{self, Done};
+use super::same::{PREFIX, RANDOM_BYTES, TIME_DIGITS, newest, short};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::RunnerError;
 use crate::tape::{self, Ends, FileTape, Header, Recorded};
-use crate::{FlowError, FlowReference, Frontmatter, Package, ParameterInput};
-
-/// Most characters of a flow's name that go into the name of a run's workspace.
-const NAME_CHARS: usize = 30;
-/// What the names of workspaces of runs begin with.
-pub(super) const PREFIX: &str = "run-";
+use crate::{FlowError, FlowReference, Package, ParameterInput};
 
 /// Runs of a flow that are looked at for one that ended well.
 const MAX_LAST: usize = 20;
 
-/// Latest runs of a flow that are looked at for one of the same parameters with a write in doubt.
-const MAX_SAME: usize = 1_000;
-
-/// Digits of the time in the name of a run's workspace.
-const TIME_DIGITS: usize = 14;
-/// Random bytes in the name of a run's workspace, two digits each.
-const RANDOM_BYTES: usize = 3;
-
-/// Returns the time in the name of a run's workspace: of two, the later one is the greater text.
-pub(super) fn begun_digits(name: &WorkspaceName) -> Option<&str> {
-    let digits = name.as_str().rsplit('-').nth(1)?;
-    (digits.len() == TIME_DIGITS && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(digits)
-}
-
-/// Whether a workspace of that name may be one of a run, of this flow where one is named.
-pub(super) fn may_be_of(name: &WorkspaceName, flow: Option<&FlowName>) -> bool {
-    // Of another flow whose name goes on, what is behind is longer.
-    let of_flow = |flow: &FlowName| {
-        let rest = name.as_str().strip_prefix(&format!("{PREFIX}{}-", short(flow)));
-        rest.is_some_and(|rest| rest.len() == TIME_DIGITS + 1 + 2 * RANDOM_BYTES) && begun_digits(name).is_some()
-    };
-    name.as_str().starts_with(PREFIX) && flow.is_none_or(of_flow)
-}
-
-/// What of a flow's name is in those of its workspaces.
-fn short(flow: &FlowName) -> String {
-    flow.as_str().chars().take(NAME_CHARS).collect()
+/// What a new run begins in spite of.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Despite {
+    /// Open questions about what it writes.
+    pub(super) questions: bool,
+    /// The same run, which another process makes.
+    pub(super) under_way: bool,
 }
 
 /// Everything that a run starts from.
@@ -75,28 +50,32 @@ pub(crate) struct Begun {
 }
 
 impl Runner {
-    pub(super) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
+    pub(crate) fn begin(&self, request: &RunRequest) -> Result<Begun, FlowError> {
         match (&request.resume, &request.flow) {
             (Some(name), flow) => self.go_on(name, flow.as_ref(), request),
-            (None, Some(flow)) => self.begin_new(flow, &request.parameters, None, request.anyway),
+            (None, Some(flow)) => {
+                let despite = Despite { questions: request.anyway, under_way: request.another };
+                self.begin_new(flow, &request.parameters, None, despite)
+            }
             (None, None) => Err(FlowError::Usage { message: "no flow was named".to_owned() }),
         }
     }
 
-    /// Begins a new run; `parent` is the run that it is part of. Open questions stop it unless it runs `anyway`.
+    /// Begins a new run; `parent` is the run that it is part of.
     pub(crate) fn begin_new(
         &self,
         flow: &FlowReference,
         input: &ParameterInput,
         parent: Option<&RunContext>,
-        anyway: bool,
+        despite: Despite,
     ) -> Result<Begun, FlowError> {
         let (package, parameters) = self.preflight(flow, input)?;
-        if !anyway {
+        if !despite.questions {
             refuse_undecided(&package.frontmatter)?;
         }
         self.check_bindings(&package)?;
-        self.refuse_same(&package.frontmatter, &parameters, parent)?;
+        // Until the run holds its own lock: of two that begin at once, the second one sees the first.
+        let _alone = self.refuse_same(&package.frontmatter, &parameters, (parent, despite))?;
         let path = self.library().path_of(flow);
         let workspace = Arc::new(self.new_workspace(&package.frontmatter.name)?);
         let header = Header {
@@ -162,49 +141,6 @@ impl Runner {
         Ok(Begun { package, path, parameters, workspace, root, tape, done: before.done, offered, earlier })
     }
 
-    /// A run is not begun while one of the same flow with the same parameters has a write in doubt: it would make that
-    /// write, which may have happened. Runs of the tree that it is to be part of are told apart by that tree itself.
-    fn refuse_same(
-        &self,
-        frontmatter: &Frontmatter,
-        parameters: &Map<String, Value>,
-        parent: Option<&RunContext>,
-    ) -> Result<(), FlowError> {
-        if frontmatter.write_permissions.is_empty() && frontmatter.flows.is_empty() {
-            return Ok(());
-        }
-        let home = &self.library().home;
-        // `2` and `2.0` are one number.
-        let wanted = exact_json(parameters).ok();
-        let mut seen = 0;
-        for name in newest(home, &frontmatter.name)? {
-            let ends = match Ends::read_in(&home.workspace_dir(&name)) {
-                Ok(Some(ends)) => ends,
-                // Nobody knows what it ran with. What the journal knows nothing of has sent nothing.
-                Ok(None) | Err(_) => {
-                    let any = WorkspaceIdentity { name, id: None };
-                    if !self.parts.journal.started_behind(&any, ResponseId(0), Timestamp::MIN)?.is_empty() {
-                        self.opened(&any.name)?;
-                    }
-                    continue;
-                }
-            };
-            if ends.header.flow != frontmatter.name {
-                continue;
-            }
-            seen += 1;
-            let own = parent
-                .is_some_and(|parent| ends.header.root.as_ref().map_or(&name, |root| &root.name) == &parent.root.name);
-            if !own && !ends.is_complete() && exact_json(&ends.header.parameters).ok() == wanted {
-                self.refuse_beside(&name)?;
-            }
-            if seen == MAX_SAME {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// A run does not go on while nobody knows what came of a write of it.
     pub(super) fn refuse_open(&self, workspace: &Workspace, open: &[ResponseSummary]) -> Result<(), FlowError> {
         let Some(first) = open.first() else { return Ok(()) };
@@ -236,21 +172,6 @@ pub(crate) fn last_parameters(home: &Home, flow: &FlowName) -> Result<Map<String
         }
     }
     Ok(Map::new())
-}
-
-/// The workspaces that may be of runs of a flow, the newest first.
-fn newest(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>, FlowError> {
-    let folder = home.workspaces_dir();
-    let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
-    let mut names = Vec::new();
-    for found in folder.read_dir().map_err(fail)? {
-        let name = found.map_err(fail)?.file_name();
-        let name = name.to_str().and_then(|name| name.parse::<WorkspaceName>().ok());
-        names.extend(name.filter(|name| may_be_of(name, Some(flow))));
-    }
-    // The name of the workspace of a run ends with when it began.
-    names.sort_by(|one, other| other.cmp(one));
-    Ok(names)
 }
 
 impl Header {

@@ -12,12 +12,12 @@ use rote_types::{MAX_NESTING, ResponseId, WorkspaceName};
 use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
-use super::in_doubt::MAX_COUNTED;
+use super::in_doubt::{MAX_COUNTED, unknown_writes};
 use super::keyed::Keys;
 use super::resume;
 use crate::FlowError;
 use crate::error::RunnerError;
-use crate::tape::{self, Frame, Recorded};
+use crate::tape::{self, Ends, Frame, Recorded};
 
 /// The nested runs of an earlier attempt, by their workspaces.
 #[derive(Debug, Default)]
@@ -101,7 +101,11 @@ impl Runner {
         rote_gate::recover(&self.parts.journal, workspace)?;
         rote_gate::sift(&self.parts.journal, workspace)?;
         if way == Way::Anew {
-            return Ok(workspace.doubts(MAX_COUNTED)?);
+            // As `rote doubts` lists them. One that was answered otherwise has happened, or has not.
+            let told = |one: &ResponseSummary| matches!(one.status, Some(200..=299 | 400..=499));
+            let mut lost = unknown_writes(workspace)?;
+            lost.retain(|one| one.state == ResponseState::InDoubt || !told(one));
+            return Ok(lost);
         }
         // What stopped it without being in doubt, it was told of; it is asked about when that run itself goes on.
         recorded.end = None;
@@ -144,11 +148,24 @@ impl Runner {
         Ok(())
     }
 
-    /// A run is not begun while this one, which has the same flow and the same parameters, has a write in doubt.
-    pub(super) fn refuse_beside(&self, name: &WorkspaceName) -> Result<(), FlowError> {
+    /// A run is not begun while this one, which has the same flow and the same parameters, has a write in doubt, or is under
+    /// way where that matters.
+    pub(super) fn refuse_beside(&self, name: &WorkspaceName, may_be_under_way: bool) -> Result<(), FlowError> {
         let Some((workspace, recorded)) = self.opened(name)? else { return Ok(()) };
-        // While another process makes it, none of its writes is in doubt.
-        let Some(_lock) = tape::lock_now(&workspace) else { return Ok(()) };
+        let _lock = match tape::lock(&workspace) {
+            // While another process makes it, none of its writes is in doubt.
+            Err(FlowError::Run(RunnerError::StillRunning { .. })) if may_be_under_way => return Ok(()),
+            Err(FlowError::Run(RunnerError::StillRunning { workspace })) => {
+                // It may have ended well since its tape was read.
+                let ended = |ends: Option<Ends>| ends.is_some_and(|ends| ends.is_complete());
+                let flow = recorded.header.flow;
+                return match ended(Ends::read_in(&self.library().home.workspace_dir(name))?) {
+                    true => Ok(()),
+                    false => Err(FlowError::Run(RunnerError::UnderWay { flow, workspace })),
+                };
+            }
+            taken => taken?,
+        };
         let nested = recorded.nested();
         self.refuse_open(&workspace, &self.lost(&workspace, recorded, Way::Anew)?)?;
         self.refuse_open_within(&workspace, &nested, (Way::Anew, 0))

@@ -6,7 +6,7 @@ use rote_types::{FlowName, Sha256Digest};
 use rote_workspace::{Settled, Workspace, WorkspaceError, WorkspaceList, WorkspaceProblem, list_workspaces};
 
 use super::Runner;
-use super::begin::{PREFIX, begun_digits, may_be_of};
+use super::same::{PREFIX, begun_digits, may_be_of};
 use crate::error::RunnerError;
 use crate::report::LatestRun;
 use crate::tape::{self, Ends};

@@ -14,6 +14,7 @@ use rote_types::{FlowName, MAX_NESTING, ResponseId, WorkspaceIdentity, Workspace
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
+use super::begin::Despite;
 use super::earlier::{self, Earlier};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::{Left, RunnerError};
@@ -85,7 +86,7 @@ impl Nested {
         if let Some(workspace) = self.begun_before(&reference, &input)? {
             return Ok(workspace);
         }
-        let begun = self.runner.begin_new(&reference, &input, Some(&self.context), false)?;
+        let begun = self.runner.begin_new(&reference, &input, Some(&self.context), Despite::default())?;
         self.check_digest(name, &begun.package)?;
         Ok(begun.workspace.name().to_string())
     }
@@ -201,6 +202,7 @@ impl Nested {
             limits: *self.context.budget.limits(),
             record: None,
             anyway: false,
+            another: false,
         };
         let begun = self.runner.go_on(&workspace, Some(&reference), &request)?;
         self.check_digest(name, &begun.package)?;

@@ -1,0 +1,125 @@
+//! The same run, begun again: told of what the first one may have done, or that it is under way.
+
+use rote_runtime::NoObserver;
+use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
+use rote_workspace::{Settlement, Workspace};
+use serde_json::json;
+
+use super::support::{Fixture, name};
+use crate::error::RunnerError;
+use crate::{FlowError, FlowReference, RunRequest};
+
+/// A flow `report` of one parameter that creates an order and reads one.
+async fn ordering(fixture: &Fixture) {
+    fixture.set("item", json!("pen"));
+    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 3})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+}
+
+async fn run(fixture: &Fixture, item: &str) -> Result<(), FlowError> {
+    fixture.run(&fixture.run_request(&[("item", item)])).await.map(drop)
+}
+
+/// Runs it so that the write is answered like this; returns the workspace of the run.
+async fn stopped(fixture: &Fixture, item: &str, status: &str) -> WorkspaceName {
+    let head = format!("HTTP/1.1 {status}\r\nlocation: /there\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    fixture.shop.lose(if status.is_empty() { b"" } else { head.as_bytes() });
+    match run(fixture, item).await.unwrap_err() {
+        FlowError::Run(RunnerError::Stopped { workspace, .. }) => workspace,
+        other => panic!("{other}"),
+    }
+}
+
+#[tokio::test]
+async fn what_a_resumed_run_asks_about_a_new_one_is_told_of() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    for status in ["", "500 Internal Server Error", "302 Found"] {
+        let item = format!("cup{status}");
+        let workspace = stopped(&fixture, &item, status).await;
+        let before = fixture.shop.writes();
+        for _ in 0..2 {
+            let error = run(&fixture, &item).await.unwrap_err();
+            assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{status}: {error}");
+            assert_eq!(error.kind(), ErrorKind::Conflict);
+            let retry = format!("rote run --resume {workspace} --retry @1");
+            assert!(error.hint().unwrap().contains(&retry), "{status}: {:?}", error.hint());
+        }
+        assert_eq!(fixture.shop.writes(), before, "{status}");
+        // With other parameters it is another run.
+        run(&fixture, &format!("mug{status}")).await.unwrap();
+        let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+        opened.settle(ResponseId(1), &Settlement::Skip, fixture.now()).unwrap();
+        run(&fixture, &item).await.unwrap();
+        assert_eq!(fixture.shop.writes(), before + 2, "{status}");
+    }
+    // A 4xx says that the server did not act.
+    stopped(&fixture, "tea", "409 Conflict").await;
+    run(&fixture, "tea").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_whose_folder_has_another_name_is_found_all_the_same() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, "cup", "").await;
+    let folder = |name: &str| fixture.home.workspaces_dir().join(name);
+    for (from, to) in [(workspace.as_str(), "kept"), ("kept", "run-kept")] {
+        std::fs::rename(folder(from), folder(to)).unwrap();
+        let error = run(&fixture, "cup").await.unwrap_err();
+        let FlowError::Run(RunnerError::Unsettled { doubt, .. }) = &error else { panic!("{error}") };
+        assert_eq!((&doubt.workspace, fixture.shop.writes()), (&name(to), 2));
+    }
+    run(&fixture, "mug").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_run_that_is_under_way_is_not_begun_a_second_time() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let held = fixture.flows.runner.begin(&fixture.run_request(&[("item", "cup")])).unwrap();
+    let error = run(&fixture, "cup").await.unwrap_err();
+    let FlowError::Run(RunnerError::UnderWay { workspace, .. }) = &error else { panic!("{error}") };
+    assert_eq!((workspace, error.kind()), (held.workspace.name(), ErrorKind::Conflict));
+    let hint = error.hint().unwrap();
+    assert!(hint.contains(&format!("rote ls --workspace {workspace}")) && hint.contains("--another"), "{hint}");
+    assert_eq!(fixture.shop.writes(), 1);
+    run(&fixture, "mug").await.unwrap();
+    run_beside(&fixture).await;
+    // Its process is gone, and with it its lock: it had not begun to write.
+    drop(held);
+    run(&fixture, "cup").await.unwrap();
+    assert_eq!(fixture.shop.writes(), 4);
+}
+
+/// Begins the same run all the same.
+async fn run_beside(fixture: &Fixture) {
+    let request = RunRequest { another: true, ..fixture.run_request(&[("item", "cup")]) };
+    fixture.run(&request).await.unwrap();
+}
+
+#[tokio::test]
+async fn of_runs_that_begin_at_once_one_begins() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let request = fixture.run_request(&[("item", "cup")]);
+    let begun: Vec<_> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..4).map(|_| scope.spawn(|| fixture.flows.runner.begin(&request))).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(begun.iter().filter(|begun| begun.is_ok()).count(), 1);
+}
+
+#[tokio::test]
+async fn a_run_that_only_reads_may_be_begun_twice() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_get", json!({"id": 3})).await);
+    fixture.query(1, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+    let request = RunRequest { flow: Some(FlowReference::parse("report").unwrap()), ..RunRequest::default() };
+    let held = fixture.flows.runner.begin(&request).unwrap();
+    fixture.flows.runner.run(&request, std::sync::Arc::new(NoObserver)).await.unwrap();
+    drop(held);
+}
