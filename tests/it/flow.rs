@@ -177,7 +177,9 @@ fn a_flow_that_writes_waits_for_what_its_recording_did_not_decide() {
     assert!(review.stdout.contains("number: the number of the second of s1"), "{review}");
     let answered = home.rote(&["flow", "answer", "second", "1=position"]);
     assert_eq!(answered.code, 0, "{answered}");
-    assert!(!home.rote(&["flow", "review", "second"]).stdout.contains("open 1:"));
+    let review = home.rote(&["flow", "review", "second"]);
+    assert!(!review.stdout.contains("open 1:") && review.stdout.contains("answered:"), "{review}");
+    assert!(review.stdout.contains("(pick:s2/number): position"), "{review}");
     assert_eq!(home.rote(&["run", "second"]).code, 0);
     assert_eq!(home.rote(&["flow", "answer", "second", "1"]).code, 2);
 }

@@ -69,8 +69,7 @@ impl Validators {
                     problems.extend(self.check_one(tool, name, schema, &as_number(value)));
                 }
                 Some(schema) => problems.extend(self.check_one(tool, name, schema, value)),
-                None if takes_more(&tool.input_schema) => {}
-                None => problems.push(unknown(name, properties)),
+                None => problems.extend(unknown(tool, name)),
             }
         }
         problems.truncate(MAX_PROBLEMS);
@@ -189,14 +188,21 @@ fn takes_more(schema: &Value) -> bool {
     open || schema.get("patternProperties").is_some_and(Value::is_object)
 }
 
-fn unknown(name: &str, properties: &Map<String, Value>) -> ArgumentProblem {
+/// Says that a tool does not take an argument of that name, where it does not.
+#[must_use]
+pub fn unknown(tool: &Tool, name: &str) -> Option<ArgumentProblem> {
+    let empty = Map::new();
+    let properties = tool.input_schema["properties"].as_object().unwrap_or(&empty);
+    if properties.contains_key(name) || takes_more(&tool.input_schema) {
+        return None;
+    }
     let close = nearest(name, properties.keys().map(String::as_str));
     let text = match (close.is_empty(), properties.len()) {
         (_, 0) => "is unknown: the tool takes no arguments".to_owned(),
         (true, 1..=12) => format!("is unknown: the tool takes {}", list(properties.keys().map(String::as_str))),
         _ => "is unknown".to_owned(),
     };
-    ArgumentProblem { argument: name.to_owned(), problem: text, nearest: close }
+    Some(ArgumentProblem { argument: name.to_owned(), problem: text, nearest: close })
 }
 
 fn problem(argument: &str, problem: String) -> ArgumentProblem {

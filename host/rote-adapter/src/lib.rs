@@ -24,7 +24,7 @@ mod sensitivity;
 mod session;
 mod source;
 
-pub use arguments::ArgumentProblem;
+pub use arguments::{ArgumentProblem, unknown as unknown_argument};
 pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};

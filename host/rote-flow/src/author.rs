@@ -6,6 +6,7 @@
 //! not run while it is built, but cargo runs what a Rust project brings (build scripts, procedural macros). The same sources
 //! and adapters always make the same bytes.
 
+mod calls;
 mod header;
 mod project;
 mod sources;
@@ -125,6 +126,7 @@ impl Author {
         for module in &bundled.modules {
             self.check_binding(&header, module, &folder.text(module)?)?;
         }
+        self.check_calls(&header, &bundled.calls)?;
         Ok((Package::of_script(frontmatter, bundled.code, bundled.map)?, bundled.modules))
     }
 

@@ -144,7 +144,8 @@ impl Crystallizer {
         let origins = Origins::of(&report.questions);
         let beside =
             companions::make(library, redaction, (&package, &recording), &origins, instead_of, &mut report.notes)?;
-        let kept = Kept::of(request, (&package, &parameters.masks()), &report, told, beside.digests())?;
+        let asked = instead_of.map(|made| made.asked.clone()).unwrap_or_default();
+        let kept = Kept::of(request, (&package, &parameters.masks()), &report, told, beside.digests(), asked)?;
         let (review, kept) = kept.file(library, redaction)?;
         let path = match instead_of {
             Some(made) => library.replace(&request.name, &made.sha256, &package)?,

@@ -89,7 +89,7 @@ pub use remove::Removal;
 pub use repin::{Repin, RepinPlan, Repinned};
 pub use replay::Replayer;
 pub use report::{LatestRun, RunReport, RunStatus, StepReport};
-pub use review::Review;
+pub use review::{Decided, Review};
 pub use run::{
     AdapterTools, DryRun, DryRunCall, RunContext, RunRequest, Runner, RunnerParts, ToolSource, stopped_after_writing,
     unknown_writes,

@@ -27,12 +27,26 @@ pub struct Review {
     pub sentences: Option<Sentences>,
     /// All questions of its recording, answered ones too.
     pub questions: Vec<FlowQuestion>,
+    /// What was answered before it was asked, or is not asked any more because of its answer.
+    pub decided: Vec<Decided>,
     /// What was done without asking.
     pub notes: Vec<Note>,
     /// What was left out of it.
     pub left_out: Vec<Dropped>,
     /// Its plan is not the one that crystallize made last, so nothing more is known of it than it says.
     pub by_hand: bool,
+}
+
+/// An answer that left nothing to ask.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Decided {
+    /// The id of the question, to answer it in another way.
+    pub id: String,
+    /// What was asked; nothing where the answer came first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ask: Option<String>,
+    /// The answer.
+    pub answer: String,
 }
 
 impl Library {
@@ -45,9 +59,10 @@ impl Library {
         let kept = self.kept(&package)?;
         let sentences = package.plan().map(|plan| Sentences::of(&package.frontmatter, plan));
         let by_hand = kept.is_none();
+        let decided = kept.as_ref().map(decided).unwrap_or_default();
         let (questions, notes, left_out) =
             kept.map(|kept| (kept.questions, kept.notes, kept.left_out)).unwrap_or_default();
-        Ok(Review { frontmatter: package.frontmatter, sentences, questions, notes, left_out, by_hand })
+        Ok(Review { frontmatter: package.frontmatter, sentences, questions, decided, notes, left_out, by_hand })
     }
 }
 
@@ -74,9 +89,12 @@ impl Crystallizer {
             return Err(refused("it is released".to_owned()));
         }
         let kept = library.kept(&package)?.filter(|kept| kept.flow_sha256 == package.digest());
-        let Some(Kept { mut request, questions, recorded, unkept, companions, .. }) = kept else {
-            return Err(refused("it is not the one that crystallize made".to_owned()));
+        let Some(kept) = kept else {
+            let reason = "it is not the one that crystallize made, or its `review.json` is not as it was written";
+            return Err(refused(reason.to_owned()));
         };
+        let asked = kept.all_asked();
+        let Kept { mut request, questions, recorded, unkept, companions, .. } = kept;
         let gone = || refused(format!("workspace `{}` is gone; record it again", recorded.name));
         if !library.home.workspace_dir(&recorded.name).exists() {
             return Err(gone());
@@ -95,8 +113,19 @@ impl Crystallizer {
         }
         request.answers.extend(by_id(answers, &questions)?);
         request.force = true;
-        Ok((request, Made { sha256: package.digest(), companions }))
+        Ok((request, Made { sha256: package.digest(), companions, asked }))
     }
+}
+
+/// The answers that left nothing to ask.
+fn decided(kept: &Kept) -> Vec<Decided> {
+    let is_asked = |id: &str| kept.questions.iter().any(|one| one.id.to_string() == id);
+    let unasked = kept.request.answers.iter().filter(|(id, _)| !is_asked(id));
+    let decided = |(id, answer): (&String, &String)| {
+        let ask = kept.asked.get(id).cloned();
+        Decided { id: id.clone(), ask, answer: answer.clone() }
+    };
+    unasked.map(decided).collect()
 }
 
 /// Answers by the ids of their questions, of which some were named by number.

@@ -1,6 +1,7 @@
 //! Flows from a real workspace: a loopback API, an installed adapter, calls through the gate, crystallize, run.
 
 mod asks;
+mod author;
 mod bind;
 mod crystallize;
 mod doubts;

@@ -13,7 +13,7 @@ use crate::place::place;
 use crate::record::{Body, Compiled, Printed, Request, RequestKind};
 use crate::resolve::{self, Found, Language, Resolver, Unresolved};
 use crate::sources::Sources;
-use crate::{BundleLimits, ScriptError, emit, link, nesting, shake};
+use crate::{BundleLimits, LiteralCall, ScriptError, emit, link, nesting, shake};
 
 /// The stack that sources are compiled on. Only what is touched takes memory. The deepest trees that pass the nesting
 /// check were measured to need less than 16 MiB, unoptimised; a test compiles one of each kind.
@@ -31,6 +31,8 @@ pub struct Bundle {
     pub map: String,
     /// The bundled files: the entry, then the others in the order in which they were found. The SDK is not one.
     pub modules: Vec<String>,
+    /// The calls of tools whose names stand in the author's own files, file by file.
+    pub calls: Vec<LiteralCall>,
 }
 
 /// Bundles an entry, such as `main.ts`, and everything that it imports.
@@ -66,10 +68,12 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
         open: VecDeque::new(),
         source_bytes: 0,
         failures: Vec::new(),
+        calls: Vec::new(),
     };
     let first = Found { path: entry.to_owned(), kind: None, pure: false };
     graph.find(&first)?;
     let (modules, mut bodies) = graph.compile()?;
+    let calls = std::mem::take(&mut graph.calls);
     let mut linked = link::link(&modules)?;
     link::check_entry(&modules[0], &linked.exports[0])?;
     let live = shake::shake(&modules, &mut linked, graph.failures)?;
@@ -90,7 +94,7 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
     let (code, map) = script.map_err(internal)?;
     check_size("the bundled script is too large, in bytes", code.len(), limits.output_bytes)?;
     let kept = modules.into_iter().zip(&live.modules).filter(|(_, live)| **live);
-    Ok(Bundle { code, map, modules: kept.map(|(module, _)| module.path).collect() })
+    Ok(Bundle { code, map, modules: kept.map(|(module, _)| module.path).collect(), calls })
 }
 
 /// The modules that were found so far. A module's number is its place in the order in which they were found.
@@ -105,6 +109,7 @@ struct Graph<'s, 'a> {
     /// What packages ask for and is not there, and files of them that do not compile; it counts only where
     /// it would be part of the script.
     failures: Vec<ScriptError>,
+    calls: Vec<LiteralCall>,
 }
 
 impl<'a> Graph<'_, 'a> {
@@ -127,6 +132,7 @@ impl<'a> Graph<'_, 'a> {
                 }
                 compiled => compiled?,
             };
+            self.calls.extend(compiled.calls);
             let requests = compiled.record.requests.iter();
             let targets =
                 requests.map(|request| self.target(&path, source, request)).collect::<Result<_, ScriptError>>()?;

@@ -16,6 +16,7 @@ use oxc_semantic::{Scoping, SemanticBuilder};
 use oxc_span::SourceType;
 use oxc_transformer::{TransformOptions, Transformer};
 
+use crate::calls::literal_calls;
 use crate::check::Author;
 use crate::place::place;
 use crate::record::{Body, Compiled, Export, Form, Part, Printed, Record, Shape, Token};
@@ -103,12 +104,15 @@ impl<'a> File<'_, 'a> {
         }
         if form == Form::CommonJs {
             let record = packages::rewrite(&mut program, &scoping, self.allocator, true);
-            return Ok(Compiled { body: Body::Program(program), form, record, parts: Vec::new(), refusals });
+            let (body, parts, calls) = (Body::Program(program), Vec::new(), Vec::new());
+            return Ok(Compiled { body, form, record, parts, refusals, calls });
         }
+        let own = !self.package;
+        let calls = if own { literal_calls(&program, &scoping, (self.name, self.source)) } else { Vec::new() };
         let names = parsed.module_record.exported_bindings.keys().map(|name| name.to_string()).collect();
         let scoping = self.strip(&mut program, scoping)?;
         let (record, parts) = self.finish(&mut program, &scoping, names)?;
-        Ok(Compiled { body: Body::Program(program), form, record, parts, refusals })
+        Ok(Compiled { body: Body::Program(program), form, record, parts, refusals, calls })
     }
 
     /// Parses, and finds out what kind of module it is: as Node does, and where the package does not say, by its words.
@@ -217,5 +221,6 @@ fn json<'a>(file: &str, source: &str) -> Result<Compiled<'a>, ScriptError> {
     let export = Export::Local { binding: DEFAULT_BINDING.into(), shape: Shape::NotFunction };
     let exports = [("default".to_owned(), export)].into();
     let record = Record { exports, ..Record::default() };
-    Ok(Compiled { body: Body::Text(code), form: Form::Json, record, parts: Vec::new(), refusals: Vec::new() })
+    let (body, parts, refusals, calls) = (Body::Text(code), Vec::new(), Vec::new(), Vec::new());
+    Ok(Compiled { body, form: Form::Json, record, parts, refusals, calls })
 }

@@ -27,6 +27,7 @@
 //! business.
 
 mod bundle;
+mod calls;
 mod check;
 mod compile;
 mod emit;
@@ -52,6 +53,7 @@ mod vlq;
 mod tests;
 
 pub use bundle::{Bundle, bundle};
+pub use calls::LiteralCall;
 pub use error::{Place, Problem, ScriptError, SourceError};
 pub use limits::BundleLimits;
 pub use resolve::{SDK_GLOBAL, SDK_MODULE};

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use oxc_ast::ast::Program;
 
+use crate::LiteralCall;
 use crate::check::Refusal;
 
 /// A compiled module, before it is linked.
@@ -19,13 +20,16 @@ pub(crate) struct Compiled<'a> {
     pub(crate) parts: Vec<Part>,
     /// What a flow cannot use, in a package: it counts only where it is part of the script.
     pub(crate) refusals: Vec<Refusal>,
+    /// The calls of tools whose names stand in it, of the author's own.
+    pub(crate) calls: Vec<LiteralCall>,
 }
 
 impl Compiled<'_> {
     /// What stands for a file that does not compile.
     pub(crate) fn broken() -> Self {
         let (body, form) = (Body::Text(String::new()), Form::CommonJs);
-        Self { body, form, record: Record::default(), parts: Vec::new(), refusals: Vec::new() }
+        let (parts, refusals, calls) = (Vec::new(), Vec::new(), Vec::new());
+        Self { body, form, record: Record::default(), parts, refusals, calls }
     }
 }
 

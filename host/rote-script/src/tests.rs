@@ -1,5 +1,6 @@
 //! Tests of the whole way, from sources to a script.
 
+mod calls;
 mod frontmatter;
 mod limits;
 mod modules;

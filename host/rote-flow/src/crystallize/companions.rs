@@ -25,6 +25,8 @@ pub(crate) struct Made {
     pub(crate) sha256: Sha256Digest,
     /// What was written beside it, by its name there.
     pub(crate) companions: BTreeMap<String, Sha256Digest>,
+    /// What was asked about it, by the id.
+    pub(crate) asked: BTreeMap<String, String>,
 }
 
 /// Files to write into a flow's folder, checked, and those that do not stay.

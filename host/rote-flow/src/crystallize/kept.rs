@@ -25,6 +25,8 @@ use crate::{FlowError, Library, Package};
 const FILE: &str = "review.json";
 /// Version of the file.
 const VERSION: u32 = 1;
+/// What stands in the place of the file's own digest while that is made.
+const UNSIGNED: Sha256Digest = Sha256Digest([0; 32]);
 /// Most bytes of it.
 const MAX_BYTES: u64 = 8 << 20;
 /// Most bytes of the value of an evidence; of a longer one the beginning is kept.
@@ -35,6 +37,9 @@ const MAX_EVIDENCE_BYTES: usize = 2 << 10;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Kept {
     review: u32,
+    /// Digest of this file with [`UNSIGNED`] in this place: an edited one is not believed.
+    #[serde(default = "unsigned")]
+    file_sha256: Sha256Digest,
     /// Digest of the whole flow that was made: only that one is made again.
     pub(crate) flow_sha256: Sha256Digest,
     /// Digest of its plan, which a release, a new version and new pins leave as it is.
@@ -46,6 +51,9 @@ pub(crate) struct Kept {
     pub(crate) questions: Vec<Question>,
     pub(crate) notes: Vec<Note>,
     pub(crate) left_out: Vec<Dropped>,
+    /// What was asked once and is answered by what was asked for, by the id.
+    #[serde(default)]
+    pub(crate) asked: BTreeMap<String, String>,
     /// Where the values of parameters stand that are not kept, by the parameter.
     #[serde(default)]
     pub(crate) unkept: BTreeMap<String, Standing>,
@@ -109,13 +117,17 @@ impl Kept {
         report: &Report,
         Recorded { workspace: recorded, unkept }: Recorded,
         companions: BTreeMap<String, Sha256Digest>,
+        mut asked: BTreeMap<String, String>,
     ) -> Result<Self, FlowError> {
+        let is_asked = |id: &str| report.questions.iter().any(|one| one.id.to_string() == id);
+        asked.retain(|id, _| request.answers.contains_key(id) && !is_asked(id));
         let mut request = request.clone();
         masks.request(&mut request);
         let mut questions = report.questions.clone();
         questions.iter_mut().flat_map(|question| &mut question.evidence).for_each(|one| clip(&mut one.value));
         Ok(Self {
             review: VERSION,
+            file_sha256: UNSIGNED,
             flow_sha256: package.digest(),
             plan_sha256: plan_digest(package)?,
             recorded,
@@ -123,6 +135,7 @@ impl Kept {
             questions,
             notes: report.notes.clone(),
             left_out: report.dropped.clone(),
+            asked,
             unkept,
             companions,
         })
@@ -132,12 +145,32 @@ impl Kept {
     pub(crate) fn file(&self, library: &Library, redaction: &Redaction) -> Result<(PathBuf, Vec<u8>), FlowError> {
         let path = library.review_file(&self.request.name);
         redaction.refuse(&format!("review `{}`", path.display()), &serde_json::to_value(self).map_err(malformed)?)?;
-        let bytes = (serde_json::to_string_pretty(self).map_err(malformed)? + "\n").into_bytes();
+        let text = serde_json::to_string_pretty(self).map_err(malformed)? + "\n";
+        let digest = sha256(text.as_bytes()).to_string();
+        // It stands before all that could say the same.
+        let bytes = text.replacen(&UNSIGNED.to_string(), &digest, 1).into_bytes();
         if u64::try_from(bytes.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
             return Err(FlowError::Home(HomeError::TooLarge { path, max_bytes: MAX_BYTES }));
         }
         Ok((path, bytes))
     }
+
+    /// Reads the file; none when it is not as it was written.
+    fn read(bytes: &[u8]) -> Result<Option<Self>, FlowError> {
+        let kept: Self = serde_json::from_slice(bytes).map_err(malformed)?;
+        let text = String::from_utf8_lossy(bytes).replacen(&kept.file_sha256.to_string(), &UNSIGNED.to_string(), 1);
+        Ok((sha256(text.as_bytes()) == kept.file_sha256).then_some(kept))
+    }
+
+    /// What was asked, by the id: of the questions, and of what they have decided.
+    pub(crate) fn all_asked(&self) -> BTreeMap<String, String> {
+        let asked = self.questions.iter().map(|one| (one.id.to_string(), one.ask.clone()));
+        self.asked.clone().into_iter().chain(asked).collect()
+    }
+}
+
+fn unsigned() -> Sha256Digest {
+    UNSIGNED
 }
 
 fn malformed(error: serde_json::Error) -> FlowError {
@@ -163,13 +196,13 @@ impl Library {
         self.home.flow_dir(name).join(FILE)
     }
 
-    /// What was kept of the flow when it was crystallized, if it has that plan still.
+    /// What was kept of the flow when it was crystallized, if it has that plan still and nobody edited what was kept.
     pub(crate) fn kept(&self, package: &Package) -> Result<Option<Kept>, FlowError> {
         let path = self.review_file(&package.frontmatter.name);
         if !path.exists() {
             return Ok(None);
         }
-        let kept: Kept = serde_json::from_slice(&read_capped(&path, MAX_BYTES)?).map_err(malformed)?;
+        let Some(kept) = Kept::read(&read_capped(&path, MAX_BYTES)?)? else { return Ok(None) };
         let same = kept.plan_sha256.is_some() && kept.plan_sha256 == plan_digest(package)?;
         Ok(same.then_some(kept))
     }

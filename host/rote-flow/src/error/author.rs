@@ -131,6 +131,14 @@ pub enum AuthorError {
         /// Names that are close to it.
         nearest: Vec<String>,
     },
+    /// A source calls what its adapters do not have.
+    #[error("{}", problems.join("\n"))]
+    Calls {
+        /// What is wrong with each call, with its place.
+        problems: Vec<String>,
+        /// The adapter and the tool of the first one.
+        first: (AdapterId, String),
+    },
     /// A new project would go where something is.
     #[error("folder `{}` is not empty", path.display())]
     FolderTaken {
@@ -178,6 +186,9 @@ impl AuthorError {
             }
             Self::BindingDrift { adapter, file, .. } => Told::new(ErrorKind::FingerprintMismatch)
                 .hint(command("rote bind").argument(adapter).option("--out", file)),
+            Self::Calls { problems, first: (adapter, tool) } => Told::new(ErrorKind::Conflict)
+                .hint(command("rote probe").argument(adapter).argument(tool))
+                .details(json!({ "problems": problems })),
             Self::NoTool { adapter, tool, .. } => {
                 Told::new(ErrorKind::NotFound).hint(command("rote probe").argument(adapter).argument(tool))
             }

@@ -88,6 +88,46 @@ async fn a_review_shows_the_questions_and_an_answer_closes_them() {
 }
 
 #[tokio::test]
+async fn an_answer_that_leaves_nothing_to_ask_is_shown_all_the_same() {
+    let mut tale = Tale::new();
+    let items = json!([{"id": 41, "state": "open"}, {"id": 42, "state": "open"}, {"id": 43, "state": "done"}]);
+    tale.call("listIssues", json!({}), json!({"items": items})).await;
+    for id in [41, 42] {
+        tale.call("addComment", json!({"issue_id": id, "body": "Seen"}), json!({"id": id + 900})).await;
+    }
+    assert_eq!(open(&tale.made(&[]).await), ["loop:s2"]);
+    let (flows, name) = (&tale.fixture.flows, "report".parse().unwrap());
+    let ask = flows.library.review(&report()).unwrap().questions[0].ask.clone();
+    // Answered again in another way, it is still known what was asked.
+    for word in ["no", "filter", ".id < 43"] {
+        flows.crystallizer.answer(&name, &answers(&[("loop:s2", word)])).await.unwrap();
+        let review = flows.library.review(&report()).unwrap();
+        let asked = review.questions.iter().map(|one| (one.id.as_str(), one.ask.clone(), one.taken.as_str()));
+        let decided = review.decided.iter().map(|one| (one.id.as_str(), one.ask.clone().unwrap(), &*one.answer));
+        assert!(asked.chain(decided).any(|one| one == ("loop:s2", ask.clone(), word)), "{word}: {review:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_edited_review_is_not_believed() {
+    let tale = asking().await;
+    let (flows, name) = (&tale.fixture.flows, "report".parse().unwrap());
+    let file = tale.fixture.home.flow_dir(&name).join("review.json");
+    let text = String::from_utf8(rote_home::read_capped(&file, 1 << 20).unwrap()).unwrap();
+    let edits =
+        [text.replace("\"answers\": {}", "\"answers\": {\"source:s2/contact_id\": \"always\"}"), text.clone() + " "];
+    for edited in edits {
+        assert_ne!(edited, text);
+        rote_home::write_durable(&file, edited.as_bytes(), rote_home::FileMode::Private).unwrap();
+        let error = flows.crystallizer.answer(&name, &answers(&[(ID, "always")])).await.unwrap_err();
+        assert!(error.to_string().contains("`review.json` is not as it was written"), "{error}");
+        assert!(flows.library.review(&report()).unwrap().by_hand);
+    }
+    rote_home::write_durable(&file, text.as_bytes(), rote_home::FileMode::Private).unwrap();
+    flows.crystallizer.answer(&name, &answers(&[(ID, "always")])).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_flow_that_is_another_one_by_now_is_not_answered() {
     let tale = asking().await;
     let flows = &tale.fixture.flows;
@@ -180,7 +220,7 @@ async fn what_is_refused_or_changed_meanwhile_is_written_nowhere() {
     let made = tale.made(&[]).await;
     let other = crate::CrystallizeRequest { force: true, description: Some("Another one".to_owned()), ..wish(&[]) };
     let before = rote_home::read_capped(&made.path, 1 << 24).unwrap();
-    let instead_of = Made { sha256: rote_types::sha256(b"as it was read"), companions: [].into() };
+    let instead_of = Made { sha256: rote_types::sha256(b"as it was read"), companions: [].into(), asked: [].into() };
     let error = flows.crystallizer.make(&other, Some(&instead_of)).await.unwrap_err();
     assert!(matches!(error, FlowError::Library(LibraryError::ChangedMeanwhile { .. })), "{error}");
     assert_eq!(rote_home::read_capped(&made.path, 1 << 24).unwrap(), before);

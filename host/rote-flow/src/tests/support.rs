@@ -18,8 +18,8 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 
 use crate::{
-    AdapterTools, Analytics, BlessRequest, Blessed, Blessings, CrystallizeRequest, Crystallized, Crystallizer, Doctor,
-    FlowError, FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, RunReport,
+    AdapterTools, Analytics, Author, BlessRequest, Blessed, Blessings, CrystallizeRequest, Crystallized, Crystallizer,
+    Doctor, FlowError, FlowReference, Library, Linter, ParamSpec, ParameterInput, Pins, Releases, Replayer, RunReport,
     RunRequest, Runner, RunnerParts, Search,
 };
 
@@ -256,6 +256,7 @@ pub(crate) struct Fixture {
     vault: Arc<Vault>,
     clock: Arc<Ticking>,
     pub(crate) runtime: Arc<Runtime>,
+    gate: Arc<Gate>,
 }
 
 impl Fixture {
@@ -292,7 +293,7 @@ impl Fixture {
         let journal = Arc::new(Journal::open(&home, &*entropy).unwrap());
         let vault = Arc::new(Vault::open(&home, Arc::clone(&entropy), KeySource::File).unwrap());
         let env: rote_gate::Environment = Arc::new(|_| None);
-        let gate = Gate::new(GateParts {
+        let gate = Arc::new(Gate::new(GateParts {
             home: home.clone(),
             journal: Arc::clone(&journal),
             vault: Arc::clone(&vault),
@@ -300,10 +301,10 @@ impl Fixture {
             entropy: Arc::clone(&entropy),
             env: Arc::clone(&env),
             resolver: None,
-        });
+        }));
         let runtime = Arc::new(Runtime::new(RuntimeParts {
             queries: Arc::new(SandboxedJq::new(Arc::new(Sandbox::new(&home, &*entropy)))),
-            gate: Arc::new(gate),
+            gate: Arc::clone(&gate),
             entropy: Arc::clone(&entropy),
             clock: Arc::clone(&clock),
         }));
@@ -333,13 +334,18 @@ impl Fixture {
         let workspace = Arc::new(Workspace::create(&home, &name("work"), clock.now()).unwrap());
         let shop = Shop::start();
         let fixture =
-            Self { _dir: dir, home, shop, adapters, caller, flows, workspace, vault, clock: ticking, runtime };
+            Self { _dir: dir, home, shop, adapters, caller, flows, workspace, vault, clock: ticking, runtime, gate };
         fixture.install(SHOP);
         fixture
     }
 
     pub(crate) fn now(&self) -> jiff::Timestamp {
         self.clock.now()
+    }
+
+    /// Makes flows of sources.
+    pub(crate) fn author(&self) -> Author {
+        Author::new(self.flows.pins.clone(), Arc::clone(&self.runtime), Arc::clone(&self.gate))
     }
 
     /// Lets time pass.

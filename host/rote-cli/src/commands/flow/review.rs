@@ -1,7 +1,7 @@
 //! `rote flow review`.
 
 use clap::Args;
-use rote_app::{FlowQuestion, Review as Reviewed};
+use rote_app::{Decided, FlowQuestion, Review as Reviewed};
 use rote_types::{command, quoted};
 
 use crate::context::Context;
@@ -45,20 +45,16 @@ fn text(review: &Reviewed) -> String {
         lines.push("  it is not as crystallize made it: what is known of it stands in the file itself".to_owned());
         lines.extend(front.questions.iter().map(|one| format!("  open: {} ({})", one.ask, one.id)));
     }
-    lines.extend(questions(&review.questions));
+    lines.extend(questions(&review.questions, &review.decided));
     lines.join("\n")
 }
 
-/// The questions with their numbers and answers, those that are open first to see.
-pub(super) fn questions(questions: &[FlowQuestion]) -> Vec<String> {
+/// The questions with their numbers: those that are open with what speaks for which answer, then the others with their
+/// answers, with what left nothing to ask.
+pub(super) fn questions(questions: &[FlowQuestion], decided: &[Decided]) -> Vec<String> {
     let mut lines = Vec::new();
-    for (index, question) in questions.iter().enumerate() {
-        let state = if question.open { "open" } else { "answered" };
-        lines.push(format!("  {state} {}: {} ({})", index + 1, question.ask, question.id));
-        if !question.open {
-            lines.push(format!("      {}", question.taken));
-            continue;
-        }
+    for (index, question) in questions.iter().enumerate().filter(|(_, question)| question.open) {
+        lines.push(format!("  open {}: {} ({})", index + 1, question.ask, question.id));
         lines.extend(question.evidence.iter().map(|one| {
             let jq = one.jq.as_deref().map_or_else(String::new, |jq| format!("{{{jq}}}"));
             let place = one.response.map_or_else(String::new, |response| format!(" {response}{jq}"));
@@ -69,5 +65,17 @@ pub(super) fn questions(questions: &[FlowQuestion]) -> Vec<String> {
             format!("      {}={}  {}{taken}", index + 1, quoted(&answer.word), answer.means)
         }));
     }
+    let answered = questions.iter().enumerate().filter(|(_, question)| !question.open);
+    let answered =
+        answered.map(|(index, one)| format!("    {}: {} ({}): {}", index + 1, one.ask, one.id, quoted(&one.taken)));
+    let decided = decided.iter().map(|one| {
+        let ask = one.ask.as_ref().map_or_else(String::new, |ask| format!("{ask} "));
+        format!("    {ask}({}): {}", one.id, quoted(&one.answer))
+    });
+    let answered: Vec<String> = answered.chain(decided).collect();
+    if !answered.is_empty() {
+        lines.push("  answered:".to_owned());
+    }
+    lines.extend(answered);
     lines
 }

@@ -236,7 +236,7 @@ fn text(made: &Crystallized) -> String {
         clip(&format!("  parameter {}={value}: {}", one.name, places.join(", ")), MAX_LINE)
     }));
     lines.extend(remarks(&made.report));
-    lines.extend(review::questions(&made.report.questions));
+    lines.extend(review::questions(&made.report.questions, &[]));
     lines.join("\n")
 }
 

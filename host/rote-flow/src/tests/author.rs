@@ -1,0 +1,35 @@
+//! Sources that are built.
+
+use rote_types::{Classify, ErrorKind};
+
+use super::support::Fixture;
+use crate::error::AuthorError;
+use crate::{BuildRequest, BuildSource, Built, FlowError};
+
+/// A script that lists orders and reads one, with the text of each call.
+async fn build(fixture: &Fixture, calls: &str) -> Result<Built, FlowError> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("main.ts");
+    let head = "/**\n * @rote-frontmatter\n * ---\n * name: read\n * description: Reads.\n * adapters:\n *   shop:\n\
+                \x20*     tools: [orders_list, orders_get]\n * ---\n */\n";
+    let text = format!(
+        "{head}import {{ Rote }} from \"@rote/sdk\";\nexport default async function main(): Promise<void> {{\n\
+         const shop = (await Rote.workspace(\"w\")).adapter(\"shop\");\n{calls}\n}}\n"
+    );
+    rote_home::write_durable(&path, text.as_bytes(), rote_home::FileMode::Private).unwrap();
+    fixture.author().build(&BuildRequest { source: BuildSource::Script(path), output: None }).await
+}
+
+#[tokio::test]
+async fn a_call_that_its_adapter_does_not_have_does_not_build() {
+    let fixture = Fixture::new();
+    let calls = "await shop.call(\"orders_gte\", { id: 3 });\nawait shop.call(\"orders_get\", { idd: 3 });\n\
+                 await shop.call(\"orders_list\", { owner: \"me\", limit: 2 });";
+    let error = build(&fixture, calls).await.unwrap_err();
+    assert!(matches!(error, FlowError::Author(AuthorError::Calls { .. })), "{error}");
+    let expected = "main.ts:14:17: adapter `shop` has no tool `orders_gte` (did you mean `orders_get` or `orders_list` or \
+                    `orders_create`?)\n\
+                    main.ts:15:33: `shop/orders_get`: `idd` is unknown (did you mean `id`?)";
+    assert_eq!((error.to_string().as_str(), error.kind()), (expected, ErrorKind::Conflict));
+    assert!(build(&fixture, "await shop.call(\"orders_list\", { owner: \"me\", limit: 2 });").await.is_ok());
+}

@@ -1,0 +1,164 @@
+//! The calls of tools whose names stand in an author's file as literals, found before the types are stripped.
+//!
+//! Seen is `rote.adapter("id").call("tool", { name: … })`, also of a `const` that was made so, with `callBg` and the items of
+//! `batchCall`. What is put together while the flow runs is not seen.
+
+use std::collections::BTreeMap;
+
+use oxc_ast::ast::{
+    ArrayExpression, CallExpression, Expression, ObjectExpression, ObjectPropertyKind, Program, PropertyKey,
+    VariableDeclaration, VariableDeclarationKind,
+};
+use oxc_ast_visit::{Visit, walk};
+use oxc_semantic::Scoping;
+use oxc_span::GetSpan;
+use oxc_syntax::symbol::SymbolId;
+
+use crate::Place;
+use crate::place::place;
+
+/// Most calls of one file that are looked at.
+const MAX_CALLS: usize = 10_000;
+/// The members of an adapter whose first argument is a tool.
+const CALLS: [&str; 2] = ["call", "callBg"];
+/// The keys of a tool in the items of a batch.
+const TOOLS: [&str; 2] = ["tool", "tool_name"];
+
+/// A call of an adapter's tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiteralCall {
+    /// The adapter's id.
+    pub adapter: String,
+    /// The tool's name.
+    pub tool: String,
+    /// Where the tool's name stands.
+    pub at: Place,
+    /// The arguments that are named, each with its place.
+    pub arguments: Vec<(String, Place)>,
+}
+
+/// Returns the calls of a file in the order of the text.
+pub(crate) fn literal_calls(program: &Program<'_>, scoping: &Scoping, file: (&str, &str)) -> Vec<LiteralCall> {
+    let mut finder = Finder { scoping, file, adapters: BTreeMap::new(), bound: false, calls: Vec::new() };
+    // A function may stand before the `const` that it uses.
+    finder.visit_program(program);
+    finder.bound = true;
+    finder.visit_program(program);
+    finder.calls
+}
+
+struct Finder<'s> {
+    scoping: &'s Scoping,
+    /// Its name and its text.
+    file: (&'s str, &'s str),
+    /// The adapter that a `const` holds.
+    adapters: BTreeMap<SymbolId, String>,
+    /// All of them are known.
+    bound: bool,
+    calls: Vec<LiteralCall>,
+}
+
+impl Finder<'_> {
+    fn place(&self, at: &impl GetSpan) -> Place {
+        place(self.file.0, self.file.1, at.span().start as usize)
+    }
+
+    /// The adapter that a value is, where its id stands in the source.
+    fn adapter(&self, value: &Expression<'_>) -> Option<String> {
+        match value.get_inner_expression() {
+            Expression::Identifier(name) => {
+                let symbol = self.scoping.get_reference(name.reference_id.get()?).symbol_id()?;
+                self.adapters.get(&symbol).cloned()
+            }
+            Expression::CallExpression(call) => {
+                let member = call.callee.as_member_expression()?;
+                let id = text(call.arguments.first()?.as_expression()?)?;
+                let is_one = member.static_property_name() == Some("adapter");
+                is_one.then(|| id.strip_prefix("adapter/").unwrap_or(&id).to_owned())
+            }
+            _ => None,
+        }
+    }
+
+    fn note(&mut self, adapter: &str, tool: &Expression<'_>, arguments: Option<&Expression<'_>>) {
+        let Some(name) = text(tool).filter(|_| self.calls.len() < MAX_CALLS) else { return };
+        let named = arguments.and_then(object).map_or_else(Vec::new, |given| {
+            let keys = members(given).map(|(key, _)| key);
+            keys.filter_map(|key| Some((key.static_name()?.into_owned(), self.place(key)))).collect()
+        });
+        let at = self.place(tool);
+        self.calls.push(LiteralCall { adapter: adapter.to_owned(), tool: name, at, arguments: named });
+    }
+
+    fn note_batch(&mut self, adapter: &str, items: &ArrayExpression<'_>) {
+        for item in items.elements.iter().filter_map(|item| object(item.as_expression()?)) {
+            let member = |names: &[&str]| {
+                let mut of =
+                    members(item).filter(|(key, _)| key.static_name().is_some_and(|key| names.contains(&&*key)));
+                of.next().map(|(_, value)| value)
+            };
+            if let Some(tool) = member(&TOOLS) {
+                self.note(adapter, tool, member(&["arguments"]));
+            }
+        }
+    }
+}
+
+impl<'a> Visit<'a> for Finder<'_> {
+    fn visit_variable_declaration(&mut self, it: &VariableDeclaration<'a>) {
+        let constant = it.kind == VariableDeclarationKind::Const && !self.bound;
+        for one in it.declarations.iter().filter(|_| constant) {
+            if let Some(name) = one.id.get_binding_identifier()
+                && let Some(symbol) = name.symbol_id.get()
+                && let Some(id) = one.init.as_ref().and_then(|value| self.adapter(value))
+            {
+                self.adapters.insert(symbol, id);
+            }
+        }
+        walk::walk_variable_declaration(self, it);
+    }
+
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        if self.bound
+            && let Some(member) = it.callee.as_member_expression()
+            && let Some(name) = member.static_property_name()
+            && let Some(first) = it.arguments.first().and_then(|first| first.as_expression())
+            && let Some(adapter) = self.adapter(member.object())
+        {
+            match first.get_inner_expression() {
+                tool if CALLS.contains(&name) => {
+                    self.note(&adapter, tool, it.arguments.get(1).and_then(|given| given.as_expression()));
+                }
+                Expression::ArrayExpression(items) if name == "batchCall" => self.note_batch(&adapter, items),
+                _ => {}
+            }
+        }
+        walk::walk_call_expression(self, it);
+    }
+}
+
+/// The text that an expression is.
+fn text(value: &Expression<'_>) -> Option<String> {
+    match value.get_inner_expression() {
+        Expression::StringLiteral(text) => Some(text.value.to_string()),
+        Expression::TemplateLiteral(text) => text.single_quasi().map(|text| text.to_string()),
+        _ => None,
+    }
+}
+
+fn object<'e, 'a>(value: &'e Expression<'a>) -> Option<&'e ObjectExpression<'a>> {
+    match value.get_inner_expression() {
+        Expression::ObjectExpression(object) => Some(object),
+        _ => None,
+    }
+}
+
+/// The members of an object that have a name of their own in the source.
+fn members<'e, 'a>(
+    object: &'e ObjectExpression<'a>,
+) -> impl Iterator<Item = (&'e PropertyKey<'a>, &'e Expression<'a>)> {
+    object.properties.iter().filter_map(|one| match one {
+        ObjectPropertyKind::ObjectProperty(one) if !one.computed => Some((&one.key, &one.value)),
+        _ => None,
+    })
+}
