@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rote_home::{Creation, open_database};
-use rote_types::{Classify, Clock, ErrorKind, FlowName, Sha256Digest, WorkspaceName};
+use rote_types::{CONCEALED, Classify, Clock, ErrorKind, FlowName, Sha256Digest, WorkspaceName};
 use rote_workspace::Workspace;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, ToSql, params};
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::error::LibraryError;
 use crate::report::{RunReport, RunStatus};
@@ -18,6 +19,8 @@ use crate::{FlowError, Frontmatter, Library};
 
 /// The database's name below `storage/`.
 const FILE: &str = "flow_analytics.db";
+/// Shortest text that is concealed in the error of a run.
+const MIN_CONCEALED: usize = 4;
 const MIGRATIONS: &[&str] = &["CREATE TABLE runs (
     id INTEGER PRIMARY KEY,
     flow TEXT NOT NULL,
@@ -162,6 +165,19 @@ pub struct TrackRecord {
     pub last_run: Option<String>,
 }
 
+/// A text without others, as they are and as JSON has them. A short one would be found everywhere.
+fn without(text: &str, mut concealed: Vec<String>) -> String {
+    concealed.retain(|one| one.len() >= MIN_CONCEALED);
+    concealed.sort_by_key(|one| std::cmp::Reverse(one.len()));
+    concealed.iter().fold(text.to_owned(), |text, one| {
+        let quoted = Value::from(one.as_str()).to_string();
+        let text = text.replace(quoted.trim_matches('"'), CONCEALED).replace(one, CONCEALED);
+        // What an error quotes may be cut off within it.
+        let ends = one.char_indices().map(|(end, _)| end).filter(|end| *end >= MIN_CONCEALED);
+        ends.rev().fold(text, |text, end| text.replace(&format!("{}…", &one[..end]), CONCEALED))
+    })
+}
+
 /// The runs of the flows of a library, counted.
 #[derive(Clone)]
 pub struct Analytics {
@@ -191,20 +207,20 @@ impl Analytics {
         Ok(kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Writes a run down.
+    /// Writes a run down, without the texts that are concealed.
     pub(crate) fn note_run(
         &self,
         frontmatter: &Frontmatter,
         digest: Sha256Digest,
         workspace: &Workspace,
         result: &Result<RunReport, FlowError>,
-        duration_ms: u64,
+        (duration_ms, concealed): (u64, Vec<String>),
     ) -> Result<(), FlowError> {
         // A run that waits for a person is not over.
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::ConfirmationNeeded) {
             return Ok(());
         }
-        let end = result.as_ref().err().map(ToString::to_string);
+        let end = result.as_ref().err().map(|error| without(&error.to_string(), concealed));
         let stopped = if workspace.doubts(1)?.is_empty() { RunRowStatus::Stopped } else { RunRowStatus::InDoubt };
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));

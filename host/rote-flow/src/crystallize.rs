@@ -173,6 +173,10 @@ impl Crystallizer {
         let mut desk = Desk::of(&request.answers);
         let mut asked = request.clone();
         asked.skip.extend(desk.skipped());
+        if request.description.as_deref().is_some_and(secret::looks_secret) {
+            let message = "the description holds what looks like a secret; a flow never carries one".to_owned();
+            return Err(FlowError::Usage { message });
+        }
         keys::leave_out(&mut trace, surface, &mut desk)?;
         let cx = Context::new(&workspace, &trace, &asked, surface, engine);
         let (mut draft, variables) = Draft::of_all_usable(&cx, &mut desk)?;

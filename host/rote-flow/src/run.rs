@@ -289,8 +289,15 @@ impl Runner {
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         // What a nested run left is in a workspace of its own.
         let within = !frontmatter.flows.is_empty() && budget.used().writes > 0;
-        let ending =
-            Ending { running: &running, workspace: &workspace, tools: &tools, tape: &tape, within, duration_ms };
+        let ending = Ending {
+            running: &running,
+            workspace: &workspace,
+            tools: &tools,
+            tape: &tape,
+            within,
+            duration_ms,
+            parameters: &parameters,
+        };
         let mut report = self.concluded(request.record.as_deref(), &ending, outcome)?;
         report.notes.splice(0..0, notes);
         let Used { calls, writes, .. } = budget.used();
@@ -323,7 +330,8 @@ impl Runner {
         result: &Result<RunReport, FlowError>,
     ) -> Result<(), FlowError> {
         let Running { frontmatter, digest, .. } = run.running;
-        self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, run.duration_ms)?;
+        let took = (run.duration_ms, run.concealed());
+        self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, took)?;
         let Some(path) = record else { return Ok(()) };
         RunRecording::of_run(run.workspace, result.as_ref().ok().map(given))?
             .write(path, self.parts.runtime.redaction())
@@ -336,7 +344,12 @@ impl Runner {
         package: &Package,
         root: WorkspaceIdentity,
     ) -> Result<(Inherited, Vec<String>), FlowError> {
-        let (blessing, notes) = self.parts.blessings.blessing_of_run(package)?;
+        let (blessing, mut notes) = self.parts.blessings.blessing_of_run(package)?;
+        if let (Some(FlowReference::Name(_)), Some(source)) = (&request.flow, self.library().edited_source(package)?) {
+            notes.push(format!(
+                "its {source} was edited and is not what runs: `rote flow build` makes a flow of it, `rote flow dev` runs it"
+            ));
+        }
         let budget = Arc::new(Budget::new(request.limits));
         Ok((Inherited { depth: 0, budget, blessing, root, counted: false }, notes))
     }

@@ -138,7 +138,12 @@ impl Gate {
                 let known = (&flight.departure, flight.entry.writes);
                 Passage::new(&self.egress, request, whose, known, repeats).run().await.map(Outcome::Answered)
             }
-            Some(Effect::Process(process)) => process.perform(&self.parts.env, &case.redactor).await.map(Outcome::Ran),
+            Some(Effect::Process(process)) => {
+                // Whatever it is called: what a person named as a credential is none of the build's variables.
+                let listed = self.parts.vault.list().map_err(|error| Failure::Denied(Box::new(error.into())))?;
+                let credentials = listed.into_iter().map(|one| one.name).collect();
+                process.perform(&self.parts.env, &credentials, &case.redactor).await.map(Outcome::Ran)
+            }
             None => Err(Failure::Denied(Box::new(not_understood()))),
         }
     }

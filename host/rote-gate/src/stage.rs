@@ -12,7 +12,7 @@ use rote_govern::reach::origin;
 use rote_govern::{
     Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
 };
-use rote_types::{Manifest, Tool, command};
+use rote_types::{Manifest, Tool, command, conceal};
 use serde_json::Value;
 
 use crate::authority::{Authority, HostTask};
@@ -159,7 +159,10 @@ fn risk_of_call(invocation: &Invocation, masked: Option<&Value>) -> (GuardDecisi
         // The hard floor denies; this is for the risk and the method's own verdict only.
         Err(_) => guard(&Policy::default(), &facts),
     };
-    (decision, impact(&facts, &tool.path, masked.unwrap_or(&invocation.arguments)))
+    let arguments = masked.unwrap_or(&invocation.arguments);
+    // What stands in the sentence is journaled and in the log of the guard.
+    let concealed = conceal(&tool.input_schema, arguments).map(|(shown, _)| shown);
+    (decision, impact(&facts, &tool.path, concealed.as_ref().unwrap_or(arguments)))
 }
 
 fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> ToolFacts<'t> {

@@ -5,6 +5,7 @@
 
 mod canonical;
 mod command;
+mod conceal;
 mod digest;
 mod error;
 mod id;
@@ -23,6 +24,7 @@ mod word;
 
 pub use canonical::{Canonical, CanonicalError, canonical_json, exact_json};
 pub use command::{CommandLine, command, quoted};
+pub use conceal::{CONCEALED, conceal, is_concealed};
 pub use digest::{Fingerprint, Sha256Digest, ToolDigest, sha256, sha256_split};
 pub use error::{Classify, ErrorKind, Misfit, Refusal, WantedCredential, with_causes};
 pub use id::{AdapterId, EffectId, FlowName, IdError, ResponseId, WorkspaceIdentity, WorkspaceName};

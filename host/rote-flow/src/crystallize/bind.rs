@@ -277,12 +277,34 @@ impl Binder<'_, '_> {
         let Some((_, step)) = holder else {
             return Err(self.refuse(format!("no argument of a kept call holds `{value}`")));
         };
+        Err(self.refuse(format!("`{value}` stands only in {}", self.left_out(step))))
+    }
+
+    /// A step that falls out, why, and what would keep it.
+    fn left_out(&self, step: &DraftStep) -> String {
         let call = step.call(self.cx.trace);
         let why = step.out.clone().unwrap_or_else(|| "nothing that stays uses it".to_owned());
-        Err(self.refuse(format!(
-            "`{value}` stands only in {} {}/{}, which is left out ({why}); say what was read from it: --link STEP:/PLACE={}{{JQ}}",
-            step.id, call.adapter, call.tool, call.response
-        )))
+        let link = match self.asked_link(step) {
+            Some(flag) => format!("an open question decides that; {flag} keeps it"),
+            None => format!("say what was read from it: --link STEP:/PLACE={}{{JQ}}", call.response),
+        };
+        format!("{} {}/{}, which is left out ({why}); {link}", step.id, call.adapter, call.tool)
+    }
+
+    /// The flag that answers an open question by what this step gave, or one that used it.
+    fn asked_link(&self, step: &DraftStep) -> Option<String> {
+        let mut using: BTreeSet<&str> = BTreeSet::from([step.id.as_str()]);
+        // A step uses only earlier ones.
+        for later in &self.draft.steps {
+            if later.uses().any(|used| using.contains(used)) {
+                using.insert(&later.id);
+            }
+        }
+        let responses = self.draft.steps.iter().filter(|one| using.contains(one.id.as_str()));
+        let answers: Vec<String> = responses.map(|one| format!("{}{{", one.call(self.cx.trace).response)).collect();
+        let asked = self.desk.open().filter(|question| question.kind == QuestionKind::Source);
+        let fits = |answer: &&Answer| answers.iter().any(|given| answer.word.starts_with(given));
+        asked.flat_map(|question| &question.answers).find(fits).map(|answer| answer.flag.clone())
     }
 
     fn by_argument(&mut self) -> Result<(), FlowError> {
@@ -301,7 +323,7 @@ impl Binder<'_, '_> {
         }
         let mut values = found.into_iter();
         match (values.next(), values.next()) {
-            (None, _) => Err(self.refuse("no argument of a kept call has this name".to_owned())),
+            (None, _) => Err(self.refuse(self.gone_argument())),
             (Some((example, places)), None) => {
                 self.put(&places);
                 self.declare(example)
@@ -317,6 +339,20 @@ impl Binder<'_, '_> {
                 );
                 Err(self.refuse(reason))
             }
+        }
+    }
+
+    /// No argument of a step that stays has the name: perhaps one of a step that falls out has.
+    fn gone_argument(&self) -> String {
+        let mut gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
+        let holder = gone.find(|(_, step)| {
+            let mut found = false;
+            place::walk_named(&step.arguments, self.name, &mut |_, _| found = true);
+            found
+        });
+        match holder {
+            Some((_, step)) => format!("only an argument of {} has this name", self.left_out(step)),
+            None => "no argument of a kept call has this name".to_owned(),
         }
     }
 

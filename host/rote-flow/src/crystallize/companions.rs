@@ -15,6 +15,8 @@ use crate::question::Note;
 use crate::recording::{RunRecording, TEST_RECORDING};
 use crate::{FlowError, Library, Package};
 
+/// The entry of the Rust sources.
+pub(crate) const RUST_ENTRY: &str = "rust/src/lib.rs";
 /// Most bytes of a source that is compared with what was written.
 const MAX_SOURCE_BYTES: u64 = 16 << 20;
 
@@ -49,8 +51,7 @@ pub(crate) fn make(
     let folder = library.home.flow_dir(&package.frontmatter.name);
     let mut made = Companions::default();
     let mut note = |text| notes.push(Note { step: None, text, undo: None });
-    for (language, below, entry) in [(Language::TypeScript, ENTRY, ENTRY), (Language::Rust, "rust", "rust/src/lib.rs")]
-    {
+    for (language, below, entry) in [(Language::TypeScript, ENTRY, ENTRY), (Language::Rust, "rust", RUST_ENTRY)] {
         let sources = match library.sources(package, language, origins) {
             Err(FlowError::Author(AuthorError::CannotExport { reason, .. })) => Err(reason),
             sources => Ok(sources?),
@@ -61,7 +62,7 @@ pub(crate) fn make(
             .map_or_else(|_| vec![entry.to_owned()], |sources| sources.iter().map(|(name, _)| name_of(name)).collect());
         if let Some(before) = instead_of {
             names.extend(before.companions.keys().filter(|name| name.starts_with(below)).cloned());
-            if names.iter().any(|name| is_edited(before, &folder, name)) {
+            if names.iter().any(|name| is_edited(&before.companions, &folder, name)) {
                 note(format!("{below} was edited and stays as it is: it is not this flow"));
                 continue;
             }
@@ -81,9 +82,9 @@ pub(crate) fn make(
 }
 
 /// Whether a file is another one than was written. One that cannot be read may be.
-fn is_edited(before: &Made, folder: &Path, name: &str) -> bool {
+pub(crate) fn is_edited(before: &BTreeMap<String, Sha256Digest>, folder: &Path, name: &str) -> bool {
     match read_capped(&folder.join(name), MAX_SOURCE_BYTES) {
-        Ok(bytes) => before.companions.get(name) != Some(&sha256(&bytes)),
+        Ok(bytes) => before.get(name) != Some(&sha256(&bytes)),
         Err(HomeError::NotFound { .. }) => false,
         Err(_) => true,
     }

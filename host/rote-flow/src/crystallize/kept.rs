@@ -12,9 +12,11 @@ use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::companions::{RUST_ENTRY, is_edited};
 use super::mask::Masks;
 use super::report::Report;
 use super::request::CrystallizeRequest;
+use crate::author::ENTRY;
 use crate::error::PackageError;
 use crate::literals::walk_scalars;
 use crate::question::{Dropped, Note, Question};
@@ -25,6 +27,8 @@ use crate::{FlowError, Library, Package};
 const FILE: &str = "review.json";
 /// Version of the file.
 const VERSION: u32 = 1;
+/// The sources beside a flow that people edit.
+const SOURCES: [&str; 2] = [ENTRY, RUST_ENTRY];
 /// What stands in the place of the file's own digest while that is made.
 const UNSIGNED: Sha256Digest = Sha256Digest([0; 32]);
 /// Most bytes of it.
@@ -205,5 +209,15 @@ impl Library {
         let Some(kept) = Kept::read(&read_capped(&path, MAX_BYTES)?)? else { return Ok(None) };
         let same = kept.plan_sha256.is_some() && kept.plan_sha256 == plan_digest(package)?;
         Ok(same.then_some(kept))
+    }
+
+    /// The source beside a crystallized flow that says something else than was written with it, if one does.
+    pub(crate) fn edited_source(&self, package: &Package) -> Result<Option<&'static str>, FlowError> {
+        let folder = self.home.flow_dir(&package.frontmatter.name);
+        if package.plan().is_none() || !SOURCES.iter().any(|name| folder.join(name).is_file()) {
+            return Ok(None);
+        }
+        let Some(kept) = self.kept(package)? else { return Ok(None) };
+        Ok(SOURCES.into_iter().find(|name| is_edited(&kept.companions, &folder, name)))
     }
 }

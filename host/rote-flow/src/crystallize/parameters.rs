@@ -17,7 +17,7 @@ use crate::FlowError;
 use crate::error::CrystallizeError;
 use crate::literals::{last_segment, pointer_of, walk_literals};
 use crate::question::Place;
-use rote_types::{type_name, unescape_token};
+use rote_types::{is_concealed, type_name, unescape_token};
 
 /// Most characters of a description taken from a tool's schema.
 const MAX_DESCRIPTION_CHARS: usize = 300;
@@ -102,6 +102,18 @@ impl Parameters {
     /// Gives a parameter its default and description.
     pub(crate) fn shape(&mut self, spec: &ParamSpec) -> Result<(), FlowError> {
         let Some(entry) = self.entries.get_mut(&spec.name) else { return Ok(()) };
+        if spec.optional && spec.default.is_some() {
+            let message = format!(
+                "`{}` cannot be both: a run without an optional parameter leaves the argument out, one with a default sends that",
+                spec.name
+            );
+            return Err(FlowError::Usage { message });
+        }
+        if spec.description.as_deref().is_some_and(secret::looks_secret) {
+            let message =
+                format!("the description of `{}` holds what looks like a secret; a flow never carries one", spec.name);
+            return Err(FlowError::Usage { message });
+        }
         entry.description.clone_from(&spec.description);
         entry.optional = spec.optional;
         entry.default = match &spec.default {
@@ -126,7 +138,7 @@ impl Parameters {
     /// Gives each parameter its schema, and reports parameters and proposals.
     pub(crate) fn describe(&mut self, cx: &Context<'_>, draft: &Draft, report: &mut Report) -> Result<(), FlowError> {
         let places = places(draft);
-        self.find_secrets(draft, &places)?;
+        self.find_secrets(cx, draft, &places)?;
         let masks = self.masks();
         for (name, entry) in &mut self.entries {
             let places = places.get(name).cloned().unwrap_or_default();
@@ -171,11 +183,24 @@ impl Parameters {
     }
 
     /// Notes which parameters are secrets. A default would be kept in the flow, so a secret has none.
-    fn find_secrets(&mut self, draft: &Draft, places: &BTreeMap<String, Vec<Place>>) -> Result<(), FlowError> {
+    fn find_secrets(
+        &mut self,
+        cx: &Context<'_>,
+        draft: &Draft,
+        places: &BTreeMap<String, Vec<Place>>,
+    ) -> Result<(), FlowError> {
+        let concealed = |place: &Place| {
+            let step = draft.steps.iter().find(|step| step.id == place.step);
+            let tool = step.and_then(|step| cx.tool(step.call(cx.trace)));
+            tool.is_some_and(|tool| schema_at(&tool.input_schema, &place.pointer).is_some_and(is_concealed))
+        };
         for (name, entry) in &mut self.entries {
             let mut default_is_secret = false;
             for place in places.get(name).into_iter().flatten() {
                 entry.secrets.extend(secret::secrets_in(&place.pointer, &entry.example));
+                if let Some(text) = entry.example.as_str().filter(|text| !text.is_empty() && concealed(place)) {
+                    entry.secrets.insert(String::new(), text.to_owned());
+                }
                 let default = entry.default.as_ref();
                 default_is_secret |= default.is_some_and(|one| !secret::secrets_in(&place.pointer, one).is_empty());
             }
@@ -277,16 +302,18 @@ fn places(draft: &Draft) -> BTreeMap<String, Vec<Place>> {
     found
 }
 
+/// The schema of what stands at a place of the arguments.
+fn schema_at<'s>(schema: &'s Value, pointer: &str) -> Option<&'s Value> {
+    pointer.split('/').skip(1).try_fold(schema, |at, segment| {
+        let key = unescape_token(segment);
+        at.get("properties").and_then(|all| all.get(&*key)).or_else(|| at.get("items"))
+    })
+}
+
 /// What the tool's schema says of the argument, as far as a parameter repeats it. Empty when the recorded value is
 /// not of the type that the schema says (it stands inside longer text), or the schema is not plain.
 fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Value> {
-    let mut at = schema;
-    for segment in pointer.split('/').skip(1) {
-        let key = unescape_token(segment);
-        let inner = at.get("properties").and_then(|all| all.get(&*key)).or_else(|| at.get("items"));
-        let Some(inner) = inner else { return Map::new() };
-        at = inner;
-    }
+    let Some(at) = schema_at(schema, pointer) else { return Map::new() };
     let fits = match at.get("type") {
         Some(Value::String(name)) => name == type_name(example) || (name == "number" && example.is_number()),
         _ => false,
@@ -301,7 +328,8 @@ fn described(schema: &Value, pointer: &str, example: &Value) -> Map<String, Valu
             kept.insert(keyword.to_owned(), value.clone());
         }
     }
-    if let Some(text) = at.get("description").and_then(Value::as_str) {
+    // What a description gives as an example may be somebody's.
+    if let Some(text) = at.get("description").and_then(Value::as_str).filter(|text| !secret::looks_secret(text)) {
         kept.insert("description".to_owned(), text.chars().take(MAX_DESCRIPTION_CHARS).collect::<String>().into());
     }
     kept

@@ -126,7 +126,7 @@ pub(crate) fn is_secret(pointer: &str, value: &Value) -> bool {
 }
 
 /// Whether a word of the text is shaped as tokens are, or the text begins as a header or a key does.
-fn looks_secret(text: &str) -> bool {
+pub(crate) fn looks_secret(text: &str) -> bool {
     let breaks =
         |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '=' | ':' | ',' | ';' | '(' | ')' | '<' | '>');
     let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());

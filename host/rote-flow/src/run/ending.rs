@@ -3,14 +3,17 @@
 //! Invariant: a run that did not end well says so, with its workspace and what may have happened, also where its end
 //! cannot be written down any more.
 
+use rote_plan::Expression;
 use rote_runtime::{FlowFailure, FlowOutcome};
-use rote_types::Classify;
+use rote_types::{Classify, conceal};
 use rote_workspace::Workspace;
+use serde_json::{Map, Value};
 
 use super::resume::Resumed;
 use super::stopped::stopped;
 use super::{Runner, Running, report};
 use crate::FlowError;
+use crate::crystallize::literals::walk_literals;
 use crate::report::RunReport;
 use crate::tape::FileTape;
 
@@ -23,6 +26,22 @@ pub(super) struct Ending<'r> {
     /// A run that it started may have been writing.
     pub(super) within: bool,
     pub(super) duration_ms: u64,
+    pub(super) parameters: &'r Map<String, Value>,
+}
+
+impl Ending<'_> {
+    /// The texts among the parameters that their schema conceals.
+    pub(super) fn concealed(&self) -> Vec<String> {
+        let schema = &self.running.frontmatter.parameters;
+        let found = conceal(schema, &Value::Object(self.parameters.clone())).map(|(_, found)| found);
+        let mut texts = Vec::new();
+        for value in found.into_iter().flatten() {
+            walk_literals(&Expression::Literal(value), &mut String::new(), &mut |_, inner| {
+                texts.extend(inner.as_str().map(str::to_owned));
+            });
+        }
+        texts
+    }
 }
 
 impl Runner {

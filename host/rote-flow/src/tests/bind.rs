@@ -117,6 +117,9 @@ async fn a_default_and_an_optional_parameter_may_be_left_out_of_a_run() {
     assert!(sent.ends_with(r#"{"title":"at 3","estimate":{"hours":10,"points":3}}"#), "{sent}");
     request.params[0].default = Some(Some("many".to_owned()));
     assert!(tale.wish(&request).await.is_err());
+    request.params[0] = crate::ParamSpec { optional: true, default: Some(None), ..request.params[0].clone() };
+    let error = tale.wish(&request).await.unwrap_err().to_string();
+    assert!(error.contains("`points` cannot be both"), "{error}");
 }
 
 #[tokio::test]

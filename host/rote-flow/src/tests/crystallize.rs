@@ -3,7 +3,7 @@
 use rote_types::{Classify, ErrorKind, ResponseId};
 use serde_json::{Value, json};
 
-use super::support::{Fixture, wish};
+use super::support::{Fixture, SHOP, wish};
 use super::tale::Tale;
 use crate::error::CrystallizeError;
 use crate::{Content, CrystallizeRequest, FlowError, Package, ParamSpec, ResultSpec, WriteMode};
@@ -156,6 +156,45 @@ async fn a_secret_in_an_argument_is_never_made_part_of_a_flow() {
         assert_eq!(made.frontmatter.parameters["properties"]["item"], json!({"type": "string", "writeOnly": true}));
         assert_nowhere(made.path.parent().unwrap(), "ghp_0123");
     }
+}
+
+#[tokio::test]
+async fn a_secret_in_a_description_is_not_made_part_of_a_flow() {
+    let secret = "ghp_0123456789abcdefghij0123456789abcdef";
+    let fixture = Fixture::new();
+    fixture.install(&SHOP.replace("\"Whose\"", &format!("\"Whose, as {secret}\"")));
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    let mut request = wish(&[("owner", None)]);
+    request.description = Some(format!("Lists with {secret}"));
+    let error = fixture.flows.crystallizer.crystallize(&request).await.unwrap_err().to_string();
+    assert!(error.contains("the description holds what looks like a secret") && !error.contains(secret), "{error}");
+    request.description = None;
+    request.params[0].description = Some(format!("Bearer: {secret}"));
+    let error = fixture.flows.crystallizer.crystallize(&request).await.unwrap_err().to_string();
+    assert!(error.contains("the description of `owner` holds") && !error.contains(secret), "{error}");
+    request.params[0].description = None;
+    let made = fixture.flows.crystallizer.crystallize(&request).await.unwrap();
+    assert_eq!(made.frontmatter.parameters["properties"]["owner"].get("description"), None);
+}
+
+#[tokio::test]
+async fn what_a_schema_conceals_is_not_kept_of_a_run() {
+    let fixture = Fixture::new();
+    let note = "\"note\": {\"type\": \"string\"";
+    fixture.install(&SHOP.replace(note, &format!("{note}, \"format\": \"password\"")));
+    fixture.set("note", json!("recorded-77"));
+    assert!(fixture.call("orders_create", json!({"item": "pen", "note": "$note"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let schema = &made.frontmatter.parameters["properties"]["note"];
+    assert_eq!(schema, &json!({"type": "string", "format": "password", "writeOnly": true}));
+    assert_nowhere(made.path.parent().unwrap(), "recorded-77");
+    fixture.shop.lose(b"");
+    fixture.run(&fixture.run_request(&[("note", "open\"sesame")])).await.unwrap_err();
+    assert!(fixture.shop.log().pop().unwrap().contains("sesame"));
+    let stats = fixture.flows.analytics.stats(&"report".parse().unwrap()).unwrap();
+    let error = stats.errors[0].error.clone().unwrap();
+    assert!(error.contains("\"note\":\"<SECRET>\"") && !error.contains("sesame"), "{error}");
+    assert_nowhere(&fixture.home.adapter_logs_dir(&super::support::id()), "sesame");
 }
 
 /// Checks that no file of a folder holds a text.

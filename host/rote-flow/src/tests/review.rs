@@ -109,6 +109,21 @@ async fn an_answer_that_leaves_nothing_to_ask_is_shown_all_the_same() {
 }
 
 #[tokio::test]
+async fn a_parameter_of_a_read_that_an_open_question_leaves_out_names_the_link() {
+    let mut tale = Tale::new();
+    let issues = json!({"items": [{"id": 1, "owner_id": "u_5"}, {"id": 2, "reviewer_id": "u_5"}]});
+    tale.call("listIssues", json!({"project": "atlas"}), issues).await;
+    tale.call("updateContact", json!({"contact_id": "u_5", "plan": "gold"}), json!({})).await;
+    for value in [Some("atlas"), None] {
+        let error = tale.fixture.crystallize(&[("project", value)]).await.unwrap_err().to_string();
+        let flag = "--link s2:/contact_id='@1{.items[0].owner_id}' keeps it";
+        assert!(error.contains("s1 shop/listIssues, which is left out") && error.contains(flag), "{error}");
+    }
+    let linked = tale.answered_with(&[(ID, "@1{.items[0].owner_id}")]).await.unwrap();
+    assert_eq!(linked.plan.steps.len(), 2);
+}
+
+#[tokio::test]
 async fn an_edited_review_is_not_believed() {
     let tale = asking().await;
     let (flows, name) = (&tale.fixture.flows, "report".parse().unwrap());
@@ -170,12 +185,22 @@ async fn an_answer_leaves_a_source_that_was_edited() {
         let made = flows.crystallizer.answer(&name, &answer).await.unwrap();
         assert_eq!(text(&edited), "// mine");
         assert_ne!(text(&made_anew), before);
+        for answer in [json!({"items": [{}, {"reviewer_id": "u_7"}]}), json!({})] {
+            tale.fixture.shop.says(200, answer);
+        }
+        let ran = tale.fixture.run(&tale.fixture.run_request(&[])).await.unwrap();
+        assert_eq!(ran.notes.len(), 1);
+        assert!(ran.notes[0].starts_with("its main.ts was edited and is not what runs"), "{:?}", ran.notes);
         let notes = super::tale::notes(&made);
         assert!(notes.contains(&"main.ts was edited and stays as it is: it is not this flow"), "{notes:?}");
     }
     // Who replaces the draft replaces what lies beside it.
     tale.wish(&crate::CrystallizeRequest { force: true, ..wish(&[]) }).await.unwrap();
     assert_ne!(text(&edited), "// mine");
+    tale.fixture.shop.says(200, json!({"items": []}));
+    tale.fixture.shop.says(200, json!({}));
+    let request = RunRequest { anyway: true, ..tale.fixture.run_request(&[]) };
+    assert!(tale.fixture.run(&request).await.unwrap().notes.is_empty());
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 //! Invariants: a program reads nothing, what it prints is bounded and masked, and neither it nor what it
 //! started in its process group outlives the call that started it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -183,14 +184,20 @@ fn line(claimed: &ClaimedProcess) -> String {
 }
 
 impl Process {
-    /// Runs it to its end. Dropping the future ends the program.
-    pub(crate) async fn perform(&self, env: &Environment, redactor: &Redactor) -> Result<ProcessRun, Failure> {
+    /// Runs it to its end, without the variables that are named as credentials. Dropping the future ends the program.
+    pub(crate) async fn perform(
+        &self,
+        env: &Environment,
+        credentials: &BTreeSet<String>,
+        redactor: &Redactor,
+    ) -> Result<ProcessRun, Failure> {
         let Self(claimed) = self;
         let start = |source| Failure::Process(ProcessFailure::Start { program: claimed.program.clone(), source });
         #[expect(clippy::disallowed_methods, reason = "this crate is where processes are started")]
         let mut command = Command::new(&claimed.program);
         command.args(&claimed.arguments).current_dir(&claimed.folder).process_group(0);
-        command.env_clear().envs(NEEDED.iter().filter_map(|name| Some((*name, env(name)?))));
+        let given = NEEDED.iter().filter(|name| !credentials.contains(**name));
+        command.env_clear().envs(given.filter_map(|name| Some((*name, env(name)?))));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut running = Running::new(command.spawn().map_err(start)?);
         let printed = Arc::new(Mutex::new(Tail::default()));

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use rote_types::{CallLimits, Classify, ErrorKind};
+use rote_types::{CallLimits, Classify, Clock as _, ErrorKind};
+use rote_vault::Binding;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -111,9 +112,13 @@ async fn a_build_tool_gets_no_credential_of_the_environment() {
     let known = |name: &str| match name {
         "PATH" => Some("/usr/bin:/bin".to_owned()),
         "CARGO_HOME" => Some("/nowhere".to_owned()),
-        "API_TOKEN" | "CARGO_REGISTRY_TOKEN" => Some(SECRET.to_owned()),
+        "API_TOKEN" | "CARGO_REGISTRY_TOKEN" | "CC" | "CXX" => Some(SECRET.to_owned()),
         _ => None,
     };
+    // One is bound to an adapter, the other one stored: neither is the compiler's name.
+    let binding = Binding { adapter: "things".parse().unwrap(), origins: ["https://things.example".to_owned()].into() };
+    world.vault.bind("CC", &binding, world.clock.now()).unwrap();
+    world.set_token("CXX", "another-value-1");
     let gate = Gate::new(GateParts { env: std::sync::Arc::new(known), ..world.gate.parts.clone() });
     let run = gate.build(shell("env >&2", world.home.root())).await.unwrap();
     assert!(
@@ -121,6 +126,7 @@ async fn a_build_tool_gets_no_credential_of_the_environment() {
         "{}",
         run.output
     );
+    assert!(!run.output.contains("CC=") && !run.output.contains("CXX="), "{}", run.output);
     assert!(!run.output.contains("TOKEN") && !run.output.contains("CARGO_MANIFEST_DIR"), "{}", run.output);
 }
 
