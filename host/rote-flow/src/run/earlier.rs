@@ -157,12 +157,11 @@ impl Runner {
             Err(FlowError::Run(RunnerError::StillRunning { .. })) if may_be_under_way => return Ok(()),
             Err(FlowError::Run(RunnerError::StillRunning { workspace })) => {
                 // It may have ended well since its tape was read.
-                let ended = |ends: Option<Ends>| ends.is_some_and(|ends| ends.is_complete());
-                let flow = recorded.header.flow;
-                return match ended(Ends::read_in(&self.library().home.workspace_dir(name))?) {
-                    true => Ok(()),
-                    false => Err(FlowError::Run(RunnerError::UnderWay { flow, workspace })),
-                };
+                let ends = Ends::read_in(&self.library().home.workspace_dir(name))?;
+                if ends.is_some_and(|ends| ends.is_complete()) {
+                    return Ok(());
+                }
+                return Err(FlowError::Run(RunnerError::UnderWay { flow: recorded.header.flow, workspace }));
             }
             taken => taken?,
         };

@@ -67,6 +67,7 @@ async fn a_run_whose_folder_has_another_name_is_found_all_the_same() {
     let workspace = stopped(&fixture, "cup", "").await;
     let folder = |name: &str| fixture.home.workspaces_dir().join(name);
     for (from, to) in [(workspace.as_str(), "kept"), ("kept", "run-kept")] {
+        #[expect(clippy::disallowed_methods, reason = "as a person would")]
         std::fs::rename(folder(from), folder(to)).unwrap();
         let error = run(&fixture, "cup").await.unwrap_err();
         let FlowError::Run(RunnerError::Unsettled { doubt, .. }) = &error else { panic!("{error}") };
