@@ -147,8 +147,10 @@ impl Host {
     /// itself stays as it is.
     #[must_use]
     pub fn masked(&self, error: AppError) -> AppError {
-        // Nothing is opened for an error that came before the home was.
-        let redactor = self.home.get().and_then(|_| self.redaction().ok()?.redactor().ok());
+        // An error may come before the home was opened; where there is none, none is made for it.
+        let there = self.home.get().is_some()
+            || Home::is_at(&in_directory(self.config.directory.as_deref(), &self.config.home));
+        let redactor = there.then(|| self.redaction().ok()?.redactor().ok()).flatten();
         let Some(redactor) = redactor.filter(|redactor| !redactor.is_empty()) else { return error };
         let mask = |text: String| redactor.text(&text).into_owned();
         AppError {

@@ -82,8 +82,8 @@ impl Context {
 
     /// Masks values of the vault in an error that is about to be shown.
     pub fn masked(&self, error: CliError) -> CliError {
-        match (error, self.session.get()) {
-            (CliError::App(error), Some(session)) => CliError::App(Box::new(session.host().masked(*error))),
+        match (error, self.session()) {
+            (CliError::App(error), Ok(session)) => CliError::App(Box::new(session.host().masked(*error))),
             (error, _) => error,
         }
     }
@@ -192,5 +192,37 @@ impl Write for CleanLog {
 
     fn flush(&mut self) -> std::io::Result<()> {
         self.0.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::environment::Input;
+
+    #[test]
+    fn what_was_typed_wrongly_is_masked_before_a_home_was_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let (home, value) = (dir.path().join("home"), "s3cr3t-of-the-vault");
+        let environment = Environment {
+            variables: BTreeMap::from([("ROTE_HOME".to_owned(), home.display().to_string())]).into(),
+            directory: Some(dir.path().to_owned()),
+            input: Input::Bytes(Vec::new()),
+            stdout_terminal: false,
+            stderr_terminal: false,
+        };
+        let run = |words: &[&str]| {
+            let words = std::iter::once(&"rote").chain(words).map(Into::into).collect();
+            let (mut out, mut err) = (Vec::new(), Vec::new());
+            let code = crate::run(words, environment.clone(), &mut out, &mut err);
+            (code, String::from_utf8([out, err].concat()).unwrap())
+        };
+        let wrong = ["run", "report", value];
+        assert!(run(&wrong).1.contains(value) && !home.exists(), "an error makes no home");
+        assert_eq!(run(&["token", "set", "API_TOKEN", value, "--yes"]).0, 0);
+        let (code, told) = run(&wrong);
+        assert!(code == 2 && told.contains("`<API_TOKEN>` is not a parameter") && !told.contains(value), "{told}");
     }
 }

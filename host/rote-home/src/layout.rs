@@ -9,8 +9,11 @@ use rote_types::{AdapterId, FlowName, WorkspaceName};
 use crate::HomeError;
 use crate::file::create_private_dir;
 
+/// Where the token store and the keys are.
+const SECRETS: &str = "secrets";
+
 /// Directories that every command may count on.
-const ALWAYS: [&str; 8] = ["adapters", "flows", "secrets", "config", "chronicle", "log", "cache", "rote/workspaces"];
+const ALWAYS: [&str; 8] = ["adapters", "flows", SECRETS, "config", "chronicle", "log", "cache", "rote/workspaces"];
 
 /// The vendor directory in which workspaces and archives live.
 const VENDOR: &str = "rote";
@@ -39,6 +42,12 @@ impl Home {
             create_private_dir(&home.root.join(name))?;
         }
         Ok(home)
+    }
+
+    /// Whether a folder is a home already; nothing is made.
+    #[must_use]
+    pub fn is_at(root: &Path) -> bool {
+        root.join(SECRETS).is_dir()
     }
 
     /// Returns the absolute path of the home.
@@ -116,7 +125,7 @@ impl Home {
     /// Returns `secrets/`.
     #[must_use]
     pub fn secrets_dir(&self) -> PathBuf {
-        self.root.join("secrets")
+        self.root.join(SECRETS)
     }
 
     /// Returns `secrets/tokens.json`.
@@ -205,7 +214,9 @@ mod tests {
     fn a_home_is_made_private_and_stays_so() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().join("deep/home");
+        assert!(!Home::is_at(&root));
         let home = Home::open(&root).unwrap();
+        assert!(Home::is_at(&root));
         assert_eq!(root.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         std::fs::set_permissions(&root, std::fs::Permissions::from_mode(0o755)).unwrap();
         Home::open(&root).unwrap();
