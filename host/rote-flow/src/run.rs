@@ -330,7 +330,9 @@ impl Runner {
         result: &Result<RunReport, FlowError>,
     ) -> Result<(), FlowError> {
         let Running { frontmatter, digest, .. } = run.running;
-        let took = (run.duration_ms, run.concealed());
+        // Only an error says what was sent.
+        let concealed = if result.is_err() { self.concealed(run)? } else { Vec::new() };
+        let took = (run.duration_ms, concealed);
         self.parts.analytics.note_run(frontmatter, *digest, run.workspace, result, took)?;
         let Some(path) = record else { return Ok(()) };
         RunRecording::of_run(run.workspace, result.as_ref().ok().map(given))?

@@ -3,10 +3,12 @@
 //! Invariant: a run that did not end well says so, with its workspace and what may have happened, also where its end
 //! cannot be written down any more.
 
+use std::collections::BTreeMap;
+
 use rote_plan::Expression;
 use rote_runtime::{FlowFailure, FlowOutcome};
-use rote_types::{Classify, conceal};
-use rote_workspace::Workspace;
+use rote_types::{AdapterId, Classify, conceal};
+use rote_workspace::{CommandKind, Workspace};
 use serde_json::{Map, Value};
 
 use super::resume::Resumed;
@@ -29,22 +31,33 @@ pub(super) struct Ending<'r> {
     pub(super) parameters: &'r Map<String, Value>,
 }
 
-impl Ending<'_> {
-    /// The texts among the parameters that their schema conceals.
-    pub(super) fn concealed(&self) -> Vec<String> {
-        let schema = &self.running.frontmatter.parameters;
-        let found = conceal(schema, &Value::Object(self.parameters.clone())).map(|(_, found)| found);
-        let mut texts = Vec::new();
-        for value in found.into_iter().flatten() {
-            walk_literals(&Expression::Literal(value), &mut String::new(), &mut |_, inner| {
-                texts.extend(inner.as_str().map(str::to_owned));
-            });
-        }
-        texts
+/// Adds the texts of a value that its schema conceals.
+fn add_concealed(schema: &Value, value: &Value, texts: &mut Vec<String>) {
+    for found in conceal(schema, value).map(|(_, found)| found).into_iter().flatten() {
+        walk_literals(&Expression::Literal(found), &mut String::new(), &mut |_, inner| {
+            texts.extend(inner.as_str().map(str::to_owned));
+        });
     }
 }
 
 impl Runner {
+    /// The texts among the parameters and the arguments of a run's calls that their schemas conceal.
+    pub(super) fn concealed(&self, run: &Ending<'_>) -> Result<Vec<String>, FlowError> {
+        let (mut texts, mut tools) = (Vec::new(), BTreeMap::new());
+        let schema = &run.running.frontmatter.parameters;
+        add_concealed(schema, &Value::Object(run.parameters.clone()), &mut texts);
+        for command in run.workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
+            let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else { continue };
+            let read = |(adapter, tool): &(AdapterId, String)| self.pins().surface.tool(adapter, tool).ok().flatten();
+            let called = (adapter, tool);
+            let known = tools.entry(called.clone()).or_insert_with(|| read(&called));
+            if let Some(tool) = known {
+                add_concealed(&tool.input_schema, &command.arguments, &mut texts);
+            }
+        }
+        Ok(texts)
+    }
+
     /// Writes the end of a run down and says how it ended.
     pub(super) fn conclude(
         &self,

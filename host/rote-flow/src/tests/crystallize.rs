@@ -177,11 +177,30 @@ async fn a_secret_in_a_description_is_not_made_part_of_a_flow() {
     assert_eq!(made.frontmatter.parameters["properties"]["owner"].get("description"), None);
 }
 
-#[tokio::test]
-async fn what_a_schema_conceals_is_not_kept_of_a_run() {
+/// A shop whose `note` is a password.
+fn concealing() -> Fixture {
     let fixture = Fixture::new();
     let note = "\"note\": {\"type\": \"string\"";
     fixture.install(&SHOP.replace(note, &format!("{note}, \"format\": \"password\"")));
+    fixture
+}
+
+#[tokio::test]
+async fn what_the_schema_of_an_argument_conceals_is_not_kept_of_a_run_either() {
+    let fixture = concealing();
+    assert!(fixture.call("orders_create", json!({"item": "pen", "note": "typed-77"})).await);
+    fixture.crystallize(&[]).await.unwrap();
+    fixture.shop.lose(b"");
+    let error = fixture.run(&fixture.run_request(&[])).await.unwrap_err().to_string();
+    assert!(error.contains("typed-77"), "the person typed it: {error}");
+    let stats = fixture.flows.analytics.stats(&"report".parse().unwrap()).unwrap();
+    let kept = stats.errors[0].error.clone().unwrap();
+    assert!(kept.contains("\"note\":\"<SECRET>\"") && !kept.contains("typed-77"), "{kept}");
+}
+
+#[tokio::test]
+async fn what_a_schema_conceals_is_not_kept_of_a_run() {
+    let fixture = concealing();
     fixture.set("note", json!("recorded-77"));
     assert!(fixture.call("orders_create", json!({"item": "pen", "note": "$note"})).await);
     let made = fixture.crystallize(&[]).await.unwrap();
