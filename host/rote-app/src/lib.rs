@@ -55,9 +55,9 @@ pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
-    Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion, FlowReference,
-    FlowStats, FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions, LintReport,
-    ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Place, QuestionId, Repin, ReplayRequest,
+    Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,
+    FlowReference, FlowStats, FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions,
+    LintReport, ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Place, QuestionId, Repin, ReplayRequest,
     Report as CrystallizeReport, Review, RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest, Sentences,
     Spot, VersionPart, write_lines,
 };

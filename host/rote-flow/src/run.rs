@@ -240,7 +240,7 @@ impl Runner {
             None => self.own(request, &package, root)?,
         };
         let payload = package.payload()?.to_vec();
-        // The file's bytes go before the guest starts: a template alone is more than what a run needs.
+        // The file's bytes, but for what the library keeps, go before the guest starts: a template is more than what a run needs.
         let running = Running::from(package);
         let frontmatter = Arc::clone(&running.frontmatter);
         let context = RunContext {
@@ -273,18 +273,7 @@ impl Runner {
         };
         // Behind whatever can refuse it: what is begun has an end.
         self.journal_start(&running, &workspace, &parameters)?;
-        let work = async {
-            let Some(prepared) = prepared else { return Err(RunError::Interrupted.into()) };
-            self.parts.runtime.run_flow(&prepared, run).await
-        };
-        // A nested run ends with the one that it belongs to.
-        let outcome = match depth {
-            0 => self.interruptible(work).await,
-            _ => work.await,
-        };
-        if outcome.is_err() && depth == 0 {
-            budget.idle(LAST_WORDS).await;
-        }
+        let outcome = self.to_its_end(prepared, run).await;
         tools.release();
         let duration_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
         // What a nested run left is in a workspace of its own.
@@ -302,6 +291,23 @@ impl Runner {
         report.notes.splice(0..0, notes);
         let Used { calls, writes, .. } = budget.used();
         Ok(RunReport { calls, writes, ..report })
+    }
+
+    /// Lets the guest run. A nested run ends with the one that it belongs to.
+    async fn to_its_end(&self, prepared: Option<Arc<Prepared>>, run: FlowRun) -> Result<FlowOutcome, FlowFailure> {
+        let (depth, budget) = (run.depth, Arc::clone(&run.budget));
+        let work = async {
+            let Some(prepared) = prepared else { return Err(RunError::Interrupted.into()) };
+            self.parts.runtime.run_flow(&prepared, run).await
+        };
+        if depth > 0 {
+            return work.await;
+        }
+        let outcome = self.interruptible(work).await;
+        if outcome.is_err() {
+            budget.idle(LAST_WORDS).await;
+        }
+        outcome
     }
 
     /// How a run ended, once it is counted and the recording that was asked for is left.

@@ -235,14 +235,7 @@ impl RunnerError {
             Self::StillRunning { workspace } => {
                 Told::new(ErrorKind::Conflict).hint(command("rote ls").option("--workspace", workspace))
             }
-            Self::UnderWay { flow, workspace } => {
-                let look = command("rote ls").option("--workspace", workspace).note("what it has done so far");
-                let another =
-                    of_flow("rote run", flow).plain("…").flag("--another").note("begins another one beside it");
-                Told::new(ErrorKind::Conflict)
-                    .hint(format!("{look}\n{another}"))
-                    .details(json!({ "flow": flow, "workspace": workspace }))
-            }
+            Self::UnderWay { flow, workspace } => under_way(flow, workspace),
             Self::NotARun { .. } => Told::new(ErrorKind::Conflict).hint("rote run <flow>"),
             Self::NoRun { .. } => Told::new(ErrorKind::NotFound).hint("rote run <flow>"),
             Self::Latest { latest, next, .. } => {
@@ -299,6 +292,13 @@ fn undecided(flow: &FlowName, questions: &[OpenQuestion]) -> Told {
          `questions` in its header; `rote run --anyway` runs it as it is",
     );
     Told::new(ErrorKind::Conflict).hint(answer).details(json!({ "flow": flow, "questions": questions }))
+}
+
+fn under_way(flow: &FlowName, workspace: &WorkspaceName) -> Told {
+    let look = command("rote ls").option("--workspace", workspace).note("what it has done so far");
+    let another = of_flow("rote run", flow).plain("…").flag("--another").note("begins another one beside it");
+    let details = json!({ "flow": flow, "workspace": workspace });
+    Told::new(ErrorKind::Conflict).hint(format!("{look}\n{another}")).details(details)
 }
 
 fn denied(rule: &str) -> Told {

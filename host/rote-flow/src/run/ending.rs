@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use rote_plan::Expression;
 use rote_runtime::{FlowFailure, FlowOutcome};
 use rote_types::{AdapterId, Classify, conceal};
 use rote_workspace::{CommandKind, Workspace};
@@ -15,7 +14,7 @@ use super::resume::Resumed;
 use super::stopped::stopped;
 use super::{Runner, Running, report};
 use crate::FlowError;
-use crate::crystallize::literals::walk_literals;
+use crate::literals::walk_scalars;
 use crate::report::RunReport;
 use crate::tape::FileTape;
 
@@ -34,7 +33,7 @@ pub(super) struct Ending<'r> {
 /// Adds the texts of a value that its schema conceals.
 fn add_concealed(schema: &Value, value: &Value, texts: &mut Vec<String>) {
     for found in conceal(schema, value).map(|(_, found)| found).into_iter().flatten() {
-        walk_literals(&Expression::Literal(found), &mut String::new(), &mut |_, inner| {
+        walk_scalars(&found, String::new(), &mut |_, inner| {
             texts.extend(inner.as_str().map(str::to_owned));
         });
     }

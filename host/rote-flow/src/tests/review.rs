@@ -102,9 +102,9 @@ async fn an_answer_that_leaves_nothing_to_ask_is_shown_all_the_same() {
     for word in ["no", "filter", ".id < 43"] {
         flows.crystallizer.answer(&name, &answers(&[("loop:s2", word)])).await.unwrap();
         let review = flows.library.review(&report()).unwrap();
-        let asked = review.questions.iter().map(|one| (one.id.as_str(), one.ask.clone(), one.taken.as_str()));
-        let decided = review.decided.iter().map(|one| (one.id.as_str(), one.ask.clone().unwrap(), &*one.answer));
-        assert!(asked.chain(decided).any(|one| one == ("loop:s2", ask.clone(), word)), "{word}: {review:?}");
+        let asked = review.questions.iter().map(|one| (one.id.to_string(), one.ask.clone(), one.taken.as_str()));
+        let decided = review.decided.iter().map(|one| (one.id.clone(), one.ask.clone().unwrap(), &*one.answer));
+        assert!(asked.chain(decided).any(|one| one == ("loop:s2".to_owned(), ask.clone(), word)), "{word}: {review:?}");
     }
 }
 
