@@ -4,6 +4,7 @@
 //! about rote. Nothing outside the temporary homes is read or written.
 
 mod adapters;
+mod crystallize;
 mod governed;
 mod measure;
 mod process;

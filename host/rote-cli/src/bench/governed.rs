@@ -61,7 +61,7 @@ pub(super) fn measure(context: &Context, folder: &Path) -> Result<Vec<Measured>>
     let url = serve()?;
     let folder = fresh(folder)?;
     let folder = folder.path();
-    let app = Arc::new(session(&folder.join("home")));
+    let app = Arc::new(session(&folder.join("home"), "bench"));
     context.block_on(install(&app, folder, &url))??;
     let mut all = context.block_on(calls(&app, &format!("{url}/item")))??;
     all.push(system_calls(folder));
@@ -70,7 +70,7 @@ pub(super) fn measure(context: &Context, folder: &Path) -> Result<Vec<Measured>>
 }
 
 /// A session of a home of its own.
-fn session(home: &Path) -> Session {
+pub(super) fn session(home: &Path, workspace: &str) -> Session {
     let environment = Arc::new(BTreeMap::new());
     let host = Host::new(HostConfig {
         home: home.to_owned(),
@@ -80,7 +80,7 @@ fn session(home: &Path) -> Session {
         instances: Some(u32::try_from(4 * RUNS).unwrap_or(u32::MAX)),
         interrupt: Arc::new(NoInterrupt),
     });
-    Session::new(Arc::new(host), SessionConfig { workspace: Some("bench".to_owned()), directory: None, environment })
+    Session::new(Arc::new(host), SessionConfig { workspace: Some(workspace.to_owned()), directory: None, environment })
 }
 
 async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {

@@ -41,6 +41,8 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
     all.extend(super::adapters::measure(folder.path(), &sample, runs)?);
     ui.talk("running flows");
     all.extend(super::runs::measure(folder.path(), &sample, runs)?);
+    ui.talk("making flows");
+    all.extend(super::crystallize::measure(context, folder.path(), &sample)?);
     ui.talk("governing calls");
     all.extend(super::governed::measure(context, folder.path())?);
     ui.talk("querying a 10 MB response");

@@ -13,7 +13,8 @@ use crate::ui::{Report, Ui};
 ///
 /// Everything happens in homes of its own, which are deleted afterwards: installing an adapter against parsing
 /// its description, its first call against a warm one, a search over 200 adapters and a one-step `rote run` against
-/// `rote --version`, governed calls against a bare client, queries on a 10 MB response against jq.
+/// `rote --version`, making a flow against replaying it, governed calls against a bare client, queries on a 10 MB
+/// response against jq.
 #[derive(Debug, Args)]
 pub struct Bench {
     /// A description to install, besides the sample API's; repeat for several

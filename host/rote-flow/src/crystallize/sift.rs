@@ -22,22 +22,25 @@ use crate::trace::RecordedCall;
 /// Marks what falls out.
 pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     undo::pairs(cx, draft, desk)?;
+    // Each is compared with all behind it.
+    let sent: Vec<_> = draft.steps.iter().map(|step| exact_json(&step.call(cx.trace).arguments).ok()).collect();
     for earlier in 0..draft.steps.len() {
         let step = &draft.steps[earlier];
         if step.out.is_some() || !step.is_write(cx.trace) {
             continue;
         }
         let call = step.call(cx.trace);
-        let same_tool = |other: &&DraftStep| {
-            let other = other.call(cx.trace);
-            other.adapter == call.adapter && other.tool == call.tool
+        let path = cx.path_arguments(call);
+        let of_one_thing = |at: &usize| {
+            let other = draft.steps[*at].call(cx.trace);
+            let same_tool = other.adapter == call.adapter && other.tool == call.tool;
+            same_tool && (sent[*at] == sent[earlier] || same_target(call, &path, other))
         };
-        let stays = draft.steps[earlier + 1..].iter().filter(|other| other.out.is_none());
-        let Some(later) = stays.filter(same_tool).find(|other| same_target(cx, call, other.call(cx.trace))) else {
-            continue;
-        };
+        let mut stays = (earlier + 1..draft.steps.len()).filter(|at| draft.steps[*at].out.is_none());
+        let Some(at) = stays.find(of_one_thing) else { continue };
+        let later = &draft.steps[at];
         let (id, response) = (&later.id, later.call(cx.trace).response);
-        if same_arguments(call, later.call(cx.trace)) {
+        if sent[at] == sent[earlier] {
             let text = format!("{} and {id} are the same write twice", step.id);
             desk.note(Some(&step.id), text, Some(command("--skip").argument(call.response)));
         } else if !is_covered(cx, draft, step, later) {
@@ -50,16 +53,8 @@ pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     Ok(())
 }
 
-fn same_arguments(one: &RecordedCall, other: &RecordedCall) -> bool {
-    exact_json(&one.arguments).ok() == exact_json(&other.arguments).ok()
-}
-
-/// Whether two writes of the same tool act on the same thing.
-fn same_target(cx: &Context<'_>, one: &RecordedCall, other: &RecordedCall) -> bool {
-    if same_arguments(one, other) {
-        return true;
-    }
-    let path = cx.path_arguments(one);
+/// Whether two writes of the same tool act on the same thing, which the `path` of the first names.
+fn same_target(one: &RecordedCall, path: &[(String, &Value)], other: &RecordedCall) -> bool {
     matches!(one.method, Method::Put | Method::Patch)
         && !path.is_empty()
         && path.iter().all(|(name, value)| other.arguments.get(name) == Some(value))

@@ -305,6 +305,25 @@ async fn an_adapter_that_changed_since_the_recording_is_named() {
 }
 
 #[tokio::test]
+async fn the_journal_is_read_by_workspace() {
+    let fixture = Fixture::new();
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    let journal = rusqlite::Connection::open(fixture.home.journal_file()).unwrap();
+    // An event that nobody can read, in another workspace and then in this one.
+    let unreadable = |workspace: &str| {
+        let sql = "INSERT INTO events (id, ts, kind, body_json, prev_sha256, sha256) \
+                   SELECT id, 'never', kind, json_set(body_json, '$.workspace', ?1), prev_sha256, sha256 \
+                   FROM events WHERE kind = 'effect.started' LIMIT 1";
+        assert_eq!(journal.execute(sql, [workspace]).unwrap(), 1);
+    };
+    unreadable("other");
+    fixture.crystallize(&[]).await.unwrap();
+    unreadable("work");
+    let error = fixture.flows.crystallizer.crystallize(&CrystallizeRequest { force: true, ..wish(&[]) }).await;
+    assert!(error.unwrap_err().to_string().contains("is not readable"));
+}
+
+#[tokio::test]
 async fn an_unwrapped_mcp_answer_is_unwrapped_in_the_flow_too() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_get", json!({"id": 500})).await);

@@ -221,6 +221,31 @@ fn the_start_of_a_response_is_found_and_of_several_the_newest() {
     assert!(plan.contains("events_started"), "{plan}");
 }
 
+#[test]
+fn the_events_of_a_workspace_are_read_without_those_of_others() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let tell = |workspace: &str, count: u64| {
+        for response in 1..=count {
+            let body = json!({"workspace": workspace, "response": response});
+            journal.append(at(0), Durability::Process, &[event("effect.started", "e", body)]).unwrap();
+        }
+    };
+    // What the database does, in instructions of its own.
+    let work = || {
+        let connection = journal.connection();
+        let sql = format!("SELECT {COLUMNS} FROM events WHERE kind = 'effect.started' AND {}", find::BEHIND_RESPONSE);
+        let mut statement = connection.prepare(&sql).unwrap();
+        let found = statement.query_map(("w", 0, None::<&str>, "9999"), |_| Ok(())).unwrap().count();
+        (found, statement.get_status(rusqlite::StatementStatus::VmStep))
+    };
+    tell("w", 20);
+    let alone = work();
+    assert_eq!(alone.0, 20);
+    tell("other", 400);
+    assert_eq!(work(), alone);
+}
+
 fn binding() -> TokenBinding {
     TokenBinding {
         adapter: "shop".parse().unwrap(),
