@@ -6,7 +6,7 @@ use rote_plan::{Call, Host, Place, Plan, RunError, run};
 use rote_types::{QueryEngine, QueryLimits};
 use serde_json::{Map, Value};
 
-use super::super::occurrences::{at, path_of};
+use super::super::path::{at, path_of};
 use super::model::World;
 
 /// What a step asked for.
