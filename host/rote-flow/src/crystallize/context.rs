@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::rc::Rc;
 
 use rote_plan::text_of;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 use super::path::Segment;
 use super::request::CrystallizeRequest;
-use super::words::by_text;
+use super::words::{MIN_EMBEDDED_CHARS, places};
 use crate::trace::{RecordedCall, Trace};
 use crate::{FlowError, Surface};
 
@@ -191,14 +192,21 @@ impl<'a> Context<'a> {
         at.get("enum").is_some()
     }
 
-    /// Whether a parameter that was asked for takes this place: by name, by value, or because it was named.
+    /// Whether a parameter that was asked for takes this place as a whole: by name, by value, or because it was named.
     pub(crate) fn is_claimed(&self, step: &str, pointer: &str, name: &str, value: &Value) -> bool {
         self.request.params.iter().any(|spec| match (spec.spots.as_slice(), &spec.value) {
             ([], None) => spec.name == name,
-            ([], Some(claimed)) if value.is_string() => by_text(value, name, claimed).is_some(),
-            ([], Some(claimed)) => *claimed == text_of(value) && spec.name == name,
+            ([], Some(claimed)) => *claimed == text_of(value) && (value.is_string() || spec.name == name),
             (spots, _) => spots.iter().any(|spot| spot.step == step && spot.pointer == pointer),
         })
+    }
+
+    /// Returns where parameters that were asked for by their value stand in a text that is more than that.
+    pub(crate) fn claimed_in(&self, text: &str) -> Vec<Range<usize>> {
+        let values =
+            self.request.params.iter().filter(|spec| spec.spots.is_empty()).filter_map(|spec| spec.value.as_deref());
+        let embedded = |value: &&str| *value != text && value.chars().count() >= MIN_EMBEDDED_CHARS;
+        values.filter(embedded).flat_map(|value| places(text, value)).collect()
     }
 
     /// Returns the tool of a call as it is installed; none where it is not, which the pins refuse later.
@@ -225,7 +233,7 @@ pub(crate) fn path_names(path: &str) -> impl Iterator<Item = &str> {
 /// Whether an argument or a field of this name holds the id of something.
 pub(crate) fn names_id(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
-    let words = ["id", "ids", "key", "keys", "number", "uuid", "guid", "slug"];
+    let words = ["id", "ids", "iid", "key", "keys", "number", "uuid", "guid", "slug"];
     let ends = ["_id", "_ids", "_key", "_keys", "_number", "_uuid", "-id", "-key"];
     words.contains(&lower.as_str())
         || ends.iter().any(|end| lower.ends_with(end))

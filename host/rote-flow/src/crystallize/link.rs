@@ -4,6 +4,7 @@
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
 mod source;
+mod text;
 
 use rote_plan::{At, Expression, Reference, text_of};
 use rote_types::{ResponseId, command};
@@ -12,10 +13,11 @@ use serde_json::Value;
 use super::context::{Context, names_id, path_names};
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::occurrences::{Hit, Occurrences, id_words};
+use super::occurrences::{Hit, Occurrences};
 use super::path::{Segment, jq_of};
 use super::request::ResultSpec;
 use super::secret::is_secret;
+use super::words::joined;
 use crate::FlowError;
 use crate::literals::{last_segment, looks_like, pointer_of, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -79,8 +81,9 @@ impl<'a> Linker<'a, '_> {
         }
         let hits = self.hits(&name, value);
         let is_id = self.is_id_place(pointer, &name, value);
-        if hits.is_empty() {
-            return value.as_str().filter(|_| !is_id).and_then(|text| self.words(pointer, text));
+        let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
+        if hits.is_empty() || claimed {
+            return value.as_str().filter(|_| !is_id).and_then(|text| self.text(pointer, text));
         }
         let sources = Sources::of(self.cx, self.call, pointer, &name, &hits);
         match sources.likeliest() {
@@ -91,7 +94,7 @@ impl<'a> Linker<'a, '_> {
             _ if is_id || is_telling(value) || self.is_taken(&name, value, &hits) => {
                 self.ask(id, pointer, value, &sources)
             }
-            _ => value.as_str().and_then(|text| self.words(pointer, text)),
+            _ => value.as_str().and_then(|text| self.text(pointer, text)),
         }
     }
 
@@ -113,7 +116,11 @@ impl<'a> Linker<'a, '_> {
     /// The places of a value in the answers of single calls, unless the person chose it.
     fn hits(&self, name: &str, value: &Value) -> Vec<&'a Hit> {
         let seen: &'a Occurrences = self.seen;
-        let mut hits = seen.of_the_api(value, name, self.step.calls[0]);
+        self.first_of_steps(seen.of_the_api(value, name, self.step.calls[0]))
+    }
+
+    /// Those that are in the answer of the first call of a step that can be made.
+    fn first_of_steps<'h>(&self, mut hits: Vec<&'h Hit>) -> Vec<&'h Hit> {
         hits.retain(|hit| {
             let step = self.draft.step_of(hit.call).map(|at| &self.draft.steps[at]);
             step.is_some_and(|step| step.calls.first() == Some(&hit.call) && step.broken.is_none())
@@ -131,10 +138,10 @@ impl<'a> Linker<'a, '_> {
         let step = step.ok_or_else(|| wrong(format!("{response} is not the answer of an earlier call that stays")))?;
         match self.cx.outputs(response, &jq)?.as_slice() {
             [one] if text_of(one) == text_of(value) => Ok(reference(&step.id, jq, one, value)),
-            outputs => {
+            outputs => part_of(value, outputs, &Reference::new(step.id.clone(), jq)).ok_or_else(|| {
                 let found = Value::Array(outputs.to_vec());
-                Err(wrong(format!("it gives {found} in the recording, and {value} was sent")))
-            }
+                wrong(format!("it gives {found} in the recording, and {value} was sent"))
+            }),
         }
     }
 
@@ -202,34 +209,6 @@ impl<'a> Linker<'a, '_> {
         None
     }
 
-    /// A text in which words are ids that an answer had.
-    fn words(&mut self, pointer: &str, text: &str) -> Option<Expression> {
-        let mut parts = Vec::new();
-        let mut done = 0;
-        let words: Vec<&str> = id_words(text).collect();
-        for word in words {
-            let start = word.as_ptr() as usize - text.as_ptr() as usize;
-            let value = Value::from(word);
-            let hits = self.hits("", &value);
-            let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
-            let Some(hit) = sources.likeliest().filter(|hit| names_id(hit.field())).cloned() else { continue };
-            let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
-            let Some(found) = self.linked(&id, pointer, &value, &hit) else { continue };
-            if start > done {
-                parts.push(Expression::Literal(Value::from(&text[done..start])));
-            }
-            parts.push(found);
-            done = start + word.len();
-        }
-        if parts.is_empty() {
-            return None;
-        }
-        if done < text.len() {
-            parts.push(Expression::Literal(Value::from(&text[done..])));
-        }
-        Some(Expression::Text(parts))
-    }
-
     /// Lists that are all ids of an array, in its order.
     fn lists(&mut self, arguments: &mut Expression) {
         if let Expression::Literal(Value::Object(members)) = arguments {
@@ -284,6 +263,13 @@ impl<'a> Linker<'a, '_> {
 fn reference(step: &str, jq: String, found: &Value, sent: &Value) -> Expression {
     let reference = Expression::From(Reference::new(step.to_owned(), jq));
     if found == sent { reference } else { Expression::Text(vec![reference]) }
+}
+
+/// A typed text with a reference in the place of what that gives.
+fn part_of(value: &Value, outputs: &[Value], reference: &Reference) -> Option<Expression> {
+    let (text, [one]) = (value.as_str()?, outputs) else { return None };
+    let parts = text::within(text, one).into_iter().map(|range| (range, Expression::From(reference.clone())));
+    joined(text, parts)
 }
 
 /// The name of a place: the last member on the way there.

@@ -1,18 +1,23 @@
 //! Where values stand: in answers, and in what the person typed. The first appearance decides whose a value is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use rote_plan::text_of;
 use serde_json::Value;
 
-use super::context::Context;
+use super::context::{Context, names_id};
 use super::draft::Draft;
 use super::path::Segment;
 use super::program::string_literals;
+use super::words::places;
 use crate::literals::{last_segment, walk_literals, walk_scalars};
 
 /// Most places that are kept of one value.
 const MAX_HITS: usize = 50;
+
+/// Fewest characters of one word that tells what a thing is called.
+const MIN_TITLE_CHARS: usize = 8;
 
 /// A place in an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,6 +63,10 @@ pub(crate) struct Occurrences {
     typed: BTreeMap<String, usize>,
     /// The same of numbers, which mean something only under a name.
     named: BTreeMap<(String, String), usize>,
+    /// Texts that were typed into writes.
+    texts: BTreeSet<String>,
+    /// What things are called in answers, as far as one of these texts has it.
+    titles: BTreeSet<String>,
 }
 
 impl Occurrences {
@@ -69,7 +78,12 @@ impl Occurrences {
         for step in &draft.steps {
             walk_literals(&step.arguments, &mut |_, value| {
                 wanted.extend(key_of(value));
-                wanted.extend(value.as_str().into_iter().flat_map(id_words).map(str::to_owned));
+                let Some(text) = value.as_str() else { return };
+                wanted.extend(id_words(text).map(str::to_owned));
+                if step.is_write(cx.trace) {
+                    wanted.extend(numbers_of_things(text).map(|range| text[range].to_owned()));
+                    found.texts.insert(text.to_owned());
+                }
             });
         }
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {
@@ -116,12 +130,57 @@ impl Occurrences {
                 }
             }
             scalar => {
-                let Some(key) = key_of(scalar).filter(|key| wanted.contains(key)) else { return };
+                let Some(key) = key_of(scalar) else { return };
+                if self.is_title(path, scalar) {
+                    self.titles.insert(key.clone());
+                } else if !wanted.contains(&key) {
+                    return;
+                }
                 let hits = self.hits.entry(key).or_default();
                 if hits.len() < MAX_HITS {
                     hits.push(Hit { call, path: path.clone() });
                 }
             }
+        }
+    }
+
+    /// Whether a thing is called so, and a longer text that was typed has that.
+    fn is_title(&self, path: &[Segment], value: &Value) -> bool {
+        let called = path.iter().rev().find_map(|segment| match segment {
+            Segment::Key(key) => Some(names_title(key)),
+            Segment::Index(_) => None,
+        });
+        let title = value.as_str().filter(|title| called == Some(true) && tells(title));
+        let within =
+            |title: &str| self.texts.iter().any(|text| text.len() > title.len() && !places(text, title).is_empty());
+        title.is_some_and(within)
+    }
+
+    /// Returns what things are called that a text has, the longest first.
+    pub(crate) fn titles_in(&self, text: &str) -> Vec<&str> {
+        let found = self.titles.iter().filter(|title| title.len() < text.len() && !places(text, title).is_empty());
+        let mut found: Vec<&str> = found.map(String::as_str).collect();
+        found.sort_by_key(|title| std::cmp::Reverse(title.len()));
+        found
+    }
+
+    /// Returns where what a thing is called stood before a call, unless the person typed it first, be it in a text.
+    pub(crate) fn of_title(&self, title: &str, call: usize) -> Vec<&Hit> {
+        let hits = self.of_the_api(&Value::from(title), "", call);
+        let Some(first) = hits.first().map(|hit| hit.call) else { return hits };
+        let typed = self.typed.iter().any(|(text, at)| *at <= first && !places(text, title).is_empty());
+        if typed { Vec::new() } else { hits }
+    }
+
+    /// Returns where the number of a thing stood before a call, unless the person named a thing by it first.
+    pub(crate) fn of_number(&self, number: &str, call: usize) -> Vec<&Hit> {
+        let hits = self.hits.get(number).into_iter().flatten();
+        let hits: Vec<&Hit> = hits.filter(|hit| hit.call < call && names_id(hit.field())).collect();
+        let typed =
+            self.named.iter().filter(|((key, name), _)| key == number && names_id(name)).map(|(_, at)| *at).min();
+        match (hits.first(), typed) {
+            (Some(first), Some(typed)) if typed <= first.call => Vec::new(),
+            _ => hits,
         }
     }
 
@@ -153,6 +212,31 @@ pub(crate) fn id_words(text: &str) -> impl Iterator<Item = &str> {
     text.split(move |c| !word(c)).filter(|word| is_id_word(word))
 }
 
+/// The numbers of things that a text names as `#11`.
+pub(crate) fn numbers_of_things(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.match_indices('#').filter_map(|(at, _)| {
+        let start = at + 1;
+        let length = text[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - start);
+        let ends = text[start + length..].chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '_');
+        (length > 0 && ends).then_some(start..start + length)
+    })
+}
+
+/// Whether a member of this name says what a thing is called.
+fn names_title(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ["title", "name", "subject", "summary", "email", "label", "domain", "address"]
+        .iter()
+        .any(|end| lower.ends_with(end))
+}
+
+/// Whether a text is more than a common word: several words, or a long one that is not of letters alone.
+fn tells(text: &str) -> bool {
+    let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
+    let odd = text.chars().any(|c| !c.is_alphabetic()) || text.chars().skip(1).any(char::is_uppercase);
+    words >= 2 || odd && text.chars().count() >= MIN_TITLE_CHARS
+}
+
 fn is_id_word(word: &str) -> bool {
     let uuid =
         word.len() == 36 && word.matches('-').count() == 4 && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
@@ -160,7 +244,7 @@ fn is_id_word(word: &str) -> bool {
         !head.is_empty()
             && !tail.is_empty()
             && head.chars().all(|c| if upper { c.is_ascii_uppercase() } else { c.is_ascii_lowercase() })
-            && tail.chars().any(|c| c.is_ascii_digit())
+            && tail.chars().any(|c| c.is_ascii_digit() || c.is_ascii_uppercase())
             && tail.chars().all(|c| c.is_ascii_alphanumeric())
     };
     let key = word
@@ -175,7 +259,29 @@ mod tests {
 
     #[test]
     fn ids_in_a_text_are_words() {
-        let found: Vec<&str> = id_words("see TRK-12, ct_101 and (ev_9f), not 12, a_b, B2-c, week-19").collect();
-        assert_eq!(found, ["TRK-12", "ct_101", "ev_9f"]);
+        let found: Vec<&str> = id_words("see TRK-12, ct_101 and (ev_9f), cus_B, not 12, a_b, B2-c, week-19").collect();
+        assert_eq!(found, ["TRK-12", "ct_101", "ev_9f", "cus_B"]);
+    }
+
+    #[test]
+    fn a_number_of_a_thing_stands_behind_its_mark() {
+        let text = "Closes #11, #7; not #a, #12b, # 3 or 4";
+        let found: Vec<&str> = numbers_of_things(text).map(|range| &text[range]).collect();
+        assert_eq!(found, ["11", "7"]);
+    }
+
+    #[test]
+    fn what_tells_is_more_than_a_common_word() {
+        for (text, wanted) in [
+            ("Fix login", true),
+            ("nora@acme.test", true),
+            ("RoadMap2", true),
+            ("documentation", false),
+            ("Backlog", false),
+            ("bug-1", false),
+            ("a -", false),
+        ] {
+            assert_eq!(tells(text), wanted, "{text}");
+        }
     }
 }

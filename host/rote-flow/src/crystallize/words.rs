@@ -1,5 +1,7 @@
 //! The words of a text that are the value of a parameter.
 
+use std::ops::Range;
+
 use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
@@ -16,28 +18,42 @@ pub(crate) fn by_text(literal: &Value, name: &str, value: &str) -> Option<Expres
         return Some(parameter());
     }
     let text = literal.as_str().filter(|_| value.chars().count() >= MIN_EMBEDDED_CHARS)?;
-    let mut parts = Vec::new();
-    let mut done = 0;
+    joined(text, places(text, value).into_iter().map(|range| (range, parameter())))
+}
+
+/// Where a value stands in a text as words of it, or as the day of a time.
+pub(crate) fn places(text: &str, value: &str) -> Vec<Range<usize>> {
+    let joins = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    let mut found: Vec<Range<usize>> = Vec::new();
     for (start, _) in text.match_indices(value) {
         let end = start + value.len();
-        let joined = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-        let after = joined(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
-        if start < done || joined(text[..start].chars().next_back()) || after {
-            continue;
+        let after = joins(text[end..].chars().next()) && !(is_day(value) && begins_time(&text[end..]));
+        if !value.is_empty() && !joins(text[..start].chars().next_back()) && !after {
+            found.push(start..end);
         }
-        if start > done {
-            parts.push(Expression::Literal(Value::from(&text[done..start])));
-        }
-        parts.push(parameter());
-        done = end;
     }
-    if parts.is_empty() {
+    found
+}
+
+/// A text with other expressions in the place of parts of it, which are in order; none without a part.
+pub(crate) fn joined(text: &str, parts: impl IntoIterator<Item = (Range<usize>, Expression)>) -> Option<Expression> {
+    let literal = |text: &str| Expression::Literal(Value::from(text));
+    let mut made = Vec::new();
+    let mut done = 0;
+    for (range, part) in parts {
+        if range.start > done {
+            made.push(literal(&text[done..range.start]));
+        }
+        made.push(part);
+        done = range.end;
+    }
+    if made.is_empty() {
         return None;
     }
     if done < text.len() {
-        parts.push(Expression::Literal(Value::from(&text[done..])));
+        made.push(literal(&text[done..]));
     }
-    Some(Expression::Text(parts))
+    Some(Expression::Text(made))
 }
 
 /// `2026-05-22`.

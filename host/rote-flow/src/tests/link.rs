@@ -154,3 +154,103 @@ async fn a_list_is_named_by_the_pointer_to_it() {
     let typed = tale.answered_with(&[("source:s2/all~1issue_ids", "always")]).await.unwrap();
     assert!(steps(&typed)["s2"]["all/issue_ids"].is_array());
 }
+
+/// A list of two issues and a comment with this text.
+async fn told(body: &str) -> Tale {
+    let mut tale = Tale::new();
+    let items = json!({"items": [
+        {"id": "is_4kQ", "number": 11, "key": "PROJ-11", "title": "Fix login", "state": "In Progress"},
+        {"id": "is_5rT", "number": 12, "key": "PROJ-12", "title": "backlog", "state": "open"},
+    ]});
+    tale.call("listIssues", json!({"project": "atlas"}), items).await;
+    tale.query(1, ".items | length");
+    tale.call("createIssue", json!({"project": "beacon", "text": body}), json!({"id": 900})).await;
+    tale
+}
+
+#[tokio::test]
+async fn what_a_text_has_of_an_answer_is_asked_and_read_there() {
+    let at = |jq: &str| from("s1", jq);
+    for (body, jq, text) in [
+        ("Closes #11.", ".items[0].number", json!(["Closes #", at(".items[0].number"), "."])),
+        ("Duplicate of Fix login", ".items[0].title", json!(["Duplicate of ", at(".items[0].title")])),
+        ("2 issues left", ".items | length", json!([at(".items | length"), " issues left"])),
+    ] {
+        let tale = told(body).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), ["source:s2/text"], "{body}");
+        assert!(made.frontmatter.questions[0].writes);
+        assert_eq!(steps(&made)["s2"]["text"], body);
+        let question = &made.report.questions[0];
+        assert!(question.ask.contains(&format!("which is `{jq}` of @1: taken from there?")), "{}", question.ask);
+        let words: Vec<&str> = question.answers.iter().map(|answer| answer.word.as_str()).collect();
+        assert_eq!(words, ["taken", "always"]);
+        let word = format!("@1{{{jq}}}");
+        let read = tale.answered_with(&[("source:s2/text", &word)]).await.unwrap();
+        assert_eq!(steps(&read)["s2"]["text"], json!({"$text": text}), "{body}");
+        let always = tale.answered_with(&[("source:s2/text", "always")]).await.unwrap();
+        assert_eq!((steps(&always)["s2"]["text"].clone(), open(&always)), (json!(body), vec![]));
+    }
+    // An item that was taken so is asked for what it was chosen for, as any other one.
+    let tale = told("Closes #12").await;
+    let made = tale.answered_with(&[("source:s2/text", "taken")]).await.unwrap();
+    assert_eq!(open(&made), ["pick:s2/text"]);
+    let word = r#"@1{.items[] | select(.title == "backlog") | .number}"#;
+    let made = tale.answered_with(&[("source:s2/text", "taken"), ("pick:s2/text", word)]).await.unwrap();
+    let text = json!({"$text": ["Closes #", from("s1", &word[3..word.len() - 1])]});
+    assert_eq!((steps(&made)["s2"]["text"].clone(), open(&made)), (text, vec![]));
+}
+
+#[tokio::test]
+async fn several_parts_of_a_text_are_one_question() {
+    let tale = told("Follow-up of PROJ-12, see #11 and is_4kQ").await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/text"]);
+    let words: Vec<&str> = made.report.questions[0].answers.iter().map(|answer| answer.word.as_str()).collect();
+    let each = ["taken", "@1{.items[1].key}", "@1{.items[0].number}", "@1{.items[0].id}", "always"];
+    assert_eq!(words, each);
+    let made = tale.answered_with(&[("source:s2/text", "taken"), ("pick:s2/text", "position")]).await.unwrap();
+    let parts = json!([
+        "Follow-up of ",
+        from("s1", ".items[1].key"),
+        ", see #",
+        from("s1", ".items[0].number"),
+        " and ",
+        from("s1", ".items[0].id")
+    ]);
+    assert_eq!(steps(&made)["s2"]["text"], json!({"$text": parts}));
+    let made = tale.answered_with(&[("source:s2/text", each[2])]).await.unwrap();
+    let parts = json!(["Follow-up of PROJ-12, see #", from("s1", ".items[0].number"), " and is_4kQ"]);
+    assert_eq!(steps(&made)["s2"]["text"], json!({"$text": parts}));
+    let error = tale.answered_with(&[("source:s2/text", "@1{.items[1].id}")]).await.unwrap_err().to_string();
+    assert!(error.contains("it gives [\"is_5rT\"] in the recording"), "{error}");
+}
+
+#[tokio::test]
+async fn what_is_in_a_text_by_chance_or_from_the_person_is_not_asked() {
+    for body in ["Closes 11 of 12", "the backlog", "3 issues left", "2nd try, #13", "Now In Progress"] {
+        let made = told(body).await.made(&[]).await;
+        assert_eq!((open(&made), steps(&made)["s2"]["text"].clone()), (vec![], json!(body)));
+    }
+    let mut tale = Tale::new();
+    let issue = json!({"id": 11, "title": "Fix login"});
+    tale.call("searchContacts", json!({"q": "Fix login"}), json!({"items": []})).await;
+    tale.call("getIssue", json!({"issue_id": 11}), issue).await;
+    tale.call("addComment", json!({"issue_id": 11, "body": "#11 is Fix login"}), json!({"id": 1})).await;
+    assert_eq!(open(&tale.made(&[]).await), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn the_rest_of_a_text_with_a_parameter_is_asked_too() {
+    let tale = told("Acme Corp: closes #11").await;
+    let params =
+        vec![ParamSpec { name: "who".to_owned(), value: Some("Acme Corp".to_owned()), ..ParamSpec::default() }];
+    let answers =
+        [("source:s2/text".to_owned(), "taken".to_owned()), ("pick:s2/text".to_owned(), "position".to_owned())];
+    let asked = CrystallizeRequest { params, force: true, ..wish(&[]) };
+    let made = tale.wish(&asked).await.unwrap();
+    assert_eq!(open(&made), ["source:s2/text"]);
+    let made = tale.wish(&CrystallizeRequest { answers: answers.into(), ..asked }).await.unwrap();
+    let text = json!([{"$text": [{"$param": "who"}, ": closes #"]}, from("s1", ".items[0].number")]);
+    assert_eq!(steps(&made)["s2"]["text"], json!({"$text": text}));
+}

@@ -1,0 +1,208 @@
+//! What of a typed text an earlier answer has: ids, the numbers of things (`#11`), what things are called, counts.
+//!
+//! An id that has one likeliest source is linked. Anything else in the text of a write is asked: another run would write the old one.
+
+use std::ops::Range;
+
+use rote_plan::{Expression, Reference, text_of};
+use rote_types::{ResponseId, command};
+use serde_json::Value;
+
+use super::super::context::names_id;
+use super::super::occurrences::{Hit, id_words, numbers_of_things};
+use super::super::path::{Segment, path_of};
+use super::super::program;
+use super::super::words::{joined, places};
+use super::Linker;
+use super::source::Sources;
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
+
+/// A part of a text, and where answers have it.
+struct Part {
+    range: Range<usize>,
+    /// The likeliest first.
+    reads: Vec<Read>,
+    /// The source of what is linked without a question.
+    sure: Option<Hit>,
+}
+
+/// Where an answer has something.
+struct Read {
+    step: String,
+    response: ResponseId,
+    jq: String,
+}
+
+impl<'a> Linker<'a, '_> {
+    /// A text with what answers have in the place of its parts; none where it stays as it was typed.
+    pub(super) fn text(&mut self, pointer: &str, text: &str) -> Option<Expression> {
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        let parts = self.parts(pointer, text);
+        if parts.iter().all(|part| part.sure.is_some()) {
+            let mut linked = Vec::new();
+            for Part { range, sure, .. } in parts {
+                let value = Value::from(&text[range.clone()]);
+                let found = sure.and_then(|hit| self.linked(&id, pointer, &value, &hit));
+                linked.extend(found.map(|found| (range, found)));
+            }
+            return joined(text, linked);
+        }
+        let question = self.question_of(id, pointer, text, &parts);
+        match self.desk.ask(question) {
+            Ok(word) if word == "taken" => {
+                let first = |part: Part| Some((part.range, part.reads.into_iter().next()?.expression()));
+                joined(text, parts.into_iter().filter_map(first))
+            }
+            Ok(_) => None,
+            Err(error) => {
+                self.failed = Some(error);
+                None
+            }
+        }
+    }
+
+    /// What answers have of a text, in its order, but for what a parameter takes.
+    fn parts(&self, pointer: &str, text: &str) -> Vec<Part> {
+        let claimed = self.cx.claimed_in(text);
+        let mut parts: Vec<Part> = Vec::new();
+        let mut add = |range: Range<usize>, part: &dyn Fn() -> Option<Part>| {
+            let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
+            if !claimed.iter().any(meets) && !parts.iter().any(|part| meets(&part.range)) {
+                parts.extend(part());
+            }
+        };
+        let asked = |range: &Range<usize>, hits: &[&Hit]| {
+            let sources = Sources::of(self.cx, self.call, pointer, "", hits);
+            let reads = sources.likeliest().map_or_else(|| sources.best().collect(), |hit| vec![hit]);
+            let reads: Vec<Read> = reads.into_iter().map(|hit| self.read_of(hit)).collect();
+            (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None })
+        };
+        let writes = self.call.is_write();
+        for title in self.seen.titles_in(text).into_iter().filter(|_| writes) {
+            for range in places(text, title) {
+                let hits = || self.first_of_steps(self.seen.of_title(title, self.step.calls[0]));
+                add(range.clone(), &|| asked(&range, &hits()));
+            }
+        }
+        for word in id_words(text) {
+            let start = word.as_ptr() as usize - text.as_ptr() as usize;
+            let range = start..start + word.len();
+            add(range.clone(), &|| {
+                let mut hits = self.hits("", &Value::from(word));
+                hits.retain(|hit| names_id(hit.field()));
+                let sources = Sources::of(self.cx, self.call, pointer, "", &hits);
+                let Some(hit) = sources.likeliest() else { return asked(&range, &hits).filter(|_| writes) };
+                Some(Part { range: range.clone(), reads: vec![self.read_of(hit)], sure: Some(hit.clone()) })
+            });
+        }
+        for range in numbers_of_things(text).filter(|_| writes) {
+            let hits = || self.first_of_steps(self.seen.of_number(&text[range.clone()], self.step.calls[0]));
+            add(range.clone(), &|| asked(&range, &hits()));
+        }
+        for range in numbers(text).filter(|_| writes) {
+            let count = || self.count(&text[range.clone()]);
+            add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![count()?], sure: None }));
+        }
+        parts.sort_by_key(|part| part.range.start);
+        parts
+    }
+
+    fn read_of(&self, hit: &Hit) -> Read {
+        let (step, jq) = self.source(hit);
+        Read { step, response: self.response(hit), jq }
+    }
+
+    /// The last query that counted just so many things in an earlier answer.
+    fn count(&self, number: &str) -> Option<Read> {
+        self.cx.trace.queries.iter().rev().filter(|query| query.command.0 < self.call.command).find_map(|query| {
+            let response = query.source_response?;
+            let call = self.cx.trace.position(response).filter(|call| *call < self.step.calls[0])?;
+            let step = self.draft.step_of(call).map(|at| &self.draft.steps[at])?;
+            let jq = self.cx.portable(query).ok()?;
+            let outputs = self.cx.outputs(response, &jq).ok()?;
+            let counted = matches!(outputs.as_slice(), [one @ Value::Number(_)] if text_of(one) == number);
+            let stays = step.out.is_none() && step.broken.is_none() && step.calls.first() == Some(&call);
+            (stays && counted && counts(&jq)).then(|| Read { step: step.id.clone(), response, jq })
+        })
+    }
+
+    fn question_of(&self, id: QuestionId, pointer: &str, text: &str, parts: &[Part]) -> Question {
+        let place = Place { step: self.step.id.clone(), pointer: pointer.to_owned() };
+        let spot = format!("{}:{pointer}", place.step);
+        let firsts = || parts.iter().filter_map(|part| Some((&text[part.range.clone()], part.reads.first()?)));
+        let told = |(part, read): (&str, &Read)| format!("`{part}`, which is `{}` of {}", read.jq, read.response);
+        let ask: Vec<String> = firsts().map(told).collect();
+        let means: Vec<String> =
+            firsts().map(|(part, read)| format!("{} of {} for `{part}`", read.jq, read.response)).collect();
+        let means = format!("in each run the text has {}", means.join(" and "));
+        let mut answers = vec![Answer::by_id(&id, "taken", means)];
+        let mut evidence = Vec::new();
+        let several = parts.iter().map(|part| part.reads.len()).sum::<usize>() > 1;
+        for part in parts {
+            let found = &text[part.range.clone()];
+            for read in &part.reads {
+                let word = format!("{}{{{}}}", read.response, read.jq);
+                if several {
+                    let means = format!("in each run the text has that for `{found}`, and the rest as it was typed");
+                    answers.push(Answer::new(word.clone(), means, command("--link").assignment(&spot, word)));
+                }
+                evidence.push(Evidence {
+                    what: format!("`{found}` of the text stands in the answer of {}", read.step),
+                    response: Some(read.response),
+                    jq: Some(read.jq.clone()),
+                    value: Value::from(found),
+                });
+            }
+        }
+        let always =
+            "the text is the same in each run, or has the parameter that a `--param` makes of a part".to_owned();
+        answers.push(Answer::new("always", always, command("--no-link").argument(&spot)));
+        Question {
+            kind: id.kind(),
+            id,
+            ask: format!("the text at {spot} has {}: taken from there?", ask.join(", and ")),
+            places: vec![place],
+            evidence,
+            answers,
+            taken: "always".to_owned(),
+            writes: true,
+            open: true,
+        }
+    }
+}
+
+impl Read {
+    fn expression(self) -> Expression {
+        Expression::From(Reference::new(self.step, self.jq))
+    }
+}
+
+/// Where a value that an answer gave stands in a text: behind the mark of a thing's number, else as words of it.
+pub(super) fn within(text: &str, found: &Value) -> Vec<Range<usize>> {
+    if !matches!(found, Value::String(_) | Value::Number(_)) {
+        return Vec::new();
+    }
+    let value = text_of(found);
+    let marked: Vec<Range<usize>> = numbers_of_things(text).filter(|range| text[range.clone()] == value).collect();
+    if marked.is_empty() { places(text, &value) } else { marked }
+}
+
+/// The words of a text that are whole numbers.
+fn numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.split_whitespace().filter_map(|word| {
+        let number = word.trim_matches(|c: char| ".,:;!?()".contains(c));
+        let start = number.as_ptr() as usize - text.as_ptr() as usize;
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| start..start + number.len())
+    })
+}
+
+/// Whether a program says how many there are.
+fn counts(jq: &str) -> bool {
+    if let Some(path) = path_of(jq) {
+        let total = |key: &str| ["total", "count"].iter().any(|word| key.to_ascii_lowercase().contains(word));
+        return matches!(path.last(), Some(Segment::Key(key)) if total(key));
+    }
+    let tokens = program::tokens(jq).unwrap_or_default();
+    tokens.iter().any(|token| ["length", "add"].contains(&&jq[token.range.clone()]))
+}
