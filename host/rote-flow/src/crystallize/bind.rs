@@ -104,7 +104,7 @@ impl Binder<'_, '_> {
         let bound = match (loose.is_empty(), chance.as_slice()) {
             (true, []) if in_programs => Vec::new(),
             (true, []) => return self.nowhere(value),
-            (true, [only]) => vec![only.clone()],
+            (true, [only]) if !self.was_named(value) => vec![only.clone()],
             (true, several) => self.ask(value, several)?,
             (false, others) => {
                 if !others.is_empty() {
@@ -129,6 +129,18 @@ impl Binder<'_, '_> {
         }
         self.unbound_programs(value);
         example.map_or(Ok(()), |example| self.declare(example))
+    }
+
+    /// Whether a call that fell out has the value under the name of the parameter: elsewhere it may be equal by chance.
+    fn was_named(&self, value: &str) -> bool {
+        let gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
+        let mut found = false;
+        for (_, step) in gone {
+            walk_literals(&step.arguments, &mut |pointer, literal| {
+                found |= last_segment(pointer) == escape_token(self.name) && text_of(literal) == value;
+            });
+        }
+        found
     }
 
     /// Sorts the places of a value.

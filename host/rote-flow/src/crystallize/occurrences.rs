@@ -16,6 +16,9 @@ use crate::literals::{last_segment, walk_literals, walk_scalars};
 /// Most places that are kept of one value.
 const MAX_HITS: usize = 50;
 
+/// Fewest digits of a bare number in a text that is an id.
+const MIN_BARE_DIGITS: usize = 6;
+
 /// Fewest characters of one word that tells what a thing is called.
 const MIN_TITLE_CHARS: usize = 8;
 
@@ -206,7 +209,8 @@ impl Occurrences {
     }
 }
 
-/// The words of a text that look like ids of things: `TRK-12`, `ct_101`, a UUID. Never a bare number.
+/// The words of a text that look like ids of things: `TRK-12`, `ct_101`, `cus_B`, a UUID. A bare number only where it is too long
+/// to be there by chance.
 pub(crate) fn id_words(text: &str) -> impl Iterator<Item = &str> {
     let word = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     text.split(move |c| !word(c)).filter(|word| is_id_word(word))
@@ -238,6 +242,7 @@ fn tells(text: &str) -> bool {
 }
 
 fn is_id_word(word: &str) -> bool {
+    let long = word.len() >= MIN_BARE_DIGITS && word.chars().all(|c| c.is_ascii_digit());
     let uuid =
         word.len() == 36 && word.matches('-').count() == 4 && word.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     let numbered = |head: &str, tail: &str, upper: bool| {
@@ -250,7 +255,7 @@ fn is_id_word(word: &str) -> bool {
     let key = word
         .split_once('-')
         .is_some_and(|(head, tail)| numbered(head, tail, true) && tail.chars().all(|c| c.is_ascii_digit()));
-    uuid || key || word.split_once('_').is_some_and(|(head, tail)| numbered(head, tail, false))
+    uuid || key || long || word.split_once('_').is_some_and(|(head, tail)| numbered(head, tail, false))
 }
 
 #[cfg(test)]
@@ -259,8 +264,9 @@ mod tests {
 
     #[test]
     fn ids_in_a_text_are_words() {
-        let found: Vec<&str> = id_words("see TRK-12, ct_101 and (ev_9f), cus_B, not 12, a_b, B2-c, week-19").collect();
-        assert_eq!(found, ["TRK-12", "ct_101", "ev_9f", "cus_B"]);
+        let found: Vec<&str> =
+            id_words("see TRK-12, ct_101 and (ev_9f), cus_B, 138921851, not 12, a_b, B2-c, week-19").collect();
+        assert_eq!(found, ["TRK-12", "ct_101", "ev_9f", "cus_B", "138921851"]);
     }
 
     #[test]

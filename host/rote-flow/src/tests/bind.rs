@@ -159,3 +159,18 @@ async fn a_variable_in_a_query_is_a_parameter_or_the_query_that_saved_it() {
     assert_eq!(bound("s2"), json!({"want": param("want")}));
     assert_eq!(bound("s3"), json!({"other": {"$from": {"step": "s1", "jq": ".items[0].title"}}}));
 }
+
+#[tokio::test]
+async fn a_number_whose_own_call_fell_out_is_not_put_where_it_stands_by_chance() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 11}), json!({"id": 11})).await;
+    tale.call("createIssue", json!({"estimate": 11}), json!({"id": 12})).await;
+    let made = tale.made(&[("issue_id", Some("11"))]).await;
+    assert_eq!((open(&made), &steps(&made)["s2"]["estimate"]), (vec!["param:issue_id"], &json!(11)));
+    let request = CrystallizeRequest {
+        answers: [("param:issue_id".to_owned(), "s2:/estimate".to_owned())].into(),
+        force: true,
+        ..wish(&[("issue_id", Some("11"))])
+    };
+    assert_eq!(steps(&tale.wish(&request).await.unwrap())["s2"]["estimate"], json!({"$param": "issue_id"}));
+}

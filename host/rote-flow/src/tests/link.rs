@@ -254,3 +254,32 @@ async fn the_rest_of_a_text_with_a_parameter_is_asked_too() {
     let text = json!([{"$text": [{"$param": "who"}, ": closes #"]}, from("s1", ".items[0].number")]);
     assert_eq!(steps(&made)["s2"]["text"], json!({"$text": text}));
 }
+
+#[tokio::test]
+async fn an_id_in_a_sentence_that_stands_at_several_places_is_asked_and_read_where_it_is_said() {
+    let mut tale = Tale::new();
+    let issues = json!([{"id": 41, "customer_id": "cus_B"}, {"id": 42, "customer_id": "cus_B"}]);
+    tale.call("listIssues", json!({}), json!({"items": issues})).await;
+    tale.call("addComment", json!({"issue_id": 7, "body": "For cus_B and TRK-1"}), json!({"id": 1})).await;
+    assert_eq!(open(&tale.made(&[]).await), ["source:s2/body"]);
+    let answer = |word| [("source:s2/body", word)];
+    let made = tale.answered_with(&answer("@1{.items[1].customer_id}")).await.unwrap();
+    let text = json!({"$text": ["For ", from("s1", ".items[1].customer_id"), " and TRK-1"]});
+    assert_eq!((open(&made), &steps(&made)["s2"]["body"]), (vec![], &text));
+    let made = tale.answered_with(&answer("always")).await.unwrap();
+    assert_eq!((open(&made), &steps(&made)["s2"]["body"]), (vec![], &json!("For cus_B and TRK-1")));
+}
+
+#[tokio::test]
+async fn a_number_that_is_an_id_by_chance_only_is_asked() {
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"estimate": 28}), json!({"key": "TRK-1", "estimate": 28})).await;
+    tale.call("addComment", json!({"issue_id": 28, "body": "Seen"}), json!({"id": 9})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!((open(&made), &steps(&made)["s2"]["issue_id"]), (vec!["source:s2/issue_id"], &json!(28)));
+    // The field is named as the thing.
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "bob"}), json!({"issue": 28})).await;
+    tale.call("addComment", json!({"issue_id": 28, "body": "Seen"}), json!({"id": 9})).await;
+    assert_eq!(steps(&tale.made(&[]).await)["s2"]["issue_id"], from("s1", ".issue"));
+}

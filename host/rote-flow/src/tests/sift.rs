@@ -85,3 +85,26 @@ async fn what_something_else_uses_is_asked_and_what_was_there_before_is_deleted(
     tale.call("deleteEvent", json!({"event_id": "ev_5"}), json!({})).await;
     assert_eq!(tale.made(&[]).await.plan.steps.len(), 2);
 }
+
+#[tokio::test]
+async fn what_was_made_and_deleted_again_and_is_sent_elsewhere_is_asked() {
+    for sent in [json!({"text": "Was ev_91"}), json!({"customer": "ev_91"})] {
+        let mut tale = Tale::new();
+        mistake(&mut tale).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        assert!(open(&made).contains(&"undo:s1"), "{sent}");
+        assert_eq!(made.plan.steps.len(), 4, "{sent}");
+    }
+    // A number under the name of the thing.
+    let mut tale = Tale::new();
+    tale.call("createEvent", json!({"title": "Call"}), json!({"id": 91})).await;
+    tale.call("createIssue", json!({"sprint": 91}), json!({"id": 1})).await;
+    tale.call("deleteEvent", json!({"event_id": 91}), json!({})).await;
+    assert!(!open(&tale.made(&[]).await).contains(&"undo:s1"));
+    let mut tale = Tale::new();
+    tale.call("createIssue", json!({"title": "Call"}), json!({"id": 91})).await;
+    tale.call("createIssue", json!({"issue": 91}), json!({"id": 92})).await;
+    tale.call("deleteIssue", json!({"issue_id": 91}), json!({})).await;
+    assert!(open(&tale.made(&[]).await).contains(&"undo:s1"));
+}

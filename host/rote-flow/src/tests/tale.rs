@@ -6,7 +6,7 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 12] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 13] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
     (
@@ -23,6 +23,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 12] = [
     ("createEvent", "post", "/events", &["title", "start", "end", "secret"]),
     ("updateEvent", "patch", "/events/{event_id}", &["title", "start"]),
     ("deleteEvent", "delete", "/events/{event_id}", &[]),
+    ("deleteIssue", "delete", "/issues/{issue_id}", &[]),
     ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids"]),
 ];
 
@@ -38,7 +39,7 @@ impl Tale {
         fixture.install(&document());
         let policy = fixture.adapters.policy_file(&id());
         let mut value: Value = serde_json::from_slice(&rote_home::read_capped(&policy, 1 << 20).unwrap()).unwrap();
-        value["safe_list"] = json!(["deleteEvent", "replaceIssue"]);
+        value["safe_list"] = json!(["deleteEvent", "deleteIssue", "replaceIssue"]);
         rote_home::write_durable(&policy, value.to_string().as_bytes(), rote_home::FileMode::Private).unwrap();
         Self { fixture, calls: 0 }
     }

@@ -70,7 +70,14 @@ impl<'h> Sources<'h> {
         };
         let top = hits.iter().map(|hit| rank(hit)).min();
         let best: Vec<&Hit> = hits.into_iter().filter(|hit| Some(rank(hit)) == top).collect();
-        let likeliest = likeliest(cx, call, &best);
+        // A number that stands where no thing is named is the same by chance.
+        let is_by_chance = |hit: &&Hit| {
+            let is_number = cx
+                .body(cx.trace.calls[hit.call].response)
+                .is_some_and(|body| at(&body, &hit.path).is_some_and(Value::is_number));
+            rank(hit) == Rank::Any && is_number && about.as_ref() != Some(&normal(hit.field()))
+        };
+        let likeliest = likeliest(cx, call, &best).filter(|hit| !is_by_chance(hit));
         Self { best, likeliest }
     }
 

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
+use rote_plan::text_of;
 use rote_types::{Access, Method, command};
 use serde_json::Value;
 
 use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
+use super::super::occurrences::id_words;
 use crate::FlowError;
+use crate::literals::{last_segment, walk_scalars};
 use crate::question::{Answer, Place, Question, QuestionId};
 
 /// Words that tools begin with which end what another one made.
@@ -24,10 +27,12 @@ pub(super) fn pairs(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
     for deletion in 0..draft.steps.len() {
         let Some((creation, id)) = creation_of(cx, draft, deletion) else { continue };
         let members = members(cx, draft, creation, deletion, &id);
+        let kind = super::super::link::kind_of_tool(cx, draft.steps[creation].call(cx.trace)).unwrap_or_default();
         let outside = |user: &(usize, &DraftStep)| {
             let (position, step) = *user;
             let uses = |member: &usize| step.uses().any(|id| id == draft.steps[*member].id);
-            let holds = position > creation && step.is_write(cx.trace) && holds_id(cx, step, &id);
+            let holds = || holds_id(cx, step, &id) || says(cx, step, &id, &kind);
+            let holds = position > creation && step.is_write(cx.trace) && holds();
             step.out.is_none() && !members.contains(&position) && (holds || members.iter().any(uses))
         };
         let users: Vec<usize> = draft.steps.iter().enumerate().filter(outside).map(|(position, _)| position).collect();
@@ -132,6 +137,19 @@ fn members(cx: &Context<'_>, draft: &Draft, creation: usize, deletion: usize, id
 fn holds_id(cx: &Context<'_>, step: &DraftStep, id: &Value) -> bool {
     let call = step.call(cx.trace);
     cx.path_arguments(call).iter().any(|(_, value)| *value == id) || holds_at_id(&call.arguments, id)
+}
+
+/// Whether a step sends the id at a place that is not named after ids: as a text, as a word of one, as a number under the name of
+/// the thing.
+fn says(cx: &Context<'_>, step: &DraftStep, id: &Value, kind: &str) -> bool {
+    let (text, mut found) = (text_of(id), false);
+    walk_scalars(&step.call(cx.trace).arguments, String::new(), &mut |pointer, value| {
+        found |= match value {
+            Value::String(said) => *said == text || id_words(said).any(|word| word == text),
+            value => value == id && !kind.is_empty() && last_segment(pointer).to_ascii_lowercase().contains(kind),
+        };
+    });
+    found
 }
 
 /// Whether the id stands somewhere at a key that names ids.

@@ -62,6 +62,7 @@ impl Trial<'_> {
         let as_recorded = self.run(self.world);
         as_recorded.end.as_ref().map_err(|(_, why)| why.clone())?;
         let mut found = self.other_ids();
+        found.extend(self.other_given());
         found.extend(self.other_values());
         let missed = self.longer_lists(&as_recorded);
         // What goes through all of a list takes each of it by where it stands, and that is said once.
@@ -109,6 +110,54 @@ impl Trial<'_> {
         // Where a program orders by a number, that may be an id, and other ids are in another order.
         let orders = programs.iter().any(|program| program.contains(['<', '>']));
         found.extend(stop(&ran, found.is_empty() && !orders));
+        found
+    }
+
+    /// The ids that a person gives are others: what a parameter has by its name alone may be sent elsewhere too.
+    fn other_given(&self) -> Vec<Finding> {
+        let given = self.given_ids();
+        let ids = Renaming::of(&given.values().cloned().collect());
+        let renamed = |(name, value): (&String, &Value)| {
+            let value = if given.contains_key(name) { ids.renamed(value, "id") } else { value.clone() };
+            (name.clone(), value)
+        };
+        let parameters: Map<String, Value> = self.parameters.iter().map(renamed).collect();
+        if parameters == *self.parameters {
+            return Vec::new();
+        }
+        let ran = run_in(&change::renamed(self.world, &ids), self.plan, &parameters, self.engine);
+        let mut found = Vec::new();
+        for sent in &ran.sent {
+            walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
+                let holds = |old: &str| text_of(value) == old || value.as_str().is_some_and(|text| text.contains(old));
+                let old = given.iter().find(|(_, old)| holds(old));
+                if let Some((parameter, _)) = old.filter(|_| ids.renamed(value, last_name(pointer)) != *value) {
+                    found.push(finding(&sent.step, pointer, What::OldValue { parameter: parameter.clone() }, value));
+                }
+            });
+        }
+        found
+    }
+
+    /// The parameters that name a thing, by the argument that they are or because an answer has the value as an id.
+    fn given_ids(&self) -> BTreeMap<String, String> {
+        let mut ids = BTreeSet::new();
+        for exchange in &self.world.exchanges {
+            scalars(&exchange.body, "", &mut Vec::new(), &mut |name, _, value| {
+                ids.extend(value.as_str().filter(|_| tells_apart(name)).map(str::to_owned));
+            });
+        }
+        let mut found = BTreeMap::new();
+        for step in &self.plan.steps {
+            let Expression::Object(members) = &step.arguments else { continue };
+            for (argument, inner) in members {
+                let Expression::Param(name) = inner else { continue };
+                let Some(value) = self.parameters.get(name).map(text_of) else { continue };
+                if !value.is_empty() && (tells_apart(argument) || ids.contains(&value)) {
+                    found.insert(name.clone(), value);
+                }
+            }
+        }
         found
     }
 

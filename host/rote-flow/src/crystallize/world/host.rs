@@ -59,16 +59,15 @@ fn stopped(error: &RunError<String>) -> String {
     by.split('[').next().unwrap_or_default().to_owned()
 }
 
-impl WorldHost<'_> {
-    fn ask(&self, input: &Value, program: &str) -> Result<Vec<Value>, String> {
-        // Most programs are a path, and the engine takes far longer than to follow one. What is not there it says itself.
-        if let Some(found) = path_of(program).and_then(|path| at(input, &path)) {
-            return Ok(vec![found.clone()]);
-        }
-        let output = self.engine.run(program, input.to_string().as_bytes(), &QueryLimits::default());
-        let output = output.map_err(|error| error.to_string())?;
-        output.values.iter().map(|text| serde_json::from_str(text).map_err(|error| error.to_string())).collect()
+/// Runs a program on a value.
+pub(crate) fn ask(engine: &dyn QueryEngine, input: &Value, program: &str) -> Result<Vec<Value>, String> {
+    // Most programs are a path, and the engine takes far longer than to follow one. What is not there it says itself.
+    if let Some(found) = path_of(program).and_then(|path| at(input, &path)) {
+        return Ok(vec![found.clone()]);
     }
+    let output = engine.run(program, input.to_string().as_bytes(), &QueryLimits::default());
+    let output = output.map_err(|error| error.to_string())?;
+    output.values.iter().map(|text| serde_json::from_str(text).map_err(|error| error.to_string())).collect()
 }
 
 impl<'a> Host for WorldHost<'a> {
@@ -98,10 +97,10 @@ impl<'a> Host for WorldHost<'a> {
     }
 
     fn query(&mut self, response: &&'a Value, program: &str) -> Result<Vec<Value>, String> {
-        self.ask(response, program)
+        ask(self.engine, response, program)
     }
 
     fn query_value(&mut self, value: &Value, program: &str) -> Result<Vec<Value>, String> {
-        self.ask(value, program)
+        ask(self.engine, value, program)
     }
 }

@@ -66,7 +66,13 @@ pub(crate) fn scalars(value: &Value, name: &str, path: &mut Vec<Segment>, visit:
 pub(crate) fn is_telling(text: &str) -> bool {
     let digits = text.chars().any(|c| c.is_ascii_digit());
     let others = text.chars().any(|c| !c.is_ascii_digit());
-    text.chars().count() >= 10 || (digits && others && text.chars().count() >= 4)
+    let prefixed = || text.split_once('_').is_some_and(|(_, own)| own.contains(|c: char| c.is_ascii_uppercase()));
+    match text.chars().count() {
+        10.. => true,
+        6.. if !others => true,
+        4.. => digits && others || prefixed(),
+        _ => false,
+    }
 }
 
 impl World {

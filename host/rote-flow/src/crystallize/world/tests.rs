@@ -277,6 +277,25 @@ fn values(engine: &dyn QueryEngine) {
             (&[due, (2, json!({"start": from("s1", later)}))], &[]),
         ],
     );
+    // What a parameter has by its name stands elsewhere too.
+    for id in [json!(138921), json!("ord_A")] {
+        let said = format!("See {}.", rote_plan::text_of(&id));
+        let job = Job {
+            calls: vec![
+                ("getIssue", json!({"issue_id": id}), json!({"id": id})),
+                ("addComment", json!({"issue_id": id, "body": said}), json!({"id": 1})),
+            ],
+            parameters: json!({"issue_id": id}),
+        };
+        let get = (1, json!({"issue_id": {"$param": "issue_id"}}));
+        let comment = |body: Value| (2, json!({"issue_id": {"$param": "issue_id"}, "body": body}));
+        let bound = json!({"$text": ["See ", {"$param": "issue_id"}, "."]});
+        check(
+            engine,
+            &job,
+            &[(&[get.clone(), comment(json!(said))], &["old value s2/body"]), (&[get, comment(bound)], &[])],
+        );
+    }
     // A parameter that does not reach into jq.
     let job = Job {
         calls: vec![
