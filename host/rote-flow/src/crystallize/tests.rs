@@ -1,5 +1,7 @@
 //! Refusals that need a doctored recording: no honest workspace leads to them.
 
+mod random;
+
 use rote_types::ResponseId;
 use rote_workspace::ResponseState;
 use serde_json::{Value, json};

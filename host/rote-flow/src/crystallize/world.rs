@@ -25,6 +25,8 @@ use super::path::jq_of;
 use super::request::ParamSpec;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use find::{Finding, Trial, What};
+#[cfg(test)]
+pub(crate) use host::ask;
 use model::{World, scalars, tells_apart};
 
 /// Most bytes of answers.
