@@ -19,6 +19,7 @@ use rote_workspace::{DecodedBody, NewCall, QueryRequest, QuerySource, RecordedOu
 
 use super::super::world::ask;
 use super::*;
+use crate::question::{Question, QuestionKind};
 use crate::tests::support::name;
 use crate::{ParamSpec, ResultSpec};
 use api::Store;
@@ -170,7 +171,7 @@ impl Bench {
             let before = request.answers.len();
             for question in open {
                 if let Some(word) = case.right_answer(question, &*engine) {
-                    request.answers.insert(question.id.clone(), word);
+                    request.answers.insert(question.id.to_string(), word);
                 } else {
                     return Ok(End::Asked(format!("{:?}", question.kind)));
                 }
@@ -228,7 +229,8 @@ impl Case {
                 let read = words.iter().filter(|word| word.starts_with('@')).find(gives);
                 let is_said = self.job.spoken.iter().any(|one| one.value(&self.store) == here);
                 let as_it_is = || if here == there || is_said { has("always") } else { None };
-                read.map(|word| (*word).to_owned()).or_else(|| has("position")).or_else(as_it_is)
+                let in_a_text = || if here == there || is_said { None } else { has("taken") };
+                read.map(|word| (*word).to_owned()).or_else(|| has("position")).or_else(in_a_text).or_else(as_it_is)
             }
             QuestionKind::Loop => has("filter").or_else(|| has("no")),
             QuestionKind::Undo => has("keep"),
