@@ -232,7 +232,12 @@ impl Case {
                 let in_a_text = || if here == there || is_said { None } else { has("taken") };
                 read.map(|word| (*word).to_owned()).or_else(|| has("position")).or_else(in_a_text).or_else(as_it_is)
             }
-            QuestionKind::Loop => has("filter").or_else(|| has("no")),
+            // Those with an id of the recording are not what anybody means.
+            QuestionKind::Loop => {
+                let field = question.ask.split("those with `.").nth(1).and_then(|rest| rest.split(" ==").next());
+                let is_id = field.is_some_and(context::names_id);
+                has("filter").filter(|_| !is_id).or_else(|| has("no"))
+            }
             QuestionKind::Undo => has("keep"),
             _ => None,
         }
