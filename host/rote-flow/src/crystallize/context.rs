@@ -112,7 +112,9 @@ impl<'a> Context<'a> {
     pub(crate) fn join(&self, pages: &[ResponseId], program: &str, next: &[Segment]) -> Result<bool, FlowError> {
         let bodies: Option<Vec<Value>> =
             pages.iter().map(|page| self.page(*page).ok()?.value.as_deref().cloned()).collect();
-        let (Some(mut bodies), [first, .., last]) = (bodies, pages) else { return Ok(false) };
+        let (Some(mut bodies), Some(first), Some(last)) = (bodies, pages.first(), pages.last()) else {
+            return Ok(false);
+        };
         if let Some(body) = bodies.last_mut()
             && let Some(named) = at_mut(body, next)
                 .filter(|named| named.is_number() || named.as_str().is_some_and(|text| !text.is_empty()))

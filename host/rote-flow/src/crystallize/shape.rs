@@ -3,3 +3,4 @@
 pub(crate) mod conditions;
 pub(crate) mod loops;
 pub(crate) mod pages;
+mod unread;

@@ -223,3 +223,82 @@ async fn a_run_does_not_read_a_list_without_an_end() {
     assert!(format!("{error:?}").contains("is named twice, so its pages do not end"), "{error:?}");
     assert_eq!(tale.fixture.shop.log().len() - sent, 2);
 }
+
+#[tokio::test]
+async fn a_page_that_names_another_one_is_asked_where_a_write_goes_through_it() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({"project": "atlas", "page_size": 2}), page(&[41, 42], &json!("tok-2b"))).await;
+    let alone = tale.answered_with(&[]).await.unwrap();
+    assert!(open(&alone).is_empty() && pages(&alone)[0][1].is_null(), "nothing is done for what it lists");
+    comment(&mut tale, "@1{.items[0].id}").await;
+    comment(&mut tale, "@1{.items[1].id}").await;
+    let made = tale.answered_with(&[]).await.unwrap();
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec!["pages:s1"]));
+    assert!(made.frontmatter.questions[0].writes && made.plan.steps[1].for_each.is_some());
+    let made = tale.answered_with(&[("pages:s1", "all")]).await.unwrap();
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec![]));
+    let made = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+    assert_eq!((pages(&made)[0][1].clone(), open(&made)), (Value::Null, vec![]));
+}
+
+/// What is open of a flow that comments on the one contact or issue that a query picks.
+async fn choosing(tool: &str, arguments: Value, answer: Value) -> (Vec<String>, String) {
+    let mut tale = Tale::new();
+    tale.call(tool, arguments, answer).await;
+    comment(&mut tale, "@1{.items[] | select(.title == \"Issue 41\") | .id}").await;
+    let made = tale.made(&[]).await;
+    let asked = made.report.questions.first().map(|question| question.ask.clone()).unwrap_or_default();
+    (open(&made).into_iter().map(str::to_owned).collect(), asked)
+}
+
+#[tokio::test]
+async fn a_choice_from_a_page_that_may_not_be_the_last_is_asked() {
+    let items = json!([{"id": 41, "title": "Issue 41"}, {"id": 42, "title": "Issue 42"}]);
+    for (tool, arguments, more, told) in [
+        ("searchContacts", json!({}), json!({"has_more": true}), "`.has_more` of @1 is true"),
+        ("searchContacts", json!({}), json!({"links": {"next": "https://a.test/?page=2"}}), "`.links.next` of @1 is"),
+        ("searchContacts", json!({"limit": 2}), json!({}), "@1 has as many items as `limit` asks for"),
+        ("searchContacts", json!({}), json!({"has_more": false, "cursor": "c"}), ""),
+        ("searchContacts", json!({"limit": 3}), json!({}), ""),
+        ("searchContacts", json!({"limit": 2}), json!({"next": null}), ""),
+        ("searchContacts", json!({"limit": 2, "sort": "age"}), json!({}), ""),
+        ("listIssues", json!({"page_size": 2}), json!({}), ""),
+    ] {
+        let mut answer = json!({"items": items});
+        answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (open, asked) = choosing(tool, arguments, answer).await;
+        let wanted = if told.is_empty() { vec![] } else { vec!["pages:s1".to_owned()] };
+        assert_eq!(open, wanted, "{more}");
+        assert!(asked.contains(told), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn pages_that_were_counted_by_hand_are_asked_about() {
+    for (argument, counts, asked) in [
+        ("page", [None, Some(2), Some(3)], true),
+        ("offset", [Some(0), Some(2), Some(4)], true),
+        ("offset", [Some(4), Some(2), Some(0)], false),
+    ] {
+        let mut tale = Tale::new();
+        for (at, count) in counts.into_iter().enumerate() {
+            let mut arguments = json!({"email": "acme.test"});
+            if let Some(count) = count {
+                arguments[argument] = json!(count);
+            }
+            let items = json!({"items": [{"id": 41 + at, "title": format!("Issue {at}")}, {"id": 51 + at}]});
+            tale.call("searchContacts", arguments, items).await;
+        }
+        comment(&mut tale, "@3{.items[] | select(.title == \"Issue 2\") | .id}").await;
+        comment(&mut tale, "@1{.items[] | select(.title == \"Issue 0\") | .id}").await;
+        let made = tale.made(&[]).await;
+        let pages: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("pages:")).collect();
+        assert_eq!(pages, if asked { vec!["pages:s1"] } else { vec![] }, "{counts:?}");
+        if asked {
+            assert!(made.report.questions[0].ask.contains("s1, s2, s3 read pages of one list"));
+            assert!(made.frontmatter.questions[0].writes);
+            let made = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+            assert_eq!(open(&made), Vec::<&str>::new());
+        }
+    }
+}

@@ -4,7 +4,7 @@
 //! answer before it named. What used one of the pages uses the list then, and must find there what it found: else the
 //! pages stay what they were.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rote_plan::{At, Expression, Pages, Reference, text_of};
 use rote_types::{ResponseId, command};
@@ -14,6 +14,7 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
+use super::unread;
 use crate::FlowError;
 use crate::literals::{change_references, pointer_of};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -21,19 +22,19 @@ use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 
 /// How a call goes on from the page before it.
 #[derive(PartialEq)]
-struct Turn {
-    argument: String,
-    next: Vec<Segment>,
+pub(super) struct Turn {
+    pub(super) argument: String,
+    pub(super) next: Vec<Segment>,
     /// It was sent as text and is a number.
-    as_text: bool,
+    pub(super) as_text: bool,
 }
 
 /// Calls that read one list.
-struct List {
+pub(super) struct List {
     /// Of the steps in the draft, in the order of the pages.
-    positions: Vec<usize>,
-    turn: Turn,
-    items: Vec<Segment>,
+    pub(super) positions: Vec<usize>,
+    pub(super) turn: Turn,
+    pub(super) items: Vec<Segment>,
 }
 
 /// A reference to a page, and to the list in its place.
@@ -46,7 +47,12 @@ struct Use {
 /// Merges the pages of each list.
 pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     let mut merged = Vec::new();
-    for list in lists(cx, draft) {
+    let mut found = lists(cx, draft);
+    let of_list =
+        |list: &List| list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect::<Vec<_>>();
+    let read: BTreeSet<String> = found.iter().flat_map(of_list).collect();
+    found.extend(unread::lists(cx, draft, &read));
+    for list in found {
         let ids: Vec<String> = list.positions.iter().map(|position| draft.steps[*position].id.clone()).collect();
         let question = QuestionId::Pages(ids[0].clone());
         if desk.given(&question, &["all", "no"]).is_some_and(|given| given == "no") {
@@ -57,6 +63,7 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         let unread = list.unread(cx, responses[responses.len() - 1]);
         let moved = match list.moved(cx, draft, &responses)? {
             Ok(moved) => moved,
+            Err(_) if ids.len() == 1 => continue,
             Err(why) => {
                 let text = format!("{} stay the pages that were read: {why}", ids.join(", "));
                 desk.note(Some(&ids[0]), text, None);
@@ -78,7 +85,7 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         merged.extend(ids.into_iter().skip(1));
     }
     draft.steps.retain(|step| !merged.contains(&step.id));
-    Ok(())
+    unread::ask(cx, draft, &read, desk)
 }
 
 /// Takes the page that nobody read out of what a replay is answered with: there the list ends.
@@ -115,7 +122,7 @@ fn lists(cx: &Context<'_>, draft: &Draft) -> Vec<List> {
 }
 
 /// Whether a step is one call that reads.
-fn is_page(cx: &Context<'_>, step: &DraftStep) -> bool {
+pub(super) fn is_page(cx: &Context<'_>, step: &DraftStep) -> bool {
     step.out.is_none()
         && step.broken.is_none()
         && step.for_each.is_none()
@@ -123,7 +130,7 @@ fn is_page(cx: &Context<'_>, step: &DraftStep) -> bool {
         && !step.is_write(cx.trace)
 }
 
-fn members(arguments: &Expression) -> Option<BTreeMap<String, Expression>> {
+pub(super) fn members(arguments: &Expression) -> Option<BTreeMap<String, Expression>> {
     match arguments {
         Expression::Object(members) => Some(members.iter().cloned().collect()),
         Expression::Literal(Value::Object(members)) => {
@@ -223,7 +230,7 @@ fn names_page(path: &[Segment]) -> bool {
 }
 
 /// The array that all pages have: of several, that with the most things.
-fn items(cx: &Context<'_>, draft: &Draft, positions: &[usize]) -> Option<Vec<Segment>> {
+pub(super) fn items(cx: &Context<'_>, draft: &Draft, positions: &[usize]) -> Option<Vec<Segment>> {
     let bodies: Vec<_> =
         positions.iter().map(|page| cx.body(draft.steps[*page].call(cx.trace).response)).collect::<Option<_>>()?;
     let mut paths = Vec::new();
@@ -241,7 +248,7 @@ fn items(cx: &Context<'_>, draft: &Draft, positions: &[usize]) -> Option<Vec<Seg
 }
 
 /// The arrays of an answer that do not stand in another one.
-fn arrays(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<Vec<Segment>>) {
+pub(super) fn arrays(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<Vec<Segment>>) {
     match value {
         Value::Array(_) if !path.is_empty() => found.push(path.clone()),
         Value::Object(members) => {
@@ -363,12 +370,15 @@ impl List {
 
     fn question(&self, cx: &Context<'_>, draft: &Draft, id: QuestionId, (last, next): (ResponseId, Value)) -> Question {
         let first = &draft.steps[self.positions[0]];
-        let count = self.positions.len();
+        let count = match self.positions.len() {
+            1 => "one page".to_owned(),
+            count => format!("{count} pages"),
+        };
         let flag = |word: &str| command("--pages").assignment(&first.id, word);
         let answer = |word: &str, means: String| Answer::new(word, means, flag(word));
         Question {
             kind: id.kind(),
-            ask: format!("{count} pages of a list were read and {last} names another one: is the whole list meant?"),
+            ask: format!("{count} of a list was read and {last} names another one: is the whole list meant?"),
             places: vec![Place { step: first.id.clone(), pointer: pointer_of(&[At::Key(&self.turn.argument)]) }],
             evidence: vec![Evidence {
                 what: format!("page {} was not read", text_of(&next)),
@@ -378,7 +388,7 @@ impl List {
             }],
             answers: vec![
                 answer("all", "each run reads to the end of the list".to_owned()),
-                answer("no", format!("each run reads {count} pages")),
+                answer("no", format!("each run reads {count}")),
             ],
             taken: "all".to_owned(),
             writes: draft.steps.iter().any(|step| step.out.is_none() && step.is_write(cx.trace)),

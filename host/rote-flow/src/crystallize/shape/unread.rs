@@ -1,0 +1,317 @@
+//! What was not read of a list that a write goes through or chooses from: a page that another one follows, and pages that were
+//! counted by hand.
+//!
+//! A page that names the next one, for an argument of its tool, becomes a list. Of the others a plan cannot say how they go on:
+//! `next` of its pages sees the answer, and neither the argument nor the count. They stay as they were read, and that is asked.
+
+use std::collections::BTreeSet;
+
+use rote_plan::{At, Expression, text_of};
+use rote_types::command;
+use serde_json::Value;
+
+use super::super::closure;
+use super::super::context::Context;
+use super::super::desk::Desk;
+use super::super::draft::{Draft, DraftStep};
+use super::super::path::{Segment, at, jq_of, path_of};
+use super::super::pick;
+use super::pages::{List, Turn, arrays, is_page, items, members};
+use crate::FlowError;
+use crate::literals::pointer_of;
+use crate::question::{Answer, Evidence, Place, Question, QuestionId};
+
+/// Members that name the next page, in lower case and of letters alone.
+const NEXT: [&str; 13] = [
+    "next",
+    "nextpage",
+    "nextpagetoken",
+    "nextcursor",
+    "nexttoken",
+    "nextoffset",
+    "nextmarker",
+    "nextlink",
+    "nexturl",
+    "nextpageurl",
+    "endcursor",
+    "cursor",
+    "continuationtoken",
+];
+/// Members that say whether there is a next page.
+const MORE: [&str; 6] = ["hasmore", "hasnext", "hasnextpage", "more", "truncated", "istruncated"];
+/// Arguments that say how many items are wanted.
+const LIMITS: [&str; 8] = ["limit", "perpage", "pagesize", "maxresults", "first", "count", "top", "size"];
+/// Arguments that count pages or items.
+const COUNTERS: [&str; 8] = ["page", "pagenumber", "pageno", "pageindex", "offset", "skip", "start", "startat"];
+
+/// What a page says of the one behind it.
+enum Sign {
+    /// Where it names it.
+    Next(Vec<Segment>),
+    /// Where it says that there is one.
+    More(Vec<Segment>),
+    /// The argument that asked for as many items as there are.
+    Full(String),
+}
+
+/// Calls of one tool that are equal but for an argument that counts.
+struct Counted {
+    argument: String,
+    steps: Vec<String>,
+    values: Vec<i64>,
+}
+
+/// The pages that name another one, which nobody read, as lists of one page.
+pub(super) fn lists(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List> {
+    let pages = candidates(cx, draft, read).into_iter().filter_map(|position| {
+        let step = &draft.steps[position];
+        let Sign::Next(next) = sign(cx, step)? else { return None };
+        let argument = argument_of(cx, step, &next)?;
+        let body = cx.body(step.call(cx.trace).response)?;
+        let as_text = at(&body, &next)?.is_number() && takes_text(cx, step, &argument);
+        let items = items(cx, draft, &[position])?;
+        Some(List { positions: vec![position], turn: Turn { argument, next, as_text }, items })
+    });
+    pages.collect()
+}
+
+/// Asks of the pages that stayed as they were read; `read` are those of which another one was read by what they name.
+pub(super) fn ask(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>, desk: &mut Desk) -> Result<(), FlowError> {
+    let open = candidates(cx, draft, read);
+    let mut counted = BTreeSet::new();
+    for list in counters(cx, draft) {
+        let of_list = |position: &usize| list.steps.contains(&draft.steps[*position].id);
+        if open.iter().any(of_list) {
+            desk.ask(list.question())?;
+        }
+        counted.extend(list.steps);
+    }
+    for step in open.into_iter().map(|position| &draft.steps[position]).filter(|step| !counted.contains(&step.id)) {
+        if let Some(question) = sign(cx, step).and_then(|sign| sign.question(cx, step)) {
+            desk.ask(question)?;
+        }
+    }
+    Ok(())
+}
+
+/// The pages that a write goes through, chooses from or depends on by what was asked.
+fn candidates(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<usize> {
+    let for_writes = closure::for_writes(cx.trace, draft);
+    let users = || draft.steps.iter().filter(|step| step.out.is_none() && for_writes.contains(step.id.as_str()));
+    let chooses = |jq: &str| path_of(jq).is_none_or(|path| path.iter().any(|one| matches!(one, Segment::Index(_))));
+    let chosen = |id: &str| {
+        let mut references = users().flat_map(DraftStep::expressions).flat_map(Expression::references);
+        references.any(|reference| reference.step == id && chooses(&reference.jq))
+    };
+    let asked = |step: &DraftStep| {
+        let response = step.call(cx.trace).response;
+        let writes = draft.steps.iter().any(|step| step.out.is_none() && step.is_write(cx.trace));
+        writes && cx.trace.asks.iter().any(|(_, ask)| ask.response == response)
+    };
+    let open = |step: &DraftStep| {
+        is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id) && (chosen(&step.id) || asked(step))
+    };
+    (0..draft.steps.len()).filter(|position| open(&draft.steps[*position])).collect()
+}
+
+/// What the answer of a step says of a page behind it; none where it is the last one, or nothing says so.
+fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
+    let body = cx.body(step.call(cx.trace).response)?;
+    let mut found = Vec::new();
+    arrays(&body, &mut Vec::new(), &mut found);
+    let longest = found.iter().filter_map(|path| at(&body, path)?.as_array().map(Vec::len)).max();
+    let count = body.as_array().map(Vec::len).or(longest).filter(|count| *count > 0)?;
+    let mut told = Vec::new();
+    outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
+        let name = letters(&path_name(path));
+        let says = |names: &[&str]| names.contains(&&*name);
+        match value {
+            Value::Bool(more) if says(&MORE) => told.push((path.to_vec(), *more, false)),
+            Value::Null if says(&NEXT) => told.push((path.to_vec(), false, true)),
+            Value::String(text) if says(&NEXT) => told.push((path.to_vec(), !text.is_empty(), true)),
+            Value::Number(_) if says(&NEXT) && name != "cursor" => told.push((path.to_vec(), true, true)),
+            _ => {}
+        }
+    });
+    if told.iter().any(|(_, more, _)| !more) {
+        return None;
+    }
+    if let Some((path, ..)) = told.iter().find(|(.., names)| *names) {
+        return Some(Sign::Next(path.clone()));
+    }
+    told.into_iter().next().map(|(path, ..)| Sign::More(path)).or_else(|| full(cx, step, count))
+}
+
+/// Whether there are as many items as were asked for, in no order, of a tool that has no other way to name the next page.
+fn full(cx: &Context<'_>, step: &DraftStep, count: usize) -> Option<Sign> {
+    let arguments = members(&step.arguments)?;
+    if count < 2 || arguments.keys().any(|name| pick::orders(name)) || !cursors(cx, step).is_empty() {
+        return None;
+    }
+    let wanted =
+        |value: &Expression| matches!(value, Expression::Literal(value) if text_of(value) == count.to_string());
+    let limit = arguments.iter().find(|(name, value)| LIMITS.contains(&&*letters(name)) && wanted(value));
+    limit.map(|(name, _)| Sign::Full(name.clone()))
+}
+
+/// The arguments of the tool of a step.
+fn arguments(cx: &Context<'_>, step: &DraftStep) -> Vec<String> {
+    let tool = cx.tool(step.call(cx.trace));
+    let properties = tool.as_ref().and_then(|tool| tool.input_schema.get("properties")?.as_object());
+    properties.map(|all| all.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The arguments that take what an answer named.
+fn cursors(cx: &Context<'_>, step: &DraftStep) -> Vec<String> {
+    let words = ["cursor", "token", "marker", "continuation"];
+    let mut all = arguments(cx, step);
+    all.retain(|name| words.iter().any(|word| letters(name).contains(word)) && !letters(name).contains("sync"));
+    all
+}
+
+/// The argument that takes what stands there: of the same name without `next`, else the only one that takes a cursor.
+fn argument_of(cx: &Context<'_>, step: &DraftStep, next: &[Segment]) -> Option<String> {
+    let name = letters(&path_name(next));
+    let stem = ["next", "end"].iter().find_map(|head| name.strip_prefix(head)).unwrap_or(&name);
+    let same = arguments(cx, step).into_iter().find(|argument| letters(argument) == stem);
+    let cursors = cursors(cx, step);
+    let only = || if let [only] = cursors.as_slice() { Some(only.clone()) } else { None };
+    let body = cx.body(step.call(cx.trace).response)?;
+    let is_link = at(&body, next)?.as_str().is_some_and(|text| text.contains("://"));
+    let free = |argument: &String| members(&step.arguments).is_some_and(|known| !known.contains_key(argument));
+    same.or_else(only).filter(free).filter(|_| !is_link)
+}
+
+fn takes_text(cx: &Context<'_>, step: &DraftStep, argument: &str) -> bool {
+    let tool = cx.tool(step.call(cx.trace));
+    let schema = tool.as_ref().and_then(|tool| tool.input_schema.get("properties")?.get(argument)?.get("type"));
+    schema.and_then(Value::as_str) == Some("string")
+}
+
+fn outside_of_arrays(value: &Value, path: &mut Vec<Segment>, visit: &mut dyn FnMut(&[Segment], &Value)) {
+    match value {
+        Value::Object(members) => {
+            for (key, inner) in members {
+                path.push(Segment::Key(key.clone()));
+                outside_of_arrays(inner, path, visit);
+                path.pop();
+            }
+        }
+        Value::Array(_) => {}
+        scalar => visit(path, scalar),
+    }
+}
+
+fn path_name(path: &[Segment]) -> String {
+    match path.last() {
+        Some(Segment::Key(key)) => key.clone(),
+        _ => String::new(),
+    }
+}
+
+/// A name in lower case, of letters alone.
+fn letters(name: &str) -> String {
+    name.chars().filter(char::is_ascii_alphabetic).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// Lists whose pages were counted by hand.
+fn counters(cx: &Context<'_>, draft: &Draft) -> Vec<Counted> {
+    let mut found: Vec<(Counted, &DraftStep)> = Vec::new();
+    for step in draft.steps.iter().filter(|step| is_page(cx, step) && step.pages.is_none()) {
+        let next = found.iter().enumerate().find_map(|(at, (list, last))| Some((at, list.follows(cx, last, step)?)));
+        if let Some((at, value)) = next {
+            let (list, last) = &mut found[at];
+            list.values.push(value);
+            list.steps.push(step.id.clone());
+            *last = step;
+            continue;
+        }
+        for name in arguments(cx, step).into_iter().filter(|name| COUNTERS.contains(&&*letters(name))) {
+            let first = if letters(&name).starts_with("page") { 1 } else { 0 };
+            let known = members(&step.arguments).unwrap_or_default();
+            if let Some(value) = known.get(&name).map_or(Some(first), integer) {
+                found.push((Counted { argument: name, steps: vec![step.id.clone()], values: vec![value] }, step));
+            }
+        }
+    }
+    found.into_iter().map(|(list, _)| list).filter(|list| list.steps.len() > 1).collect()
+}
+
+fn integer(value: &Expression) -> Option<i64> {
+    let Expression::Literal(value) = value else { return None };
+    text_of(value).parse().ok()
+}
+
+impl Counted {
+    /// The count of a step that is the next page.
+    fn follows(&self, cx: &Context<'_>, last: &DraftStep, step: &DraftStep) -> Option<i64> {
+        let (call, other) = (step.call(cx.trace), last.call(cx.trace));
+        let mut known = members(&last.arguments)?;
+        let mut rest = members(&step.arguments)?;
+        let value = integer(&rest.remove(&self.argument)?)?;
+        known.remove(&self.argument);
+        let is_same = (&call.adapter, &call.tool) == (&other.adapter, &other.tool) && known == rest;
+        let step_of = |pair: &[i64]| pair[1] - pair[0];
+        let by = value - self.values.last()?;
+        let even = self.values.windows(2).all(|pair| step_of(pair) == by);
+        (is_same && even && by > 0).then_some(value)
+    }
+
+    fn question(&self) -> Question {
+        let Self { argument, steps, values } = self;
+        let shown: Vec<String> = values.iter().map(i64::to_string).collect();
+        let pointer = pointer_of(&[At::Key(argument)]);
+        let place = |step: &String| Place { step: step.clone(), pointer: pointer.clone() };
+        let ask = format!(
+            "{} read pages of one list, `{argument}` counted by hand ({}), and a plan goes on only by what an answer names: are these pages, and no others, meant?",
+            steps.join(", "),
+            shown.join(", ")
+        );
+        let evidence = Evidence {
+            what: format!("`{argument}` of the last page that was read"),
+            response: None,
+            jq: None,
+            value: values.last().copied().into(),
+        };
+        question(&steps[0], ask, steps.iter().map(place).collect(), evidence)
+    }
+}
+
+impl Sign {
+    fn question(self, cx: &Context<'_>, step: &DraftStep) -> Option<Question> {
+        let response = step.call(cx.trace).response;
+        let body = cx.body(response)?;
+        let (told, value, jq) = match self {
+            Self::Next(path) | Self::More(path) => {
+                let value = at(&body, &path)?.clone();
+                (format!("`{}` of {response} is {value}", jq_of(&path)), value, Some(jq_of(&path)))
+            }
+            Self::Full(argument) => {
+                let value = step.call(cx.trace).arguments.get(&argument)?.clone();
+                (format!("{response} has as many items as `{argument}` asks for"), value, None)
+            }
+        };
+        let ask = format!(
+            "the list of {} may go on: {told}, and no argument that a plan can fill is known: is this page meant?",
+            step.id
+        );
+        let evidence = Evidence { what: "the list may go on".to_owned(), response: Some(response), jq, value };
+        Some(question(&step.id, ask, vec![Place { step: step.id.clone(), pointer: String::new() }], evidence))
+    }
+}
+
+fn question(step: &str, ask: String, places: Vec<Place>, evidence: Evidence) -> Question {
+    let id = QuestionId::Pages(step.to_owned());
+    let means = "each run reads what was read here, and nothing behind it".to_owned();
+    Question {
+        kind: id.kind(),
+        id,
+        ask,
+        places,
+        evidence: vec![evidence],
+        answers: vec![Answer::new("no", means, command("--pages").assignment(step, "no"))],
+        taken: "no".to_owned(),
+        writes: false,
+        open: true,
+    }
+}
