@@ -335,5 +335,19 @@ fn planning() -> Vec<Job> {
                 &["createEvent(calendar: team, end: 2026-05-22T16:00:00Z, start: 2026-05-22T15:00:00Z, title: Plan)"],
             )
             .plain(&["createEvent(calendar: team, end: 2026-05-22T16:00:00Z, start: 2026-05-22T15:00:00Z, title: Retro)"]),
+        Job::new(68, "what another issue is called in a text, typed", atlas(1, &["Crash at start", "Hang at end"]))
+            .does(
+                "call tracker searchIssues -p q=crash
+                 call tracker searchIssues -p q=hang
+                 call tracker addComment -p 'issue_id=@1{.items[0].id}' -p 'body=Duplicate of Hang at end'",
+            )
+            .asked(&["--param one=crash", "--param other=hang"])
+            .answers(&["source:s3/body=taken"])
+            .runs(
+                "one=paint other=sail",
+                atlas(7, &["Paint wall", "Sail home", "Crash now", "Hang now"]),
+                &["addComment(body: Duplicate of Sail home, issue_id: Paint wall)"],
+            )
+            .plain(&["addComment(body: Duplicate of Hang now, issue_id: Crash now)"]),
     ]
 }

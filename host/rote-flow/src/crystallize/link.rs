@@ -3,6 +3,7 @@
 //! Only what an answer had before the person typed it can be linked ([`Occurrences`]), and only without a question where the
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
+mod narrowed;
 mod source;
 mod text;
 
@@ -56,6 +57,13 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
     Ok(())
 }
 
+/// Where an answer has something.
+struct Read {
+    step: String,
+    response: ResponseId,
+    jq: String,
+}
+
 struct Linker<'a, 'b> {
     cx: &'a Context<'b>,
     draft: &'a Draft,
@@ -92,9 +100,13 @@ impl<'a> Linker<'a, '_> {
                 self.linked(&id, pointer, value, &hit)
             }
             _ if is_id || is_telling(value) || self.is_taken(&name, value, &hits) => {
-                self.ask(id, pointer, value, &sources)
+                let reads = sources.best().map(|hit| self.read_of(hit)).collect();
+                self.ask(id, pointer, value, reads)
             }
-            _ => value.as_str().and_then(|text| self.text(pointer, text)),
+            _ => match self.narrowed(pointer, value, &hits) {
+                Some(read) => self.ask(id, pointer, value, vec![read]),
+                None => value.as_str().and_then(|text| self.text(pointer, text)),
+            },
         }
     }
 
@@ -174,19 +186,25 @@ impl<'a> Linker<'a, '_> {
         self.cx.trace.calls[hit.call].response
     }
 
-    fn ask(&mut self, id: QuestionId, pointer: &str, value: &Value, sources: &Sources<'_>) -> Option<Expression> {
+    fn read_of(&self, hit: &Hit) -> Read {
+        let (step, jq) = self.source(hit);
+        Read { step, response: self.response(hit), jq }
+    }
+
+    fn ask(&mut self, id: QuestionId, pointer: &str, value: &Value, reads: Vec<Read>) -> Option<Expression> {
         let spot = format!("{}:{pointer}", self.step.id);
-        let word = |hit: &Hit| format!("{}{{{}}}", self.response(hit), jq_of(&hit.path));
         let mut answers: Vec<Answer> = Vec::new();
         let mut evidence = Vec::new();
-        for hit in sources.best() {
-            let call = &self.cx.trace.calls[hit.call];
-            let means = format!("in each run it is {} of {}", jq_of(&hit.path), call.name());
-            answers.push(Answer::new(word(hit), means, command("--link").assignment(&spot, word(hit))));
+        for read in reads {
+            let call = self.cx.trace.position(read.response).map(|call| self.cx.trace.calls[call].name());
+            let call = call.unwrap_or_default();
+            let means = format!("in each run it is {} of {call}", read.jq);
+            let word = format!("{}{{{}}}", read.response, read.jq);
+            answers.push(Answer::new(&*word, means, command("--link").assignment(&spot, &word)));
             evidence.push(Evidence {
-                what: format!("stands in the answer of {}", call.name()),
-                response: Some(call.response),
-                jq: Some(jq_of(&hit.path)),
+                what: format!("stands in the answer of {call}"),
+                response: Some(read.response),
+                jq: Some(read.jq),
                 value: value.clone(),
             });
         }

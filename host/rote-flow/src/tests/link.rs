@@ -283,3 +283,38 @@ async fn a_number_that_is_an_id_by_chance_only_is_asked() {
     tale.call("addComment", json!({"issue_id": 28, "body": "Seen"}), json!({"id": 9})).await;
     assert_eq!(steps(&tale.made(&[]).await)["s2"]["issue_id"], from("s1", ".issue"));
 }
+
+#[tokio::test]
+async fn a_name_from_a_list_is_asked_where_a_query_chose_it_and_is_typed_where_a_person_did() {
+    let lead = r#".items[] | select(.role == "lead") | .login"#;
+    let whole = r#"[.items[] | select(.role == "lead")]"#;
+    let first = format!("{whole} | .[] | .login");
+    for (sent, query, asked) in [
+        (json!({"labels": ["bob"]}), lead, Some(("/labels/0", lead))),
+        (json!({"customer": "bob"}), lead, Some(("/customer", lead))),
+        (json!({"customer": "bob"}), whole, Some(("/customer", first.as_str()))),
+        // A list that was only looked at, a name that was looked for, a query that showed several.
+        (json!({"labels": ["bob"]}), ".items[].login", None),
+        (json!({"labels": ["bob"]}), r#".items[] | select(.login == "bob") | .login"#, None),
+        (json!({"customer": "bob"}), ".items[] | select(.active) | .login", None),
+    ] {
+        let mut tale = Tale::new();
+        let people = json!({"items": [
+            {"id": 1, "login": "ann", "role": "dev", "active": true},
+            {"id": 2, "login": "bob", "role": "lead", "active": true},
+        ]});
+        tale.call("searchContacts", json!({}), people).await;
+        tale.query(1, query);
+        tale.call("createIssue", sent.clone(), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        let Some((pointer, jq)) = asked else {
+            assert_eq!((open(&made), steps(&made)["s2"].clone()), (vec![], sent), "{query}");
+            continue;
+        };
+        let id = format!("source:s2{pointer}");
+        assert_eq!((open(&made), made.frontmatter.questions[0].writes), (vec![&*id], true));
+        let linked = tale.answered_with(&[(&id, &format!("@1{{{jq}}}"))]).await.unwrap();
+        assert_eq!(steps(&linked)["s2"].pointer(pointer), Some(&from("s1", jq)));
+        assert_eq!(made.report.questions[0].answers[0].word, format!("@1{{{jq}}}"));
+    }
+}

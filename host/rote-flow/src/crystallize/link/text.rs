@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use rote_plan::{Expression, Reference, text_of};
-use rote_types::{ResponseId, command};
+use rote_types::command;
 use serde_json::Value;
 
 use super::super::context::names_id;
@@ -13,8 +13,8 @@ use super::super::occurrences::{Hit, id_words, numbers_of_things};
 use super::super::path::{Segment, path_of};
 use super::super::program;
 use super::super::words::{joined, places};
-use super::Linker;
 use super::source::Sources;
+use super::{Linker, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// A part of a text, and where answers have it.
@@ -24,13 +24,6 @@ struct Part {
     reads: Vec<Read>,
     /// The source of what is linked without a question.
     sure: Option<Hit>,
-}
-
-/// Where an answer has something.
-struct Read {
-    step: String,
-    response: ResponseId,
-    jq: String,
 }
 
 impl<'a> Linker<'a, '_> {
@@ -105,11 +98,6 @@ impl<'a> Linker<'a, '_> {
         }
         parts.sort_by_key(|part| part.range.start);
         parts
-    }
-
-    fn read_of(&self, hit: &Hit) -> Read {
-        let (step, jq) = self.source(hit);
-        Read { step, response: self.response(hit), jq }
     }
 
     /// The last query that counted just so many things in an earlier answer.
