@@ -7,7 +7,8 @@ use super::{Job, check};
 
 #[test]
 fn unseen() {
-    check("unseen", [selling(), people(), tracking(), combing(), filing(), planning()].into_iter().flatten().collect());
+    let jobs = [selling(), people(), tracking(), combing(), filing(), planning(), texts()];
+    check("unseen", jobs.into_iter().flatten().collect());
 }
 
 fn company(world: World, name: &str) -> World {
@@ -335,13 +336,19 @@ fn planning() -> Vec<Job> {
                 &["createEvent(calendar: team, end: 2026-05-22T16:00:00Z, start: 2026-05-22T15:00:00Z, title: Plan)"],
             )
             .plain(&["createEvent(calendar: team, end: 2026-05-22T16:00:00Z, start: 2026-05-22T15:00:00Z, title: Retro)"]),
+    ]
+}
+
+/// Texts that name other things.
+fn texts() -> Vec<Job> {
+    vec![
         Job::new(68, "what another issue is called in a text, typed", atlas(1, &["Crash at start", "Hang at end"]))
             .does(
                 "call tracker searchIssues -p q=crash
                  call tracker searchIssues -p q=hang
                  call tracker addComment -p 'issue_id=@1{.items[0].id}' -p 'body=Duplicate of Hang at end'",
             )
-            .asked(&["--param one=crash", "--param other=hang"])
+            .asked(&["--param one=crash", "--param other=hang", "--answer source:s3/body=taken"])
             .answers(&["source:s3/body=taken"])
             .runs(
                 "one=paint other=sail",
