@@ -22,8 +22,9 @@ use super::program::string_literals;
 use super::request::{ParamSpec, Spot};
 use super::words::by_text;
 use crate::FlowError;
-use crate::literals::{change_references, last_segment, replace, walk_literals};
+use crate::literals::{change_references, last_segment, replace, walk_literals, walk_scalars};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKind};
+use crate::trace::RecordedCall;
 use place::{literal_at, replace_at};
 use query::Binding;
 
@@ -336,22 +337,52 @@ impl Binder<'_, '_> {
         let mut values = found.into_iter();
         match (values.next(), values.next()) {
             (None, _) => Err(self.refuse(self.gone_argument())),
-            (Some((example, places)), None) => {
-                self.put(&places);
-                self.declare(example)
-            }
+            (Some(only), None) => match self.typed_before(&only) {
+                Some(other) => Err(self.different(&[other, only])),
+                None => {
+                    self.put(&only.1);
+                    self.declare(only.0)
+                }
+            },
             (Some(one), Some(other)) => {
-                let all = [one, other].into_iter().chain(values);
-                let shown: Vec<String> =
-                    all.map(|(value, places)| format!("`{}` at {}", text_of(&value), spots(&places))).collect();
-                let reason = format!(
-                    "its argument has different values: {}; say which with `{}=value`",
-                    shown.join(", "),
-                    self.name
-                );
-                Err(self.refuse(reason))
+                let all: Vec<_> = [one, other].into_iter().chain(values).collect();
+                Err(self.different(&all))
             }
         }
+    }
+
+    fn different(&self, all: &[(Value, Vec<Place>)]) -> FlowError {
+        let shown: Vec<String> =
+            all.iter().map(|(value, places)| format!("`{}` at {}", text_of(value), spots(places))).collect();
+        let (shown, name) = (shown.join(", "), self.name);
+        self.refuse(format!("its argument has different values: {shown}; say which with `{name}=value`"))
+    }
+
+    /// What was typed under the name into a call that falls out, where what stays is of a thing that the job made itself: that
+    /// is hardly what differs from run to run.
+    fn typed_before(&self, (made, places): &(Value, Vec<Place>)) -> Option<(Value, Vec<Place>)> {
+        let first =
+            self.steps().filter(|step| places.iter().any(|place| place.step == step.id)).map(|step| step.calls[0]);
+        let before = &self.cx.trace.calls[..first.min()?];
+        let gives = |call: &RecordedCall| {
+            let mut found = false;
+            let body = self.cx.body(call.response).filter(|_| call.is_write());
+            body.into_iter()
+                .for_each(|body| walk_scalars(&body, String::new(), &mut |_, value| found |= value == made));
+            found
+        };
+        if !before.iter().any(gives) {
+            return None;
+        }
+        let mut gone = self.draft.steps.iter().enumerate().filter(|(position, _)| !self.kept.contains(position));
+        gone.find_map(|(_, step)| {
+            let mut typed = None;
+            place::walk_named(&step.arguments, self.name, &mut |pointer, value| {
+                let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };
+                typed = (value != made).then(|| (value.clone(), vec![place])).or_else(|| typed.take());
+            });
+            typed
+        })
     }
 
     /// No argument of a step that stays has the name: perhaps one of a step that falls out has.

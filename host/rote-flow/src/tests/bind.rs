@@ -174,3 +174,13 @@ async fn a_number_whose_own_call_fell_out_is_not_put_where_it_stands_by_chance()
     };
     assert_eq!(steps(&tale.wish(&request).await.unwrap())["s2"]["estimate"], json!({"$param": "issue_id"}));
 }
+
+#[tokio::test]
+async fn a_name_that_only_what_the_job_made_has_is_ambiguous_where_another_value_was_typed() {
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": "is_7"}), json!({"title": "Old"})).await;
+    tale.call("createIssue", json!({"project": "atlas", "title": "Crash"}), json!({"id": "is_9"})).await;
+    tale.call("addComment", json!({"issue_id": "is_9", "body": "Seen"}), json!({"id": 1})).await;
+    let error = with(&tale, &["issue_id"], &[]).await.unwrap_err().to_string();
+    assert!(error.contains("`is_7` at s1:/issue_id, `is_9` at s3:/issue_id; say which"), "{error}");
+}

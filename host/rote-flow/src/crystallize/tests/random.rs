@@ -97,7 +97,7 @@ impl Bench {
         }
         self.cases += 1;
         let workspace = self.record(&store, &calls);
-        let request = self.request(&job, &store, &workspace);
+        let request = self.request(&job, (&store, &calls), &workspace);
         let case = Case { store, other, job, calls, elsewhere };
         let end = self.made(&case, request);
         std::fs::remove_dir_all(self.fixture.home.workspace_dir(workspace.name())).unwrap();
@@ -143,11 +143,14 @@ impl Bench {
         workspace
     }
 
-    fn request(&self, job: &Job, store: &Store, workspace: &Workspace) -> CrystallizeRequest {
-        let spec = |spoken: &job::Spoken| ParamSpec {
-            name: spoken.name.clone(),
-            value: spoken.by_value.then(|| text_of(&spoken.value(store))),
-            ..ParamSpec::default()
+    fn request(&self, job: &Job, case: (&Store, &[Call]), workspace: &Workspace) -> CrystallizeRequest {
+        let (store, calls) = case;
+        let spec = |spoken: &job::Spoken| {
+            let value = spoken.value(store);
+            // Of several values under one name a person has to say which.
+            let other = |call: &Call| call.sent.get(&spoken.name).is_some_and(|sent| *sent != value);
+            let by_value = spoken.by_value || calls.iter().any(other);
+            ParamSpec { name: spoken.name.clone(), value: by_value.then(|| text_of(&value)), ..ParamSpec::default() }
         };
         CrystallizeRequest {
             params: job.spoken.iter().map(spec).collect(),
