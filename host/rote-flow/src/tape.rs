@@ -185,11 +185,6 @@ impl Ends {
         self.end.as_ref().is_some_and(|ended| ended.end == End::Completed)
     }
 
-    /// The call that stopped the run.
-    pub(crate) fn stopped_by(&self) -> Option<ResponseId> {
-        self.end.as_ref()?.response.map(ResponseId)
-    }
-
     /// The call that a person had left out when it stopped the run.
     pub(crate) fn left_out(&self) -> Option<ResponseId> {
         let ended = self.end.as_ref().filter(|ended| ended.end == End::LeftOut)?;

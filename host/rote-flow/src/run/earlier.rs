@@ -153,8 +153,10 @@ impl Runner {
     pub(super) fn refuse_beside(&self, name: &WorkspaceName, may_be_under_way: bool) -> Result<(), FlowError> {
         let Some((workspace, recorded)) = self.opened(name)? else { return Ok(()) };
         let _lock = match tape::lock(&workspace) {
-            // While another process makes it, none of its writes is in doubt.
-            Err(FlowError::Run(RunnerError::StillRunning { .. })) if may_be_under_way => return Ok(()),
+            // What its flow was told of is in doubt all the same.
+            Err(FlowError::Run(RunnerError::StillRunning { .. })) if may_be_under_way => {
+                return self.refuse_open(&workspace, &workspace.doubts(MAX_COUNTED)?);
+            }
             Err(FlowError::Run(RunnerError::StillRunning { workspace })) => {
                 // It may have ended well since its tape was read.
                 let ends = Ends::read_in(&self.library().home.workspace_dir(name))?;

@@ -7,13 +7,14 @@ use rote_types::{ErrorKind, ResponseId, WorkspaceIdentity};
 use rote_workspace::{ResponseState, ResponseSummary, Workspace, WorkspaceError};
 
 use super::Runner;
-use super::resume::{Resumed, is_unknown};
+use super::resume::Resumed;
 use crate::error::{Left, RunnerError};
 use crate::tape::{Ended, Ends, Recorded};
 use crate::{FlowError, Frontmatter};
 
-/// Returns the writes of a workspace of which nobody knows whether they happened: those in doubt, and those of a run that
-/// has not ended well about which a person is asked when it goes on.
+/// Returns the writes of a workspace of which nobody knows whether they happened: those in doubt, and of a run that has not
+/// ended well those at which the server failed (5xx) or redirected, whatever it was that ended the run: begun anew, it would
+/// make them again.
 ///
 /// # Errors
 /// The workspace cannot be read. A tape that cannot be read says nothing of its run.
@@ -22,7 +23,7 @@ pub fn unknown_writes(workspace: &Workspace) -> Result<Vec<ResponseSummary>, Flo
     let only_lost = |one: &ResponseSummary| one.state == ResponseState::InDoubt;
     if !writes.iter().all(only_lost) {
         match Ends::read(workspace) {
-            Ok(Some(ends)) if !ends.is_complete() => writes.retain(|one| is_unknown(one, ends.stopped_by())),
+            Ok(Some(ends)) if !ends.is_complete() => {}
             _ => writes.retain(only_lost),
         }
     }

@@ -62,9 +62,10 @@ pub(super) fn newest(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>,
     Ok(names)
 }
 
-/// The workspaces whose names are none that a run gets: a person made them, or gave them another name.
-fn renamed(home: &Home) -> Result<Vec<WorkspaceName>, FlowError> {
-    named(home, |name| !name.as_str().starts_with(PREFIX) || begun_digits(name).is_none())
+/// The workspaces whose names no run of the flow gets: a person made them, or gave them another name. What looks like that of
+/// another flow may be one of this.
+fn renamed(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>, FlowError> {
+    named(home, |name| !may_be_of(name, Some(flow)))
 }
 
 fn named(home: &Home, keep: impl Fn(&WorkspaceName) -> bool) -> Result<Vec<WorkspaceName>, FlowError> {
@@ -114,7 +115,7 @@ impl Runner {
                 break;
             }
         }
-        for name in renamed(home)? {
+        for name in renamed(home, &frontmatter.name)? {
             match Ends::read_in(&home.workspace_dir(&name)) {
                 Ok(Some(ends)) if ends.header.flow == frontmatter.name && same(&name, &ends) => {
                     self.refuse_beside(&name, may_be_under_way)?;

@@ -1,5 +1,6 @@
 //! The same run, begun again: told of what the first one may have done, or that it is under way.
 
+use rote_home::{FileMode, read_capped, write_atomic};
 use rote_runtime::NoObserver;
 use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
 use rote_workspace::{Settlement, Workspace};
@@ -66,7 +67,8 @@ async fn a_run_whose_folder_has_another_name_is_found_all_the_same() {
     ordering(&fixture).await;
     let workspace = stopped(&fixture, "cup", "").await;
     let folder = |name: &str| fixture.home.workspaces_dir().join(name);
-    for (from, to) in [(workspace.as_str(), "kept"), ("kept", "run-kept")] {
+    let (backup, other) = (format!("{workspace}.bak"), "run-other-20261122223250-abcdef");
+    for (from, to) in [(workspace.as_str(), "kept"), ("kept", "run-kept"), ("run-kept", &backup), (&backup, other)] {
         #[expect(clippy::disallowed_methods, reason = "as a person would")]
         std::fs::rename(folder(from), folder(to)).unwrap();
         let error = run(&fixture, "cup").await.unwrap_err();
@@ -123,4 +125,34 @@ async fn a_run_that_only_reads_may_be_begun_twice() {
     let held = fixture.flows.runner.begin(&request).unwrap();
     fixture.flows.runner.run(&request, std::sync::Arc::new(NoObserver)).await.unwrap();
     drop(held);
+}
+
+#[tokio::test]
+async fn a_run_that_was_killed_behind_a_failure_of_the_server_is_told_of() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, "cup", "500 Internal Server Error").await;
+    let path = fixture.home.workspace_dir(&workspace).join("run.jsonl");
+    let tape = String::from_utf8(read_capped(&path, 1 << 20).unwrap()).unwrap();
+    let (killed, _end) = tape.trim_end().rsplit_once('\n').unwrap();
+    write_atomic(&path, format!("{killed}\n").as_bytes(), FileMode::Private).unwrap();
+    let before = fixture.shop.writes();
+    let error = run(&fixture, "cup").await.unwrap_err();
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{error}");
+    assert_eq!(fixture.shop.writes(), before);
+}
+
+#[tokio::test]
+async fn another_one_is_not_begun_beside_a_write_in_doubt() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let workspace = stopped(&fixture, "cup", "").await;
+    // As one whose flow went on behind the failure.
+    let under_way = Workspace::open(&fixture.home, &workspace).unwrap();
+    let _lock = crate::tape::lock(&under_way).unwrap();
+    let before = fixture.shop.writes();
+    let request = RunRequest { another: true, ..fixture.run_request(&[("item", "cup")]) };
+    let error = fixture.run(&request).await.unwrap_err();
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{error}");
+    assert_eq!(fixture.shop.writes(), before);
 }
