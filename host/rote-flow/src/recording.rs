@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rote_gate::Redaction;
 use rote_home::{FileMode, read_capped, write_durable};
-use rote_types::{AdapterId, FlowName, Method, Sha256Digest, ToolCall};
+use rote_types::{AdapterId, FlowName, Method, Sha256Digest, ToolCall, exact_json};
 use rote_workspace::{Body, StoredResponse, Workspace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -203,6 +203,11 @@ impl RunRecording {
     }
 }
 
+/// Whether two replays gave the same; the order of members does not count, each digit of a whole number does.
+pub(crate) fn is_same<T: Serialize>(one: &T, other: &T) -> bool {
+    exact_json(one).ok() == exact_json(other).ok()
+}
+
 /// Makes the exchange of a call in a workspace.
 pub(crate) fn exchange(workspace: &Workspace, call: &RecordedCall) -> Result<RecordedExchange, FlowError> {
     let outcome = match workspace.response(call.response) {
@@ -251,5 +256,19 @@ impl ExchangeOutcome {
                 (bytes, content_type.clone())
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn results_with_neighbouring_ids_beyond_2_to_the_53_differ() {
+        let result = |id: u64| json!({"id": id, "of": 2});
+        assert!(!is_same(&result(13_911_860_366_432_393), &result(13_911_860_366_432_392)));
+        assert!(is_same(&result(13_911_860_366_432_393), &json!({"of": 2.0, "id": 13_911_860_366_432_393_u64})));
     }
 }

@@ -4,12 +4,12 @@
 use std::path::PathBuf;
 
 use rote_runtime::FlowOutcome;
-use rote_types::{FlowName, canonical_json};
+use rote_types::FlowName;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::ReplayError;
-use crate::recording::{ExpectedOutput, RunRecording};
+use crate::recording::{ExpectedOutput, RunRecording, is_same};
 use crate::{FlowError, FlowReference, Replayer};
 
 /// How often a recording is replayed, to notice what differs between two runs.
@@ -100,7 +100,7 @@ fn given(outcome: FlowOutcome) -> ExpectedOutput {
 }
 
 fn compare(expected: &ExpectedOutput, given: &ExpectedOutput) -> Result<(), FlowError> {
-    if canonical_json(expected).ok() == canonical_json(given).ok() {
+    if is_same(expected, given) {
         return Ok(());
     }
     let value = |output: &ExpectedOutput| Box::new(serde_json::to_value(output).unwrap_or(Value::Null));

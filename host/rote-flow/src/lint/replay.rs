@@ -1,12 +1,13 @@
 //! The runtime pass: one replay against a recording, whose outcome is looked at in all three output forms.
 
-use rote_types::{CommandLine, FlowName, canonical_json, command};
+use rote_types::{CommandLine, FlowName, command};
 
 use super::component::human_missing;
 use super::finding::{Finding, Findings, Position};
 use crate::contract::Contract;
 use crate::error::ReplayError;
 use crate::evidence::Evidence;
+use crate::recording::is_same;
 use crate::replay::Replayed;
 use crate::{FlowError, Linter, Package};
 
@@ -90,7 +91,7 @@ fn look_at(package: &Package, evidence: &Evidence, replayed: Replayed, findings:
         findings.push(finding.edit("correct `output.schema`, or the result"));
     }
     if let Some(expected) = &evidence.expected
-        && canonical_json(&expected.result).ok() != canonical_json(&outcome.result).ok()
+        && !is_same(&expected.result, &outcome.result)
     {
         let (was, is) = (shown(&expected.result), shown(&outcome.result));
         let message = format!("the result was {was} and is {is} now");
