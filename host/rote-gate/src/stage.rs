@@ -1,8 +1,8 @@
 //! The stages of admission, in order, each a small function over what is known so far.
 //!
-//! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`;
-//! the one exception is the grant, which lowers a `Confirm` of the write guard and nothing else. What the stages came to is
-//! one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
+//! Invariants: a stage looks and does not act; it can only tighten, and the verdicts are combined by `max`, a denial in
+//! [`Case::through`] and what is less in [`grant`]; the one exception is the grant: a blessing lowers a `Confirm` of the write
+//! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub(crate) enum Admission {
 }
 
 impl Admission {
-    /// The strictest verdict of all stages, with the write guard's `Confirm` lowered by a grant.
+    /// The strictest verdict of all stages, with a `Confirm` lowered by a grant.
     pub(crate) fn verdict(self) -> Verdict {
         match self {
             Self::Refused => Verdict::Deny,
@@ -78,17 +78,12 @@ impl Admission {
             },
         }
     }
-
-    /// The stage that decided, where none denied.
-    fn decisive(self) -> StageName {
-        if self == Self::Blessed { StageName::Grant } else { StageName::WriteGuard }
-    }
 }
 
 /// What is said of a call that a blessing covers.
 const BLESSED: &str = "a person blessed the flow for this call";
 
-type Stage = fn(&mut Case<'_>) -> StageVerdict;
+pub(crate) type Stage = fn(&mut Case<'_>) -> StageVerdict;
 
 /// The order. What follows the grant (journal, effect, record) is in `gate`.
 const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, optimistic_lock, write_guard, grant];
@@ -96,6 +91,16 @@ const STAGES: [Stage; 8] = [normalised, fingerprint, hard_floor, intent, scope, 
 impl<'a> Case<'a> {
     /// Runs every stage; a denial does not hide what the later ones say.
     pub(crate) fn run(authority: &'a Authority<'a>, claim: &'a Claim, redactor: Arc<Redactor>) -> Self {
+        Self::through(&STAGES, authority, claim, redactor)
+    }
+
+    /// As [`Case::run`], through these stages.
+    pub(crate) fn through(
+        stages: &[Stage],
+        authority: &'a Authority<'a>,
+        claim: &'a Claim,
+        redactor: Arc<Redactor>,
+    ) -> Self {
         let masked = match authority {
             Authority::Call(invocation) => redactor.value(&invocation.arguments),
             Authority::Task(_) => None,
@@ -111,14 +116,22 @@ impl<'a> Case<'a> {
             choice: Choice::default(),
             guard,
             impact,
-            stages: Vec::with_capacity(STAGES.len()),
+            stages: Vec::with_capacity(stages.len()),
             failure: None,
             admission: Admission::Refused,
             redactor,
             masked,
         };
-        for stage in STAGES {
+        for stage in stages {
             let verdict = stage(&mut case);
+            if verdict.verdict == Verdict::Deny {
+                let denied = || GateError::Denied {
+                    rule: verdict.rule.to_string(),
+                    message: verdict.message.to_string(),
+                    hint: None,
+                };
+                case.failure.get_or_insert_with(denied);
+            }
             case.stages.push(verdict);
         }
         if case.failure.is_some() {
@@ -137,10 +150,18 @@ impl<'a> Case<'a> {
         self.admission = by_token(self.authority).0;
     }
 
-    /// The stage that decided: the first that denied, or the one that the admission rests on.
+    /// The stage that decided: the first that denied, or the grant of a blessing, or the last of the strictest before it.
     pub(crate) fn decisive(&self) -> Option<&StageVerdict> {
         let denied = self.stages.iter().find(|stage| stage.verdict == Verdict::Deny);
-        denied.or_else(|| self.stages.iter().find(|stage| stage.stage == self.admission.decisive()))
+        let is_blessed = self.admission == Admission::Blessed;
+        let allowed = self.stages.iter().filter(|stage| (stage.stage == StageName::Grant) == is_blessed);
+        denied.or_else(|| allowed.max_by_key(|stage| stage.verdict))
+    }
+
+    /// The strictest of the verdicts that no stage turned into a denial, which no grant is about.
+    fn strictest(&self) -> Verdict {
+        let verdicts = self.stages.iter().map(|stage| stage.verdict);
+        verdicts.filter(|verdict| *verdict < Verdict::Deny).max().unwrap_or_default()
     }
 
     fn deny(&mut self, stage: StageName, error: GateError) -> StageVerdict {
@@ -360,7 +381,7 @@ fn optimistic_lock(_: &mut Case<'_>) -> StageVerdict {
 }
 
 /// The write guard's own verdict.
-fn write_guard(case: &mut Case<'_>) -> StageVerdict {
+pub(crate) fn write_guard(case: &mut Case<'_>) -> StageVerdict {
     let decision = &case.guard;
     StageVerdict {
         stage: StageName::WriteGuard,
@@ -371,14 +392,26 @@ fn write_guard(case: &mut Case<'_>) -> StageVerdict {
 }
 
 /// A blessing or a presented token may lower a `Confirm`; a token is judged when it is consumed.
-fn grant(case: &mut Case<'_>) -> StageVerdict {
+pub(crate) fn grant(case: &mut Case<'_>) -> StageVerdict {
     const STAGE: StageName = StageName::Grant;
-    if case.guard.verdict != Verdict::Confirm {
-        case.admission = Admission::Free(case.guard.verdict);
+    let verdict = case.strictest();
+    if verdict != Verdict::Confirm {
+        case.admission = Admission::Free(verdict);
         return pass(STAGE, "no grant is needed");
     }
+    // A blessing answers what the guard asks, beforehand; what another stage asks is about this very call.
+    let mut asking = case.stages.iter().filter(|stage| stage.verdict == Verdict::Confirm);
+    let may_be_blessed = asking.all(|stage| stage.stage == StageName::WriteGuard);
     let (admission, rule, message) = match case.authority {
-        Authority::Call(invocation) if is_blessed(invocation) => (Admission::Blessed, "blessing", BLESSED),
+        Authority::Call(invocation) if may_be_blessed && is_blessed(invocation) => {
+            (Admission::Blessed, "blessing", BLESSED)
+        }
+        Authority::Task(task) => {
+            let message =
+                format!("the task `{}` would have to be confirmed, and there is no token for one", task.name());
+            let error = GateError::Denied { rule: "confirm_token".into(), message, hint: None };
+            return case.deny(STAGE, error);
+        }
         authority => {
             let (admission, message) = by_token(authority);
             (admission, "confirm_token", message)

@@ -10,6 +10,7 @@ mod keys;
 mod policy;
 mod redaction;
 mod same;
+mod stages;
 mod support;
 mod tasks;
 mod upstream;

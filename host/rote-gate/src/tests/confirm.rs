@@ -276,6 +276,29 @@ impl Entropy for Outrun {
     }
 }
 
+/// A blessing of flow `f` for one call of `delete` of the adapter of this call.
+pub(super) fn blessed(call: &Invocation) -> Arc<Blessing> {
+    let blessing = Blessing::new(Permissions {
+        version: 3,
+        flow: "f".parse().unwrap(),
+        source_sha256: rote_types::sha256(b"flow"),
+        trust: [(call.adapter.id.clone(), call.trust())].into(),
+        tools: vec![BlessedTool {
+            adapter: call.adapter.id.clone(),
+            tool: "delete".to_owned(),
+            by: None,
+            max_calls: Some(1),
+            args_constraints: std::collections::BTreeMap::default(),
+        }],
+        blessed_by: "p".to_owned(),
+        blessed_at: jiff::Timestamp::UNIX_EPOCH,
+        expires_at: None,
+        alg: "HMAC-SHA-256".to_owned(),
+        mac: String::new(),
+    });
+    Arc::new(blessing.unwrap())
+}
+
 #[tokio::test]
 async fn what_a_blessing_no_longer_covers_is_not_on_record_as_blessed() {
     for confirmed in [false, true] {
@@ -290,25 +313,7 @@ async fn what_a_blessing_no_longer_covers_is_not_on_record_as_blessed() {
         call.flow = flow(None);
         let asked = world.send(&call, claim("DELETE", "/things/7")).await.unwrap_err();
         let GateError::ConfirmationNeeded { token, .. } = asked else { panic!("{asked:?}") };
-        let blessing = Blessing::new(Permissions {
-            version: 3,
-            flow: "f".parse().unwrap(),
-            source_sha256: rote_types::sha256(b"flow"),
-            trust: [(call.adapter.id.clone(), call.trust())].into(),
-            tools: vec![BlessedTool {
-                adapter: call.adapter.id.clone(),
-                tool: "delete".to_owned(),
-                by: None,
-                max_calls: Some(1),
-                args_constraints: std::collections::BTreeMap::default(),
-            }],
-            blessed_by: "p".to_owned(),
-            blessed_at: jiff::Timestamp::UNIX_EPOCH,
-            expires_at: None,
-            alg: "HMAC-SHA-256".to_owned(),
-            mac: String::new(),
-        });
-        let blessing = Arc::new(blessing.unwrap());
+        let blessing = blessed(&call);
         let mut call = world.call(&surface, "delete", json!({"id": 7}));
         call.flow = flow(Some(Arc::clone(&blessing)));
         if confirmed {
