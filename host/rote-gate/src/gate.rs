@@ -94,7 +94,9 @@ impl Gate {
         let mut entry = Entry::new(&self.parts, &case, response);
         let prepared = self.prepare(&mut case);
         if authority.is_dry_run() {
-            return self.preview(&case, entry, prepared).map(|preview| Performed::Previewed(Box::new(preview)));
+            let asked = prepared.map_err(|error| (StageName::Credential, error));
+            let asked = asked.and_then(|()| self.refuse_same(&case, &entry).map_err(|error| (StageName::Doubt, error)));
+            return self.preview(&case, entry, asked).map(|preview| Performed::Previewed(Box::new(preview)));
         }
         if let Err(error) = prepared.and_then(|()| self.refuse_same(&case, &entry)) {
             return Err(self.refuse(&case, &mut entry, error));
@@ -196,9 +198,12 @@ impl Gate {
     }
 
     /// Refuses a write whose number was begun before, which a read asks with its start, and one of which the same is in doubt.
+    /// A dry run has no number.
     fn refuse_same(&self, case: &Case<'_>, entry: &Entry<'_>) -> Result<(), GateError> {
         let Some((invocation, record)) = entry.call().filter(|_| entry.writes) else { return Ok(()) };
-        doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
+        if !invocation.dry_run {
+            doubt::refuse_begun(&self.parts.journal, &invocation.workspace, record.response)?;
+        }
         let call = (record.response, record.args_digest);
         doubt::refuse_same(&self.parts, invocation, call, case.shown_arguments(invocation))
     }
@@ -270,16 +275,16 @@ impl Gate {
         &self,
         case: &Case<'_>,
         mut entry: Entry<'_>,
-        prepared: Result<(), GateError>,
+        asked: Result<(), (StageName, GateError)>,
     ) -> Result<Preview, GateError> {
         let mut stages = case.stages.clone();
         let mut verdict = case.admission.verdict();
-        if let Some(error) = prepared.err().filter(|_| case.admission != Admission::Refused) {
+        if let Some((stage, error)) = asked.err().filter(|_| case.admission != Admission::Refused) {
             verdict = Verdict::Deny;
             let (rule, message) = (error.rule().to_owned(), error.to_string());
             entry.refuse(rule.clone(), &message, &case.redactor);
             let (rule, message) = (rule.into(), message.into());
-            stages.push(StageVerdict { stage: StageName::Credential, verdict, rule, message });
+            stages.push(StageVerdict { stage, verdict, rule, message });
         }
         for stage in &mut stages {
             stage.message = redaction::text(&case.redactor, stage.message.to_string()).into();

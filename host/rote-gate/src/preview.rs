@@ -28,6 +28,8 @@ pub enum StageName {
     Grant,
     /// Whether the credentials are there and may go there.
     Credential,
+    /// Whether the same write is in doubt.
+    Doubt,
 }
 
 impl StageName {
@@ -44,6 +46,7 @@ impl StageName {
             Self::WriteGuard => "write_guard",
             Self::Grant => "grant",
             Self::Credential => "credential",
+            Self::Doubt => "doubt",
         }
     }
 }

@@ -32,6 +32,12 @@ pub(crate) struct Despite {
     pub(super) under_way: bool,
 }
 
+impl Despite {
+    pub(super) fn of(request: &RunRequest) -> Self {
+        Self { questions: request.anyway, under_way: request.another }
+    }
+}
+
 /// Everything that a run starts from.
 pub(crate) struct Begun {
     pub(crate) package: Package,
@@ -54,7 +60,7 @@ impl Runner {
         match (&request.resume, &request.flow) {
             (Some(name), flow) => self.go_on(name, flow.as_ref(), request),
             (None, Some(flow)) => {
-                let despite = Despite { questions: request.anyway, under_way: request.another };
+                let despite = Despite::of(request);
                 self.begin_new(flow, &request.parameters, None, despite)
             }
             (None, None) => Err(FlowError::Usage { message: "no flow was named".to_owned() }),

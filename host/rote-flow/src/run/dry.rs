@@ -14,6 +14,8 @@ use rote_workspace::Workspace;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use super::begin::Despite;
+use super::preflight::refuse_undecided;
 use super::{RunContext, RunRequest, Runner};
 use crate::error::PackageError;
 use crate::{FlowError, FlowWrite, Frontmatter, PinnedFlow};
@@ -112,6 +114,7 @@ impl Runner {
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
         let (blessing, mut notes) = self.parts.blessings.blessing_of_run(&package)?;
+        notes.extend(self.refusal(request, &package.frontmatter, &parameters));
         let context = RunContext { blessing, ..RunContext::plain(workspace, &package.frontmatter) };
         let blessing = context.blessing.as_deref();
         let mut calls = Vec::new();
@@ -142,6 +145,19 @@ impl Runner {
         let flows = below.into_iter().map(|inner| inner.shown).collect();
         let (flow, version) = (frontmatter.name, frontmatter.version);
         Ok(DryRun { flow, version, parameters, calls, writes, flows, exact, notes })
+    }
+
+    /// Why a run would not begin now, where it is not for want of a credential, which the calls say.
+    fn refusal(
+        &self,
+        request: &RunRequest,
+        frontmatter: &Frontmatter,
+        parameters: &Map<String, Value>,
+    ) -> Option<String> {
+        let despite = Despite::of(request);
+        let undecided = if despite.questions { Ok(()) } else { refuse_undecided(frontmatter) };
+        let asked = undecided.and_then(|()| self.refuse_same(frontmatter, parameters, (None, despite)).map(drop));
+        asked.err().map(|error| format!("a run is refused now: {error}"))
     }
 
     /// What a pinned flow may call; its parameters are known only when it runs.

@@ -45,11 +45,15 @@ async fn what_a_resumed_run_asks_about_a_new_one_is_told_of() {
             let error = run(&fixture, &item).await.unwrap_err();
             assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{status}: {error}");
             assert_eq!(error.kind(), ErrorKind::Conflict);
+            let dry = fixture.flows.runner.dry_run(&fixture.run_request(&[("item", &item)])).await.unwrap();
+            assert!(dry.notes.iter().any(|note| *note == format!("a run is refused now: {error}")), "{:?}", dry.notes);
             let retry = format!("rote run --resume {workspace} --retry @1");
             assert!(error.hint().unwrap().contains(&retry), "{status}: {:?}", error.hint());
         }
         assert_eq!(fixture.shop.writes(), before, "{status}");
         // With other parameters it is another run.
+        let other = fixture.flows.runner.dry_run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
+        assert!(other.notes.is_empty(), "{:?}", other.notes);
         run(&fixture, &format!("mug{status}")).await.unwrap();
         let opened = Workspace::open(&fixture.home, &workspace).unwrap();
         opened.settle(ResponseId(1), &Settlement::Skip, fixture.now()).unwrap();

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use rote_govern::Verdict;
 use rote_govern::audit::{EffectSettled, SETTLED, Said, Word};
-use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method};
+use rote_types::{AuthKind, Classify, ErrorKind, KeyHeader, Method, ResponseId};
 use rote_workspace::{ResponseState, Settled, Settlement};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
@@ -296,6 +297,14 @@ async fn a_neighbouring_id_is_another_write_with_another_key() {
     send(&world, &post(9_007_199_254_740_992)).await.unwrap_err();
     let same = send(&world, &post(9_007_199_254_740_992)).await.unwrap_err();
     assert!(matches!(same, GateError::SameInDoubt { .. }), "{same:?}");
+    for (id, verdict) in [(9_007_199_254_740_992, Verdict::Deny), (9_007_199_254_740_993, Verdict::Audit)] {
+        let dry = Invocation { dry_run: true, response: ResponseId(0), ..post(id) };
+        let preview = world.preview(&dry, claim("POST", "/things/7")).await;
+        assert_eq!(preview.verdict, verdict, "{preview:?}");
+        let says_so =
+            preview.stages.iter().any(|stage| stage.rule == "same_in_doubt" && stage.verdict == Verdict::Deny);
+        assert_eq!(says_so, verdict == Verdict::Deny, "{preview:?}");
+    }
     send(&world, &post(9_007_199_254_740_993)).await.unwrap();
     let keys = server.keys();
     assert!(keys.len() == 4 && keys[3] != keys[0], "{keys:?}");
