@@ -1,10 +1,9 @@
 //! Work that many hand in and one of them does for all: one transaction, and one sync, for whatever waits meanwhile.
 //!
-//! Invariants: whoever finds nobody at work does it where he stands, so that one who is alone waits for nobody: a thread at
-//! once, a task when those have run that are ready beside it, which may have more to hand in; no
-//! answer is given before the work is done; what waits is taken in the order in which it came. Whoever waits with a thread
-//! goes first when the next one is called: a task that was called may have no thread to run on. Slow work is done by a
-//! thread that waits for it, never by a task.
+//! Invariants: if nobody is working, the caller works: a thread at once, a task after yielding once so that others can
+//! join; no answer is given before the work is done; what waits is taken in the order in which it came. Whoever waits with
+//! a thread goes first when the next one is called: a task that was called may have no thread to run on. Slow work is done
+//! by a thread that waits for it, never by a task. The lock of the state is taken before that of a slot, never behind it.
 
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -231,12 +230,15 @@ impl Wake for Unpark {
 /// A future that is not given up: where it is dropped before its end, the thread that drops it goes on with it. For what waits
 /// for work of this kind only.
 #[derive(Debug)]
-pub struct ToTheEnd<F: Future>(Option<Pin<Box<F>>>);
+pub struct ToTheEnd<F: Future> {
+    future: Option<Pin<Box<F>>>,
+    is_begun: bool,
+}
 
 impl<F: Future> ToTheEnd<F> {
-    /// Takes a future that was begun or not; one that is never polled is not made to run.
+    /// Takes a future; one that is never polled as part of this is not made to run.
     pub fn new(future: F) -> Self {
-        Self(Some(Box::pin(future)))
+        Self { future: Some(Box::pin(future)), is_begun: false }
     }
 }
 
@@ -244,10 +246,11 @@ impl<F: Future> Future for ToTheEnd<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let Some(future) = &mut self.0 else { return Poll::Pending };
+        self.is_begun = true;
+        let Some(future) = &mut self.future else { return Poll::Pending };
         let polled = future.as_mut().poll(context);
         if polled.is_ready() {
-            self.0 = None;
+            self.future = None;
         }
         polled
     }
@@ -255,7 +258,8 @@ impl<F: Future> Future for ToTheEnd<F> {
 
 impl<F: Future> Drop for ToTheEnd<F> {
     fn drop(&mut self) {
-        let Some(mut future) = self.0.take().filter(|_| !std::thread::panicking()) else { return };
+        let is_kept = self.is_begun && !std::thread::panicking();
+        let Some(mut future) = self.future.take().filter(|_| is_kept) else { return };
         let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
         while future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending() {
             // Who is called to work may be a task of this very thread.
@@ -375,6 +379,22 @@ mod tests {
             }
         });
         assert_eq!(done.load(Ordering::SeqCst), 8 * 500);
+    }
+
+    #[test]
+    fn what_was_never_polled_is_not_done_and_what_was_is() {
+        let group = Group::default();
+        let done = AtomicUsize::new(0);
+        let work = |asks: Vec<u32>| {
+            done.fetch_add(asks.len(), Ordering::SeqCst);
+            asks
+        };
+        drop(ToTheEnd::new(group.hand_in(1, work)));
+        assert_eq!(done.load(Ordering::SeqCst), 0);
+        let mut begun = ToTheEnd::new(group.hand_in(2, work));
+        assert_eq!(Pin::new(&mut begun).poll(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+        drop(begun);
+        assert_eq!(done.load(Ordering::SeqCst), 1);
     }
 
     #[test]
