@@ -163,7 +163,7 @@ impl FromStr for JsonType {
 }
 
 impl Workspace {
-    /// Whether the response is an error (status ≥ 400, no answer, or an MCP error envelope).
+    /// Whether the response is an error (status ≥ 400, or no answer).
     ///
     /// # Errors
     /// Unknown or unfinished response.

@@ -194,7 +194,7 @@ pub enum ResponseState {
     Pending,
     /// Recorded, status below 400.
     Ok,
-    /// Recorded, status 400 or above, or an MCP error envelope, or a failure without an answer.
+    /// Recorded, status 400 or above, or a failure without an answer.
     Error,
     /// A write without an outcome whose process is gone or whose answer is lost: it may have happened.
     InDoubt,

@@ -1,8 +1,8 @@
 //! Writing a call: numbers before the effect, outcome after it.
 //!
-//! Order on disk: the row with the number, then the effect, then the outcome: with all of a read's small answer in one
-//! transaction, behind the file of a larger one and of a write's. A process killed in between leaves a row that `rote ls` shows as `lost` or `in_doubt`, or
-//! a complete file that the next reader adopts.
+//! Order on disk: first the row with the number, then the effect, then the outcome. A small read's outcome and answer are
+//! one transaction; for all else the file comes before the outcome row. A process killed in between leaves a row that
+//! `rote ls` shows as `lost` or `in_doubt`, or a complete file that the next reader adopts.
 
 use std::time::Duration;
 
@@ -10,7 +10,6 @@ use jiff::Timestamp;
 use rote_home::{FileMode, Folder, write_atomic};
 use rote_types::{ResponseId, sha256};
 use rusqlite::Connection;
-use serde::Deserialize;
 
 use crate::body::{Decoded, DecodedBody, media_type};
 use crate::model::StoredState;
@@ -366,38 +365,24 @@ pub(crate) fn artifact_path(digest: &rote_types::Sha256Digest) -> std::path::Pat
     std::path::Path::new("artifacts").join(digest.hex())
 }
 
-/// Returns what an answer says is wrong: an error status, or the error flag of an MCP result.
+/// Returns what is wrong with an answer by its status; what a body calls an error is of the API.
 fn answer_error(status: u16, body: &Body) -> Option<Failure> {
-    let said = || match body {
+    if status < 400 {
+        return None;
+    }
+    let said = match body {
         Body::Json(text) => error_message(text),
         Body::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()).map(str::to_owned),
         Body::Empty | Body::Binary { .. } => None,
     };
-    let (kind, head) = match (status, body) {
-        (400.., _) => ("http", format!("HTTP {status}")),
-        (_, Body::Json(text)) if is_mcp_error(text) => ("tool", "the tool reported an error".to_owned()),
-        _ => return None,
+    let message = match said {
+        Some(said) => format!("HTTP {status}: {}", said.chars().take(MAX_ERROR_CHARS).collect::<String>()),
+        None => format!("HTTP {status}"),
     };
-    let message = match said() {
-        Some(said) => format!("{head}: {}", said.chars().take(MAX_ERROR_CHARS).collect::<String>()),
-        None => head,
-    };
-    Some(Failure { kind: kind.to_owned(), message })
+    Some(Failure { kind: "http".to_owned(), message })
 }
 
-fn is_mcp_error(text: &str) -> bool {
-    #[derive(Deserialize)]
-    struct Envelope {
-        #[serde(default, alias = "isError")]
-        is_error: Option<serde_json::Value>,
-    }
-    // A cheap look first: almost no body has the word.
-    (text.contains("\"is_error\"") || text.contains("\"isError\""))
-        && serde_json::from_str::<Envelope>(text)
-            .is_ok_and(|envelope| envelope.is_error == Some(serde_json::Value::Bool(true)))
-}
-
-/// Finds the sentence in the usual shapes of error bodies (RFC 9457, OAuth, JSON:API, MCP).
+/// Finds the sentence in the usual shapes of error bodies (RFC 9457, OAuth, JSON:API).
 fn error_message(text: &str) -> Option<String> {
     const POINTERS: &[&str] = &[
         "/error/message",
@@ -408,7 +393,6 @@ fn error_message(text: &str) -> Option<String> {
         "/errors/0/detail",
         "/title",
         "/error",
-        "/content/0/text",
         "/reason",
         "/description",
     ];

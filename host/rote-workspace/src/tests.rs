@@ -124,13 +124,8 @@ fn error_answers_say_what_the_remote_said() {
         (404, "{\"message\":\"Not Found\"}", Some("HTTP 404: Not Found")),
         (422, "{\"error\":{\"message\":\"bad\"}}", Some("HTTP 422: bad")),
         (500, "[]", Some("HTTP 500")),
-        (
-            200,
-            "{\"is_error\":true,\"content\":[{\"type\":\"text\",\"text\":\"HTTP 401 no\"}]}",
-            Some("the tool reported an error: HTTP 401 no"),
-        ),
-        (200, "{\"isError\":false}", None),
-        (200, "{\"nested\":{\"is_error\":true}}", None),
+        (200, "{\"is_error\":true,\"message\":\"a field of the API\"}", None),
+        (200, "{\"isError\":true}", None),
         (302, "{}", None),
     ];
     let setup = Setup::new();
