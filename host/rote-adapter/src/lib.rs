@@ -10,7 +10,6 @@ mod call;
 mod credential;
 mod error;
 mod generate;
-mod index;
 mod inherit;
 mod install;
 mod look;
@@ -29,7 +28,6 @@ pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};
 pub use generate::{GenerateError, generate};
-pub use index::{indexed, meaningful_words, singular};
 pub use install::{InstallOptions, Prepared};
 pub use opened::Adapter;
 pub use registry::entries::EntryWord;

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 
+use rote_find::{Builder, Row};
 use rote_govern::tool_digest;
 use rote_request::Operation;
 use rote_spec::GeneratedTool;
@@ -16,7 +17,7 @@ use serde_json::Value;
 
 use crate::package::{self, ToolsFile};
 use crate::sensitivity::{Known, Sensitivity, ToolSensitivity, classify};
-use crate::{AdapterError, generate, index};
+use crate::{AdapterError, generate};
 
 /// Fewest tools for which a thread is worth it.
 const LEAST: usize = 200;
@@ -41,12 +42,12 @@ pub(crate) fn make(id: &AdapterId, tools: Vec<GeneratedTool>) -> Result<Made, Ad
     for part in in_parallel(tools, |tools| Part::of(id, tools)) {
         all.append(part?);
     }
-    let Part { listed, operations, digests, sensitivity, file, required } = all;
+    let Part { listed, operations, digests, sensitivity, file, rows } = all;
     let failed = |source| AdapterError::Generate { id: id.clone(), source };
     let (search, component) = std::thread::scope(|scope| {
         let search = scope.spawn(|| {
-            let mut builder = index::Builder::new();
-            listed.iter().zip(required).for_each(|(tool, required)| builder.push(tool, required));
+            let mut builder = Builder::new();
+            rows.into_iter().for_each(|row| builder.push(row));
             builder.finish()
         });
         let component = generate(&operations).map_err(failed);
@@ -72,8 +73,8 @@ struct Part {
     digests: BTreeMap<String, ToolDigest>,
     sensitivity: BTreeMap<String, ToolSensitivity>,
     file: ToolsFile,
-    /// How many arguments each tool requires.
-    required: Vec<usize>,
+    /// What the search index has of each tool.
+    rows: Vec<Row>,
 }
 
 impl Part {
@@ -103,7 +104,7 @@ impl Part {
         self.digests.insert(name.clone(), digest);
         let found = classify(&tool.input_schema, &generated.response_fields, &generated.scopes, known);
         self.sensitivity.insert(name, found);
-        self.required.push(index::required(&tool.input_schema));
+        self.rows.push(Row::of(&tool, &tool.input_schema));
         self.listed.push(tool.with_schema(Value::Null).0);
         self.operations.push(generated.operation);
         Ok(())
@@ -115,7 +116,7 @@ impl Part {
         self.digests.append(&mut other.digests);
         self.sensitivity.append(&mut other.sensitivity);
         self.file.append(other.file);
-        self.required.append(&mut other.required);
+        self.rows.append(&mut other.rows);
     }
 }
 

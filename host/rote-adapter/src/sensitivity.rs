@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use rote_find::split_words;
 use rote_types::SensitivityTier;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -278,56 +279,9 @@ fn has_words(words: &str, wanted: &str) -> bool {
         .any(|(start, _)| words[..start].ends_with(' ') && words[start + wanted.len()..].starts_with(' '))
 }
 
-/// Splits a name at case changes, digits' borders and punctuation, in lower case: `getHTTPUrl2` → get http url 2.
-pub(crate) fn split_words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut current = String::new();
-    let characters: Vec<char> = name.chars().collect();
-    for (index, &c) in characters.iter().enumerate() {
-        if !c.is_alphanumeric() {
-            push_word(&mut words, &mut current);
-            continue;
-        }
-        let before = index.checked_sub(1).map(|before| characters[before]);
-        let after = characters.get(index + 1);
-        let starts = before.is_some_and(|before| {
-            (c.is_uppercase() && (before.is_lowercase() || before.is_numeric()))
-                || (c.is_uppercase() && before.is_uppercase() && after.is_some_and(|after| after.is_lowercase()))
-                || (c.is_numeric() != before.is_numeric() && before.is_alphanumeric())
-        });
-        if starts {
-            push_word(&mut words, &mut current);
-        }
-        current.extend(c.to_lowercase());
-    }
-    push_word(&mut words, &mut current);
-    words
-}
-
-fn push_word(words: &mut Vec<String>, current: &mut String) {
-    if !current.is_empty() {
-        words.push(std::mem::take(current));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_split_where_their_words_end() {
-        let cases = [
-            ("cardNumber", "card number"),
-            ("getHTTPUrl2", "get http url 2"),
-            ("billing-card_number", "billing card number"),
-            ("repos/list-for-org", "repos list for org"),
-            ("SSN", "ssn"),
-            ("", ""),
-        ];
-        for (name, words) in cases {
-            assert_eq!(split_words(name).join(" "), words, "{name}");
-        }
-    }
 
     #[test]
     fn whole_words_count_and_parts_do_not() {

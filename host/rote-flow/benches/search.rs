@@ -155,7 +155,7 @@ fn intents() -> Vec<String> {
 
 /// The baseline: every document read from the first to the last, a point for each word in each field.
 fn scan(texts: &[(String, String, String)], intent: &str) -> Vec<(u32, usize)> {
-    let words = rote_adapter::meaningful_words(intent);
+    let words = rote_find::meaningful_words(intent);
     let mut found: Vec<(u32, usize)> = Vec::new();
     for (place, (name, tags, description)) in texts.iter().enumerate() {
         let points = |word: &String| {

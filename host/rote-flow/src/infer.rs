@@ -252,7 +252,7 @@ fn from_environment(
 
 /// Whether a name is one of a secret, such as `GITHUB_TOKEN`.
 fn secret_name(name: &str) -> bool {
-    let words = rote_adapter::indexed(name);
+    let words = rote_find::indexed(name);
     words.split(' ').any(|word| SECRET_WORDS.contains(&word))
         || SECRET_NAMES.iter().any(|secret| plain(name).contains(secret))
 }

@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
+use rote_find::{Builder, Found, Row, Search};
 use rote_home::{FileMode, HomeError, read_capped, write_atomic};
 use rote_types::{AdapterId, Tool};
 
 use super::{AdapterProblem, Adapters, Hit, lock_package};
-use crate::index::{Builder, Found, Search, required};
 use crate::{Adapter, AdapterError, package};
 
 /// Most hits of one search.
@@ -22,7 +22,7 @@ impl Adapters {
     /// As [`Adapters::open`] and [`crate::Adapter::tool`].
     pub fn probe(&self, id: &AdapterId, intent: &str, limit: usize) -> Result<Vec<Hit>, AdapterError> {
         self.open(id)?;
-        let found = self.find(id, &mut Search::new(intent), limit.clamp(1, MAX_HITS))?;
+        let found = self.find(id, &Search::new(intent), limit.clamp(1, MAX_HITS))?;
         found.into_iter().map(|found| self.hit(id, found)).collect()
     }
 
@@ -41,10 +41,10 @@ impl Adapters {
     }
 
     fn explore_once(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AdapterError> {
-        let mut search = Search::new(intent);
+        let search = Search::new(intent);
         let (mut found, mut problems) = (Vec::new(), Vec::new());
         for id in self.ids()? {
-            match self.find(&id, &mut search, limit) {
+            match self.find(&id, &search, limit) {
                 Ok(tools) => found.extend(tools.into_iter().map(|one| (id.clone(), one))),
                 Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
             }
@@ -79,7 +79,7 @@ impl Adapters {
     }
 
     /// Searches the index of one adapter; one that is missing, damaged or of another version is made anew.
-    fn find(&self, id: &AdapterId, search: &mut Search, limit: usize) -> Result<Vec<Found>, AdapterError> {
+    fn find(&self, id: &AdapterId, search: &Search, limit: usize) -> Result<Vec<Found>, AdapterError> {
         let file = self.home.adapter_dir(id).join(package::SEARCH);
         match read_capped(&file, package::MAX_SEARCH_BYTES) {
             Ok(bytes) => {
@@ -98,7 +98,7 @@ impl Adapters {
     fn index_anew(&self, id: &AdapterId) -> Result<Vec<u8>, AdapterError> {
         let adapter = self.open(id)?;
         let mut builder = Builder::new();
-        adapter.all_tools()?.iter().for_each(|tool| builder.push(tool, required(&tool.input_schema)));
+        adapter.all_tools()?.iter().for_each(|tool| builder.push(Row::of(tool, &tool.input_schema)));
         let bytes = builder.finish();
         if let Err(error) = self.keep_index(&adapter, &bytes) {
             tracing::debug!(%id, %error, "the search index was not kept");

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use rote_app::Hit;
-use rote_types::{CommandLine, command};
+use rote_types::{Access, CommandLine, command};
 use serde_json::{Value, json};
 
 use crate::context::Context;
@@ -48,10 +48,17 @@ impl Probe {
         };
         let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
         Ok(match found.first() {
+            // What destroys is looked at first: nobody is handed the command for it.
+            Some(first) if first.tool.access == Access::Destroy => report.next(schema(first)),
             Some(first) => report.next(call(first)),
             None => report,
         })
     }
+}
+
+/// Returns the command that shows what a tool takes.
+fn schema(hit: &Hit) -> CommandLine {
+    command("rote probe").argument(&hit.adapter).argument(&hit.tool.name).plain("--schema")
 }
 
 /// Returns the command that calls a tool, with the arguments that it needs to be filled in.

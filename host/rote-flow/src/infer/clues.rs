@@ -245,7 +245,7 @@ fn hinted(name: &str, schema: &Value) -> Option<Shape> {
         Some("date" | "date-time") => return Some(Shape::Date),
         _ => {}
     }
-    let words = rote_adapter::indexed(name);
+    let words = rote_find::indexed(name);
     words.split(' ').find_map(|word| match word {
         "email" | "mail" => Some(Shape::Email),
         "url" | "uri" | "link" | "webhook" => Some(Shape::Url),
@@ -258,11 +258,11 @@ fn hinted(name: &str, schema: &Value) -> Option<Shape> {
 /// right behind it (`10 items`); an email address, URL or date needs no name when the parameter is called after it.
 fn distance(name: &str, words: &[Word], place: usize, shape: Shape) -> Option<usize> {
     let of = |word: &str| word.strip_suffix('s').filter(|stem| stem.len() > 2).unwrap_or(word).to_owned();
-    let all: Vec<String> = rote_adapter::indexed(name).split(' ').map(of).collect();
+    let all: Vec<String> = rote_find::indexed(name).split(' ').map(of).collect();
     let telling: Vec<&String> = all.iter().filter(|word| !KINDS.contains(&word.as_str())).collect();
     let telling = if telling.is_empty() { all.iter().collect() } else { telling };
     let names = |word: &Word| {
-        let spoken = rote_adapter::indexed(&word.text);
+        let spoken = rote_find::indexed(&word.text);
         !word.quoted && spoken.split(' ').map(of).any(|word| telling.contains(&&word))
     };
     let before = (1..=REACH).find(|back| place.checked_sub(*back).is_some_and(|at| names(&words[at])));

@@ -126,7 +126,7 @@ impl Fields {
         entry.add_text(self.key, document.name.as_str());
         entry.add_text(self.status, status_word(document.status));
         for ((field, _, _), text) in self.searched.iter().zip(texts) {
-            entry.add_text(*field, rote_adapter::indexed(&text));
+            entry.add_text(*field, rote_find::indexed(&text));
         }
         entry.add_text(self.document, serde_json::to_string(document)?);
         Ok(entry)
@@ -300,7 +300,7 @@ fn stems(index: &Index, intent: &str) -> Result<Vec<String>, TantivyError> {
         .tokenizers()
         .get(TOKENIZER)
         .ok_or_else(|| TantivyError::InternalError(format!("tokenizer {TOKENIZER} is not built in")))?;
-    let text = rote_adapter::indexed(&rote_adapter::meaningful_words(intent).join(" "));
+    let text = rote_find::indexed(&rote_find::meaningful_words(intent).join(" "));
     let mut stems: Vec<String> = Vec::new();
     let mut stream = analyzer.token_stream(&text);
     while stream.advance() {

@@ -1,6 +1,6 @@
 //! Which of the places that have a value is its source.
 
-use rote_adapter::singular;
+use rote_find::singular;
 use rote_plan::text_of;
 use serde_json::Value;
 

@@ -1,0 +1,337 @@
+//! An intent: what somebody wants to do, read as a verb, an object and what is around it.
+
+use crate::near::LEAST_MISSPELT;
+use crate::text::{split_words, stem};
+use crate::vocabulary::{Deed, Match, Vocabulary};
+
+/// Longest query, in words.
+const MAX_WORDS: usize = 48;
+/// How much a word counts that another one stands for.
+const STANDS_FOR: f32 = 0.85;
+/// Weights of words in an intent.
+const OBJECT: f32 = 1.4;
+const OTHER: f32 = 1.0;
+const PLAIN_VERB: f32 = 0.3;
+const HALF_VERB: f32 = 0.6;
+const OWN_VERB: f32 = 1.2;
+/// What a stem of [`PLAIN`] counts beside others of a verb.
+const PLAIN_FORM: f32 = 0.5;
+/// How much each further word counts less that stands for another.
+const FURTHER: f32 = 0.03;
+/// Stems of verbs that a method says as well.
+pub(crate) const PLAIN: [&str; 20] = [
+    "creat", "ad", "new", "updat", "chang", "set", "edit", "modify", "replac", "delet", "remov", "get", "list", "read",
+    "find", "search", "show", "mak", "retriev", "put",
+];
+const SLIGHT: f32 = 0.3;
+const PREFIX: f32 = 0.4;
+/// What a word counts that is a part of what others stand for, one that a verb stands for elsewhere, and one that is alike.
+const PART: f32 = 0.6;
+const ELSEWHERE: f32 = 0.7;
+const ALIKE: f32 = 0.9;
+
+/// Words with which a question begins.
+const QUESTIONS: [&str; 26] = [
+    "who", "whom", "whose", "what", "which", "where", "why", "how", "when", "is", "are", "was", "were", "am", "do",
+    "does", "did", "has", "have", "can", "could", "may", "should", "will", "would", "whats",
+];
+/// Words behind which something stands beside the object.
+const PREPOSITIONS: [&str; 22] = [
+    "of", "in", "on", "from", "for", "to", "with", "under", "at", "by", "into", "inside", "across", "over", "as",
+    "about", "that", "who", "which", "via", "between", "behind",
+];
+
+const ARTICLES: [&str; 5] = ["the", "a", "an", "my", "our"];
+/// Words in front of an order.
+const POLITE: [&str; 22] = [
+    "please", "i", "we", "want", "to", "need", "would", "like", "you", "can", "could", "will", "let", "lets", "s",
+    "me", "us", "help", "kindly", "d", "just", "now",
+];
+
+/// One thing that an intent says.
+#[derive(Debug, Clone)]
+pub(crate) struct Term {
+    /// The stems it is found by, with how much each counts; its own first.
+    pub(crate) forms: Vec<(String, f32)>,
+    pub(crate) weight: f32,
+    /// It is what is done.
+    pub(crate) verb: bool,
+    /// It is what something is done with.
+    pub(crate) object: bool,
+    /// It may be a name that somebody gave: behind a preposition, or with a capital.
+    pub(crate) name: bool,
+    /// The vocabulary has it.
+    known: bool,
+}
+
+/// What somebody wants to do.
+#[derive(Debug)]
+pub(crate) struct Intent {
+    pub(crate) whole: String,
+    pub(crate) terms: Vec<Term>,
+    pub(crate) deed: Deed,
+    /// The object is one, by an article or by the id behind it.
+    pub(crate) one: bool,
+    /// The object is many.
+    pub(crate) many: bool,
+}
+
+/// One token of a sentence.
+struct Token {
+    text: String,
+    capital: bool,
+    /// An id, an address, a name with digits: what somebody's data is called.
+    value: bool,
+}
+
+impl Intent {
+    /// Reads a sentence.
+    pub(crate) fn new(text: &str) -> Self {
+        let tokens = tokens(text);
+        let said = |token: &Token| (!token.value).then(|| token.text.clone());
+        let words: Vec<Option<String>> = tokens.iter().map(said).collect();
+        let mut stems: Vec<Option<String>> = words.iter().map(|word| word.as_deref().map(stem)).collect();
+        let vocabulary = Vocabulary::get();
+        if let Some(Some(first)) = stems.first_mut()
+            && first.len() >= LEAST_MISSPELT
+            && !vocabulary.knows(first)
+            && let Some(meant) = vocabulary.near_verb(first)
+        {
+            meant.clone_into(first);
+        }
+        let question = asks(text, &tokens);
+        let mut reading = Reading {
+            vocabulary,
+            tokens: &tokens,
+            stems: &stems,
+            words: &words,
+            used: vec![false; tokens.len()],
+            within: 0..0,
+            terms: Vec::new(),
+        };
+        let deed = if question { Deed::Read } else { reading.verb().unwrap_or(Deed::Read) };
+        reading.others();
+        let terms = reading.terms;
+        let (one, many) = number(&tokens, &stems, &terms);
+        Self { whole: text.trim().to_owned(), terms, deed, one, many }
+    }
+}
+
+/// Whether a sentence asks; an order can be put as a question.
+fn asks(text: &str, tokens: &[Token]) -> bool {
+    let token = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
+    let politely = matches!(token(0), "can" | "could" | "would" | "will") && token(1) == "you";
+    !politely && (text.trim_end().ends_with('?') || QUESTIONS.contains(&token(0)))
+}
+
+/// Whether the object is one, by the value behind it, or many, by its plural.
+fn number(tokens: &[Token], stems: &[Option<String>], terms: &[Term]) -> (bool, bool) {
+    let Some(object) = terms.iter().find(|term| term.object) else { return (false, false) };
+    let Some(own) = object.forms.first() else { return (false, false) };
+    let Some(at) = stems.iter().position(|stem| stem.as_ref() == Some(&own.0)) else { return (false, false) };
+    let value = tokens.get(at + 1).is_some_and(|next| next.value);
+    let many = tokens[at].text.ends_with('s') && !tokens[at].text.ends_with("ss");
+    (value || (at > 0 && matches!(tokens[at - 1].text.as_str(), "this" | "the" | "a" | "an") && !many), many)
+}
+
+/// A word that was read.
+struct Word {
+    forms: Vec<(String, f32)>,
+    known: bool,
+    /// It says little.
+    slight: bool,
+}
+
+/// A sentence that is read.
+struct Reading<'t> {
+    vocabulary: &'static Vocabulary,
+    tokens: &'t [Token],
+    stems: &'t [Option<String>],
+    words: &'t [Option<String>],
+    used: Vec<bool>,
+    /// From the first word of the verb to its last.
+    within: std::ops::Range<usize>,
+    terms: Vec<Term>,
+}
+
+impl Reading<'_> {
+    fn token(&self, at: usize) -> &str {
+        self.tokens.get(at).map_or("", |token| token.text.as_str())
+    }
+
+    /// Where the verb would be: behind what is said for politeness, unless that is a verb with what is behind it.
+    fn begin(&self) -> usize {
+        let verb = |at| self.vocabulary.verb(self.stems, at).is_some_and(|found| found.places.len() > 1);
+        (0..self.tokens.len()).find(|at| !POLITE.contains(&self.token(*at)) || verb(*at)).unwrap_or(0)
+    }
+
+    /// Finds the verb: where it would be, behind `and`, or one of several words anywhere.
+    fn verb_found(&self) -> Option<Match<'static>> {
+        let begin = self.begin();
+        let first = self.token(begin);
+        // `issues on …`, `status of …`: a noun that could be a verb elsewhere.
+        let noun = (first.ends_with('s') && !first.ends_with("ss")) || self.token(begin + 1) == "of";
+        let verb = |at| self.vocabulary.verb(self.stems, at);
+        let own = (!noun).then(|| verb(begin)).flatten();
+        let joined = !noun && matches!(self.token(begin + 1), "and" | "then");
+        let several = |at| verb(at).filter(|found| found.places.len() > 1 && found.meaning.deed != Some(Deed::Read));
+        own.or_else(|| joined.then(|| verb(begin + 2)).flatten())
+            .or_else(|| (begin + 1..self.tokens.len()).find_map(several))
+    }
+
+    /// Reads the verb.
+    fn verb(&mut self) -> Option<Deed> {
+        let found = self.verb_found()?;
+        let own: Vec<String> = found.places.iter().filter_map(|place| self.stems[*place].clone()).collect();
+        found.places.iter().for_each(|place| self.used[*place] = true);
+        self.within = found.places[0]..found.places.last().copied().unwrap_or_default();
+        let stands_for = &found.meaning.stands_for;
+        let alone = own.first().filter(|_| own.len() == 1).map(|own| (own.clone(), 1.0));
+        let mut forms: Vec<(String, f32)> = alone.into_iter().collect();
+        forms.extend(stand_for(stands_for, &own, own.len() > 1));
+        let plain = |(form, _): &(String, f32)| PLAIN.contains(&form.as_str());
+        let weight = match (stands_for.is_empty() || forms.iter().all(plain), forms.iter().any(plain)) {
+            (true, _) => PLAIN_VERB,
+            (false, true) => HALF_VERB,
+            (false, false) => OWN_VERB,
+        };
+        if weight == HALF_VERB {
+            forms.iter_mut().filter(|form| plain(form)).for_each(|form| form.1 *= PLAIN_FORM);
+        }
+        if !forms.is_empty() {
+            self.terms.push(Term { forms, weight, verb: true, object: false, name: false, known: true });
+        }
+        found.meaning.deed
+    }
+
+    /// Reads everything else.
+    fn others(&mut self) {
+        let (mut object, mut beside) = (false, false);
+        for place in 0..self.tokens.len() {
+            if self.used[place] {
+                continue;
+            }
+            if self.tokens[place].value {
+                self.prefix(place);
+                continue;
+            }
+            beside |= object && PREPOSITIONS.contains(&self.token(place));
+            let Some(read) = self.word(place) else { continue };
+            let in_object = !read.slight && !beside;
+            object |= in_object;
+            let weight = match (read.slight, in_object) {
+                (true, _) => SLIGHT,
+                (false, true) => OBJECT,
+                (false, false) => OTHER,
+            };
+            let name = self.may_be_name(place, read.known, beside);
+            self.terms.push(Term {
+                forms: read.forms,
+                weight,
+                verb: false,
+                object: in_object,
+                name,
+                known: read.known,
+            });
+        }
+    }
+
+    /// Whether a word may be what somebody called something: behind a preposition or what it is, or with a capital.
+    fn may_be_name(&self, place: usize, known: bool, beside: bool) -> bool {
+        let before = place.checked_sub(1).map_or("", |before| self.token(before));
+        let behind = !known && self.terms.last().is_some_and(|before| !before.verb && (before.known || before.name));
+        let capital = self.tokens[place].capital && place > 0;
+        !ARTICLES.contains(&before) && (capital || beside || behind || self.within.contains(&place))
+    }
+
+    /// Reads a word, or several that are one to the vocabulary; nothing when it says nothing.
+    fn word(&mut self, place: usize) -> Option<Word> {
+        let own = self.stems[place].clone()?;
+        let free = |found: &Match<'_>| found.places.iter().all(|place| !self.used[*place]);
+        let empty = self.vocabulary.empty(self.words, place).filter(free);
+        let noun = self.vocabulary.noun(self.stems, place).filter(free);
+        let length = |found: &Option<Match<'_>>| found.as_ref().map_or(0, |found| found.places.len());
+        let (emptiness, meaning) = (length(&empty), length(&noun));
+        if emptiness > meaning {
+            empty.iter().flat_map(|found| &found.places).for_each(|place| self.used[*place] = true);
+            return None;
+        }
+        let mut forms = Vec::new();
+        if emptiness == 0 && meaning <= 1 {
+            forms.push((own.clone(), 1.0));
+        }
+        if let Some(found) = &noun {
+            let parts = found.places.iter().filter_map(|place| self.stems[*place].clone());
+            forms.extend(parts.filter(|part| meaning > 1 && part.len() > 3).map(|part| (part, PART)));
+            forms.extend(stand_for(&found.meaning.stands_for, std::slice::from_ref(&own), false));
+            found.places.iter().for_each(|place| self.used[*place] = true);
+        } else if let Some(verb) = self.vocabulary.verb(self.stems, place).filter(|found| found.places.len() == 1) {
+            let telling = |form: &&String| !PLAIN.contains(&form.as_str()) && **form != own;
+            forms.extend(verb.meaning.stands_for.iter().filter(telling).map(|form| (form.clone(), ELSEWHERE)));
+        }
+        forms.extend(self.vocabulary.alike(&own).iter().map(|form| (form.clone(), ALIKE)));
+        let known = noun.is_some() || self.vocabulary.knows(&own);
+        (!forms.is_empty()).then_some(Word { forms, known, slight: emptiness > 0 && meaning <= 1 })
+    }
+
+    /// The word in front of an id, such as `file-9` or `proj_5`.
+    fn prefix(&mut self, place: usize) {
+        let text = self.tokens[place].text.as_str();
+        let letters: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
+        let joined = text[letters.len()..].starts_with(['_', '-']);
+        if letters.len() < 2 || !joined {
+            return;
+        }
+        let own = stem(&letters.to_lowercase());
+        let alone = [Some(own.clone())];
+        let mut forms = vec![(own, 1.0)];
+        if let Some(found) = self.vocabulary.noun(&alone, 0) {
+            forms.extend(stand_for(&found.meaning.stands_for, &[], true));
+        }
+        self.terms.push(Term { forms, weight: PREFIX, verb: false, object: false, name: true, known: false });
+    }
+}
+
+/// The words that stand for others, the first for the most.
+fn stand_for(words: &[String], own: &[String], all: bool) -> Vec<(String, f32)> {
+    let kept = words.iter().filter(|word| all || !own.contains(word));
+    kept.enumerate().map(|(place, word)| (word.clone(), STANDS_FOR - FURTHER * place.min(6) as f32)).collect()
+}
+
+/// Splits a sentence; what is in quotes is a value.
+fn tokens(text: &str) -> Vec<Token> {
+    let alone = text.split_whitespace().count() == 1;
+    let mut tokens: Vec<Token> = Vec::new();
+    let (mut quoted, mut told) = (false, false);
+    for part in text.split_whitespace() {
+        let opens = part.starts_with('"');
+        let was = quoted || opens;
+        if part.matches('"').count() % 2 == 1 {
+            quoted = !quoted;
+        }
+        let bare = part.trim_matches(|c: char| !c.is_alphanumeric() && c != '#' && c != '@');
+        if bare.is_empty() {
+            continue;
+        }
+        let capital = bare.starts_with(|c: char| c.is_uppercase());
+        let value = was || told || !alone && is_value(bare);
+        told |= part.ends_with(':');
+        if value {
+            tokens.push(Token { text: bare.to_owned(), capital, value: true });
+            continue;
+        }
+        let bare = bare.replace(['\'', '’'], " ");
+        // A word with a capital inside, such as WhatsApp, is one word in a sentence.
+        for word in bare.split(' ') {
+            let words = if alone { split_words(word) } else { split_words(&word.to_lowercase()) };
+            tokens.extend(words.into_iter().map(|text| Token { text, capital, value: false }));
+        }
+    }
+    tokens.truncate(MAX_WORDS);
+    tokens
+}
+
+fn is_value(text: &str) -> bool {
+    let digit = text.contains(|c: char| c.is_ascii_digit());
+    digit || text.contains(['@', '/', '#', '_', ':', '.'])
+}

@@ -1,0 +1,219 @@
+//! The formula that ranks: how well each tool of an index fits an intent, from 0 to 1.
+//!
+//! What a tool covers of the intent is weighed by how rare its words are among the tools, and by where they stand.
+//! That is lowered when the tool does something else than is wanted, and when it says much that nobody asked for.
+//! Where the best covers too little, nothing fits. What is wanted to be read is never answered with what destroys.
+
+use rote_types::{Access, Method};
+
+use crate::Found;
+use crate::fields::{NAME, RESOURCE, TITLE};
+use crate::file::{Entry, Index, Stem};
+use crate::intent::{Intent, Term};
+use crate::near::{LEAST_MISSPELT, is_one_edit};
+use crate::vocabulary::{Deed, Vocabulary};
+
+/// Below this share of what was said nothing fits.
+const FITS: f32 = 0.31;
+/// What at least has to be said where there is no verb: `who` alone says nothing.
+const LEAST_SAID: f32 = 0.7;
+/// Hits below this share of the best one's score are noise.
+const WITH_THE_BEST: f32 = 0.25;
+/// What a misspelt word counts.
+const MISSPELT: f32 = 0.8;
+/// How much the rarity of a word counts: the rest every word has.
+const RARITY: f32 = 0.75;
+/// How much of that counts between the forms of one word.
+const FORM_RARITY: f32 = 0.4;
+/// What a word that no tool has counts, and one that may be somebody's name.
+const UNKNOWN: f32 = 0.7;
+const UNKNOWN_NAME: f32 = 0.15;
+/// What the object of an intent counts more where it is the resource of a path, and any word that name and title have.
+const IS_RESOURCE: f32 = 0.2;
+const IS_TITLE: f32 = 0.05;
+/// What is left where a tool does not do what is wanted, or has nothing of a verb that says much.
+const UNDONE: f32 = 0.4;
+const MISSED: f32 = 0.5;
+/// From where on a verb is found in a tool, and from where on it says much.
+const FOUND_VERB: f32 = 0.3;
+const TELLING_VERB: f32 = 1.0;
+/// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
+const OTHER_WORDS: f32 = 0.4;
+const DEEP: f32 = 0.012;
+const DEPRECATED: f32 = 0.7;
+
+/// One tool that shares a word with the intent.
+struct Ranked<'t, 'i> {
+    score: f32,
+    covered: f32,
+    tool: &'t Entry<'i>,
+    /// It destroys, and nobody asked for that.
+    last: bool,
+}
+
+/// What an index has of an intent.
+struct Looked {
+    /// Of each tool what it has of each term.
+    known: Vec<f32>,
+    /// What each term counts here.
+    weights: Vec<f32>,
+    /// What each stem of the index says of the intent.
+    said: Vec<f32>,
+}
+
+/// Returns the tools that fit, best first, at most `limit`; `None` when the index is not whole.
+pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<Vec<Found>> {
+    let named = index.tools.iter().find(|tool| tool.name == intent.whole);
+    let mut ranked = covering(intent, index)?;
+    ranked.sort_by(|one, other| {
+        let simple = |ranked: &Ranked<'_, '_>| (ranked.tool.required, ranked.tool.depth);
+        (one.last.cmp(&other.last))
+            .then_with(|| other.score.total_cmp(&one.score))
+            .then_with(|| simple(one).cmp(&simple(other)))
+            .then_with(|| one.tool.name.cmp(other.tool.name))
+    });
+    let best = ranked.first().filter(|best| !best.last && best.covered >= FITS).map(|best| best.score);
+    let kept = best.map_or(f32::INFINITY, |best| best * WITH_THE_BEST);
+    let found = |tool: &Entry<'_>, score: f32| Found { tool: tool.name.to_owned(), score };
+    let others = ranked.iter().filter(|one| one.score >= kept && named.is_none_or(|named| named.name != one.tool.name));
+    let others = others.map(|one| found(one.tool, one.score.min(0.99)));
+    Some(named.map(|tool| found(tool, 1.0)).into_iter().chain(others).take(limit).collect())
+}
+
+/// Weighs every tool that shares a word with the intent.
+fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<'t, 'i>>> {
+    let looked = look(intent, index)?;
+    let spoken = intent.terms.iter().any(|term| term.verb);
+    let total = looked.weights.iter().sum::<f32>().max(if spoken { f32::MIN_POSITIVE } else { LEAST_SAID });
+    if intent.terms.is_empty() {
+        return Some(Vec::new());
+    }
+    let tools = index.tools.iter().zip(looked.known.chunks_exact(intent.terms.len()));
+    let shares = tools.filter(|(_, known)| known.iter().any(|one| *one > 0.0));
+    let weigh = |(tool, known): (&'t Entry<'i>, &[f32])| {
+        let verbs = || intent.terms.iter().zip(known).filter(|(term, _)| term.verb);
+        let mut covered = known.iter().zip(&looked.weights).map(|(known, weight)| known * weight).sum::<f32>() / total;
+        if verbs().any(|(term, known)| term.weight >= TELLING_VERB && *known <= 0.0) {
+            covered *= MISSED;
+        }
+        let says = || tool.access.changes() && verbs().any(|(_, known)| *known >= FOUND_VERB);
+        if !does(intent.deed, tool.access) && !says() {
+            covered *= UNDONE;
+        }
+        let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
+        Ranked { score, covered, tool, last: intent.deed == Deed::Read && tool.access == Access::Destroy }
+    };
+    Some(shares.map(weigh).collect())
+}
+
+/// Looks all terms of an intent up; nothing when the index is not whole.
+fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
+    let terms = intent.terms.len();
+    let mut looked = Looked {
+        known: vec![0.0; index.tools.len() * terms],
+        weights: Vec::with_capacity(terms),
+        said: vec![0.0; index.stems.len()],
+    };
+    for (number, term) in intent.terms.iter().enumerate() {
+        let forms = forms(term, index);
+        let rare = |stem: &Stem<'_>| rarity(stem.count, index.tools.len());
+        let best = forms.iter().map(|(stem, weight)| rare(stem) * weight).fold(0.0, f32::max);
+        for (stem, weight) in &forms {
+            looked.said[stem.number] = looked.said[stem.number].max(*weight);
+            let rarer = (rare(stem) / best.max(f32::MIN_POSITIVE)).min(1.0);
+            let worth = weight * (1.0 - FORM_RARITY + FORM_RARITY * rarer);
+            stem.tools(|tool, here, flags| {
+                let resource = if term.object && flags & RESOURCE != 0 { IS_RESOURCE } else { 0.0 };
+                let title = if flags & (NAME | TITLE) == NAME | TITLE { IS_TITLE } else { 0.0 };
+                if let Some(known) = looked.known.get_mut(tool * terms + number) {
+                    *known = known.max(worth * f32::from(here) / 255.0 + weight * (resource + title));
+                }
+            })?;
+        }
+        looked.weights.push(match (forms.is_empty(), term.verb, term.name) {
+            (true, true, _) => term.weight,
+            (true, false, true) => term.weight * UNKNOWN_NAME,
+            (true, false, false) => term.weight * UNKNOWN,
+            (false, ..) => term.weight * best,
+        });
+    }
+    Some(looked)
+}
+
+/// The stems of an index that a term is found by. A word that neither the index nor the vocabulary has may be misspelt.
+fn forms<'i>(term: &Term, index: &Index<'i>) -> Vec<(Stem<'i>, f32)> {
+    let known = term.forms.iter().filter_map(|(form, weight)| Some((index.stem(form)?, *weight)));
+    let mut forms: Vec<(Stem<'i>, f32)> = known.collect();
+    let own = term.forms.first().map_or("", |(form, _)| form.as_str());
+    if forms.is_empty() && own.len() >= LEAST_MISSPELT && !Vocabulary::get().knows(own) {
+        let near = |stem: &&Stem<'i>| stem.text.len() + 1 >= LEAST_MISSPELT && is_one_edit(own, stem.text);
+        forms.extend(index.stems.iter().filter(near).map(|stem| (*stem, MISSPELT)));
+    }
+    forms
+}
+
+/// How rare a stem is that so many of the tools have.
+fn rarity(count: usize, tools: usize) -> f32 {
+    let (count, tools) = (float(count), float(tools));
+    let most = (1.0 + (tools - 0.5) / 1.5).ln();
+    let rare = (1.0 + (tools - count + 0.5).max(0.0) / (count + 0.5)).ln() / most.max(f32::MIN_POSITIVE);
+    1.0 - RARITY + RARITY * rare.min(1.0)
+}
+
+/// Whether what a tool does can be what is wanted.
+fn does(deed: Deed, access: Access) -> bool {
+    match deed {
+        Deed::Read => true,
+        Deed::Destroy => access == Access::Destroy,
+        Deed::Create | Deed::Change | Deed::Act => access.changes(),
+    }
+}
+
+/// How well the method of a tool fits what is wanted.
+fn fit(deed: Deed, tool: &Entry<'_>) -> f32 {
+    use Method::{Delete, Get, Head, Mcp, Patch, Post, Put};
+    match (deed, tool.method) {
+        (_, Mcp) if deed == Deed::Read && tool.access == Access::Destroy => 0.3,
+        (_, Mcp) => {
+            if does(deed, tool.access) {
+                0.95
+            } else {
+                0.6
+            }
+        }
+        (Deed::Create, Post) | (Deed::Change, Patch | Put) | (Deed::Act, Post | Put | Patch) => 1.0,
+        (Deed::Read, Get) | (Deed::Destroy, Delete) => 1.0,
+        (Deed::Change, Post) => 0.95,
+        (Deed::Create, Put) => 0.92,
+        (Deed::Destroy, _) if tool.access == Access::Destroy => 0.9,
+        (Deed::Read, Head) => 0.9,
+        (Deed::Create, Patch) | (Deed::Destroy, Post | Put | Patch) => 0.75,
+        (Deed::Act, Delete) => 0.7,
+        (Deed::Read, Post) if tool.access != Access::Destroy => 0.6,
+        (Deed::Create, Delete) => 0.3,
+        _ => 0.4,
+    }
+}
+
+/// How little a tool says besides, how simple it is, and whether it is of one or of many as the intent is.
+fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> f32 {
+    let (mut all, mut known) = (0.0, 0.0);
+    for stem in tool.head.iter().filter_map(|number| index.stems.get(*number)) {
+        let weight = rarity(stem.count, index.tools.len());
+        all += weight;
+        known += weight * said[stem.number].min(1.0);
+    }
+    let precision = if all > 0.0 { known / all } else { 0.0 };
+    let number = match (intent.deed, tool.item) {
+        (Deed::Read, true) if intent.many && !intent.one => 0.92,
+        (Deed::Read, false) if intent.one => 0.95,
+        (Deed::Create, true) => 0.97,
+        _ => 1.0,
+    };
+    let age = if tool.deprecated { DEPRECATED } else { 1.0 };
+    (1.0 - OTHER_WORDS + OTHER_WORDS * precision) * number * age * (1.0 - DEEP * float(tool.depth.min(12)))
+}
+
+fn float(number: usize) -> f32 {
+    f32::from(u16::try_from(number).unwrap_or(u16::MAX))
+}

@@ -1,0 +1,131 @@
+//! What is found in small indexes and in real descriptions, and what bytes are an index.
+
+use rote_types::{Access, Method, Tool, ToolHints};
+use serde_json::json;
+
+use crate::{Builder, Row, Search};
+
+fn tool(method: Method, name: &str, description: &str, path: &str) -> Tool {
+    Tool {
+        name: name.to_owned(),
+        original_operation_id: None,
+        description: description.to_owned(),
+        method,
+        path: path.to_owned(),
+        servers: Vec::new(),
+        toolset: name.split('/').next().unwrap_or_default().to_owned(),
+        access: Access::least(method, ToolHints::default(), name),
+        spelled: Vec::new(),
+        idempotency_header: None,
+        raising: std::collections::BTreeMap::new(),
+        hints: ToolHints::default(),
+        deprecated: false,
+        security: Vec::new(),
+        input_schema: json!({}),
+    }
+}
+
+fn index_of(tools: &[Tool]) -> Vec<u8> {
+    let mut builder = Builder::new();
+    tools.iter().for_each(|tool| builder.push(Row::of(tool, &tool.input_schema)));
+    builder.finish()
+}
+
+fn tools() -> Vec<Tool> {
+    use Method::{Delete, Get, Post, Put};
+    let mut tools = vec![
+        tool(Get, "issues/list-for-repo", "List issues in a repository.", "/repos/{owner}/{repo}/issues"),
+        tool(Post, "issues/create", "Any user with pull access can create an issue.", "/repos/{owner}/{repo}/issues"),
+        tool(
+            Put,
+            "pulls/merge",
+            "Merges a pull request into the base branch.",
+            "/repos/{owner}/{repo}/pulls/{n}/merge",
+        ),
+        tool(Delete, "repos/delete", "Deletes a repository.", "/repos/{owner}/{repo}"),
+        tool(Get, "getPetById", "Returns a single pet", "/pet/{petId}"),
+        tool(Post, "PostCustomersCustomerCards", "Create a card for a customer.", "/v1/customers/{customer}/cards"),
+        tool(Post, "PostCustomers", "Creates a new customer object.", "/v1/customers"),
+        tool(Post, "uploadFile", "Uploads an image", "/pet/{petId}/uploadImage"),
+        tool(Get, "hooks/list", "Lists what is called.", "/hooks"),
+        tool(Get, "orders/list", "Lists orders", "/orders"),
+    ];
+    tools[9].input_schema = json!({"properties": {"state": {"enum": ["shipped"], "description": "the parcel"}}});
+    tools
+}
+
+fn names(intent: &str) -> Vec<String> {
+    let found = Search::new(intent).best(&index_of(&tools()), 10).unwrap();
+    found.into_iter().map(|found| found.tool).collect()
+}
+
+#[test]
+fn an_intent_finds_the_tool_for_it_first() {
+    let cases = [
+        ("create an issue", "issues/create"),
+        ("list the issues of a repository", "issues/list-for-repo"),
+        ("merge pull request", "pulls/merge"),
+        ("merging", "pulls/merge"),
+        ("please merge PR 7", "pulls/merge"),
+        ("pet by id", "getPetById"),
+        ("getPetById", "getPetById"),
+        ("issues/create", "issues/create"),
+        ("upload an image", "uploadFile"),
+        ("uplaod", "uploadFile"),
+        ("create a customer", "PostCustomers"),
+        ("list repo issues", "issues/list-for-repo"),
+        ("throw the repository away", "repos/delete"),
+        ("could you delete the repo octo/scratch?", "repos/delete"),
+        ("which orders were shipped?", "orders/list"),
+    ];
+    for (intent, expected) in cases {
+        assert_eq!(names(intent).first().map(String::as_str), Some(expected), "{intent}: {:?}", names(intent));
+    }
+}
+
+#[test]
+fn what_no_tool_has_is_not_found() {
+    for intent in
+        ["zzzzqqq", "who", "order pizza", "print the contract", "translate a poem", "delete my account", "howks"]
+    {
+        assert_eq!(names(intent), Vec::<String>::new(), "{intent}");
+    }
+}
+
+#[test]
+fn what_destroys_is_never_first_for_a_question_or_a_reading() {
+    for intent in ["is the repository deleted?", "who deleted the repository", "the repository", "repository deletion?"]
+    {
+        assert_ne!(names(intent).first().map(String::as_str), Some("repos/delete"), "{intent}");
+    }
+}
+
+#[test]
+fn nothing_that_is_typed_is_a_syntax_error() {
+    for odd in ["", "   ", "AND OR NOT", "name:(", "\"", "*", "^2~", "\u{0}", &"x ".repeat(10_000), "日本語", "a:b: c"]
+    {
+        names(odd);
+    }
+}
+
+#[test]
+fn the_limit_holds() {
+    assert_eq!(Search::new("list").best(&index_of(&tools()), 1).unwrap().len(), 1);
+}
+
+#[test]
+fn bytes_that_are_no_index_are_told_from_one() {
+    let whole = index_of(&tools()[..3]);
+    let search = Search::new("create an issue");
+    for length in 0..whole.len() {
+        assert_eq!(search.best(&whole[..length], 5), None, "{length}");
+    }
+    assert_eq!(search.best(&[&whole[..], b"x"].concat(), 5), None);
+    for position in 0..whole.len() {
+        let mut damaged = whole.clone();
+        for bit in [0x01, 0xff] {
+            damaged[position] = whole[position] ^ bit;
+            assert_eq!(search.best(&damaged, 5), None, "{position} {bit}");
+        }
+    }
+}
