@@ -58,6 +58,8 @@ pub(crate) struct Term {
     pub(crate) verb: bool,
     /// It is what something is done with.
     pub(crate) object: bool,
+    /// It says which one: an id or a name stands behind it.
+    valued: bool,
     /// It may be a name that somebody gave: behind a preposition, or with a capital.
     pub(crate) name: bool,
     /// The vocabulary has it.
@@ -93,7 +95,7 @@ impl Intent {
         let mut stems: Vec<Option<String>> = words.iter().map(|word| word.as_deref().map(stem)).collect();
         let vocabulary = Vocabulary::get();
         if let Some(Some(first)) = stems.first_mut()
-            && first.len() >= LEAST_MISSPELT
+            && tokens[0].text.len() >= LEAST_MISSPELT
             && !vocabulary.knows(first)
             && let Some(meant) = vocabulary.near_verb(first)
         {
@@ -124,14 +126,15 @@ fn asks(text: &str, tokens: &[Token]) -> bool {
     !politely && (text.trim_end().ends_with('?') || QUESTIONS.contains(&token(0)))
 }
 
-/// Whether the object is one, by the value behind it, or many, by its plural.
+/// Whether the object is one, by what is behind or before it, or many, by its plural or by what is before it.
 fn number(tokens: &[Token], stems: &[Option<String>], terms: &[Term]) -> (bool, bool) {
-    let Some(object) = terms.iter().find(|term| term.object) else { return (false, false) };
-    let Some(own) = object.forms.first() else { return (false, false) };
-    let Some(at) = stems.iter().position(|stem| stem.as_ref() == Some(&own.0)) else { return (false, false) };
-    let value = tokens.get(at + 1).is_some_and(|next| next.value);
-    let many = tokens[at].text.ends_with('s') && !tokens[at].text.ends_with("ss");
-    (value || (at > 0 && matches!(tokens[at - 1].text.as_str(), "this" | "the" | "a" | "an") && !many), many)
+    let all = tokens.iter().any(|token| matches!(token.text.as_str(), "all" | "every" | "each"));
+    let Some(object) = terms.iter().find(|term| term.object) else { return (false, all) };
+    let own = object.forms.first().map(|(form, _)| form);
+    let Some(at) = stems.iter().position(|stem| stem.as_ref() == own) else { return (object.valued, all) };
+    let many = all || (tokens[at].text.ends_with('s') && !tokens[at].text.ends_with("ss"));
+    let article = at > 0 && (tokens[at - 1].text == "this" || ARTICLES.contains(&tokens[at - 1].text.as_str()));
+    (object.valued || (article && !many), many)
 }
 
 /// A word that was read.
@@ -169,8 +172,9 @@ impl Reading<'_> {
     fn verb_found(&self) -> Option<Match<'static>> {
         let begin = self.begin();
         let first = self.token(begin);
-        // `issues on …`, `status of …`: a noun that could be a verb elsewhere.
-        let noun = (first.ends_with('s') && !first.ends_with("ss")) || self.token(begin + 1) == "of";
+        // `issues on …`, `pinned things`, `status of …`: what could be a verb elsewhere.
+        let ends = |end: &str| first.len() > end.len() + 2 && first.ends_with(end);
+        let noun = ends("ed") || (ends("s") && !ends("ss")) || self.token(begin + 1) == "of";
         let verb = |at| self.vocabulary.verb(self.stems, at);
         let own = (!noun).then(|| verb(begin)).flatten();
         let joined = !noun && matches!(self.token(begin + 1), "and" | "then");
@@ -199,7 +203,7 @@ impl Reading<'_> {
             forms.iter_mut().filter(|form| plain(form)).for_each(|form| form.1 *= PLAIN_FORM);
         }
         if !forms.is_empty() {
-            self.terms.push(Term { forms, weight, verb: true, object: false, name: false, known: true });
+            self.terms.push(Term { forms, weight, verb: true, object: false, valued: false, name: false, known: true });
         }
         found.meaning.deed
     }
@@ -225,7 +229,9 @@ impl Reading<'_> {
                 (false, false) => OTHER,
             };
             let name = self.may_be_name(place, read.known, beside);
+            let valued = self.valued(place);
             self.terms.push(Term {
+                valued,
                 forms: read.forms,
                 weight,
                 verb: false,
@@ -234,6 +240,14 @@ impl Reading<'_> {
                 known: read.known,
             });
         }
+    }
+
+    /// Whether behind a word stands what somebody called the thing.
+    fn valued(&self, place: usize) -> bool {
+        let Some(next) = self.tokens.get(place + 1) else { return false };
+        let stem = self.stems[place + 1].as_deref().unwrap_or_default();
+        let said = || self.vocabulary.knows(stem) || self.vocabulary.empty(self.words, place + 1).is_some();
+        next.value || !(PREPOSITIONS.contains(&next.text.as_str()) || said())
     }
 
     /// Whether a word may be what somebody called something: behind a preposition or what it is, or with a capital.
@@ -288,7 +302,15 @@ impl Reading<'_> {
         if let Some(found) = self.vocabulary.noun(&alone, 0) {
             forms.extend(stand_for(&found.meaning.stands_for, &[], true));
         }
-        self.terms.push(Term { forms, weight: PREFIX, verb: false, object: false, name: true, known: false });
+        self.terms.push(Term {
+            forms,
+            weight: PREFIX,
+            verb: false,
+            object: false,
+            valued: true,
+            name: true,
+            known: false,
+        });
     }
 }
 

@@ -1,6 +1,6 @@
 //! Misspelt words.
 
-/// Least letters of a stem that may be misspelt.
+/// Least letters of a word that may be misspelt.
 pub(crate) const LEAST_MISSPELT: usize = 5;
 
 /// Whether two words are at most one edit apart: a letter more, less or another, or two that changed places.

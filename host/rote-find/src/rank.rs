@@ -40,6 +40,8 @@ const TELLING_VERB: f32 = 1.0;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
 const OTHER_WORDS: f32 = 0.4;
 const DEEP: f32 = 0.012;
+/// What a reading of many loses where one is wanted.
+const ONE_OF_MANY: f32 = 0.92;
 const DEPRECATED: f32 = 0.7;
 
 /// One tool that shares a word with the intent.
@@ -97,7 +99,7 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
             covered *= MISSED;
         }
         let says = || tool.access.changes() && verbs().any(|(_, known)| *known >= FOUND_VERB);
-        if !does(intent.deed, tool.access) && !says() {
+        if !does(intent.deed, tool) && !says() {
             covered *= UNDONE;
         }
         let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
@@ -161,11 +163,12 @@ fn rarity(count: usize, tools: usize) -> f32 {
 }
 
 /// Whether what a tool does can be what is wanted.
-fn does(deed: Deed, access: Access) -> bool {
+fn does(deed: Deed, tool: &Entry<'_>) -> bool {
     match deed {
         Deed::Read => true,
-        Deed::Destroy => access == Access::Destroy,
-        Deed::Create | Deed::Change | Deed::Act => access.changes(),
+        // A request that another method makes can be grave for other reasons: it sends something out.
+        Deed::Destroy => matches!(tool.method, Method::Delete | Method::Mcp) && tool.access == Access::Destroy,
+        Deed::Create | Deed::Change | Deed::Act => tool.access.changes(),
     }
 }
 
@@ -175,7 +178,7 @@ fn fit(deed: Deed, tool: &Entry<'_>) -> f32 {
     match (deed, tool.method) {
         (_, Mcp) if deed == Deed::Read && tool.access == Access::Destroy => 0.3,
         (_, Mcp) => {
-            if does(deed, tool.access) {
+            if does(deed, tool) {
                 0.95
             } else {
                 0.6
@@ -206,7 +209,9 @@ fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> 
     let precision = if all > 0.0 { known / all } else { 0.0 };
     let number = match (intent.deed, tool.item) {
         (Deed::Read, true) if intent.many && !intent.one => 0.92,
-        (Deed::Read, false) if intent.one => 0.95,
+        (Deed::Read, false) if intent.one && !intent.many => ONE_OF_MANY,
+        (Deed::Destroy, true) if intent.many => 0.92,
+        (Deed::Destroy, false) if !intent.many => 0.95,
         (Deed::Create, true) => 0.97,
         _ => 1.0,
     };

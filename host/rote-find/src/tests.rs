@@ -93,6 +93,15 @@ fn what_no_tool_has_is_not_found() {
 }
 
 #[test]
+fn a_word_that_could_be_a_verb_is_one_only_where_an_order_begins() {
+    for intent in ["deleted repositories", "issues of the repository", "merges of the repository"] {
+        assert_ne!(names(intent).first().map(String::as_str), Some("repos/delete"), "{intent}");
+    }
+    assert_eq!(names("delete the repository")[0], "repos/delete");
+    assert_eq!(names("delte the repository")[0], "repos/delete", "a verb may be misspelt");
+}
+
+#[test]
 fn what_destroys_is_never_first_for_a_question_or_a_reading() {
     for intent in ["is the repository deleted?", "who deleted the repository", "the repository", "repository deletion?"]
     {

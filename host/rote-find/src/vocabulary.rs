@@ -94,7 +94,10 @@ impl Vocabulary {
             }
         }
         for entries in all.verbs.values_mut().chain(all.nouns.values_mut()).chain(all.empty.values_mut()) {
-            entries.sort_by_key(|entry| std::cmp::Reverse(entry.key.len()));
+            entries.sort_by_key(|entry| {
+                let words = entry.key.iter().flatten().count();
+                (std::cmp::Reverse(words), entry.key.len())
+            });
         }
         all
     }
@@ -151,4 +154,60 @@ fn places(key: &[Option<String>], stems: &[Option<String>], at: usize) -> Option
         (next, gap) = (here + 1, 0);
     }
     Some(places)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn spelled(meaning: &Meaning) -> String {
+        meaning.key.iter().map(|word| word.as_deref().unwrap_or("_")).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn every_line_is_of_a_known_kind_and_has_a_key() {
+        for line in WORDS.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty()) {
+            let (kind, rest) = line.split_once("  ").unwrap_or((line, ""));
+            let kinds = ["empty", "read", "create", "change", "act", "destroy", "noun", "same"];
+            assert!(kinds.contains(&kind) && !rest.trim().is_empty() && !rest.starts_with('='), "{line}");
+        }
+    }
+
+    #[test]
+    fn no_key_has_two_entries() {
+        let all = Vocabulary::get();
+        for entries in [&all.verbs, &all.nouns, &all.empty] {
+            let mut keys = BTreeSet::new();
+            let twice: Vec<String> =
+                entries.values().flatten().map(spelled).filter(|key| !keys.insert(key.clone())).collect();
+            assert!(twice.is_empty(), "{twice:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_entries_stand_for_each_other() {
+        let nouns = &Vocabulary::get().nouns;
+        let of = |word: &str| nouns.get(word).into_iter().flatten().filter(|meaning| meaning.key.len() == 1);
+        let mut cycles = Vec::new();
+        for meaning in nouns.values().flatten().filter(|meaning| meaning.key.len() == 1) {
+            let own = spelled(meaning);
+            // Keys of one line share what they stand for, each other included.
+            let back = |other: &Meaning| other.stands_for != meaning.stands_for && other.stands_for.contains(&own);
+            let cycle = meaning.stands_for.iter().filter(|word| of(word).any(back));
+            cycles.extend(cycle.map(|word| format!("{own} and {word}")));
+        }
+        assert!(cycles.is_empty(), "{cycles:?}");
+    }
+
+    #[test]
+    fn an_entry_is_found_with_words_between_and_the_longest_first() {
+        let stems = |text: &str| text.split(' ').map(|word| Some(stem(word))).collect::<Vec<_>>();
+        let verb =
+            |text: &str| Vocabulary::get().verb(&stems(text), 0).map(|found| (spelled(found.meaning), found.places));
+        assert_eq!(verb("take the old label off it"), Some(("tak _ of".to_owned(), vec![0, 4])));
+        assert_eq!(verb("take 1 2 3 4 5 off"), None);
+        assert_eq!(verb("turns off"), Some(("turn of".to_owned(), vec![0, 1])));
+    }
 }
