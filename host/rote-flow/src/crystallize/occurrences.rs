@@ -227,7 +227,7 @@ pub(crate) fn numbers_of_things(text: &str) -> impl Iterator<Item = Range<usize>
 }
 
 /// Whether a member of this name says what a thing is called.
-fn names_title(name: &str) -> bool {
+pub(crate) fn names_title(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     ["title", "name", "subject", "summary", "email", "label", "domain", "address"]
         .iter()

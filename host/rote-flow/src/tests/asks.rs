@@ -273,3 +273,74 @@ async fn more_questions_than_anybody_reads_are_all_asked() {
     let made = tale.made(&[]).await;
     assert_eq!(open(&made).len(), 60);
 }
+
+#[tokio::test]
+async fn what_a_query_looked_for_in_vain_is_made_only_then_if_the_person_says_so() {
+    let labels = || json!({"items": [{"id": 4, "title": "bug"}, {"id": 5, "title": "later"}]});
+    let chosen = ".items[] | select(.title == \"triage\") | .id";
+    let some = |program: &str| {
+        format!("[{program} | select(. != null and . != \"\" and . != [] and . != {{}})] | length eq 0")
+    };
+    for (program, wanted) in [
+        (chosen.to_owned(), some(chosen)),
+        (format!("first({chosen})"), some(&format!("first({chosen})"))),
+        (format!("[{chosen}]"), format!("([{chosen}]) | length eq 0")),
+        (format!("[{chosen}] | length"), format!("[{chosen}] | length eq 0")),
+        (format!("[{chosen}][0]"), some(&format!("[{chosen}][0]"))),
+        ("any(.items[]; .title == \"triage\")".to_owned(), "any(.items[]; .title == \"triage\") eq false".to_owned()),
+        ("[.items[].title] | index(\"triage\")".to_owned(), some("[.items[].title] | index(\"triage\")")),
+        (
+            "[.items[].title] | contains([\"triage\"])".to_owned(),
+            "[.items[].title] | contains([\"triage\"]) eq false".to_owned(),
+        ),
+        (
+            ".items[].title == \"triage\"".to_owned(),
+            "[.items[].title == \"triage\" | select(.)] | length eq 0".to_owned(),
+        ),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({}), labels()).await;
+        tale.query(1, &program);
+        tale.call("createIssue", json!({"title": "triage"}), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), steps(&made)["s1"].is_null()), (vec!["when:s2"], true), "{program}");
+        let made = tale.answered_with(&[("when:s2", "no")]).await.unwrap();
+        assert_eq!((open(&made), when(&made, "s2")), (vec![], Value::Null), "{program}");
+        let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
+        assert_eq!((open(&made), short(&when(&made, "s2"))), (vec![], wanted), "{program}");
+        assert!(steps(&made)["s1"].is_object(), "{program}");
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_is_looked_for_where_its_value_was() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 4, "title": "bug"}]})).await;
+    tale.query(1, ".items[] | select(.title == \"triage\") | .id");
+    tale.call("createIssue", json!({"title": "triage"}), json!({"id": 9})).await;
+    let answers = [("when:s2".to_owned(), "yes".to_owned())].into();
+    let request = crate::CrystallizeRequest { answers, ..super::support::wish(&[("title", Some("triage"))]) };
+    let made = tale.wish(&request).await.unwrap();
+    let left = &when(&made, "s2")["compare"]["left"]["$from"];
+    assert!(left["jq"].as_str().unwrap().contains("select(.title == $title)"), "{left}");
+    assert_eq!(left["with"]["title"], json!({"$param": "title"}));
+}
+
+#[tokio::test]
+async fn what_a_query_found_or_another_one_looked_for_is_not_asked() {
+    let labels = json!({"items": [{"id": 4, "title": "triage"}, {"id": 5, "title": "bug"}]});
+    for (program, tool, arguments) in [
+        (".items[] | select(.title == \"triage\") | .id", "createIssue", json!({"title": "triage"})),
+        ("[.items[].title] | index(\"triage\")", "createIssue", json!({"title": "triage"})),
+        (".items[] | select(.title == \"other\") | .id", "createIssue", json!({"title": "triage"})),
+        (".items[] | select(.title == \"other\") | .id", "createIssue", json!({"title": "it", "text": "other"})),
+        (".items[] | select(.title == \"other\") | .id", "updateEvent", json!({"event_id": 4, "title": "other"})),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({}), labels.clone()).await;
+        tale.query(1, program);
+        tale.call(tool, arguments, json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        assert!(!open(&made).contains(&"when:s2"), "{program}");
+    }
+}

@@ -3,6 +3,7 @@
 //! The reading is that of the recording: what held there has to hold, what did not must not. Was a list asked that is empty, and
 //! something made then, the first of the list stands for what was made when there is one ("found, else made").
 
+mod looked;
 mod reading;
 
 use rote_plan::{Condition, Expression, Reference};
@@ -29,6 +30,13 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         }
         let Asked { mut read, unread } = asked(cx, draft, position);
         let id = step.id.clone();
+        if read.is_empty()
+            && unread.is_empty()
+            && let Some(looked) = looked::looked(cx, draft, step)
+            && desk.ask(looked.question(cx, step))? == "yes"
+        {
+            read.push(looked.reading);
+        }
         let unconditional = if unread.is_empty() {
             read.is_empty() || desk.given(&QuestionId::When(id.clone()), &["no"]).is_some()
         } else {

@@ -1,6 +1,7 @@
 //! One ask as a condition of a plan: it holds of an answer exactly when the ask held of it.
 
 use rote_plan::{Comparison, Condition, Expression, Operator, Reference};
+use rote_types::ResponseId;
 use rote_workspace::{Ask, AskKind, Comparison as Asked, desugar};
 use serde_json::{Number, Value};
 
@@ -48,6 +49,29 @@ pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading
             Ok(reader.of(condition, format!("`{program}` of {step} is{} of type {wanted}", reader.not())))
         }
         _ => Err("it is not known".to_owned()),
+    }
+}
+
+/// Reads that a query gave nothing of the answer of a step: no output, `null`, `false`, `0`, or what is empty.
+pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, program: &str) -> Option<Reading> {
+    let condition = AskKind::IsEmpty;
+    let programs = vec![program.to_owned()];
+    let ask = Ask { condition, response, programs, comparison: None, wanted: None, held: true };
+    let reader = Reader { cx, step, ask: &ask };
+    let outputs = reader.outputs(program).ok()?;
+    let says = |what: &str| format!("`{program}` of {step} is {what}");
+    match outputs.as_slice() {
+        [no @ Value::Bool(false)] => {
+            Some(reader.of(reader.compares(program.to_owned(), Operator::Eq, no.clone()), says("false")))
+        }
+        [zero @ Value::Number(number)] if number.as_f64() == Some(0.0) => {
+            Some(reader.of(reader.compares(program.to_owned(), Operator::Eq, zero.clone()), says("0")))
+        }
+        several if several.len() > 1 && several.iter().all(|one| matches!(one, Value::Bool(false) | Value::Null)) => {
+            let condition = reader.counted(format!("[{program} | select(.)] | length"), false).ok()?;
+            Some(reader.of(condition, says("false of each")))
+        }
+        _ => reader.is_empty(program).ok(),
     }
 }
 
