@@ -25,6 +25,13 @@ struct State {
 }
 
 impl Departure {
+    /// Of an effect of which nobody sees when it leaves: it may have from the first moment.
+    pub(crate) fn unseen() -> Self {
+        let departure = Self::default();
+        departure.leave();
+        departure
+    }
+
     /// Whether bytes of the request may have left.
     pub(crate) fn has_left(&self) -> bool {
         self.0.left.load(Ordering::SeqCst)

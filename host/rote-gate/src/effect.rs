@@ -11,6 +11,7 @@ use rote_govern::GuardDecision;
 use rote_govern::audit::TaskTarget;
 
 use crate::authority::{Authority, HostTask};
+use crate::departure::Departure;
 use crate::egress::{Answer, SendFailure};
 use crate::{ClaimedRequest, GateError};
 pub use process::{ClaimedProcess, ProcessFailure, ProcessRun};
@@ -75,6 +76,14 @@ impl Effect {
                 Err(crate::request::refused("claim.kind", message))
             }
         }
+    }
+}
+
+/// What sees that an effect leaves; one whose kind cannot tell may have happened once it was begun.
+pub(crate) fn departure(effect: Option<&Effect>) -> Departure {
+    match effect {
+        Some(Effect::Http(_)) => Departure::default(),
+        Some(Effect::Process(_)) | None => Departure::unseen(),
     }
 }
 

@@ -65,7 +65,7 @@ impl<'g> Flight<'g> {
         redactor: &Arc<Redactor>,
         entry: Entry<'g>,
         request: RequestRecord,
-        again: bool,
+        (departure, again): (Departure, bool),
     ) -> Self {
         Self {
             parts,
@@ -74,7 +74,7 @@ impl<'g> Flight<'g> {
             request,
             started: parts.clock.now(),
             since: Instant::now(),
-            departure: Departure::default(),
+            departure,
             again,
             landed: false,
         }

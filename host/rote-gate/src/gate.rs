@@ -17,7 +17,7 @@ use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_r
 
 use crate::authority::{Authority, Performed};
 use crate::effect::http::{self, Passage};
-use crate::effect::{Claim, Effect, Failure, Outcome};
+use crate::effect::{Claim, Effect, Failure, Outcome, departure};
 use crate::egress::Egress;
 use crate::flight::Flight;
 use crate::idempotency::{self, Key, Repeats};
@@ -122,7 +122,8 @@ impl Gate {
         };
         let key = started.map_err(|error| self.unsent(case, &entry, error))?;
         let again = key.as_ref().is_some_and(|key| key.again);
-        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(case), again);
+        let left = (departure(case.effect.as_ref()), again);
+        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(case), left);
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {

@@ -6,13 +6,17 @@ use std::time::Duration;
 
 use rote_govern::audit::Word;
 use rote_types::{CallLimits, Classify, ErrorKind, ResponseId};
-use rote_workspace::{ResponseState, Settled, Settlement};
+use rote_workspace::{RequestRecord, ResponseState, Settled, Settlement};
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpListener;
 
+use crate::departure::Departure;
+use crate::flight::Flight;
+use crate::journal::Entry;
+use crate::stage::Case;
 use crate::tests::support::{FakeResolver, Surface, World, answer, claim, read_request};
-use crate::{GateError, settle, sift};
+use crate::{Authority, Claim, GateError, settle, sift};
 
 /// What a server does with a request that it has read.
 #[derive(Debug, Clone)]
@@ -361,5 +365,21 @@ async fn of_two_that_settle_at_once_one_is_heard() {
             .collect();
         let settled = world.workspace.summary(id).unwrap().settled.unwrap();
         assert_eq!(words, [settled.as_str()]);
+    }
+}
+
+#[test]
+fn a_write_of_a_kind_that_nobody_sees_leave_is_in_doubt_when_it_is_cut_off() {
+    let (world, surface) = (World::new(), Surface::at("http://127.0.0.1:9"));
+    for (departure, state) in
+        [(Departure::unseen(), ResponseState::InDoubt), (Departure::default(), ResponseState::Error)]
+    {
+        let call = world.call(&surface, "post", json!({}));
+        let (authority, claim) = (Authority::Call(&call), Claim::Http(claim("POST", "/things/7")));
+        let redactor = world.gate.redaction().redactor().unwrap();
+        let case = Case::run(&authority, &claim, Arc::clone(&redactor));
+        let entry = Entry::new(&world.gate.parts, &case, Some(call.response));
+        drop(Flight::take_off(&world.gate.parts, &redactor, entry, RequestRecord::default(), (departure, false)));
+        assert_eq!(world.workspace.summary(call.response).unwrap().state, state);
     }
 }
