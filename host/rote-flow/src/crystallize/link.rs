@@ -111,18 +111,30 @@ impl<'a> Linker<'a, '_> {
     }
 
     /// Whether a value that names nothing by itself was probably taken from an answer: an id such as `cus_B`, the number of a
-    /// thing that the argument is named after, or a number of some length that has the same name there.
+    /// thing that the argument is named after, a number of some length that has the same name there, or a text that is not a
+    /// common word and stands nowhere but in the answer about one thing that was asked for.
     fn is_taken(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
         let of_kind =
             |hit: &&&Hit| names_id(hit.field()) && source::same_name(&source::kind_of_hit(self.cx, hit), name);
         match value {
-            Value::String(text) => text.contains('_') && hits.iter().any(|hit| names_id(hit.field())),
+            Value::String(text) => {
+                let named = text.contains('_') && hits.iter().any(|hit| names_id(hit.field()));
+                named || !is_common(text) && self.is_of_one_thing(hits)
+            }
             Value::Number(number) => {
                 let long = number.to_string().len() >= MIN_TELLING_DIGITS;
                 hits.iter().any(|hit| of_kind(&hit) || long && source::same_name(hit.field(), name))
             }
             _ => false,
         }
+    }
+
+    /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.
+    fn is_of_one_thing(&self, hits: &[&Hit]) -> bool {
+        let [hit] = hits else { return false };
+        let in_list = hit.path.iter().any(|segment| matches!(segment, Segment::Index(_)));
+        let about = self.cx.trace.calls[hit.call].arguments.as_object().is_some_and(|arguments| !arguments.is_empty());
+        !in_list && about
     }
 
     /// The places of a value in the answers of single calls, unless the person chose it.
@@ -298,6 +310,15 @@ pub(crate) fn place_name(pointer: &str) -> String {
 
 fn is_word(value: &Value) -> bool {
     value.as_str().is_some_and(|text| !text.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// Words that a person says as they are, such as `bob`, `Open`, `HIGH` and `To Do`.
+fn is_common(text: &str) -> bool {
+    text.split_whitespace().all(|word| {
+        let rest = &word[word.chars().next().map_or(0, char::len_utf8)..];
+        let even = rest.chars().all(char::is_lowercase) || word.chars().all(char::is_uppercase);
+        even && word.chars().all(char::is_alphabetic)
+    })
 }
 
 /// Long enough and of more than one kind of character, or an address.

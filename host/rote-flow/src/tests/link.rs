@@ -56,6 +56,44 @@ async fn what_names_nothing_by_itself_and_was_probably_taken_from_an_answer_is_a
 }
 
 #[tokio::test]
+async fn a_text_of_the_one_thing_that_was_asked_for_is_asked_unless_it_is_a_common_word() {
+    for (login, sent, pointer, asked) in [
+        ("u2", json!({"customer": "u2"}), "/customer", true),
+        ("u2", json!({"labels": ["u2"]}), "/labels/0", true),
+        ("ann-b", json!({"customer": "ann-b"}), "/customer", true),
+        ("annB", json!({"customer": "annB"}), "/customer", true),
+        ("bob", json!({"customer": "bob"}), "/customer", false),
+        ("Bob", json!({"customer": "Bob"}), "/customer", false),
+        ("HIGH", json!({"labels": ["HIGH"]}), "/labels/0", false),
+        ("To Do", json!({"labels": ["To Do"]}), "/labels/0", false),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "user": {"login": login}})).await;
+        tale.call("createIssue", sent.clone(), json!({"id": 9})).await;
+        let made = tale.made(&[]).await;
+        let id = format!("source:s2{pointer}");
+        assert_eq!(open(&made), if asked { vec![&*id] } else { vec![] }, "{sent}");
+        assert_eq!(steps(&made)["s2"], sent);
+        if asked {
+            let linked = tale.answered_with(&[(&id, "@1{.user.login}")]).await.unwrap();
+            assert_eq!(steps(&linked)["s2"].pointer(pointer), Some(&from("s1", ".user.login")));
+        }
+    }
+    // In a list that was seen in passing, at several places, in an answer about nothing that was asked for.
+    let one = json!({"id": 7, "user": {"login": "u2"}});
+    for (tool, arguments, answer) in [
+        ("searchContacts", json!({"q": "x"}), json!({"items": [one]})),
+        ("getIssue", json!({"issue_id": 7}), json!({"user": {"login": "u2"}, "by": "u2"})),
+        ("listIssues", json!({}), one.clone()),
+    ] {
+        let mut tale = Tale::new();
+        tale.call(tool, arguments, answer).await;
+        tale.call("createIssue", json!({"customer": "u2"}), json!({"id": 9})).await;
+        assert_eq!(open(&tale.made(&[]).await), [""; 0], "{tool}");
+    }
+}
+
+#[tokio::test]
 async fn what_the_person_typed_first_is_the_persons() {
     let mut tale = Tale::new();
     // Also where the API only says it again, or the first call with it failed.
