@@ -78,7 +78,12 @@ pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<V
     let kept = best.map_or(f32::INFINITY, |best| best * WITH_THE_BEST);
     let found = |tool: &Entry<'_>, score: f32| Found { tool: tool.name.to_owned(), score };
     let others = ranked.iter().filter(|one| one.score >= kept && named.is_none_or(|named| named.name != one.tool.name));
-    let others = others.map(|one| found(one.tool, one.score.min(0.99)));
+    // What destroys stands behind what a question may mean, and so scores no more.
+    let mut least: f32 = 0.99;
+    let others = others.map(|one| {
+        least = least.min(one.score);
+        found(one.tool, least)
+    });
     Some(named.map(|tool| found(tool, 1.0)).into_iter().chain(others).take(limit).collect())
 }
 

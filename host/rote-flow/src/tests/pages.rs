@@ -257,7 +257,8 @@ async fn a_choice_from_a_page_that_may_not_be_the_last_is_asked() {
     for (tool, arguments, more, told) in [
         ("searchContacts", json!({}), json!({"has_more": true}), "`.has_more` of @1 is true"),
         ("searchContacts", json!({}), json!({"links": {"next": "https://a.test/?page=2"}}), "`.links.next` of @1 is"),
-        ("searchContacts", json!({"limit": 2}), json!({}), "@1 has as many items as `limit` asks for"),
+        // As many items as were asked for say nothing: the rest was hardly meant.
+        ("searchContacts", json!({"limit": 2}), json!({}), ""),
         ("searchContacts", json!({}), json!({"has_more": false, "cursor": "c"}), ""),
         ("searchContacts", json!({"limit": 3}), json!({}), ""),
         ("searchContacts", json!({"limit": 2}), json!({"next": null}), ""),

@@ -39,8 +39,6 @@ const NEXT: [&str; 13] = [
 ];
 /// Members that say whether there is a next page.
 const MORE: [&str; 6] = ["hasmore", "hasnext", "hasnextpage", "more", "truncated", "istruncated"];
-/// Arguments that say how many items are wanted.
-const LIMITS: [&str; 8] = ["limit", "perpage", "pagesize", "maxresults", "first", "count", "top", "size"];
 /// Arguments that count pages or items.
 const COUNTERS: [&str; 8] = ["page", "pagenumber", "pageno", "pageindex", "offset", "skip", "start", "startat"];
 
@@ -50,8 +48,6 @@ enum Sign {
     Next(Vec<Segment>),
     /// Where it says that there is one.
     More(Vec<Segment>),
-    /// The argument that asked for as many items as there are.
-    Full(String),
 }
 
 /// Calls of one tool that are equal but for an argument that counts.
@@ -120,7 +116,7 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
     let mut found = Vec::new();
     arrays(&body, &mut Vec::new(), &mut found);
     let longest = found.iter().filter_map(|path| at(&body, path)?.as_array().map(Vec::len)).max();
-    let count = body.as_array().map(Vec::len).or(longest).filter(|count| *count > 0)?;
+    body.as_array().map(Vec::len).or(longest).filter(|count| *count > 0)?;
     let mut told = Vec::new();
     outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
         let name = letters(&path_name(path));
@@ -139,19 +135,7 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
     if let Some((path, ..)) = told.iter().find(|(.., names)| *names) {
         return Some(Sign::Next(path.clone()));
     }
-    told.into_iter().next().map(|(path, ..)| Sign::More(path)).or_else(|| full(cx, step, count))
-}
-
-/// Whether there are as many items as were asked for, in no order, of a tool that has no other way to name the next page.
-fn full(cx: &Context<'_>, step: &DraftStep, count: usize) -> Option<Sign> {
-    let arguments = members(&step.arguments)?;
-    if count < 2 || arguments.keys().any(|name| pick::orders(name)) || !cursors(cx, step).is_empty() {
-        return None;
-    }
-    let wanted =
-        |value: &Expression| matches!(value, Expression::Literal(value) if text_of(value) == count.to_string());
-    let limit = arguments.iter().find(|(name, value)| LIMITS.contains(&&*letters(name)) && wanted(value));
-    limit.map(|(name, _)| Sign::Full(name.clone()))
+    told.into_iter().next().map(|(path, ..)| Sign::More(path))
 }
 
 /// The arguments of the tool of a step.
@@ -281,21 +265,15 @@ impl Sign {
     fn question(self, cx: &Context<'_>, step: &DraftStep) -> Option<Question> {
         let response = step.call(cx.trace).response;
         let body = cx.body(response)?;
-        let (told, value, jq) = match self {
-            Self::Next(path) | Self::More(path) => {
-                let value = at(&body, &path)?.clone();
-                (format!("`{}` of {response} is {value}", jq_of(&path)), value, Some(jq_of(&path)))
-            }
-            Self::Full(argument) => {
-                let value = step.call(cx.trace).arguments.get(&argument)?.clone();
-                (format!("{response} has as many items as `{argument}` asks for"), value, None)
-            }
-        };
+        let (Self::Next(path) | Self::More(path)) = self;
+        let (value, jq) = (at(&body, &path)?.clone(), jq_of(&path));
+        let told = format!("`{jq}` of {response} is {value}");
         let ask = format!(
             "the list of {} may go on: {told}, and no argument that a plan can fill is known: is this page meant?",
             step.id
         );
-        let evidence = Evidence { what: "the list may go on".to_owned(), response: Some(response), jq, value };
+        let evidence =
+            Evidence { what: "the list may go on".to_owned(), response: Some(response), jq: Some(jq), value };
         Some(question(&step.id, ask, vec![Place { step: step.id.clone(), pointer: String::new() }], evidence))
     }
 }
