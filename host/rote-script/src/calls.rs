@@ -29,6 +29,8 @@ const TOOLS: [&str; 2] = ["tool", "tool_name"];
 pub struct LiteralCall {
     /// The adapter's id.
     pub adapter: String,
+    /// Where the adapter's id stands.
+    pub adapter_at: Place,
     /// The tool's name.
     pub tool: String,
     /// Where the tool's name stands.
@@ -52,7 +54,7 @@ struct Finder<'s> {
     /// Its name and its text.
     file: (&'s str, &'s str),
     /// The adapter that a `const` holds.
-    adapters: BTreeMap<SymbolId, String>,
+    adapters: BTreeMap<SymbolId, (String, Place)>,
     /// All of them are known.
     bound: bool,
     calls: Vec<LiteralCall>,
@@ -63,8 +65,8 @@ impl Finder<'_> {
         place(self.file.0, self.file.1, at.span().start as usize)
     }
 
-    /// The adapter that a value is, where its id stands in the source.
-    fn adapter(&self, value: &Expression<'_>) -> Option<String> {
+    /// The adapter that a value is and where its id stands, if it does in the source.
+    fn adapter(&self, value: &Expression<'_>) -> Option<(String, Place)> {
         match value.get_inner_expression() {
             Expression::Identifier(name) => {
                 let symbol = self.scoping.get_reference(name.reference_id.get()?).symbol_id()?;
@@ -72,25 +74,32 @@ impl Finder<'_> {
             }
             Expression::CallExpression(call) => {
                 let member = call.callee.as_member_expression()?;
-                let id = text(call.arguments.first()?.as_expression()?)?;
+                let given = call.arguments.first()?.as_expression()?;
+                let id = text(given)?;
                 let is_one = member.static_property_name() == Some("adapter");
-                is_one.then(|| id.strip_prefix("adapter/").unwrap_or(&id).to_owned())
+                is_one.then(|| (id.strip_prefix("adapter/").unwrap_or(&id).to_owned(), self.place(given)))
             }
             _ => None,
         }
     }
 
-    fn note(&mut self, adapter: &str, tool: &Expression<'_>, arguments: Option<&Expression<'_>>) {
+    fn note(
+        &mut self,
+        (adapter, adapter_at): &(String, Place),
+        tool: &Expression<'_>,
+        arguments: Option<&Expression<'_>>,
+    ) {
         let Some(name) = text(tool).filter(|_| self.calls.len() < MAX_CALLS) else { return };
         let named = arguments.and_then(object).map_or_else(Vec::new, |given| {
             let keys = members(given).map(|(key, _)| key);
             keys.filter_map(|key| Some((key.static_name()?.into_owned(), self.place(key)))).collect()
         });
         let at = self.place(tool);
-        self.calls.push(LiteralCall { adapter: adapter.to_owned(), tool: name, at, arguments: named });
+        let (adapter, adapter_at) = (adapter.clone(), adapter_at.clone());
+        self.calls.push(LiteralCall { adapter, adapter_at, tool: name, at, arguments: named });
     }
 
-    fn note_batch(&mut self, adapter: &str, items: &ArrayExpression<'_>) {
+    fn note_batch(&mut self, adapter: &(String, Place), items: &ArrayExpression<'_>) {
         for item in items.elements.iter().filter_map(|item| object(item.as_expression()?)) {
             let member = |names: &[&str]| {
                 let mut of =

@@ -13,13 +13,21 @@ use crate::error::AuthorError;
 const MAX_PROBLEMS: usize = 20;
 
 impl Author {
-    /// Refuses calls of tools that an adapter does not have, and arguments that a tool does not take.
+    /// Refuses adapters whose ids are misspelt, calls of tools that an adapter does not have, and arguments that a tool does not take.
     pub(super) fn check_calls(&self, header: &SourceHeader, calls: &[LiteralCall]) -> Result<(), FlowError> {
         let (mut problems, mut first) = (Vec::new(), None);
         for call in calls {
-            // One that is not named is told of by lint, with what to add.
-            let Some((id, _)) = header.adapters.iter().find(|(id, _)| id.as_str() == call.adapter) else { continue };
-            let found = self.problems_of(id, call)?;
+            let named = || header.adapters.keys();
+            let known = named().find(|id| id.as_str() == call.adapter);
+            let near = nearest(&call.adapter, named().map(AdapterId::as_str));
+            let meant = || named().find(|id| near.first().is_some_and(|near| id.as_str() == near));
+            // One that is not named and like none of those that are is told of by lint, with what to add.
+            let Some(id) = known.or_else(meant) else { continue };
+            let found = match known {
+                Some(id) => self.problems_of(id, call)?,
+                None => vec![unnamed(call, &near)],
+            };
+            let found: Vec<String> = found.into_iter().filter(|problem| !problems.contains(problem)).collect();
             if !found.is_empty() && first.is_none() {
                 first = Some((id.clone(), call.tool.clone()));
             }
@@ -30,7 +38,6 @@ impl Author {
     }
 
     fn problems_of(&self, id: &AdapterId, call: &LiteralCall) -> Result<Vec<String>, FlowError> {
-        let place = |at: &rote_script::Place| format!("{}:{}:{}", at.file, at.line, at.column);
         let Some(tool) = self.pins.surface.tool(id, &call.tool)? else {
             let manifest = self.pins.surface.manifest(id)?;
             let known = manifest.iter().flat_map(|manifest| manifest.tool_digests.keys());
@@ -43,4 +50,14 @@ impl Author {
         });
         Ok(unknown.collect())
     }
+}
+
+/// What is said of an adapter whose id is like one that the frontmatter names.
+fn unnamed(call: &LiteralCall, near: &[String]) -> String {
+    let at = place(&call.adapter_at);
+    format!("{at}: the frontmatter does not name adapter `{}`{}", call.adapter, did_you_mean(near))
+}
+
+fn place(at: &rote_script::Place) -> String {
+    format!("{}:{}:{}", at.file, at.line, at.column)
 }

@@ -33,3 +33,12 @@ async fn a_call_that_its_adapter_does_not_have_does_not_build() {
     assert_eq!((error.to_string().as_str(), error.kind()), (expected, ErrorKind::Conflict));
     assert!(build(&fixture, "await shop.call(\"orders_list\", { owner: \"me\", limit: 2 });").await.is_ok());
 }
+
+#[tokio::test]
+async fn a_misspelt_adapter_does_not_build() {
+    let fixture = Fixture::new();
+    let calls = "const shpo = (await Rote.workspace(\"w\")).adapter(\"shpo\");\n\
+                 await shpo.call(\"orders_get\", { id: 3 });\nawait shpo.call(\"orders_list\", {});";
+    let error = build(&fixture, calls).await.unwrap_err().to_string();
+    assert_eq!(error, "main.ts:14:50: the frontmatter does not name adapter `shpo` (did you mean `shop`?)");
+}
