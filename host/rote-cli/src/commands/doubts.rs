@@ -9,7 +9,7 @@ use crate::ask::Yes;
 use crate::commands::call::text_of;
 use crate::context::Context;
 use crate::error::{Result, usage};
-use crate::render::units::{clip, plural};
+use crate::render::units::{MAX_LINE, clip, plural};
 use crate::ui::{Report, Ui};
 
 /// Most characters of an answer that a question shows.
@@ -154,7 +154,7 @@ fn text_of_list(listed: &Listed) -> String {
     for doubt in listed.doubts.iter().filter(|_| each) {
         let mut lines = vec![doubt.to_string()];
         lines.extend(doubt.flow.iter().map(|flow| format!("  made by flow {flow}")));
-        lines.extend(doubt.problem.iter().map(|problem| format!("  {problem}")));
+        lines.extend(doubt.problem.iter().map(|problem| format!("  {}", clip(problem, MAX_LINE))));
         lines.extend(doubt.ways().lines().map(|way| format!("  {way}")));
         blocks.push(lines.join("\n"));
     }
@@ -173,7 +173,7 @@ fn short(doubt: &Doubt) -> String {
     let look = doubt.look.iter().map(|look| format!("; {look} # tells whether it happened"));
     std::iter::once(doubt.to_string())
         .chain(flow)
-        .chain(doubt.problem.iter().map(|one| format!("; {one}")))
+        .chain(doubt.problem.iter().map(|one| format!("; {}", clip(one, MAX_LINE))))
         .chain(look)
         .collect()
 }

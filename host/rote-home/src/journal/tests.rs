@@ -334,6 +334,12 @@ fn a_token_ends_and_is_forgotten() {
     assert!(journal.pending_tokens(&shop, at(300)).unwrap().is_empty());
     let late = |second| journal.append_consuming(at(second), &claim("t"), &[]).unwrap().unwrap_err();
     assert_eq!(late(300), TokenRefusal::Expired { at: at(300) });
+    let mut ahead = token("ahead");
+    ahead.created_at = at(61);
+    journal.put_token(&ahead).unwrap();
+    let early = journal.append_consuming(at(0), &claim("ahead"), &[]).unwrap();
+    assert_eq!(early.unwrap_err(), TokenRefusal::Ahead { at: at(61) });
+    journal.append_consuming(at(1), &claim("ahead"), &[]).unwrap().unwrap();
     assert_eq!(journal.append_consuming(at(1), &claim("u"), &[]).unwrap().unwrap_err(), TokenRefusal::Unknown);
     let mut next = token("next");
     next.created_at = at(4_000);

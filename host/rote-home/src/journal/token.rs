@@ -3,7 +3,7 @@
 //! The token itself is never stored, only its SHA-256, so reading the database grants nothing. Writing it grants nothing
 //! either: a row counts with a MAC under the journal's key, and a token that the journal has as consumed stays used.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use rote_types::{AdapterId, ConfirmScope, Sha256Digest, TrustChange, TrustRoot};
 use rusqlite::{Connection, OptionalExtension, Row};
 
@@ -13,6 +13,9 @@ use super::anchor::Key;
 const CONSUMED: &str = "approval.consumed";
 /// How long an expired token is kept, so that using it late says "expired" and not "unknown": one hour.
 const KEEP_EXPIRED_US: i64 = 3_600_000_000;
+
+/// How far ahead of the clock a token may have been made, for clocks that are set to the right time: one minute.
+const AHEAD: SignedDuration = SignedDuration::from_secs(60);
 
 /// What a token is good for: this call and no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,6 +80,12 @@ pub enum TokenRefusal {
     #[error("the confirm token expired at {at}")]
     Expired {
         /// When it ended.
+        at: Timestamp,
+    },
+    /// The clock stands before the time at which it was made, so nobody knows whether its time is over.
+    #[error("the confirm token was made at {at}, and the clock stands before that")]
+    Ahead {
+        /// When it was made.
         at: Timestamp,
     },
     /// It has confirmed a call already.
@@ -198,6 +207,9 @@ fn admit(stored: Option<&PendingToken>, wanted: &TokenBinding, now: Timestamp) -
     }
     if now >= stored.expires_at {
         return Err(TokenRefusal::Expired { at: stored.expires_at });
+    }
+    if stored.created_at.duration_since(now) > AHEAD {
+        return Err(TokenRefusal::Ahead { at: stored.created_at });
     }
     let change = stored.binding.trust.change(&wanted.trust);
     change.map_or(Ok(()), |change| Err(TokenRefusal::Changed { change }))

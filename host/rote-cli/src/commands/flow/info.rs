@@ -55,7 +55,12 @@ fn text(detail: &FlowInfo) -> String {
     let mut lines =
         vec![format!("{} {}: {}", front.name, front.version, clip(&front.description, MAX_LINE)), facts(&rows)];
     lines.extend(detail.sentences.iter().flat_map(|all| all.lines()).map(|line| format!("  {line}")));
-    lines.extend(front.questions.iter().map(|question| format!("  open: {} ({})", question.ask, question.id)));
+    lines.extend(
+        front
+            .questions
+            .iter()
+            .map(|question| format!("  open: {} ({})", clip(&question.ask, MAX_LINE), clip(&question.id, MAX_LINE))),
+    );
     lines.join("\n")
 }
 

@@ -6,6 +6,7 @@ use rote_types::{command, quoted};
 
 use crate::context::Context;
 use crate::error::Result;
+use crate::render::units::{MAX_LINE, clip};
 use crate::ui::Report;
 
 /// Show in words what a flow does, and what its recording did not decide
@@ -28,8 +29,13 @@ impl Review {
 
 fn text(review: &Reviewed) -> String {
     let front = &review.frontmatter;
-    let mut lines =
-        vec![format!("{} {} ({}): {}", front.name, front.version, front.status.as_str(), front.description)];
+    let mut lines = vec![format!(
+        "{} {} ({}): {}",
+        front.name,
+        front.version,
+        front.status.as_str(),
+        clip(&front.description, MAX_LINE)
+    )];
     match &review.sentences {
         Some(sentences) => lines.extend(sentences.lines().iter().map(|line| format!("  {line}"))),
         None => lines.push(format!("  {}: `rote decompile` shows what runs", front.form.as_str())),
@@ -43,7 +49,12 @@ fn text(review: &Reviewed) -> String {
     }));
     if review.by_hand {
         lines.push("  it is not as crystallize made it: what is known of it stands in the file itself".to_owned());
-        lines.extend(front.questions.iter().map(|one| format!("  open: {} ({})", one.ask, one.id)));
+        lines.extend(
+            front
+                .questions
+                .iter()
+                .map(|one| format!("  open: {} ({})", clip(&one.ask, MAX_LINE), clip(&one.id, MAX_LINE))),
+        );
     }
     lines.extend(questions(&review.questions, &review.decided));
     lines.join("\n")

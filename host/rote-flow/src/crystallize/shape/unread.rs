@@ -15,7 +15,6 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
-use super::super::pick;
 use super::pages::{List, Turn, arrays, is_page, items, members};
 use crate::FlowError;
 use crate::literals::pointer_of;
