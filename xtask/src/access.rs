@@ -20,11 +20,10 @@ const QUESTIONS: [&str; 8] = [
 ];
 
 /// Who may, and why.
-const ALLOWED: [(&str, &str); 4] = [
+const ALLOWED: [(&str, &str); 3] = [
     ("host/rote-types/src/tool.rs", "the definition: the least that a method says"),
     ("host/rote-spec/", "the reader of descriptions, who decides"),
     ("host/rote-govern/src/guard.rs", "says in words why a verdict is what it is"),
-    ("host/rote-adapter/src/index.rs", "adds words for a method to the search index"),
 ];
 
 /// Looks through all code of the host that is not a test.
