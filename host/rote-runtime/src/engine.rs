@@ -26,7 +26,8 @@ const DEFAULT_INSTANCES: u32 = 128;
 const MOST_INSTANCES: u32 = 10_000;
 /// Bytes of a finished instance's memory that are wiped and kept instead of unmapped, which interrupts every processor.
 const KEEP_RESIDENT: usize = 256 << 10;
-/// The same where the kernel (Linux 6.7) says which pages were written, so that no other is wiped: what most scripts use.
+/// The same where the kernel (Linux 6.7) says which pages were written, so that no other is wiped: what most scripts use. Of the
+/// instances that ever ran at once each may keep that much, which is 256 MiB for the 128 of the default.
 const KEEP_WRITTEN: usize = 2 << 20;
 
 /// What this process asked for; empty for the default.

@@ -6,6 +6,8 @@ use serde_json::Value;
 pub const CONCEALED: &str = "<SECRET>";
 /// Deepest schema that is looked into, references counted.
 const MAX_DEPTH: u32 = 32;
+/// Most schemas that are looked into for one value: alternatives that refer to each other would double with each step.
+const MAX_STEPS: u32 = 100_000;
 /// Keywords whose members say more of the same value.
 const SAME_VALUE: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
@@ -16,11 +18,11 @@ pub fn is_concealed(schema: &Value) -> bool {
 }
 
 /// Returns a copy in which [`CONCEALED`] stands for what the schema conceals, and what stood there; none where that is
-/// nothing.
+/// nothing. What stands behind the hundred thousandth schema that is looked into is concealed, as nobody knows what it is.
 #[must_use]
 pub fn conceal(schema: &Value, value: &Value) -> Option<(Value, Vec<Value>)> {
     let (mut copy, mut found) = (value.clone(), Vec::new());
-    Walk { root: schema, found: &mut found }.value(schema, &mut copy, 0);
+    Walk { root: schema, found: &mut found, left: MAX_STEPS }.value(schema, &mut copy, 0);
     (!found.is_empty()).then_some((copy, found))
 }
 
@@ -28,6 +30,8 @@ struct Walk<'s> {
     /// Where references lead into.
     root: &'s Value,
     found: &'s mut Vec<Value>,
+    /// How many schemas may still be looked into.
+    left: u32,
 }
 
 impl Walk<'_> {
@@ -35,7 +39,9 @@ impl Walk<'_> {
         if depth > MAX_DEPTH || !schema.is_object() {
             return;
         }
-        if is_concealed(schema) {
+        let is_unread = self.left == 0;
+        self.left = self.left.saturating_sub(1);
+        if is_unread || is_concealed(schema) {
             if *value != CONCEALED {
                 self.found.push(std::mem::replace(value, Value::from(CONCEALED)));
             }
@@ -84,5 +90,13 @@ mod tests {
         assert_eq!(shown, expected);
         assert_eq!(found, [json!("1234"), json!("k1"), json!(2), json!("m")]);
         assert_eq!(conceal(&schema, &json!({"name": "n"})), None);
+    }
+
+    #[test]
+    fn alternatives_that_refer_to_each_other_come_to_an_end() {
+        let twice = json!([{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]);
+        let schema = json!({"$defs": {"a": {"anyOf": twice}}, "$ref": "#/$defs/a"});
+        let (shown, found) = conceal(&schema, &json!({"pin": "1234"})).unwrap();
+        assert_eq!((shown, found), (json!(CONCEALED), vec![json!({"pin": "1234"})]));
     }
 }

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rote_app::{AppError, CallRequest, CrystallizeRequest, ParamSpec, References, ReplayRequest, Session};
-use serde_json::{Value, json};
+use rote_app::{AppError, CrystallizeRequest, ParamSpec, ReplayRequest, Session};
+use serde_json::json;
 
 use super::Measured;
 use super::governed::session;
-use super::measure::{fresh, text};
+use super::measure::{call, fresh, text};
 use super::process::{rote, time};
 use crate::context::Context;
 use crate::demo::TrackerServer;
@@ -58,7 +58,8 @@ async fn record_long(app: &Session) -> Result<()> {
     for number in 1..=ISSUES {
         create(app, "long", number).await?;
         comment(app, "long", number).await?;
-        call(app, "updateIssue", json!({ "project": "long", "number": number, "priority": "urgent" })).await?;
+        call(app, "tracker", "updateIssue", json!({ "project": "long", "number": number, "priority": "urgent" }))
+            .await?;
     }
     Ok(())
 }
@@ -70,48 +71,31 @@ async fn record_short(app: &Session, others: &Session) -> Result<()> {
         create(others, "short", number).await?;
     }
     app.init("job")?;
-    call(app, "listIssues", json!({ "project": "short" })).await?;
+    call(app, "tracker", "listIssues", json!({ "project": "short" })).await?;
     // The newest stands first.
     for number in (1..=3).rev() {
         comment(app, "short", number).await?;
     }
     let of_one = |more: &str, value: &str| json!({ "project": "short", "number": 2, more: value });
-    call(app, "updateIssue", of_one("priority", "urgent")).await?;
-    call(app, "addComment", of_one("body", "It is late")).await?;
-    call(app, "listComments", json!({ "project": "short", "number": 2 })).await?;
-    call(app, "addComment", of_one("body", "See above")).await?;
-    call(app, "updateIssue", of_one("state", "closed")).await?;
-    call(app, "getIssue", json!({ "project": "short", "number": 2 })).await
+    call(app, "tracker", "updateIssue", of_one("priority", "urgent")).await?;
+    call(app, "tracker", "addComment", of_one("body", "It is late")).await?;
+    call(app, "tracker", "listComments", json!({ "project": "short", "number": 2 })).await?;
+    call(app, "tracker", "addComment", of_one("body", "See above")).await?;
+    call(app, "tracker", "updateIssue", of_one("state", "closed")).await?;
+    call(app, "tracker", "getIssue", json!({ "project": "short", "number": 2 })).await
 }
 
 async fn begin(app: &Session, project: &str) -> Result<()> {
     app.init(project)?;
-    call(app, "createProject", json!({ "key": project, "title": "Bench" })).await
+    call(app, "tracker", "createProject", json!({ "key": project, "title": "Bench" })).await
 }
 
 async fn create(app: &Session, project: &str, number: u64) -> Result<()> {
-    call(app, "createIssue", json!({ "project": project, "title": format!("Part {number}") })).await
+    call(app, "tracker", "createIssue", json!({ "project": project, "title": format!("Part {number}") })).await
 }
 
 async fn comment(app: &Session, project: &str, number: u64) -> Result<()> {
-    call(app, "addComment", json!({ "project": project, "number": number, "body": "Begun" })).await
-}
-
-async fn call(app: &Session, tool: &str, arguments: Value) -> Result<()> {
-    let arguments = arguments.as_object().cloned().unwrap_or_default();
-    let request = CallRequest {
-        adapter: "tracker".to_owned(),
-        tool: tool.to_owned(),
-        arguments,
-        parameters: Vec::new(),
-        confirm: None,
-        dry_run: false,
-        save_as: None,
-        references: References::Keep,
-        timeout: None,
-    };
-    app.call(request).await?;
-    Ok(())
+    call(app, "tracker", "addComment", json!({ "project": project, "number": number, "body": "Begun" })).await
 }
 
 /// The medians of making the flow and of one replay of it.

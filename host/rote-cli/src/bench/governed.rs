@@ -12,13 +12,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rote_app::{
-    AdapterNew, BuildRequest, BuildSource, CallRequest, Consent, Host, HostConfig, NoObserver, References, RunRequest,
-    Session, SessionConfig,
+    AdapterNew, BuildRequest, BuildSource, Consent, Host, HostConfig, NoObserver, RunRequest, Session, SessionConfig,
 };
 use rote_types::NoInterrupt;
 use serde_json::json;
 
-use super::measure::{fresh, text, write};
+use super::measure::{call, fresh, text, write};
 use super::process::{program, rote, time};
 use super::{Bound, Measured};
 use crate::context::Context;
@@ -113,13 +112,13 @@ async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {
 async fn calls(app: &Arc<Session>, url: &str) -> Result<Vec<Measured>> {
     #[expect(clippy::disallowed_methods, reason = "the baseline: a client that nobody governs")]
     let client = reqwest::Client::new();
-    call(app).await?;
+    item(app).await?;
     bare(&client, url).await?;
-    let ours = median(|| call(app)).await?;
+    let ours = median(|| item(app)).await?;
     let base = median(|| bare(&client, url)).await?;
     let start = Instant::now();
     for _ in 0..ALONE {
-        call(app).await?;
+        item(app).await?;
     }
     let alone = rate(ALONE, start.elapsed());
     let at_once = rate(AT_ONCE * EACH, together(AT_ONCE, || several(Arc::clone(app))).await?);
@@ -159,25 +158,13 @@ where
 
 async fn several(app: Arc<Session>) -> Result<()> {
     for _ in 0..EACH {
-        call(&app).await?;
+        item(&app).await?;
     }
     Ok(())
 }
 
-async fn call(app: &Session) -> Result<()> {
-    let request = CallRequest {
-        adapter: "bench".to_owned(),
-        tool: "item".to_owned(),
-        arguments: serde_json::Map::new(),
-        parameters: Vec::new(),
-        confirm: None,
-        dry_run: false,
-        save_as: None,
-        references: References::Keep,
-        timeout: None,
-    };
-    app.call(request).await?;
-    Ok(())
+async fn item(app: &Session) -> Result<()> {
+    call(app, "bench", "item", json!({})).await
 }
 
 async fn bare(client: &reqwest::Client, url: &str) -> Result<()> {

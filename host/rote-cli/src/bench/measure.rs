@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rote_app::AppError;
+use rote_app::{AppError, CallRequest, References, Session};
 use rote_types::ErrorKind;
 use serde_json::Value;
 
@@ -53,6 +53,23 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
 #[expect(clippy::disallowed_methods, reason = "files of the benchmark's own temporary folder, not of a home")]
 pub(super) fn write(path: &Path, text: &str) -> Result<()> {
     std::fs::write(path, text).map_err(|error| io(format!("cannot write {}", path.display()), &error))
+}
+
+/// Makes one call as `rote call` does.
+pub(super) async fn call(app: &Session, adapter: &str, tool: &str, arguments: Value) -> Result<()> {
+    let request = CallRequest {
+        adapter: adapter.to_owned(),
+        tool: tool.to_owned(),
+        arguments: arguments.as_object().cloned().unwrap_or_default(),
+        parameters: Vec::new(),
+        confirm: None,
+        dry_run: false,
+        save_as: None,
+        references: References::Keep,
+        timeout: None,
+    };
+    app.call(request).await?;
+    Ok(())
 }
 
 pub(super) fn fresh(folder: &Path) -> Result<tempfile::TempDir> {

@@ -62,10 +62,18 @@ pub(super) fn newest(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>,
     Ok(names)
 }
 
-/// The workspaces whose names no run of the flow gets: a person made them, or gave them another name. What looks like that of
-/// another flow may be one of this.
-fn renamed(home: &Home, flow: &FlowName) -> Result<Vec<WorkspaceName>, FlowError> {
-    named(home, |name| !may_be_of(name, Some(flow)))
+/// Whether a run gets such a name, whatever its flow.
+fn is_of_a_run(name: &WorkspaceName) -> bool {
+    let random = name.as_str().rsplit('-').next().unwrap_or_default();
+    let is_random = random.len() == 2 * RANDOM_BYTES && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    may_be_of(name, None) && begun_digits(name).is_some() && is_random
+}
+
+/// The workspaces whose names no run of the flow gets: a person made them, or gave them another name. What has the name of a run
+/// of another flow may be one of this; runs that are part of another one, of which there may be a thousand, do not look there,
+/// as that takes 14 µs for each workspace.
+fn renamed(home: &Home, flow: &FlowName, is_part: bool) -> Result<Vec<WorkspaceName>, FlowError> {
+    named(home, |name| !(may_be_of(name, Some(flow)) || is_part && is_of_a_run(name)))
 }
 
 fn named(home: &Home, keep: impl Fn(&WorkspaceName) -> bool) -> Result<Vec<WorkspaceName>, FlowError> {
@@ -115,7 +123,7 @@ impl Runner {
                 break;
             }
         }
-        for name in renamed(home, &frontmatter.name)? {
+        for name in renamed(home, &frontmatter.name, parent.is_some())? {
             match Ends::read_in(&home.workspace_dir(&name)) {
                 Ok(Some(ends)) if ends.header.flow == frontmatter.name && same(&name, &ends) => {
                     self.refuse_beside(&name, may_be_under_way)?;

@@ -8,18 +8,9 @@ use rote_types::{Classify, ErrorKind, ResponseId, ResponseRef, ToolCall, Workspa
 use rote_workspace::{ResponseState, Settled, Settlement, Workspace};
 use serde_json::json;
 
-use super::support::Fixture;
+use super::support::{Fixture, ordering};
 use crate::error::{PackageError, RunnerError};
 use crate::{FlowError, RunReport, RunRequest};
-
-/// A flow `report` of one parameter that creates an order and reads one.
-async fn ordering(fixture: &Fixture) {
-    fixture.set("item", json!("pen"));
-    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
-    assert!(fixture.call("orders_get", json!({"id": 3})).await);
-    fixture.query(2, ".price", None);
-    fixture.crystallize(&[]).await.unwrap();
-}
 
 /// Every answer that is none, or not all of one.
 const LOST: &[&[u8]] = &[

@@ -6,18 +6,9 @@ use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
 use rote_workspace::{Settlement, Workspace};
 use serde_json::json;
 
-use super::support::{Fixture, name};
+use super::support::{Fixture, name, ordering};
 use crate::error::RunnerError;
 use crate::{FlowError, FlowReference, RunRequest};
-
-/// A flow `report` of one parameter that creates an order and reads one.
-async fn ordering(fixture: &Fixture) {
-    fixture.set("item", json!("pen"));
-    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
-    assert!(fixture.call("orders_get", json!({"id": 3})).await);
-    fixture.query(2, ".price", None);
-    fixture.crystallize(&[]).await.unwrap();
-}
 
 async fn run(fixture: &Fixture, item: &str) -> Result<(), FlowError> {
     fixture.run(&fixture.run_request(&[("item", item)])).await.map(drop)

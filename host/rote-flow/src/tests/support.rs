@@ -488,3 +488,12 @@ pub(crate) fn id() -> AdapterId {
 pub(crate) fn name(text: &str) -> WorkspaceName {
     text.parse().unwrap()
 }
+
+/// A flow `report` of one parameter that creates an order and reads one.
+pub(crate) async fn ordering(fixture: &Fixture) {
+    fixture.set("item", json!("pen"));
+    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
+    assert!(fixture.call("orders_get", json!({"id": 3})).await);
+    fixture.query(2, ".price", None);
+    fixture.crystallize(&[]).await.unwrap();
+}

@@ -114,8 +114,10 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
     let body = cx.body(step.call(cx.trace).response)?;
     let mut found = Vec::new();
     arrays(&body, &mut Vec::new(), &mut found);
-    let longest = found.iter().filter_map(|path| at(&body, path)?.as_array().map(Vec::len)).max();
-    body.as_array().map(Vec::len).or(longest).filter(|count| *count > 0)?;
+    let has_items = |list: &Value| list.as_array().is_some_and(|items| !items.is_empty());
+    if !has_items(&body) && !found.iter().filter_map(|path| at(&body, path)).any(has_items) {
+        return None;
+    }
     let mut told = Vec::new();
     outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
         let name = letters(&path_name(path));
