@@ -84,7 +84,9 @@ pub(crate) fn read<S>(tool: &Tool<S>, schema: &Value) -> Fields {
                 known.head += worth
             }
             known.flags |= flags;
-            if heads && !PLAIN.contains(&stem.as_str()) && !head.contains(&stem) {
+            // A list that is searched is not the list.
+            let plain = stem != "search" && PLAIN.contains(&stem.as_str());
+            if heads && !plain && !head.contains(&stem) {
                 head.push(stem.clone());
             }
             seen.push(stem);

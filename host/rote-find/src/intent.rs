@@ -20,8 +20,8 @@ const PLAIN_FORM: f32 = 0.5;
 const FURTHER: f32 = 0.03;
 /// Stems of verbs that a method says as well.
 pub(crate) const PLAIN: [&str; 20] = [
-    "creat", "ad", "new", "updat", "chang", "set", "edit", "modify", "replac", "delet", "remov", "get", "list", "read",
-    "find", "search", "show", "mak", "retriev", "put",
+    "creat", "add", "new", "updat", "chang", "set", "edit", "modifi", "replac", "delet", "remov", "get", "list",
+    "read", "find", "search", "show", "make", "retriev", "put",
 ];
 const SLIGHT: f32 = 0.3;
 const PREFIX: f32 = 0.4;

