@@ -303,7 +303,7 @@ impl Runner {
         if depth > 0 {
             return work.await;
         }
-        let outcome = self.interruptible(work).await;
+        let outcome = self.interruptible(work, &budget).await;
         if outcome.is_err() {
             budget.idle(LAST_WORDS).await;
         }
@@ -379,12 +379,16 @@ impl Runner {
     async fn interruptible(
         &self,
         work: impl Future<Output = Result<FlowOutcome, FlowFailure>>,
+        budget: &Budget,
     ) -> Result<FlowOutcome, FlowFailure> {
+        let asked = async {
+            self.parts.interrupt.requested().await;
+            // The work is dropped before the arm below runs.
+            budget.stop();
+        };
         tokio::select! {
             outcome = work => outcome,
-            () = self.parts.interrupt.requested() => {
-                Err(RunError::Interrupted.into())
-            }
+            () = asked => Err(RunError::Interrupted.into()),
         }
     }
 

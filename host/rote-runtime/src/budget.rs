@@ -4,7 +4,7 @@
 //! nothing by calling itself many flows.
 
 use std::fmt;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -49,6 +49,7 @@ pub struct Budget {
     /// Only one guest of them computes at a time: the others wait for the one that they started.
     meter: CpuMeter,
     slots: Arc<Semaphore>,
+    stopped: AtomicBool,
     calls: AtomicU32,
     writes: AtomicU32,
     response_bytes: AtomicU64,
@@ -70,6 +71,7 @@ impl Budget {
             deadline: OnceLock::new(),
             meter: CpuMeter::new(limits.cpu),
             slots: Arc::new(Semaphore::new(limits.concurrency.clamp(1, Semaphore::MAX_PERMITS))),
+            stopped: AtomicBool::new(false),
             calls: AtomicU32::new(0),
             writes: AtomicU32::new(0),
             response_bytes: AtomicU64::new(0),
@@ -157,6 +159,17 @@ impl Budget {
     /// The stopwatch of the guests.
     pub(crate) fn meter(&self) -> CpuMeter {
         self.meter.clone()
+    }
+
+    /// Says that no further call is made. To be said before a run is dropped: its calls give their slots back one after the
+    /// other, and what is queued behind them would take these.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether a call whose turn comes now is still made.
+    pub(crate) fn goes_on(&self) -> bool {
+        !self.stopped.load(Ordering::SeqCst) && Instant::now() < self.deadline()
     }
 
     /// Waits until no call of the run, or of one that it started, is in flight; not longer than `at_most`. A run that was

@@ -72,7 +72,7 @@ impl Tasks {
         self.open.insert(task);
         self.responses.insert(task, reserved.response);
         let (host, observer) = (Arc::clone(&self.host), Arc::clone(&self.observer));
-        let (slots, ended) = (self.budget.slots(), Arc::clone(&self.ended));
+        let (budget, slots, ended) = (Arc::clone(&self.budget), self.budget.slots(), Arc::clone(&self.ended));
         let handle = self.in_flight.spawn(async move {
             let slot = tokio::select! {
                 biased;
@@ -80,7 +80,7 @@ impl Tasks {
                 _ = ended.acquire() => None,
                 slot = slots.acquire() => slot.ok(),
             };
-            if slot.is_some() {
+            if slot.is_some() && budget.goes_on() {
                 return observed(&*host, &*observer, reserved).await;
             }
             let tool = format!("{}/{}", reserved.call.adapter, reserved.call.tool);
@@ -169,4 +169,62 @@ async fn observed(host: &dyn ToolHost, observer: &dyn Observer, reserved: Reserv
 fn broken(error: &JoinError) -> RunError {
     let what = if error.is_panic() { "crashed" } else { "was given up by the flow" };
     RunError::Host { message: format!("a tool call {what}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use async_trait::async_trait;
+    use rote_types::AdapterId;
+    use rote_workspace::CommandId;
+    use serde_json::json;
+    use tokio::sync::Notify;
+
+    use super::*;
+    use crate::tape::NoObserver;
+    use rote_types::RunLimits;
+
+    /// Says when its first call has begun, which lasts until it is let go.
+    #[derive(Default)]
+    struct Slow {
+        begun: Notify,
+        go: Notify,
+    }
+
+    #[async_trait]
+    impl ToolHost for Slow {
+        fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
+            let one = |(n, call): (u64, &ToolCall)| Reserved {
+                call: call.clone(),
+                command: CommandId(n),
+                response: ResponseId(n),
+            };
+            Ok((1..).zip(calls).map(one).collect())
+        }
+
+        async fn perform(&self, reserved: Reserved) -> Outcome {
+            if reserved.response == ResponseId(1) {
+                self.begun.notify_one();
+                self.go.notified().await;
+            }
+            let message = format!("made {}", reserved.response);
+            Err(RunError::Host { message })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_whose_turn_comes_after_the_run_was_stopped_is_not_made() {
+        let budget = Arc::new(Budget::new(RunLimits { concurrency: 1, ..RunLimits::default() }));
+        let host = Arc::new(Slow::default());
+        let mut tasks = Tasks::new(Arc::clone(&host) as _, Arc::new(NoObserver), Arc::clone(&budget));
+        let adapter: AdapterId = "slow".parse().unwrap();
+        let call = ToolCall { adapter, tool: "write".to_owned(), arguments: json!({}) };
+        let both = tasks.start(&[call.clone(), call]).unwrap();
+        host.begun.notified().await;
+        budget.stop();
+        host.go.notify_one();
+        let ends = [tasks.wait_any(&both).await.unwrap(), tasks.wait_any(&both).await.unwrap()];
+        let ends = ends.map(|(position, outcome)| (position, outcome.unwrap_err().to_string()));
+        assert_eq!(ends[0], (0, "the host failed: made @1".to_owned()));
+        assert_eq!(ends[1], (1, "call of `slow/write` was given up: its run ended first".to_owned()));
+    }
 }
