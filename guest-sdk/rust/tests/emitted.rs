@@ -22,6 +22,9 @@ mod given;
 #[path = "emitted/made.rs"]
 mod made;
 #[rustfmt::skip]
+#[path = "emitted/paged.rs"]
+mod paged;
+#[rustfmt::skip]
 #[path = "emitted/repeated.rs"]
 mod repeated;
 
@@ -33,7 +36,8 @@ fn host(form: &Value) -> FakeHost {
     let host = FakeHost::new();
     for (call, body) in form["answers"].as_object().unwrap() {
         let (adapter, tool) = call.split_once('/').unwrap();
-        host.on(adapter, tool).json(body.clone());
+        let in_order = body["$in_order"].as_array().map_or(std::slice::from_ref(body), Vec::as_slice);
+        in_order.iter().fold(host.on(adapter, tool), |script, body| script.json(body.clone()));
     }
     // What no answer was written down for is answered with null.
     for call in form["runs"].as_array().unwrap().iter().flat_map(|run| run["calls"].as_array().unwrap()) {
@@ -48,7 +52,7 @@ fn host(form: &Value) -> FakeHost {
 #[test]
 fn each_does_what_its_plan_did() {
     let forms = forms();
-    assert_eq!(forms.len(), 6);
+    assert_eq!(forms.len(), 7);
     for form in &forms {
         let name = form["name"].as_str().unwrap();
         for run in form["runs"].as_array().unwrap() {
@@ -59,6 +63,7 @@ fn each_does_what_its_plan_did() {
                 "found" => found::run(&host, parameters),
                 "given" => given::run(&host, parameters),
                 "made" => made::run(&host, parameters),
+                "paged" => paged::run(&host, parameters),
                 "repeated" => repeated::run(&host, parameters),
                 other => panic!("`{other}` is not among the sources"),
             };

@@ -9,24 +9,30 @@ import forms from "./emitted/forms.json" with { type: "json" };
 import found from "./emitted/found.ts";
 import given from "./emitted/given.ts";
 import made from "./emitted/made.ts";
+import paged from "./emitted/paged.ts";
 import repeated from "./emitted/repeated.ts";
 
 // What rote writes for a plan does what the plan did. The sources and `forms.json` are written by the tests of the
 // host's crate `rote-flow`.
-const flows = { absent, asked, found, given, made, repeated } as unknown as Record<string, (parameters: object) => unknown>;
+const flows = { absent, asked, found, given, made, paged, repeated } as unknown as Record<string, (parameters: object) => unknown>;
 
 for (const { name, answers, runs, queries } of forms) {
   const known = new Map(queries.map(({ input, program, outputs }) => [JSON.stringify([input, program]), outputs as Json[]]));
   const query = (input: Json, program: string): Json[] => {
+    if (program === ".") return [input];
     const outputs = known.get(JSON.stringify([input, program]));
     assert.ok(outputs, `the plan did not ask \`${program}\` of ${JSON.stringify(input)}`);
     return outputs;
   };
   runs.forEach(({ parameters, calls, result }, number) => {
     test(`the source of \`${name}\` does what the plan did (${number + 1})`, async () => {
-      const bodies = answers as Record<string, Json>;
+      const bodies = answers as Record<string, Json & { $in_order?: Json[] }>;
+      const answer = (call: string): (() => Json) => {
+        const inOrder = [...(bodies[call]?.$in_order ?? [bodies[call] ?? null])];
+        return () => (inOrder.length > 1 ? inOrder.shift() : inOrder[0]) ?? null;
+      };
       const tools = Object.fromEntries(
-        [...Object.keys(bodies), ...calls.map(({ adapter, tool }) => `${adapter}/${tool}`)].map((call) => [call, () => bodies[call] ?? null]),
+        [...Object.keys(bodies), ...calls.map(({ adapter, tool }) => `${adapter}/${tool}`)].map((call) => [call, answer(call)]),
       );
       const host = new FakeHost({ tools, query });
       const flow = flows[name];

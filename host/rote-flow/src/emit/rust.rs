@@ -7,7 +7,7 @@ mod value;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{Expression, Onward, Plan, Step};
+use rote_plan::{Expression, Onward, Pages, Plan, Step};
 use serde_json::Value;
 
 use super::layout::{self, Doc, Pad};
@@ -21,9 +21,6 @@ use crate::Frontmatter;
 /// Writes `src/lib.rs`, or says what of the plan is not written out.
 pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins) -> Result<String, String> {
     let outline = Outline::of(plan)?;
-    if let Some(step) = plan.steps.iter().find(|step| step.pages.is_some()) {
-        return Err(format!("step `{}` reads a list page by page, which is written out in TypeScript alone", step.id));
-    }
     let writer = Writer {
         names: Names::of(plan, &outline, Case::Snake),
         parameters: Parameters::of(frontmatter, plan),
@@ -43,11 +40,14 @@ pub(super) fn program(frontmatter: &Frontmatter, plan: &Plan, origins: &Origins)
 /// The `use` lines for what the code names.
 fn imports(code: &str) -> String {
     let named = |words: &[(&'static str, &str)]| -> Vec<&'static str> {
-        words.iter().filter(|(_, sign)| code.contains(sign)).map(|(name, _)| *name).collect()
+        let mut names: Vec<_> = words.iter().filter(|(_, sign)| code.contains(sign)).map(|(name, _)| *name).collect();
+        names.dedup();
+        names
     };
     let sdk = named(&[
         ("Error", "Error::"),
         ("Response", "&Response"),
+        ("Response", "Result<Response>"),
         ("Result", "Result<"),
         ("Rote", "&Rote"),
         ("Value", "Value"),
@@ -68,10 +68,8 @@ fn imports(code: &str) -> String {
         text.push_str(&format!("use serde::{};\n", braced(&serde)));
     }
     let json = named(&[("Map", "Map<String"), ("Number", ": Number"), ("Number", "<Number")]);
-    match json.as_slice() {
-        [] => {}
-        ["Number", "Number"] => text.push_str("use serde_json::Number;\n"),
-        json => text.push_str(&format!("use serde_json::{};\n", braced(&json[..json.len().min(2)]))),
+    if !json.is_empty() {
+        text.push_str(&format!("use serde_json::{};\n", braced(&json)));
     }
     text + "\n"
 }
@@ -215,7 +213,7 @@ impl Writer<'_> {
         let bind = if names.is_empty() { String::new() } else { format!("let {} = ", tuple(&str::to_owned)) };
         lines.extend(layout::condition(pad(1), &format!("{bind}if "), &parts, " {", ["", ""]));
         let only = match (block.body.as_slice(), names.as_slice()) {
-            ([Part::One(step)], [_]) if step.for_each.is_none() => Some(*step),
+            ([Part::One(step)], [_]) if step.for_each.is_none() && step.pages.is_none() => Some(*step),
             _ => None,
         };
         if let Some(step) = only {
@@ -264,11 +262,44 @@ impl Writer<'_> {
         }
     }
 
+    /// A list that is read page by page: what is sent besides the page is the same each time.
+    fn pages(
+        &self,
+        step: &Step,
+        Pages { argument, next, items }: &Pages,
+        scope: Scope<'_>,
+        (bind, depth): (&str, usize),
+        lines: &mut Vec<String>,
+    ) {
+        let (pad, within) = (pad(depth), pad(depth).deeper());
+        let (arguments, more) = self.arguments(step, scope);
+        let is_made = !more.is_empty();
+        if is_made {
+            lines.push(arguments.lay(pad, "let mut arguments = json!(", ");"));
+            lines.extend(self.optional("arguments", &more, scope, pad));
+        }
+        lines.push(format!("{}{bind}{}(", pad.spaces(), self.helper("pages")));
+        let page = format!("[{}, {}, {}]", literal(argument), value::program(next), value::program(items));
+        lines.push(format!("{}cx,", within.spaces()));
+        lines.push(format!("{}{page},", within.spaces()));
+        lines.push(if is_made {
+            format!("{}arguments,", within.spaces())
+        } else {
+            arguments.lay(within, "json!(", "),")
+        });
+        let (adapter, tool) = (self.names.adapter(&step.adapter), literal(&step.tool));
+        lines.push(format!("{}|arguments| {adapter}.call({tool}, arguments),", within.spaces()));
+        lines.push(format!("{})?;", pad.spaces()));
+    }
+
     /// The call of a step, or its loop.
     fn step(&self, step: &Step, present: &Present<'_>, depth: usize, lines: &mut Vec<String>) {
         let bound = self.outline.bound.contains(step.id.as_str()).then(|| self.names.step(&step.id));
         let bind = bound.map(|name| format!("let {name} = ")).unwrap_or_default();
         let scope = Scope { present, step: None, nullable: false };
+        if let Some(pages) = &step.pages {
+            return self.pages(step, pages, scope, (&bind, depth), lines);
+        }
         let Some(items) = &step.for_each else {
             return self.call(step, scope, depth, (&bind, "call", "?;"), lines);
         };

@@ -88,6 +88,11 @@ impl Writer<'_> {
             return format!("{}.iter().any(|output| !output.is_null())", self.reference(&all, scope));
         }
         let values = self.values(with, scope).unwrap_or_else(|| "&[]".to_owned());
+        if self.is_list(step) {
+            let all = self.helper("all_of_pages");
+            let all = format!("{all}(cx, {}, {}, {values})?", self.answer(step, scope), program(jq));
+            return format!("{all}.iter().any(|output| !output.is_null())");
+        }
         format!("{}({}, {}, {values})?", self.helper("exists"), self.answer(step, scope), program(jq))
     }
 }

@@ -7,12 +7,18 @@ pub(super) fn helpers(mut used: BTreeSet<&'static str>) -> String {
     if used.contains("contains") {
         used.insert("same");
     }
+    if used.contains("one_of_pages") {
+        used.insert("of_pages");
+    }
+    if used.contains("of_pages") {
+        used.insert("all_of_pages");
+    }
     let all = HELPERS.into_iter().chain([("contains", CONTAINS), ("present", PRESENT)]);
     all.filter(|(name, _)| used.contains(name)).map(|(_, helper)| helper).collect()
 }
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 11] = [
+const HELPERS: [(&str, &str); 15] = [
     (
         "one",
         r#"
@@ -32,6 +38,67 @@ fn one_with(response: &Response, program: &str, values: &[(&str, Value)]) -> Res
     let value: Value = response.query_with(program, values)?;
     ensure!(!value.is_null(), "`{program}` of @{} is null", response.id());
     Ok(value)
+}
+"#,
+    ),
+    (
+        "pages",
+        r#"
+/// Reads a list page by page, as long as an answer names another one: the last answer with the items of all.
+fn pages(
+    cx: &Rote,
+    [argument, next, items]: [&str; 3],
+    mut arguments: Value,
+    call: impl Fn(&Value) -> Result<Response>,
+) -> Result<Value> {
+    let (mut read, mut named) = (Vec::new(), Vec::new());
+    loop {
+        let answer = call(&arguments)?;
+        read.push(answer.json::<Value>()?);
+        let page = cx.query(&answer).pipe(next).all::<Value>()?.into_iter().next();
+        let Some(page) = page.filter(|page| !page.is_null() && *page != false && *page != "") else { break };
+        ensure!(!named.contains(&page), "page {page} is named twice, so the pages do not end");
+        ensure!(read.len() < 100, "the list has more than 100 pages");
+        arguments[argument] = page.clone();
+        named.push(page);
+    }
+    if read.len() == 1 {
+        return Ok(read.remove(0));
+    }
+    let join = format!("[.[] | ({items} // [])[]] as $items | .[-1] | {items} = $items");
+    cx.query_value(&read)?.pipe(&join).execute()
+}
+"#,
+    ),
+    (
+        "one_of_pages",
+        r#"
+/// Returns the one output of a jq program on all pages of a list; null is not one.
+fn one_of_pages(cx: &Rote, list: &Value, program: &str, values: &[(&str, Value)]) -> Result<Value> {
+    let value = of_pages(cx, list, program, values)?;
+    ensure!(!value.is_null(), "`{program}` of all pages is null");
+    Ok(value)
+}
+"#,
+    ),
+    (
+        "of_pages",
+        r#"
+/// Returns the one output of a jq program on all pages of a list.
+fn of_pages(cx: &Rote, list: &Value, program: &str, values: &[(&str, Value)]) -> Result<Value> {
+    let mut outputs = all_of_pages(cx, list, program, values)?;
+    ensure!(outputs.len() == 1, "`{program}` of all pages has {} outputs, one is needed", outputs.len());
+    Ok(outputs.remove(0))
+}
+"#,
+    ),
+    (
+        "all_of_pages",
+        r#"
+/// Returns the outputs of a jq program on all pages of a list.
+fn all_of_pages(cx: &Rote, list: &Value, program: &str, values: &[(&str, Value)]) -> Result<Vec<Value>> {
+    let bound: String = values.iter().map(|(name, value)| format!("({value}) as ${name} | ")).collect();
+    cx.query_value(list)?.pipe(&(bound + program)).all()
 }
 "#,
     ),

@@ -66,6 +66,9 @@ impl Writer<'_> {
 
     /// What a query gives, as `main` returns it.
     fn returned(&self, reference: &Reference, scope: Scope<'_>) -> String {
+        if let Some(list) = self.whole_list(reference, scope) {
+            return format!("Ok({list})");
+        }
         self.query(reference, self.answer(&reference.step, scope), scope).replace("::<Value>", "")
     }
 
@@ -266,7 +269,21 @@ impl Writer<'_> {
         if scope.present.get(step) == Some(&Seen::Borrowed) { name.to_owned() } else { format!("&{name}") }
     }
 
+    /// Whether the answer of a step is all pages of a list, a value.
+    pub(super) fn is_list(&self, step: &str) -> bool {
+        self.step_of(step).is_some_and(|step| step.pages.is_some())
+    }
+
+    /// All pages of a list as they are.
+    fn whole_list(&self, Reference { step, jq, each, with }: &Reference, scope: Scope<'_>) -> Option<String> {
+        let is_whole = self.is_list(step) && scope.nullable && jq == "." && !each && with.is_empty();
+        is_whole.then(|| format!("{}.clone()", self.names.step(step)))
+    }
+
     pub(super) fn reference(&self, reference: &Reference, scope: Scope<'_>) -> String {
+        if let Some(list) = self.whole_list(reference, scope) {
+            return list;
+        }
         if !self.is_several(&reference.step) {
             return format!("{}?", self.query(reference, self.answer(&reference.step, scope), scope));
         }
@@ -279,8 +296,16 @@ impl Writer<'_> {
 
     /// A query of one answer, given as a reference; a `Result`.
     fn query(&self, reference: &Reference, answer: String, scope: Scope<'_>) -> String {
-        let Reference { jq, each, with, .. } = reference;
+        let Reference { step, jq, each, with } = reference;
         let values = self.values(with, scope);
+        if self.is_list(step) {
+            let helper = match (each, scope.nullable) {
+                (true, _) => self.helper("all_of_pages"),
+                (false, true) => self.helper("of_pages"),
+                (false, false) => self.helper("one_of_pages"),
+            };
+            return format!("{helper}(cx, {answer}, {}, {})", program(jq), values.as_deref().unwrap_or("&[]"));
+        }
         let on = answer.trim_start_matches('&').to_owned();
         if *each {
             return match values {
