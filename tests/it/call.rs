@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use rote_testkit::{FakeApi, Script, TestHome};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{SECRET, home, tracker};
 
@@ -115,13 +115,13 @@ fn wrong_words_are_caught_before_any_request() {
             --- stderr
             error: the arguments are not JSON: key must be a string at line 1 column 2
 
-            hint: rote call ID TOOL '{"name": "value"}', or --param name=value
+            hint: rote call ID TOOL name=value, or rote call ID TOOL '{"name": "value"}'
             --- exit 2
             $ rote call tracker listIssues -p project
             --- stderr
-            error: `project` is not an argument
+            error: `project` is not of the form NAME=VALUE
 
-            hint: --param name=value
+            hint: rote call ID TOOL name=value, or rote call ID TOOL '{"name": "value"}'
             --- exit 2
         "#]],
     );
@@ -517,4 +517,23 @@ fn what_nobody_reads_is_refused_before_anything_is_sent() {
         assert!(run.stderr.contains(&format!("unknown field `{unread}`")), "{run}");
     }
     assert_eq!(api.requests().len(), 0);
+}
+
+#[test]
+fn an_argument_is_typed_a_value_a_file_or_a_text() {
+    let (home, _server) = tracker();
+    home.file("body.md", "From a file\n");
+    let body = |words: &[&str]| {
+        let shown = home.data(&[&["call", "tracker", "createIssue", "--dry-run", "project=atlas"], words].concat());
+        serde_json::from_str::<Value>(shown["dry_run"]["body"]["text"].as_str().unwrap()).unwrap()
+    };
+    assert_eq!(body(&["title=A", r#"labels:=["x","y"]"#]), json!({ "title": "A", "labels": ["x", "y"] }));
+    assert_eq!(body(&["-f", "title=@home", "body=@body.md"]), json!({ "title": "@home", "body": "From a file\n" }));
+    let listed = json!({ "title": "@home", "labels": ["a", "[1]"] });
+    assert_eq!(body(&["title=@@home", "labels=a", "-f", "labels=[1]"]), listed);
+    assert_eq!(body(&[r#"{"body":"b"}"#, "-p", "title=7"]), json!({ "title": "7", "body": "b" }));
+    let refused = home.rote(&["call", "tracker", "createIssue", "project=atlas", "title:=x"]);
+    assert!(refused.code == 2 && refused.stderr.contains("`title:=` takes JSON: "), "{refused}");
+    let missing = home.rote(&["call", "tracker", "createIssue", "project=atlas", "title=@nobody hi"]);
+    assert!(missing.code == 3 && missing.stderr.contains("`@@`") && missing.stderr.contains("-f NAME="), "{missing}");
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{CallLimits, ErrorKind, ResponseId, ResponseRef, WorkspaceName, command};
+use rote_types::{CallLimits, ErrorKind, Given, ResponseId, ResponseRef, WorkspaceName, command};
 use rote_workspace::{ResponseState, Variable, check_variable_name, has_template, meant_reference};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::parameters::Word;
+use crate::parameters::Content;
 use crate::query::{Query, ResponseView};
 use crate::{AppError, Session, parameters};
 
@@ -44,10 +44,10 @@ pub struct CallRequest {
 }
 
 /// Where one argument comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Parameter {
     /// It is written out.
-    Text(String),
+    Given(Given),
     /// It is the content of a file.
     File(PathBuf),
 }
@@ -240,16 +240,18 @@ impl Session {
     }
 
     /// Reads the files that parameters name.
-    pub(crate) fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Word)>, AppError> {
+    pub(crate) fn words(&self, given: Vec<(String, Parameter)>) -> Result<Vec<(String, Content)>, AppError> {
         let word = |(name, parameter)| match parameter {
-            Parameter::Text(text) => Ok((name, Word::Text(text))),
+            Parameter::Given(given) => Ok((name, Content::Given(given))),
             Parameter::File(path) => {
                 let bytes = self.read_file(&path, MAX_FILE).map_err(|error| match error.kind {
-                    ErrorKind::NotFound => error.with_hint("a text that begins with `@` is written with `@@`"),
+                    ErrorKind::NotFound => {
+                        error.with_hint("a text that begins with `@` is written with `@@`, or as `-f NAME=TEXT`")
+                    }
                     _ => error,
                 })?;
                 let filename = path.file_name().and_then(|name| name.to_str()).unwrap_or("file").to_owned();
-                Ok((name, Word::File { filename, bytes }))
+                Ok((name, Content::File { filename, bytes }))
             }
         };
         given.into_iter().map(word).collect()

@@ -7,10 +7,10 @@ use rote_flow::{
     CrystallizeRequest, Crystallized, DryRun, FlowInfo, FlowReference, Inference, ParameterInput, RunReport, RunRequest,
 };
 use rote_runtime::Observer;
-use rote_types::{Language, WorkspaceName};
+use rote_types::{Given, Language, WorkspaceName};
 use serde_json::Value;
 
-use crate::parameters::Word;
+use crate::parameters::Content;
 use crate::{AppError, Parameter, Session, parameters};
 
 impl Session {
@@ -38,12 +38,12 @@ impl Session {
             Some(flow) => FlowInfo::read(&self.host.blessings()?, flow)?.frontmatter.parameters,
             None => Value::Null,
         };
-        let read = |(name, word): (String, Word)| match word {
-            Word::Text(text) => Ok((name, text)),
-            Word::File { filename, bytes } => {
+        let read = |(name, content): (String, Content)| match content {
+            Content::Given(word) => Ok((name, word)),
+            Content::File { filename, bytes } => {
                 let value = parameters::content(&name, &filename, bytes, &schema, &schema["properties"][&name])?;
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                Ok((name, text))
+                Ok((name, Given::Typed(text)))
             }
         };
         let words = self.words(given)?.into_iter().map(read);

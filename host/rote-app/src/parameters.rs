@@ -6,7 +6,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rote_types::{ErrorKind, Tool, add_word, read_word, types_of};
+use rote_types::{ErrorKind, Given, Tool, add_word, read_word, types_of};
 use serde_json::{Map, Value, json};
 
 use crate::AppError;
@@ -16,9 +16,9 @@ const MAX_DEPTH: usize = 8;
 
 /// What one `name=value` word gives.
 #[derive(Debug, Clone)]
-pub(crate) enum Word {
-    /// The value as it is written.
-    Text(String),
+pub(crate) enum Content {
+    /// A value that is written out.
+    Given(Given),
     /// The content of a file.
     File { filename: String, bytes: Vec<u8> },
 }
@@ -28,7 +28,7 @@ pub(crate) enum Word {
 pub(crate) fn add(
     arguments: &mut Map<String, Value>,
     tool: &Tool,
-    words: Vec<(String, Word)>,
+    words: Vec<(String, Content)>,
     is_reference: &dyn Fn(&Value) -> bool,
 ) -> Result<(), AppError> {
     let schema = &tool.input_schema;
@@ -36,16 +36,16 @@ pub(crate) fn add(
         let property = &schema["properties"][&name];
         let refused = |problem: String| AppError::new(ErrorKind::Usage, format!("`{name}` {problem}"));
         let value = match word {
-            Word::File { filename, bytes } => content(&name, &filename, bytes, schema, property)?,
+            Content::File { filename, bytes } => content(&name, &filename, bytes, schema, property)?,
             // What a reference stands for has a type of its own, which is known when it is filled in.
-            Word::Text(text) => match Value::String(text) {
-                reference if is_reference(&reference) => reference,
-                Value::String(text) => {
-                    let value = read_word(schema, property, &text).map_err(refused)?;
-                    if tool.spelled.contains(&name) { spelled(value, &text) } else { value }
+            Content::Given(Given::Typed(text)) if is_reference(&json!(text)) => json!(text),
+            Content::Given(word) => {
+                let value = word.read(schema, property).map_err(refused)?;
+                match &word {
+                    Given::Typed(text) if tool.spelled.contains(&name) => spelled(value, text),
+                    _ => value,
                 }
-                other => other,
-            },
+            }
         };
         add_word(arguments, schema, &name, value).map_err(refused)?;
     }
@@ -106,15 +106,18 @@ mod tests {
     use super::*;
 
     fn check(words: &[(&str, &str)], expected: Value) {
-        check_words(words.iter().map(|(name, text)| ((*name).to_owned(), Word::Text((*text).to_owned()))), expected);
+        check_words(
+            words.iter().map(|(name, text)| ((*name).to_owned(), Content::Given(Given::Typed((*text).to_owned())))),
+            expected,
+        );
     }
 
     fn check_file(name: &str, bytes: &[u8], expected: Value) {
-        let word = Word::File { filename: "f.txt".to_owned(), bytes: bytes.to_owned() };
+        let word = Content::File { filename: "f.txt".to_owned(), bytes: bytes.to_owned() };
         check_words([(name.to_owned(), word)], expected);
     }
 
-    fn check_words(words: impl IntoIterator<Item = (String, Word)>, expected: Value) {
+    fn check_words(words: impl IntoIterator<Item = (String, Content)>, expected: Value) {
         let words: Vec<_> = words.into_iter().collect();
         let schema = json!({
             "properties": {

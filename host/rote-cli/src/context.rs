@@ -223,6 +223,6 @@ mod tests {
         assert!(run(&wrong).1.contains(value) && !home.exists(), "an error makes no home");
         assert_eq!(run(&["token", "set", "API_TOKEN", value, "--yes"]).0, 0);
         let (code, told) = run(&wrong);
-        assert!(code == 2 && told.contains("`<API_TOKEN>` is not a parameter") && !told.contains(value), "{told}");
+        assert!(code == 2 && told.contains("`<API_TOKEN>` is not of the form") && !told.contains(value), "{told}");
     }
 }

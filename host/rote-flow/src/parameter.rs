@@ -1,10 +1,10 @@
 //! Parameters of a run: text from a command line turned into what their schemas say, and checked.
 //!
-//! Words are read as those of a call ([`read_word`]). Nothing is guessed: an unknown name, a missing required one or a
+//! Words are read as those of a call ([`Given`]). Nothing is guessed: an unknown name, a missing required one or a
 //! value of another type is an error that lists what the flow takes. There is no state: a value that is not given is not
 //! remembered from an earlier run.
 
-use rote_types::{FlowName, add_word, did_you_mean, is_type, nearest, read_word};
+use rote_types::{FlowName, Given, add_word, did_you_mean, is_type, nearest};
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
@@ -17,8 +17,8 @@ const FORMATS: [&str; 5] = ["date", "date-time", "email", "uri", "uuid"];
 /// The parameters of a run, as given.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ParameterInput {
-    /// `key=value` words; the schema says what type a value has.
-    Words(Vec<(String, String)>),
+    /// Single ones with their names.
+    Words(Vec<(String, Given)>),
     /// A JSON object.
     Json(Map<String, Value>),
 }
@@ -41,8 +41,8 @@ pub(crate) fn resolve(frontmatter: &Frontmatter, input: &ParameterInput) -> Resu
     let given: Vec<(&str, Result<Value, String>)> = match input {
         ParameterInput::Words(words) => words
             .iter()
-            .map(|(name, text)| {
-                (name.as_str(), schema_of(name).map_or(Ok(Value::Null), |schema| read_word(root, schema, text)))
+            .map(|(name, word)| {
+                (name.as_str(), schema_of(name).map_or(Ok(Value::Null), |schema| word.read(root, schema)))
             })
             .collect(),
         ParameterInput::Json(members) => {

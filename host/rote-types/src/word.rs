@@ -79,6 +79,35 @@ pub fn is_type(name: &str, value: &Value) -> Option<bool> {
     })
 }
 
+/// One value as it was typed.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// Text, for the schema to say what it is.
+    Typed(String),
+    /// This text, whatever it looks like.
+    Text(String),
+    /// This value.
+    Json(Value),
+}
+
+impl Given {
+    /// Reads the word; `root` has the definitions that the schema refers to.
+    ///
+    /// # Errors
+    /// As [`read_word`].
+    pub fn read(&self, root: &Value, schema: &Value) -> Result<Value, String> {
+        match self {
+            Self::Typed(text) => read_word(root, schema, text),
+            Self::Text(text) => {
+                let types = types_of(root, schema);
+                let item = types.contains(&"array") && !types.contains(&"string");
+                Ok(if item { json!([text]) } else { json!(text) })
+            }
+            Self::Json(value) => Ok(value.clone()),
+        }
+    }
+}
+
 /// Reads one word as what a schema admits; `root` has the definitions that the schema refers to.
 ///
 /// # Errors
@@ -184,6 +213,18 @@ mod tests {
         ] {
             assert_eq!(read(schema.clone(), text), expected.map_err(str::to_owned), "{schema} {text}");
         }
+    }
+
+    #[test]
+    fn a_text_and_a_value_are_not_read() {
+        let list = json!({ "type": "array", "items": { "type": "string" } });
+        let text = |text: &str, schema: &Value| Given::Text(text.to_owned()).read(&Value::Null, schema);
+        for word in ["7", "null", "[1]", "@a", "\"q\""] {
+            assert_eq!(text(word, &json!({})), Ok(json!(word)));
+            assert_eq!(text(word, &json!({ "type": ["string", "null", "array"] })), Ok(json!(word)));
+            assert_eq!(text(word, &list), Ok(json!([word])));
+        }
+        assert_eq!(Given::Json(json!("7")).read(&Value::Null, &json!({ "type": "integer" })), Ok(json!("7")));
     }
 
     #[test]

@@ -9,18 +9,21 @@ use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
 use crate::ask::with_bindings;
-use crate::commands::words;
+use crate::commands::words::{self, Named};
 use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::preview::preview;
 use crate::render::response;
 use crate::ui::{Report, Ui};
 
+/// How arguments are written.
+const HINT: &str = r#"rote call ID TOOL name=value, or rote call ID TOOL '{"name": "value"}'"#;
 /// Most bytes of arguments from a file or standard input.
 const MAX_ARGUMENTS: u64 = 64 << 20;
 
 /// Call one tool; the answer is recorded as `@N`
 #[derive(Debug, Args)]
+#[command(after_help = words::GRAMMAR)]
 pub struct Call {
     /// The adapter
     id: String,
@@ -35,12 +38,11 @@ pub struct Call {
 /// Where the arguments come from.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// The arguments: a JSON object, `@FILE`, or `-` for standard input
-    #[arg(value_name = "ARGUMENTS")]
-    object: Option<String>,
-    /// One argument, typed by the tool's schema; repeat it for more. `name=@FILE` takes a file's content.
-    #[arg(short, long = "param", value_name = "NAME=VALUE")]
-    parameters: Vec<String>,
+    /// The arguments one by one, and as a JSON object, `@FILE` with one, or `-` for standard input
+    #[arg(value_name = "NAME=VALUE|OBJECT")]
+    words: Vec<String>,
+    #[command(flatten)]
+    named: Named,
 }
 
 /// What looks like a reference in the arguments. Without a word about it the call is refused.
@@ -117,12 +119,14 @@ impl Call {
 impl Arguments {
     /// Reads the JSON arguments and the single ones.
     fn read(self, context: &Context) -> Result<(Map<String, Value>, Parameters)> {
-        let arguments = match self.object.as_deref() {
-            None => Map::new(),
-            Some(text) => object(&text_of(context, text)?)?,
+        let (objects, words): (Vec<_>, Vec<_>) = self.words.iter().partition(|word| is_object(word));
+        let parameters = self.named.read(words, || HINT.to_owned())?;
+        let arguments = match objects.as_slice() {
+            [] => Map::new(),
+            [text] => object(&text_of(context, text)?)?,
+            [_, second, ..] => return Err(usage(format!("`{second}` is a second object of arguments"), HINT)),
         };
-        let parameters = self.parameters.iter().map(String::as_str).map(parameter);
-        Ok((arguments, parameters.collect::<Result<_>>()?))
+        Ok((arguments, parameters))
     }
 }
 
@@ -188,17 +192,16 @@ pub(super) fn text_of(context: &Context, word: &str) -> Result<String> {
     String::from_utf8(bytes).map_err(|_| usage("the arguments are not UTF-8", "rote call --help"))
 }
 
-fn object(text: &str) -> Result<Map<String, Value>> {
-    let value: Value = serde_json::from_str(text).map_err(|error| {
-        let message = format!("the arguments are not JSON: {error}");
-        usage(message, r#"rote call ID TOOL '{"name": "value"}', or --param name=value"#)
-    })?;
-    match value {
-        Value::Object(fields) => Ok(fields),
-        _ => Err(usage("the arguments are not a JSON object", r#"rote call ID TOOL '{"name": "value"}'"#)),
-    }
+/// Whether a word is all arguments at once and not one of them.
+fn is_object(word: &str) -> bool {
+    word == "-" || word.starts_with('@') || word.trim_start().starts_with(['{', '['])
 }
 
-fn parameter(word: &str) -> Result<(String, Parameter)> {
-    words::parameter(word).ok_or_else(|| usage(format!("`{word}` is not an argument"), "--param name=value"))
+fn object(text: &str) -> Result<Map<String, Value>> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|error| usage(format!("the arguments are not JSON: {error}"), HINT))?;
+    match value {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(usage("the arguments are not a JSON object", HINT)),
+    }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::ask::with_bindings;
 use crate::commands::call::seconds;
 use crate::commands::doubts::Words;
-use crate::commands::words;
+use crate::commands::words::{self, Named};
 use crate::context::Context;
 use crate::error::{CliError, Result, usage};
 use crate::render::progress::{Place, Progress};
@@ -26,13 +26,16 @@ const MAX_RESULT_LINES: usize = 40;
 
 /// Run a flow; each call goes through the gate and is recorded in a workspace of the run
 #[derive(Debug, Args)]
+#[command(after_help = words::GRAMMAR)]
 pub struct Run {
     /// Its name, or a path to a flow.wasm; a resumed run knows it
     #[arg(required_unless_present = "resume")]
     flow: Option<String>,
-    /// Parameters; `rote flow info` lists them. `name=@FILE` takes a file's content, `@@x` is the text `@x`
+    /// Parameters; `rote flow info` lists them
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
+    #[command(flatten)]
+    named: Named,
     /// What to print: what the flow tells a person, its summary, or its result
     #[arg(short, long, value_name = "FORM", default_value = "human")]
     output: Form,
@@ -134,17 +137,11 @@ impl Run {
     }
 
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
-        let parameters = self.parameters.iter().map(|word| {
-            words::parameter(word).ok_or_else(|| {
-                let message = format!("`{word}` is not a parameter of the form NAME=VALUE");
-                let hint = match &self.flow {
-                    Some(flow) => command("rote flow info").argument(flow),
-                    None => command("rote flow info <flow>"),
-                };
-                usage(message, hint)
-            })
-        });
-        let parameters = parameters.collect::<Result<_>>()?;
+        let info = || match &self.flow {
+            Some(flow) => command("rote flow info").argument(flow).to_string(),
+            None => "rote flow info <flow>".to_owned(),
+        };
+        let parameters = self.named.read(&self.parameters, info)?;
         let resume = self.resumed(context, ui)?;
         // Not `latest`, which another run may be by the time the printed command is pasted.
         let again = resume.iter().fold(command("rote run"), |head, name| head.option("--resume", name));

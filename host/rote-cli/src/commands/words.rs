@@ -1,34 +1,112 @@
-//! Words of the form `name=value` that may take a file's content.
+//! Words of the form `name=value`: one grammar for the arguments of a call and the parameters of a run.
 
 use std::path::PathBuf;
 
+use clap::Args;
 use rote_app::Parameter;
+use rote_types::Given;
 
-/// Splits `name=value`; a value `@FILE` stands for the file's content, `@@x` for the text `@x`. `@7{.id}` is left
-/// for templates. None where there is no name.
-pub(super) fn parameter(word: &str) -> Option<(String, Parameter)> {
-    let (name, text) = word.split_once('=').filter(|(name, _)| !name.is_empty())?;
+use crate::error::{Result, usage};
+
+/// What the help of every command that takes such words says of them.
+pub(super) const GRAMMAR: &str = "\
+Values:
+  name=value    Typed by the schema; a name that comes again adds to its list
+  name:=JSON    This JSON value, such as `draft:=true` or `labels:=[\"a\"]`
+  name=@FILE    The content of a file; `@@x` is the text `@x`
+  -f name=TEXT  This text, whatever it looks like: neither a file nor a number";
+
+/// Words that name what they give, behind an option.
+#[derive(Debug, Args)]
+pub(super) struct Named {
+    /// The same as NAME=VALUE without the option
+    #[arg(short, long = "param", value_name = "NAME=VALUE")]
+    pub(super) param: Vec<String>,
+    /// The value is this text: neither a file nor a number
+    #[arg(short = 'f', long, value_name = "NAME=TEXT")]
+    pub(super) raw_field: Vec<String>,
+}
+
+impl Named {
+    /// Reads the bare words, then those behind options; `hint` is for one that names nothing.
+    pub(super) fn read<'w>(
+        &'w self,
+        bare: impl IntoIterator<Item = &'w String>,
+        hint: impl Fn() -> String,
+    ) -> Result<Vec<(String, Parameter)>> {
+        let typed = bare.into_iter().chain(&self.param).map(|word| (word, parameter(word)));
+        let raw = self.raw_field.iter().map(|word| (word, text(word).map(Ok)));
+        let read = |(word, read): (&String, Option<Result<(String, Parameter), String>>)| match read {
+            Some(Ok(parameter)) => Ok(parameter),
+            Some(Err(problem)) => Err(usage(problem, hint())),
+            None => Err(usage(format!("`{word}` is not of the form NAME=VALUE"), hint())),
+        };
+        typed.chain(raw).map(read).collect()
+    }
+}
+
+/// Reads `name=value`, `name=@FILE` or `name:=JSON`; `@7{.id}` is left for templates. None where there is no name.
+fn parameter(word: &str) -> Option<Result<(String, Parameter), String>> {
+    let (name, text) = split(word)?;
+    if let Some(name) = name.strip_suffix(':').filter(|name| !name.is_empty()) {
+        let problem = |error| format!("`{name}:=` takes JSON: {error}");
+        let read = serde_json::from_str(text).map_err(problem);
+        return Some(read.map(|value| (name.to_owned(), Parameter::Given(Given::Json(value)))));
+    }
     let file = text.strip_prefix('@').filter(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()));
     let value = match file {
-        Some(escaped) if escaped.starts_with('@') => Parameter::Text(escaped.to_owned()),
+        Some(escaped) if escaped.starts_with('@') => Parameter::Given(Given::Typed(escaped.to_owned())),
         Some(path) => Parameter::File(PathBuf::from(path)),
-        None => Parameter::Text(text.to_owned()),
+        None => Parameter::Given(Given::Typed(text.to_owned())),
     };
-    Some((name.to_owned(), value))
+    Some(Ok((name.to_owned(), value)))
+}
+
+/// Reads `name=TEXT` as it stands.
+fn text(word: &str) -> Option<(String, Parameter)> {
+    split(word).map(|(name, text)| (name.to_owned(), Parameter::Given(Given::Text(text.to_owned()))))
+}
+
+fn split(word: &str) -> Option<(&str, &str)> {
+    word.split_once('=').filter(|(name, _)| !name.is_empty())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use rote_types::command;
+    use serde_json::json;
+
+    fn check(word: &str, expected: Parameter) {
+        assert_eq!(parameter(word), Some(Ok(("n".to_owned(), expected))), "{word}");
+    }
 
     #[test]
-    fn a_value_is_a_text_or_a_file() {
-        let text = |text: &str| Some(("n".to_owned(), Parameter::Text(text.to_owned())));
-        assert_eq!(parameter("n=a=b"), text("a=b"));
-        assert_eq!(parameter("n="), text(""));
-        assert_eq!(parameter("n=@@ada"), text("@ada"));
-        assert_eq!(parameter("n=@7{.id}"), text("@7{.id}"));
-        assert_eq!(parameter("n=@a.md"), Some(("n".to_owned(), Parameter::File("a.md".into()))));
-        assert_eq!((parameter("n"), parameter("=x")), (None, None));
+    fn a_value_is_typed_json_or_a_file() {
+        let typed = |text: &str| Parameter::Given(Given::Typed(text.to_owned()));
+        let json = |value| Parameter::Given(Given::Json(value));
+        check("n=a=b", typed("a=b"));
+        check("n=", typed(""));
+        check("n==1", typed("=1"));
+        check("n=@@ada", typed("@ada"));
+        check("n=@7{.id}", typed("@7{.id}"));
+        check("n=@a.md", Parameter::File("a.md".into()));
+        check("n:=[1,true]", json(json!([1, true])));
+        check(r#"n:="@a.md""#, json(json!("@a.md")));
+        assert_eq!((parameter("n"), parameter("=x"), text("=x")), (None, None, None));
+        assert!(parameter("n:=a").unwrap().unwrap_err().starts_with("`n:=` takes JSON: "));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_typed_behind_a_name_arrives(value in "\\PC*|@{0,3}[0-9a-z{=:]*") {
+            let arrives = |word| Some(("n".to_owned(), Parameter::Given(word)));
+            prop_assert_eq!(text(&format!("n={value}")), arrives(Given::Text(value.clone())));
+            let typed = format!("n={}{value}", if value.starts_with('@') { "@" } else { "" });
+            let printed = command("rote").parameter("n", &value).to_string();
+            prop_assert_eq!(printed, command("rote").assignment("n", &typed[2..]).to_string());
+            prop_assert_eq!(parameter(&typed), arrives(Given::Typed(value)).map(Ok));
+        }
     }
 }

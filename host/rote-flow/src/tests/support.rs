@@ -11,7 +11,7 @@ use rote_adapter::{Adapters, CallOptions, Caller, CallerParts, Document, Install
 use rote_gate::{Gate, GateParts};
 use rote_home::{Home, Journal};
 use rote_runtime::{NoObserver, Runtime, RuntimeParts, Sandbox, SandboxedJq, World};
-use rote_types::{AdapterId, Clock, Entropy, FlowName, QueryEngine, QueryLimits, ResponseId, WorkspaceName};
+use rote_types::{AdapterId, Clock, Entropy, FlowName, Given, QueryEngine, QueryLimits, ResponseId, WorkspaceName};
 use rote_vault::{Binding, KeySource, TokenMeta, Vault};
 use rote_workspace::{QueryRequest, QuerySource, Workspace};
 use secrecy::SecretString;
@@ -458,7 +458,7 @@ impl Fixture {
         RunRequest {
             flow: Some(FlowReference::parse("report").unwrap()),
             parameters: ParameterInput::Words(
-                words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
+                words.iter().map(|(key, value)| ((*key).to_owned(), Given::Typed((*value).to_owned()))).collect(),
             ),
             ..RunRequest::default()
         }

@@ -11,9 +11,9 @@ use rote_types::{Language, Sha256Digest, command};
 use serde_json::json;
 
 use crate::ask::with_bindings;
-use crate::commands::words;
+use crate::commands::words::{self, Named};
 use crate::context::Context;
-use crate::error::{Result, usage};
+use crate::error::Result;
 use crate::render::units::{plural, size};
 use crate::ui::{Report, Ui};
 
@@ -86,6 +86,7 @@ impl Build {
 
 /// Build a flow and run it, and again each time that a source changes
 #[derive(Debug, Args)]
+#[command(after_help = words::GRAMMAR)]
 pub struct Dev {
     /// The folder, or the main.ts
     #[arg(default_value = ".")]
@@ -93,6 +94,8 @@ pub struct Dev {
     /// Parameters of the runs
     #[arg(value_name = "NAME=VALUE")]
     parameters: Vec<String>,
+    #[command(flatten)]
+    named: Named,
     /// Build and run once
     #[arg(long)]
     once: bool,
@@ -132,13 +135,10 @@ impl Dev {
         if made.replace(built.sha256) == Some(built.sha256) {
             return Ok(None);
         }
-        let parameters = self.parameters.iter().map(|word| {
-            let message = || format!("`{word}` is not a parameter of the form NAME=VALUE");
-            words::parameter(word).ok_or_else(|| usage(message(), "rote flow dev . NAME=VALUE"))
-        });
+        let parameters = self.named.read(&self.parameters, || "rote flow dev . NAME=VALUE".to_owned())?;
         let session = context.session()?;
         let flow = FlowReference::Name(built.frontmatter.name);
-        let parameters = session.run_parameters(Some(&flow), parameters.collect::<Result<_>>()?)?;
+        let parameters = session.run_parameters(Some(&flow), parameters)?;
         let request = RunRequest { flow: Some(flow), parameters, ..RunRequest::default() };
         let run = || context.block_on_to_the_end(session.run_flow(&request, Arc::new(NoObserver)));
         let done = with_bindings(context, ui, run)?;
