@@ -91,25 +91,25 @@ fn wrong_words_are_caught_before_any_request() {
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is missing (string)
 
-            hint: rote probe tracker listIssues # shows its parameters
+            hint: rote describe tracker listIssues
             --- exit 2
             $ rote call tracker listIssues -p projct=atlas
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is missing (string); `projct` is unknown (did you mean `project`?)
 
-            hint: rote probe tracker listIssues # shows its parameters
+            hint: rote describe tracker listIssues
             --- exit 2
             $ rote call tracker getIssue -p project=atlas -p number=seven
             --- stderr
             error: `number` must be integer, not `seven`
 
-            hint: rote probe tracker getIssue --schema
+            hint: rote describe tracker getIssue
             --- exit 2
             $ rote call tracker listIssues '{"project":7}'
             --- stderr
             error: arguments do not fit tool `listIssues` of adapter `tracker`: `project` is a number, expected `string`
 
-            hint: rote probe tracker listIssues # shows its parameters
+            hint: rote describe tracker listIssues
             --- exit 2
             $ rote call tracker listIssues '{project'
             --- stderr
@@ -536,4 +536,31 @@ fn an_argument_is_typed_a_value_a_file_or_a_text() {
     assert!(refused.code == 2 && refused.stderr.contains("`title:=` takes JSON: "), "{refused}");
     let missing = home.rote(&["call", "tracker", "createIssue", "project=atlas", "title=@nobody hi"]);
     assert!(missing.code == 3 && missing.stderr.contains("`@@`") && missing.stderr.contains("-f NAME="), "{missing}");
+}
+
+#[test]
+fn an_answer_is_asked_and_written_to_a_file_by_its_call() {
+    let (home, server) = tracker();
+    let call = ["call", "tracker", "getIssue", "project=atlas", "number=3"];
+    let with = |words: &[&str]| home.rote(&[&call, words].concat());
+    assert_eq!(with(&["--jq", ".title"]).stdout, "\"The map flickers while a layer loads\"\n");
+    assert_eq!(with(&["--jq", ".title", "-r"]).stdout, "The map flickers while a layer loads\n");
+    assert_eq!(with(&["--jq", ".number", "--json"]).envelope()["data"]["values"], json!([3]));
+    let written = with(&["-o", "issue.json"]);
+    assert!(written.code == 0 && written.stdout.contains("\nwrote "), "{written}");
+    assert_eq!(home.read("../work/issue.json"), with(&["--body"]).stdout.trim_end_matches('\n'));
+    let sent = server.requests().len();
+    for (words, code) in [(["-o", "issue.json"], 10), (["--jq", ".["], 2), (["-s", "a-b"], 2)] {
+        let refused = with(&words);
+        assert_eq!(refused.code, code, "{refused}");
+    }
+    assert_eq!(server.requests().len(), sent, "nothing was sent");
+    assert_eq!(with(&["-o", "issue.json", "--force"]).code, 0);
+    let failed = with(&["--jq", ".title + 1"]);
+    assert!(failed.code != 0 && failed.stderr.contains("answered 200 and recorded as"), "{failed}");
+    assert_eq!(home.data(&call)["body"]["kind"], "json");
+    let many = ["call", "tracker", "listIssues", "project=atlas", "per_page=100"];
+    let large = home.data(&many)["view"]["response"]["bytes"].as_u64().unwrap();
+    let text = home.data(&[&many[..], &["--body"]].concat())["body"]["text"].as_str().unwrap().len();
+    assert_eq!(u64::try_from(text).unwrap(), large);
 }

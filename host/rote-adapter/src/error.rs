@@ -333,9 +333,7 @@ impl Classify for AdapterError {
                 Some("run the command again when the program that edits the file has ended".to_owned())
             }
             Self::UnknownTool { id, tool, .. } => Some(command("rote probe").argument(id).argument(tool).into()),
-            Self::Arguments { id, tool, .. } => {
-                Some(command("rote probe").argument(id).argument(tool).note("shows its parameters").into())
-            }
+            Self::Arguments { id, tool, .. } => Some(command("rote describe").argument(id).argument(tool).into()),
             Self::Reference { .. } => Some("say -t to fill it in, or --literal to send it as it is".to_owned()),
             Self::BaseUrl { .. } => Some("write it like https://api.example.com/v1".to_owned()),
             Self::KeyHeader { id, .. } => Some(

@@ -117,6 +117,15 @@ impl IdempotencyKeys {
     }
 }
 
+/// One tool whole.
+#[derive(Debug, Clone, Serialize)]
+pub struct Described {
+    /// Whose tool it is.
+    pub adapter: AdapterId,
+    /// The tool.
+    pub tool: Tool,
+}
+
 /// A tool in a line.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolLine {
@@ -335,6 +344,16 @@ impl Session {
         let object = json!({ "adapter": id, "fingerprint": fingerprint });
         self.change(Change::AdapterRemoved, consent, object, || Ok(adapters.remove(&id)?))?;
         Ok(id)
+    }
+
+    /// Returns one tool of an adapter.
+    ///
+    /// # Errors
+    /// `NotFound` when the adapter is not installed or has no such tool.
+    pub fn tool(&self, text: &str, tool: &str) -> Result<Described, AppError> {
+        let id = self.adapter_id(text)?;
+        let tool = Tool::clone(&*self.host.adapters()?.open(&id)?.tool(tool)?);
+        Ok(Described { adapter: id, tool })
     }
 
     /// Returns the tools of an adapter that fit an intent, best first.

@@ -7,12 +7,13 @@ use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
 use rote_types::{CallLimits, ErrorKind, Given, ResponseId, ResponseRef, WorkspaceName, command};
-use rote_workspace::{ResponseState, Variable, check_variable_name, has_template, meant_reference};
+use rote_workspace::{ResponseState, has_template, meant_reference};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::answer::{HandedOn, Wanted};
 use crate::parameters::Content;
-use crate::query::{Query, ResponseView};
+use crate::query::ResponseView;
 use crate::{AppError, Session, parameters};
 
 /// Rows of a body that are shown after a call.
@@ -35,8 +36,8 @@ pub struct CallRequest {
     pub confirm: Option<String>,
     /// Describe, send nothing.
     pub dry_run: bool,
-    /// Keep the body in this variable.
-    pub save_as: Option<String>,
+    /// What is handed on of the answer.
+    pub wanted: Wanted,
     /// What `$var` and `@N{.path}` are.
     pub references: References,
     /// Longest time for the whole exchange; the default of [`CallLimits`] without it.
@@ -71,8 +72,9 @@ pub enum Called {
 pub struct CallDone {
     /// The answer.
     pub view: ResponseView,
-    /// The variable that keeps the body.
-    pub saved: Option<Variable>,
+    /// What was handed on besides.
+    #[serde(flatten)]
+    pub handed_on: HandedOn,
     /// The workspace that was made for it.
     pub created_workspace: Option<WorkspaceName>,
 }
@@ -141,7 +143,7 @@ impl Session {
     /// with the number of the recorded failure in the details.
     pub async fn call(&self, request: CallRequest) -> Result<Called, AppError> {
         // Found out behind the call, a wrong name would be put right and the call made twice.
-        request.save_as.as_deref().map_or(Ok(()), check_variable_name)?;
+        self.check_wanted(&request.wanted)?;
         let id = self.adapter_id(&request.adapter)?;
         let adapter = self.host.adapters()?.open(&id)?;
         let tool = adapter.tool(&request.tool)?;
@@ -152,9 +154,8 @@ impl Session {
             References::Keep => false,
         };
         let words = self.words(request.parameters)?;
-        parameters::add(&mut arguments, &tool, words, &is_reference).map_err(|error| {
-            error.with_hint(command("rote probe").argument(&id).argument(&request.tool).plain("--schema"))
-        })?;
+        parameters::add(&mut arguments, &tool, words, &is_reference)
+            .map_err(|error| error.with_hint(command("rote describe").argument(&id).argument(&request.tool)))?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let asked = (request.tool.as_str(), Value::Object(arguments));
         let options = CallOptions {
@@ -170,11 +171,10 @@ impl Session {
         match self.stoppable(&workspace, made).await? {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
-                let save = |name: String| self.save_body(reference.id, &name);
                 let told = |error| made_all_the_same(&reference, error);
-                let saved = request.save_as.map(save).transpose().map_err(told)?;
+                let handed_on = self.hand_on(reference.id, &request.wanted).map_err(told)?;
                 let view = self.view(reference.id, SHOWN_ROWS).map_err(told)?;
-                Ok(Called::Done(Box::new(CallDone { view, saved, created_workspace })))
+                Ok(Called::Done(Box::new(CallDone { view, handed_on, created_workspace })))
             }
         }
     }
@@ -217,13 +217,6 @@ impl Session {
         let answered = view.filter(|view| view.response.status.is_some() && view.response.bytes > 0);
         let answer = answered.map(|view| view.overview);
         AppError { answer, ..call_error(error) }
-    }
-
-    /// Keeps a whole body in a variable.
-    fn save_body(&self, response: ResponseId, name: &str) -> Result<Variable, AppError> {
-        let query = Query { response, program: ".".to_owned(), unwrap_mcp: false, save_as: Some(name.to_owned()) };
-        let saved = self.query(&query)?.saved;
-        saved.ok_or_else(|| AppError::new(ErrorKind::General, format!("variable `{name}` was not saved")))
     }
 
     fn batch_line(&self, (index, result): (usize, BatchResult)) -> BatchLine {

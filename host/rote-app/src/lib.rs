@@ -9,6 +9,7 @@
 
 mod adapter;
 mod adapter_new;
+mod answer;
 mod audit;
 mod call;
 mod change;
@@ -34,8 +35,9 @@ mod token;
 mod trusted;
 mod workspace;
 
-pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, IdempotencyKeys, ToolLine};
+pub use adapter::{AccessCounts, AdapterDetail, AdapterList, CredentialSet, Described, IdempotencyKeys, ToolLine};
 pub use adapter_new::{AdapterNew, AdapterPlan};
+pub use answer::{HandedOn, Wanted};
 pub use audit::{AuditEvent, Rebuilt, Verified};
 pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest, Called, Parameter};
 pub use change::Consent;

@@ -53,6 +53,11 @@ pub enum BodyView {
         /// Why it is not JSON when it was declared as that.
         note: Option<String>,
     },
+    /// It has more bytes than were asked for.
+    LeftOut {
+        /// Their number.
+        bytes: u64,
+    },
     /// Bytes in a file.
     Binary {
         /// Their digest.
@@ -62,6 +67,18 @@ pub enum BodyView {
         /// Where they are.
         path: String,
     },
+}
+
+impl BodyView {
+    /// Leaves out a text of more bytes than `most`.
+    pub(crate) fn within(self, most: u64) -> Self {
+        match &self {
+            Self::Json { text } | Self::Text { text, .. } if text.len() as u64 > most => {
+                Self::LeftOut { bytes: text.len() as u64 }
+            }
+            _ => self,
+        }
+    }
 }
 
 impl Session {
@@ -170,5 +187,17 @@ impl Session {
     /// `NotFound` for a response that is not there.
     pub fn diff(&self, a: ResponseId, b: ResponseId, program: Option<&str>) -> Result<Vec<Change>, AppError> {
         Ok(self.workspace()?.diff(&*self.host.jq()?, a, b, program)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_of_more_bytes_than_were_asked_for_is_left_out() {
+        let body = || BodyView::Json { text: "\"é\"".to_owned() };
+        assert!(matches!(body().within(4), BodyView::Json { .. }));
+        assert!(matches!(body().within(3), BodyView::LeftOut { bytes: 4 }));
     }
 }

@@ -11,6 +11,7 @@ mod clear;
 mod completion;
 mod condition;
 mod demo;
+mod describe;
 mod diff;
 mod doubts;
 mod explore;
@@ -110,6 +111,7 @@ pub enum Command {
     Adapter(adapter::Adapter),
     Probe(probe::Probe),
     Explore(explore::Explore),
+    Describe(describe::Describe),
     Call(call::Call),
     Batch(batch::Batch),
     #[command(name = "POST")]
@@ -167,6 +169,7 @@ impl Command {
             Self::Adapter(command) => command.run(context, ui),
             Self::Probe(command) => command.run(context),
             Self::Explore(command) => command.run(context),
+            Self::Describe(command) => command.run(context),
             Self::Call(command) => command.run(context, ui),
             Self::Batch(command) => command.run(context, ui),
             Self::Post(command) => command.run(context, ui),

@@ -5,4 +5,5 @@ pub mod preview;
 pub mod progress;
 pub mod response;
 pub mod table;
+pub mod tool;
 pub mod units;

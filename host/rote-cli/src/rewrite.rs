@@ -1,6 +1,6 @@
 //! Turns the shorthand words into plain commands before they are parsed.
 //!
-//! `@2 '.x'` is `query @2 '.x'`; `github_probe`, `github_call` and `github_batch_call` are `probe github`,
+//! `call ID TOOL --help` is `describe ID TOOL`. `@2 '.x'` is `query @2 '.x'`; `github_probe`, `github_call` and `github_batch_call` are `probe github`,
 //! `call github` and `batch github`. The function is pure: whether an adapter of that name exists is found
 //! out later, so that a wrong name gets an error about adapters and not about commands.
 
@@ -21,12 +21,39 @@ pub fn rewrite(words: Vec<OsString>, known: &dyn Fn(&str) -> bool) -> Vec<OsStri
     let Some(word) = words[at].to_str().map(str::to_owned) else {
         return words;
     };
-    let Some(replacement) = expand(&word, known) else {
-        return words;
-    };
     let mut rewritten = words;
-    rewritten.splice(at..=at, replacement.into_iter().map(OsString::from));
-    rewritten
+    if let Some(replacement) = expand(&word, known) {
+        rewritten.splice(at..=at, replacement.into_iter().map(OsString::from));
+    }
+    described(&rewritten, at).unwrap_or(rewritten)
+}
+
+/// The help of a call that names its tool is that of the tool.
+fn described(words: &[OsString], at: usize) -> Option<Vec<OsString>> {
+    let text = |at: usize| words.get(at).and_then(|word| word.to_str());
+    let named = [at + 1, at + 2].iter().all(|at| text(*at).is_some_and(|word| !word.starts_with('-')));
+    if text(at) != Some("call") || !named {
+        return None;
+    }
+    let rest = &words[at + 3..];
+    let end = rest.iter().position(|word| word == "--").unwrap_or(rest.len());
+    let rest = &rest[..end];
+    if !rest.iter().any(|word| word == "--help" || word == "-h") {
+        return None;
+    }
+    let mut kept = words[..at].to_vec();
+    // Those that hold for every command; the first of a pair has its value behind it.
+    for (word, value) in rest.iter().zip(rest.iter().skip(1).map(Some).chain([None])) {
+        let word_text = word.to_str().unwrap_or_default();
+        if WITH_VALUE.contains(&word_text) {
+            kept.extend(std::iter::once(word).chain(value).cloned());
+        } else if word_text == "--json" || WITH_VALUE.iter().any(|name| word_text.starts_with(&format!("{name}="))) {
+            kept.push(word.clone());
+        }
+    }
+    kept.push("describe".into());
+    kept.extend_from_slice(&words[at + 1..at + 3]);
+    Some(kept)
 }
 
 /// Returns where the command stands: the first word after the program's name that is not a global flag.
@@ -82,6 +109,15 @@ mod tests {
         check("my_api_call get --param a=1", "call my_api get --param a=1");
         check("my_api_batch_call []", "batch my_api []");
         check("--home /h -w w x_call t", "--home /h -w w call x t");
+    }
+
+    #[test]
+    fn the_help_of_a_call_with_a_tool_is_that_of_the_tool() {
+        check("call github issues/get --help", "describe github issues/get");
+        check("-w v call a t n=1 -h --json --home /h -p x", "-w v --json --home /h describe a t");
+        check("a_call t --home=/h --help", "--home=/h describe a t");
+        check("call a --help", "call a --help");
+        check("call a t -- --help", "call a t -- --help");
     }
 
     #[test]

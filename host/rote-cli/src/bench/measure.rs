@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rote_app::{AppError, CallRequest, References, Session};
+use rote_app::{AppError, CallRequest, References, Session, Wanted};
 use rote_types::ErrorKind;
 use serde_json::Value;
 
@@ -64,7 +64,7 @@ pub(super) async fn call(app: &Session, adapter: &str, tool: &str, arguments: Va
         parameters: Vec::new(),
         confirm: None,
         dry_run: false,
-        save_as: None,
+        wanted: Wanted::default(),
         references: References::Keep,
         timeout: None,
     };

@@ -1,10 +1,10 @@
 //! `rote call`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{CallRequest, Called, Parameter};
+use rote_app::{CallDone, CallRequest, Called, Parameter, Wanted};
 use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
@@ -18,6 +18,8 @@ use crate::ui::{Report, Ui};
 
 /// How arguments are written.
 const HINT: &str = r#"rote call ID TOOL name=value, or rote call ID TOOL '{"name": "value"}'"#;
+/// Most bytes of a body in the envelope of `--json` that nobody asked for.
+const MAX_BODY: u64 = 64 << 10;
 /// Most bytes of arguments from a file or standard input.
 const MAX_ARGUMENTS: u64 = 64 << 20;
 
@@ -75,12 +77,24 @@ pub(super) struct Options {
     /// Show the request and the verdict of every stage, send nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep the body in a variable
+    /// Keep the body in a variable, with --jq what the program makes of it
     #[arg(short, long, value_name = "VAR")]
     save: Option<String>,
+    /// Print what a jq program makes of the body, as `rote query` does
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "body")]
+    jq: Option<String>,
+    /// Print texts that --jq gives without quotes
+    #[arg(short, long, requires = "jq")]
+    raw: bool,
+    /// Write the body to a file that is not there yet
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Replace the file of --output
+    #[arg(long, requires = "output")]
+    force: bool,
     #[command(flatten)]
     pub(super) references: References,
-    /// Print the whole body
+    /// Print the whole body; --json has it anyway up to 64 KiB
     #[arg(long)]
     body: bool,
     /// Longest time for the whole exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
@@ -133,6 +147,7 @@ impl Arguments {
 impl Options {
     /// Makes the call and renders what came of it.
     pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
+        let shows_body = self.body;
         let request = CallRequest {
             adapter: wish.id,
             tool: wish.tool,
@@ -140,7 +155,13 @@ impl Options {
             parameters: wish.parameters,
             confirm: self.confirm,
             dry_run: self.dry_run,
-            save_as: self.save,
+            wanted: Wanted {
+                body: if shows_body { Some(u64::MAX) } else { ui.json.then_some(MAX_BODY) },
+                program: self.jq,
+                save_as: self.save,
+                output: self.output,
+                force: self.force,
+            },
             references: self.references.chosen(),
             timeout: self.timeout,
         };
@@ -154,22 +175,31 @@ impl Options {
             }
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());
-                let mut text = if self.body {
-                    super::query::body_text(&session.body(done.view.response.id)?)
-                } else {
-                    response::block(&done.view)
-                };
-                if let Some(variable) = &done.saved {
-                    text.push_str(&format!("\nsaved as ${}", variable.name));
-                }
-                let response = &done.view.response;
-                let status = response.status.map(|status| format!(" (answered {status})")).unwrap_or_default();
-                let recorded = format!("recorded as `{}`{status}", response.id);
-                let report = Report { done: Some(recorded), ..Report::new(&done, text) };
-                Ok(if self.body { report.verbatim() } else { report })
+                Ok(answered(&done, shows_body, self.raw))
             }
         }
     }
+}
+
+/// Renders an answered call: what its program gave, its body or a few lines about it, and what was kept of it.
+fn answered(done: &CallDone, shows_body: bool, raw: bool) -> Report {
+    let handed = &done.handed_on;
+    let (mut text, verbatim) = match (&handed.queried, &handed.body) {
+        (Some(result), _) => (response::values_text(&result.values, raw), true),
+        (None, Some(body)) if shows_body => (super::query::body_text(body), true),
+        _ => (response::block(&done.view), false),
+    };
+    // A program's output and a body are as they are; what was kept of them is said where they are not.
+    if !verbatim {
+        let saved = handed.saved.as_ref().map(|variable| format!("\nsaved as ${}", variable.name));
+        let wrote = handed.output.as_ref().map(|path| format!("\nwrote {}", path.display()));
+        text.extend(saved.into_iter().chain(wrote));
+    }
+    let response = &done.view.response;
+    let status = response.status.map(|status| format!(" (answered {status})")).unwrap_or_default();
+    let recorded = format!("recorded as `{}`{status}", response.id);
+    let report = Report { done: Some(recorded), ..Report::new(done, text) };
+    if verbatim { report.verbatim() } else { report }
 }
 
 /// Says that a workspace was made, which nobody asked for in so many words.

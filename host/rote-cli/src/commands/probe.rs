@@ -49,7 +49,7 @@ impl Probe {
         let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
         Ok(match found.first() {
             // What destroys is looked at first: nobody is handed the command for it.
-            Some(first) if first.tool.access == Access::Destroy => report.next(schema(first)),
+            Some(first) if first.tool.access == Access::Destroy => report.next(describe(first)),
             Some(first) => report.next(call(first)),
             None => report,
         })
@@ -57,8 +57,8 @@ impl Probe {
 }
 
 /// Returns the command that shows what a tool takes.
-fn schema(hit: &Hit) -> CommandLine {
-    command("rote probe").argument(&hit.adapter).argument(&hit.tool.name).plain("--schema")
+fn describe(hit: &Hit) -> CommandLine {
+    command("rote describe").argument(&hit.adapter).argument(&hit.tool.name)
 }
 
 /// Returns the command that calls a tool, with the arguments that it needs to be filled in.

@@ -100,5 +100,6 @@ pub(super) fn body_text(body: &BodyView) -> String {
         BodyView::Empty => String::new(),
         BodyView::Json { text } | BodyView::Text { text, .. } => text.clone(),
         BodyView::Binary { path, .. } => path.clone(),
+        BodyView::LeftOut { .. } => String::new(),
     }
 }

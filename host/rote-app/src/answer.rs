@@ -1,0 +1,110 @@
+//! What a call hands on of its answer beside the view: the body, what a jq program makes of it, a file with it.
+//!
+//! Invariant: what can be found wrong with the wish is found before the call is made: put right, it would be made twice.
+
+use std::path::PathBuf;
+
+use rote_home::{FileMode, read_capped, write_atomic};
+use rote_types::{ErrorKind, QueryEngine as _, QueryError, QueryLimits, ResponseId, command};
+use rote_workspace::{QueryResult, Variable, check_variable_name, desugar};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::query::{BodyView, Query};
+use crate::{AppError, Session};
+
+/// What a caller wants of an answer.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// The body, where it has at most so many bytes.
+    pub body: Option<u64>,
+    /// What this jq program makes of the body.
+    pub program: Option<String>,
+    /// Keep what the program makes in this variable, without a program the body.
+    pub save_as: Option<String>,
+    /// Write the body to this file.
+    pub output: Option<PathBuf>,
+    /// Also where something stands in the file's place.
+    pub force: bool,
+}
+
+/// What a caller got of an answer.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct HandedOn {
+    /// The body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub body: Option<BodyView>,
+    /// What the program gave.
+    #[serde(rename = "values", serialize_with = "values", skip_serializing_if = "Option::is_none")]
+    pub queried: Option<QueryResult>,
+    /// The file that has the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<PathBuf>,
+    /// The variable that was set.
+    pub saved: Option<Variable>,
+}
+
+impl Session {
+    /// Refuses a wish that could not be fulfilled, whatever the answer.
+    pub(crate) fn check_wanted(&self, wanted: &Wanted) -> Result<(), AppError> {
+        wanted.save_as.as_deref().map_or(Ok(()), check_variable_name)?;
+        if let Some(program) = &wanted.program {
+            self.host.redaction()?.refuse_bytes("the jq program", program.as_bytes())?;
+            let tried = self.host.jq()?.run(&desugar(program), b"null", &QueryLimits::default());
+            if let Err(error @ QueryError::Syntax { .. }) = tried {
+                return Err(AppError::from(error).unsent());
+            }
+        }
+        self.free_output(wanted).map(drop)
+    }
+
+    /// Hands on what is wanted of a recorded answer.
+    pub(crate) fn hand_on(&self, response: ResponseId, wanted: &Wanted) -> Result<HandedOn, AppError> {
+        let mut handed = HandedOn::default();
+        if let Some(path) = self.free_output(wanted)? {
+            write_atomic(&path, &self.body_bytes(response)?, FileMode::Shared)?;
+            handed.output = Some(path);
+        }
+        if wanted.program.is_some() || wanted.save_as.is_some() {
+            let program = wanted.program.clone().unwrap_or_else(|| ".".to_owned());
+            let query = Query { response, program, unwrap_mcp: false, save_as: wanted.save_as.clone() };
+            let result = self.query(&query)?;
+            handed.saved.clone_from(&result.saved);
+            handed.queried = wanted.program.as_ref().map(|_| result);
+        }
+        handed.body = wanted.body.map(|most| self.body(response).map(|body| body.within(most))).transpose()?;
+        Ok(handed)
+    }
+
+    /// The file that is wanted; nothing is to stand in its place.
+    fn free_output(&self, wanted: &Wanted) -> Result<Option<PathBuf>, AppError> {
+        let Some(path) = wanted.output.as_deref().map(|path| self.absolute(path)) else { return Ok(None) };
+        let there = path.symlink_metadata();
+        if path.is_dir() || (there.is_ok() && !wanted.force) {
+            let message = format!("`{}` is there already", path.display());
+            let hint =
+                if path.is_dir() { "--output names a file" } else { "another --output, or --force to replace it" };
+            return Err(AppError::new(ErrorKind::Conflict, message).with_hint(hint));
+        }
+        Ok(Some(path))
+    }
+
+    /// The bytes of a body as it is kept.
+    fn body_bytes(&self, response: ResponseId) -> Result<Vec<u8>, AppError> {
+        Ok(match self.body(response)? {
+            BodyView::Empty => Vec::new(),
+            BodyView::Json { text } | BodyView::Text { text, .. } => text.into_bytes(),
+            BodyView::Binary { bytes, path, .. } => read_capped(&PathBuf::from(path), bytes)?,
+            BodyView::LeftOut { .. } => {
+                let hint = command("rote query").argument(response).plain("--body");
+                return Err(AppError::new(ErrorKind::Limit, "the body was left out").with_hint(hint));
+            }
+        })
+    }
+}
+
+/// Values of a program as JSON and not as its text.
+fn values<S: serde::Serializer>(result: &Option<QueryResult>, serializer: S) -> Result<S::Ok, S::Error> {
+    let values = result.iter().flat_map(|result| &result.values);
+    serializer.collect_seq(values.filter_map(|value| serde_json::from_str::<Value>(value).ok()))
+}
