@@ -53,7 +53,7 @@ fn a_response_is_asked_by_its_number() {
 }
 
 #[test]
-fn the_schema_of_a_response_has_examples() {
+fn the_schema_of_a_response_is_a_json_schema() {
     let commands: [&[&str]; 1] = [&["query", "schema", "@1"]];
     check(
         &recorded(),
@@ -61,45 +61,22 @@ fn the_schema_of_a_response_has_examples() {
         &expect![[r#"
             $ rote query schema @1
             {
+              "$schema": "https://json-schema.org/draft/2020-12/schema",
               "type": "object",
-              "keys": {
-                "total": {
-                  "type": "number",
-                  "examples": [
-                    3
-                  ]
-                },
+              "properties": {
+                "total": {"type":"integer"},
                 "items": {
                   "type": "array",
-                  "length": 2,
                   "items": {
                     "type": "object",
-                    "keys": {
-                      "id": {
-                        "type": "number",
-                        "examples": [
-                          7,
-                          8
-                        ]
-                      },
-                      "name": {
-                        "type": "string",
-                        "examples": [
-                          "one",
-                          "two"
-                        ]
-                      }
-                    }
+                    "properties": {"id":{"type":"integer"},"name":{"type":"string"}},
+                    "required": ["id","name"]
                   }
                 },
-                "next": {
-                  "type": "null"
-                },
-                "tags": {
-                  "type": "array",
-                  "length": 0
-                }
-              }
+                "next": {"type":"null"},
+                "tags": {"type":"array"}
+              },
+              "required": ["total","items","next","tags"]
             }
         "#]],
     );

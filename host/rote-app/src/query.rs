@@ -119,7 +119,7 @@ impl Session {
         Ok(self.host.jq()?.run(&program, text, &QueryLimits::default())?.values)
     }
 
-    /// Returns a response's shape as a JSON Schema.
+    /// Returns what a response is like as a JSON Schema.
     ///
     /// # Errors
     /// `NotFound` for a response that is not there.

@@ -15,6 +15,8 @@ const MAX_KEYS: usize = 300;
 const MAX_EXAMPLES: usize = 3;
 /// Longest example, in characters.
 const MAX_EXAMPLE_CHARS: usize = 60;
+/// What a JSON Schema of ours is written in.
+const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// Keys that name one thing; an object that wraps a list has none of them.
 const IDENTITIES: [&str; 6] = ["id", "number", "key", "uuid", "name", "title"];
 /// Keys named in the one-line shape.
@@ -41,6 +43,33 @@ pub fn schema_of(value: &Value) -> Value {
     shape.describe()
 }
 
+/// Returns what a value is like as a JSON Schema (2020-12) that it is valid against. Examples are left out where it would
+/// be longer than the value with them.
+#[must_use]
+fn json_schema_of(value: &Value) -> Value {
+    let mut shape = Shape::default();
+    shape.observe(value, MAX_DEPTH);
+    let with = |examples| {
+        let mut schema = Map::from_iter([("$schema".to_owned(), json!(DIALECT))]);
+        schema.extend(shape.json_schema(examples));
+        Value::Object(schema)
+    };
+    let full = with(true);
+    if full.to_string().len() <= value.to_string().len() { full } else { with(false) }
+}
+
+/// A JSON Schema of a body that is not JSON, with what is known of it in words.
+fn no_json(kind: Value, about: String) -> Value {
+    let schema = json!({ "$schema": DIALECT, "description": about });
+    match (schema, kind) {
+        (Value::Object(mut schema), Value::Object(kind)) => {
+            schema.extend(kind);
+            Value::Object(schema)
+        }
+        (schema, _) => schema,
+    }
+}
+
 /// Returns the overview of a value with at most `rows` rows.
 #[must_use]
 pub fn overview_of(value: &Value, rows: usize) -> Overview {
@@ -59,23 +88,24 @@ pub fn overview_of(value: &Value, rows: usize) -> Overview {
 }
 
 impl Workspace {
-    /// Returns the shape of a recorded body.
+    /// Returns what a recorded body is like, as a JSON Schema.
     ///
     /// # Errors
     /// Unknown or unfinished response.
     pub fn schema(&self, id: ResponseId) -> Result<Value> {
         Ok(match self.response(id)?.body {
             Body::Json(text) => match serde_json::from_str(&text) {
-                Ok(value) => schema_of(&value),
-                Err(_checked_when_recorded) => json!({"type": "text", "bytes": text.len()}),
+                Ok(value) => json_schema_of(&value),
+                Err(_checked_when_recorded) => no_json(json!({}), format!("text of {} bytes", text.len())),
             },
             Body::Text { text, .. } => {
-                json!({"type": "text", "bytes": text.len(), "lines": text.lines().count()})
+                let about = format!("text of {} bytes and {} lines", text.len(), text.lines().count());
+                no_json(json!({ "type": "string" }), about)
             }
             Body::Binary { sha256, bytes, .. } => {
-                json!({"type": "binary", "bytes": bytes, "sha256": sha256.hex()})
+                no_json(json!({ "type": "string" }), format!("{bytes} bytes, sha256 {}", sha256.hex()))
             }
-            Body::Empty => json!({"type": "empty"}),
+            Body::Empty => no_json(json!({ "not": {} }), "there is no body".to_owned()),
         })
     }
 }
@@ -106,6 +136,8 @@ struct Shape {
     more_keys: bool,
     items: Option<Box<Shape>>,
     lengths: Option<(usize, usize)>,
+    /// One of the numbers is not whole.
+    fractions: bool,
     examples: Vec<Value>,
 }
 
@@ -128,6 +160,7 @@ impl Shape {
             }
             (Value::Object(_) | Value::Null, _) => {}
             (Value::Bool(_) | Value::Number(_) | Value::String(_), _) => {
+                self.fractions |= rote_types::type_name(value) == "number";
                 let example = shorten(value);
                 if self.examples.len() < MAX_EXAMPLES && !self.examples.contains(&example) {
                     self.examples.push(example);
@@ -176,6 +209,34 @@ impl Shape {
             out.insert("examples".to_owned(), Value::Array(self.examples.clone()));
         }
         Value::Object(out)
+    }
+
+    /// The shape in the words of JSON Schema, with an example of each place that has one.
+    fn json_schema(&self, examples: bool) -> Map<String, Value> {
+        let name = |name: &&'static str| if *name == "number" && !self.fractions { "integer" } else { *name };
+        let mut schema = Map::new();
+        match self.types.as_slice() {
+            [] => {}
+            [one] => drop(schema.insert("type".to_owned(), json!(name(one)))),
+            several => drop(schema.insert("type".to_owned(), several.iter().map(name).collect())),
+        }
+        if !self.keys.is_empty() {
+            let below =
+                |(key, (shape, _)): (&String, &(Shape, usize))| (key.clone(), shape.json_schema(examples).into());
+            schema.insert("properties".to_owned(), Value::Object(self.keys.iter().map(below).collect()));
+            let always = self.keys.iter().filter(|(_, (_, seen))| *seen == self.objects).map(|(key, _)| json!(key));
+            let always: Vec<Value> = always.collect();
+            if !always.is_empty() {
+                schema.insert("required".to_owned(), always.into());
+            }
+        }
+        if let Some(items) = self.items.as_ref().filter(|items| !items.types.is_empty()) {
+            schema.insert("items".to_owned(), items.json_schema(examples).into());
+        }
+        if let Some(example) = self.examples.first().filter(|_| examples) {
+            schema.insert("examples".to_owned(), json!([example]));
+        }
+        schema
     }
 
     fn describe_keys(&self) -> Map<String, Value> {
@@ -310,6 +371,25 @@ mod tests {
             }},
         });
         assert_eq!(schema_of(&value), expected);
+    }
+
+    #[test]
+    fn a_json_schema_fits_its_value_and_is_shorter_than_a_list() {
+        let value = json!([
+            {"id": 1, "name": "a", "tags": ["x"], "share": 0.5},
+            {"id": 2, "name": null, "tags": [], "share": 1, "extra": {}},
+        ]);
+        let properties = json!({
+            "id": {"type": "integer"}, "name": {"type": ["string", "null"]},
+            "tags": {"type": "array", "items": {"type": "string"}}, "share": {"type": "number"},
+            "extra": {"type": "object"},
+        });
+        let items = json!({ "type": "object", "properties": properties, "required": ["id", "name", "tags", "share"] });
+        assert_eq!(json_schema_of(&value), json!({ "$schema": DIALECT, "type": "array", "items": items }));
+        let many: Value = (0..40).map(|n| json!({ "id": n, "title": format!("Number {n}") })).collect();
+        let schema = json_schema_of(&many);
+        assert_eq!(schema["items"]["properties"]["title"]["examples"], json!(["Number 0"]));
+        assert!(schema.to_string().len() < many.to_string().len() / 4);
     }
 
     #[test]

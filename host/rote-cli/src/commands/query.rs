@@ -41,7 +41,7 @@ pub struct Query {
 
 #[derive(Debug, Subcommand)]
 enum About {
-    /// Show the shape of a body as a JSON Schema
+    /// Show what a body is like as a JSON Schema (2020-12), shorter than the body
     Schema {
         /// The response
         #[arg(value_name = "@N")]
@@ -56,7 +56,7 @@ impl Query {
         match (self.about, self.response, self.program) {
             (Some(About::Schema { response }), ..) => {
                 let schema = context.session()?.schema(response)?;
-                let text = serde_json::to_string_pretty(&schema).unwrap_or_default();
+                let text = response::folded(&schema);
                 Ok(Report::new(&schema, text))
             }
             (Some(About::Condition(condition)), ..) => condition.run(context, ui),

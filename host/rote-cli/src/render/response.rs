@@ -54,6 +54,30 @@ pub fn values_text(values: &[String], raw: bool) -> String {
     lines.join("\n")
 }
 
+/// Returns JSON whose parts stand in one line each where they fit.
+#[must_use]
+pub fn folded(value: &Value) -> String {
+    folded_at(value, 0)
+}
+
+fn folded_at(value: &Value, depth: usize) -> String {
+    let line = value.to_string();
+    let short = line.len() + 2 * depth <= MAX_LINE;
+    let (open, close, parts): (_, _, Vec<String>) = match value {
+        Value::Object(fields) if !short => {
+            let part = |(key, value): (&String, &Value)| {
+                format!("{}: {}", Value::from(key.as_str()), folded_at(value, depth + 1))
+            };
+            ('{', '}', fields.iter().map(part).collect())
+        }
+        Value::Array(items) if !short => ('[', ']', items.iter().map(|item| folded_at(item, depth + 1)).collect()),
+        _ => return line,
+    };
+    let indent = "  ".repeat(depth);
+    let parts: Vec<String> = parts.into_iter().map(|part| format!("{indent}  {part}")).collect();
+    format!("{open}\n{}\n{indent}{close}", parts.join(",\n"))
+}
+
 /// Returns the short word for a media type.
 fn kind(content_type: &str) -> String {
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -84,6 +108,15 @@ mod tests {
         assert_eq!(values_text(&values, true), "a b\n7\n{\"a\":1}");
         let long = format!("[{}1]", "1,".repeat(80));
         assert!(values_text(&[long], false).lines().count() > 80);
+    }
+
+    #[test]
+    fn folded_json_is_the_same_json() {
+        let value = serde_json::json!({ "a": [1, 2], "b\"": { "c": "x".repeat(90), "d": [[], "y".repeat(90)] } });
+        let text = folded(&value);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        assert!(text.starts_with("{\n  \"a\": [1,2],\n  \"b\\\"\": {\n    \"c\""), "{text}");
+        assert_eq!(folded(&Value::Null), "null");
     }
 
     #[test]
