@@ -564,3 +564,20 @@ fn an_answer_is_asked_and_written_to_a_file_by_its_call() {
     let text = home.data(&[&many[..], &["--body"]].concat())["body"]["text"].as_str().unwrap().len();
     assert_eq!(u64::try_from(text).unwrap(), large);
 }
+
+#[test]
+fn a_header_goes_with_its_call_and_into_no_flow() {
+    let (home, server) = tracker();
+    let call = ["call", "tracker", "getIssue", "project=atlas", "number=3", "-H", "X-Trace: a b"];
+    let shown = home.rote(&[&call[..], &["--dry-run"]].concat());
+    assert!(shown.code == 0 && shown.stdout.contains("\n  x-trace: a b\n"), "{shown}");
+    assert_eq!(server.requests().len(), 0);
+    assert_eq!(home.rote(&call).code, 0);
+    for (header, code) in [("Authorization: Bearer x", 6), ("no header", 2)] {
+        let refused = home.rote(&["call", "tracker", "listProjects", "-H", header]);
+        assert_eq!(refused.code, code, "{refused}");
+    }
+    assert_eq!(server.requests().len(), 1);
+    let made = home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "shown"]);
+    assert!(made.code == 10 && made.stderr.contains("was called with the header `x-trace`"), "{made}");
+}

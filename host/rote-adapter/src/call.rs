@@ -68,6 +68,8 @@ pub struct CallOptions {
     pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it; no number is spent.
     pub dry_run: bool,
+    /// Headers that a person adds to the request.
+    pub headers: Arc<[(String, String)]>,
     /// What `$name` and `@2{.id}` in the arguments are.
     pub references: References,
     /// The bounds.
@@ -488,6 +490,7 @@ fn invocation(
         policy: Arc::clone(call.adapter.policy()),
         tool: Arc::clone(&call.tool),
         arguments: Arc::clone(&call.arguments),
+        headers: Arc::clone(&options.headers),
         template: (!call.uses.is_empty()).then(|| Arc::clone(&call.raw_arguments)),
         pin: options.pin.clone(),
         workspace: Arc::clone(workspace),

@@ -32,6 +32,8 @@ pub struct CallRequest {
     pub arguments: Map<String, Value>,
     /// Arguments one by one, typed by the tool's schema.
     pub parameters: Vec<(String, Parameter)>,
+    /// Headers that are added to the request.
+    pub headers: Vec<(String, String)>,
     /// The token that confirms the call.
     pub confirm: Option<String>,
     /// Describe, send nothing.
@@ -161,6 +163,7 @@ impl Session {
         let options = CallOptions {
             confirm: request.confirm.into_iter().collect(),
             dry_run: request.dry_run,
+            headers: request.headers.into(),
             references: request.references,
             limits: limits(request.timeout),
             ..CallOptions::default()

@@ -291,8 +291,8 @@ impl Gate {
             stage.message = redaction::text(&case.redactor, stage.message.to_string()).into();
         }
         let mut shown: RequestRecord = http::shown(case);
-        if let (Some((invocation, record)), Some(Effect::Http(request))) = (entry.call(), &case.effect)
-            && let Some((name, _)) = idempotency::wanted(invocation, request, record.args_digest)
+        if let (Some((invocation, _)), Some(Effect::Http(request))) = (entry.call(), &case.effect)
+            && let Some((name, _)) = idempotency::wanted(invocation, request, invocation.said())
         {
             shown.headers.push((name.to_string(), "<a key of rote's own>".to_owned()));
         }
@@ -345,5 +345,7 @@ fn repeat(case: &Case<'_>, invocation: &Invocation, token: &str) -> Option<Strin
         Some(word) => call.plain(word),
         None => call,
     };
+    let header = |(name, value): &(String, String)| case.redactor.text(&format!("{name}: {value}")).into_owned();
+    let call = invocation.headers.iter().fold(call, |call, one| call.option("-H", header(one)));
     Some(call.option("-w", invocation.workspace.name()).option("--confirm", token).into())
 }

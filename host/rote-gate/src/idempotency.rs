@@ -85,7 +85,7 @@ impl Key {
         let (Some(Effect::Http(request)), Some((invocation, record))) = (effect, entry.call_mut()) else {
             return Ok(None);
         };
-        let (arguments, response) = (record.args_digest, record.response);
+        let (arguments, response) = (invocation.said(), record.response);
         let claim = |purpose: &Sha256Digest, fresh: Option<&str>| -> Result<ClaimedKey, GateError> {
             let now = known_time(&parts.journal, &*parts.clock)?;
             Ok(invocation.workspace.claim_key(response, purpose, fresh, now)?)

@@ -8,13 +8,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use rote_govern::{Blessing, Policy, PolicyError, trust_root};
+use rote_govern::{Blessing, Policy, PolicyError, args_digest, trust_root};
 use rote_types::{
-    AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Tool, ToolDigest, TrustRoot, WorkspaceIdentity,
+    AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Sha256Digest, Tool, ToolDigest, TrustRoot,
+    WorkspaceIdentity,
 };
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The adapter's policy, or why it cannot be read, which denies.
 pub type PolicyState = Result<Policy, PolicyError>;
@@ -63,6 +64,9 @@ pub struct Invocation {
     pub tool: Arc<Tool>,
     /// The arguments, checked against the tool's input schema.
     pub arguments: Arc<Value>,
+    /// Headers that a person added to the call; a flow's has none. They are not in the log, but with the request that is
+    /// recorded.
+    pub headers: Arc<[(String, String)]>,
     /// The arguments as they were written, when references in them (`@1{.id}`) were filled in; to repeat the call.
     pub template: Option<Arc<Value>>,
     /// What the caller pinned; `None` for a person at the command line.
@@ -111,6 +115,15 @@ impl Progress {
 }
 
 impl Invocation {
+    /// What a confirmation and an idempotency key are for: the arguments, with the headers where a person added some.
+    pub(crate) fn said(&self) -> Sha256Digest {
+        match &*self.headers {
+            [] => args_digest(&self.arguments),
+            // Arguments alone are an object, so that these are never taken for some.
+            headers => args_digest(&json!([&*self.arguments, headers])),
+        }
+    }
+
     /// What a person's word about the adapter rests on.
     pub(crate) fn trust(&self) -> TrustRoot {
         trust_root(&self.adapter, self.policy.as_ref().as_ref().ok())

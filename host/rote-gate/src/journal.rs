@@ -12,7 +12,7 @@ use rote_govern::audit::{
 };
 use rote_govern::{CONFIRM_LIFETIME, Redactor, args_digest, confirm_token, token_hash};
 use rote_home::{Durability, Event, NewEvent, NewToken, TokenBinding, TokenClaim, TokenRefusal};
-use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, TrustRoot};
+use rote_types::{AdapterId, ConfirmScope, EffectId, ResponseId, Sha256Digest, TrustRoot};
 use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
@@ -229,6 +229,7 @@ fn record_of_call(case: &Case<'_>, invocation: &Invocation, response: ResponseId
         fingerprint: invocation.adapter.fingerprint.clone(),
         tool_digest: digest.unwrap_or_else(|| rote_types::ToolDigest(String::new())),
         args_digest: arguments,
+        headers: invocation.headers.iter().map(|(name, _)| name.to_ascii_lowercase()).collect(),
         credentials: Vec::new(),
         idempotency_key: None,
     }
@@ -329,7 +330,7 @@ fn binding(record: &EffectRecord, word: &Word) -> TokenBinding {
         adapter: record.adapter.clone(),
         trust: word.trust.clone(),
         tool: record.tool.clone(),
-        arguments: record.args_digest,
+        arguments: word.arguments,
         scope: word.scope.clone(),
     }
 }
@@ -373,6 +374,7 @@ pub(crate) struct Ending {
 
 /// What a confirm token rests on beyond the call itself.
 pub(crate) struct Word {
+    arguments: Sha256Digest,
     trust: TrustRoot,
     scope: ConfirmScope,
 }
@@ -384,7 +386,7 @@ impl Word {
             Some(flow) => ConfirmScope::Flow(flow.name.clone()),
             None => ConfirmScope::Workspace(invocation.workspace.name().clone()),
         };
-        Self { trust: invocation.trust(), scope }
+        Self { arguments: invocation.said(), trust: invocation.trust(), scope }
     }
 }
 

@@ -6,12 +6,12 @@
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
-use rote_govern::folded;
+use rote_govern::{folded, same_field};
 use rote_request::COOKIE_PARAMETER_HEADER;
-use rote_types::{CallLimits, Tool};
+use rote_types::{AuthKind, CallLimits, Tool};
 
 use crate::GateError;
-use crate::invocation::ClaimedRequest;
+use crate::invocation::{ClaimedRequest, Invocation};
 use crate::method_override;
 
 /// What rote says of itself.
@@ -51,6 +51,8 @@ const HOST_ONLY: [&str; 23] = [
     "x-method-override",
     "http2-settings",
 ];
+/// Headers that say how a body is to be read.
+const OF_THE_BODY: [&str; 2] = ["content-type", "content-encoding"];
 const HOST_ONLY_PREFIXES: [&str; 4] = ["proxy-", "x-forwarded-", "sec-", "rote-"];
 
 /// A request that can be sent, still without credentials.
@@ -103,6 +105,33 @@ pub(crate) fn normalise(
         outgoing.headers.push((http::header::ACCEPT, HeaderValue::from_static("*/*")));
     }
     Ok(outgoing)
+}
+
+/// Adds the headers that a person typed, in place of the guest's of the same name. One that is the host's to set, or that
+/// says what the body is, is refused and not left out: it would not do what was asked for.
+pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation) -> Result<(), GateError> {
+    let slots = invocation.adapter.auth.schemes.values();
+    let of_slots: Vec<&str> = slots
+        .filter_map(|slot| match &slot.kind {
+            AuthKind::ApiKeyHeader { name } => Some(name.as_str()),
+            _ => None,
+        })
+        .collect();
+    for (name, _) in &*invocation.headers {
+        let is_one_of = |names: &[&str]| names.iter().any(|known| same_field(known, name));
+        let why = match () {
+            () if is_one_of(&of_slots) => "carries a credential, which comes from the vault",
+            () if is_host_only(&name.to_ascii_lowercase()) => "is set by rote alone",
+            () if is_one_of(&OF_THE_BODY) => "says what the body is, which the tool does",
+            () => {
+                claimed.headers.retain(|(known, _)| !same_field(known, name));
+                continue;
+            }
+        };
+        return Err(refused("request.header", format!("header `{}` {why}", shown(name))));
+    }
+    claimed.headers.extend(invocation.headers.iter().cloned());
+    Ok(())
 }
 
 fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateError> {

@@ -6,6 +6,7 @@ mod confirm;
 mod credential;
 mod doubts;
 mod egress;
+mod headers;
 mod keys;
 mod policy;
 mod redaction;

@@ -99,6 +99,9 @@ pub struct EffectRecord {
     pub tool_digest: ToolDigest,
     /// Digest of the canonical arguments.
     pub args_digest: Sha256Digest,
+    /// Names of the headers that a person added to the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub headers: Vec<String>,
     /// Names of the vault entries that were added to the request.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
@@ -401,6 +404,7 @@ mod tests {
             fingerprint: Fingerprint("mcp_x".into()),
             tool_digest: ToolDigest("d".into()),
             args_digest: sha256(b"{}"),
+            headers: Vec::new(),
             credentials: vec!["GITHUB_TOKEN".into()],
             idempotency_key: None,
         }

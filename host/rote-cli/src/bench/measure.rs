@@ -62,6 +62,7 @@ pub(super) async fn call(app: &Session, adapter: &str, tool: &str, arguments: Va
         tool: tool.to_owned(),
         arguments: arguments.as_object().cloned().unwrap_or_default(),
         parameters: Vec::new(),
+        headers: Vec::new(),
         confirm: None,
         dry_run: false,
         wanted: Wanted::default(),

@@ -33,6 +33,10 @@ pub struct Call {
     tool: String,
     #[command(flatten)]
     arguments: Arguments,
+    /// Add a header to the request, in place of the tool's own of that name; repeat it for more. Credentials, cookies and
+    /// what rote sets itself are refused.
+    #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = header)]
+    header: Vec<(String, String)>,
     #[command(flatten)]
     options: Options,
 }
@@ -111,6 +115,13 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
+/// Reads `Name: value`.
+fn header(text: &str) -> Result<(String, String), String> {
+    let (name, value) =
+        text.split_once(':').filter(|(name, _)| !name.trim().is_empty()).ok_or("it is not `NAME: VALUE`")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
+}
+
 /// Single arguments with their names.
 type Parameters = Vec<(String, Parameter)>;
 
@@ -120,12 +131,13 @@ pub(super) struct Wish {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     pub(super) parameters: Parameters,
+    pub(super) headers: Vec<(String, String)>,
 }
 
 impl Call {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let (arguments, parameters) = self.arguments.read(context)?;
-        let wish = Wish { id: self.id, tool: self.tool, arguments, parameters };
+        let wish = Wish { id: self.id, tool: self.tool, arguments, parameters, headers: self.header };
         self.options.call(context, ui, wish)
     }
 }
@@ -153,6 +165,7 @@ impl Options {
             tool: wish.tool,
             arguments: wish.arguments,
             parameters: wish.parameters,
+            headers: wish.headers,
             confirm: self.confirm,
             dry_run: self.dry_run,
             wanted: Wanted {

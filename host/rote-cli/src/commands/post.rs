@@ -68,7 +68,7 @@ impl Post {
                 run_batch(context, ui, id, calls, plan)?
             }
             RpcCall::Tool { tool, arguments } => {
-                let wish = Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new() };
+                let wish = Wish { id: id.to_owned(), tool, arguments, parameters: Vec::new(), headers: Vec::new() };
                 self.options.call(context, ui, wish)?
             }
         })

@@ -40,6 +40,11 @@ impl Pins {
         let mut writes = BTreeSet::new();
         for call in draft.calls(trace) {
             let recorded = effects.get(&call.response);
+            if let Some(headers) = recorded.map(|record| &record.headers).filter(|headers| !headers.is_empty()) {
+                let (response, headers) = (call.response, headers.join("`, `"));
+                let refused = CrystallizeError::Headers { response, call: call.name(), headers };
+                return Err(FlowError::Crystallize(refused));
+            }
             let (manifest, tool) = installed(surface, call, recorded)?;
             if tool.access.changes() {
                 writes.insert(WritePermission {

@@ -41,6 +41,16 @@ pub enum CrystallizeError {
         /// Why it cannot be used, such as `was cleared`.
         reason: String,
     },
+    /// A call that the flow needs was made with headers of its own.
+    #[error("`{call}` was called with the header `{headers}`, and the calls of a flow have no headers of their own")]
+    Headers {
+        /// The response number.
+        response: ResponseId,
+        /// The call, as `@N adapter/tool`.
+        call: String,
+        /// The names.
+        headers: String,
+    },
     /// A literal that looks like a secret would have become part of the flow.
     #[error("argument `{pointer}` of `{step}` holds what looks like a secret; a flow never carries one")]
     Secret {
@@ -99,6 +109,8 @@ impl CrystallizeError {
             Self::InDoubt { .. } => Told::new(ErrorKind::Conflict).hint("rote doubts"),
             Self::NothingToCrystallize { workspace, .. } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote call <adapter> <tool>").option("--workspace", workspace)),
+            Self::Headers { response, .. } => Told::new(ErrorKind::Conflict)
+                .hint(command("rote flow template create --name NAME").option("--skip", response)),
             Self::UnusableResponse { .. } | Self::AdapterChanged { .. } => Told::new(ErrorKind::Conflict),
             Self::NotAnswerable { flow, released: true, .. } => {
                 Told::new(ErrorKind::Conflict).hint(of_flow("rote flow review", flow))

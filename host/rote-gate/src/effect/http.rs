@@ -85,6 +85,10 @@ pub(crate) fn of_call(invocation: &Invocation, claimed: &ClaimedRequest) -> Resu
         Cow::Borrowed(_) => Cow::Borrowed(claimed),
         Cow::Owned(url) => Cow::Owned(ClaimedRequest { url, ..claimed.clone() }),
     };
+    let mut claimed = claimed;
+    if !invocation.headers.is_empty() {
+        request::add_headers(claimed.to_mut(), invocation)?;
+    }
     let outgoing = request::normalise(&claimed, tool, &route, &invocation.limits).map_err(|error| match error {
         GateError::Egress { refusal, .. } => egress(refusal),
         other => other,

@@ -268,6 +268,7 @@ impl World {
             policy: Arc::new(Policy::parse(surface.policy.as_bytes(), "policies.json")),
             tool: Arc::new(tool.clone()),
             arguments,
+            headers: Arc::from([]),
             template: None,
             pin: None,
             workspace: workspace.clone(),
