@@ -26,20 +26,20 @@ fn an_answer_is_one_short_block() {
         &commands,
         &expect![[r#"
             $ rote call tracker listProjects
-            @1 200 OK · 419 B JSON · [DURATION] · array[3] of {key, title, description, open_issues, created_at}
+            @1 200 OK · 419 B JSON · in w · [DURATION] · array[3] of {key, title, description, open_issues, created_at}
               key=atlas  title=Atlas  description=Maps that load before you look at them.  open_issues=28  cr…
               key=beacon  title=Beacon  description=Tells the right person once.  open_issues=16  created_at=…
               key=cargo-bay  title=Cargo Bay  description=Parcels, pallets and where they are.  open_issues=9…
             $ rote tracker_call listIssues '{"project":"atlas","labels":["bug","feature"],"per_page":3}'
-            @2 200 OK · 1.4 KB JSON · [DURATION] · array[3] of {number, project, title, body, state, priority, author{…}, assignee{…}, … 4 more}
+            @2 200 OK · 1.4 KB JSON · in w · [DURATION] · array[3] of {number, project, title, body, state, priority, author{…}, assignee{…}, … 4 more}
               number=37  project=atlas  title=Notifications arrive twice after a retry  body=Notifications ar…
               number=25  project=atlas  title=Search finds nothing for names with acce…  state=open  priority…
               number=13  project=atlas  title=Notifications arrive twice after a retry  body=Notifications ar…
             $ rote call tracker getStatus
-            @3 200 OK · 3 B text · [DURATION] · text, 1 line
+            @3 200 OK · 3 B text · in w · [DURATION] · text, 1 line
               ok
             $ rote call tracker getIssue -p project=atlas -p number=3 -s issue
-            @4 200 OK · 399 B JSON · [DURATION] · {number, project, title, body, state, priority, author{…}, assignee, … 4 more}
+            @4 200 OK · 399 B JSON · in w · [DURATION] · {number, project, title, body, state, priority, author{…}, assignee, … 4 more}
               number=3  project=atlas  title=The map flickers while a layer loads  body=The map flickers whil…
             saved as $issue
             $ rote ls
@@ -375,7 +375,7 @@ fn a_batch_gets_consecutive_numbers_in_order() {
             @1  getIssue    200
             @2  getIssue    404     `getIssue` of adapter `tracker` answered 404: there is no such issue (r…
             @3  getProject  200
-            2 of 3 succeeded
+            in workspace w: 2 of 3 succeeded
             --- stderr
             next: rote @2 '.'
             --- exit 1

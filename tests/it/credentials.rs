@@ -158,7 +158,7 @@ fn another_base_url_needs_another_binding() {
         SHOP_TOKEN
         bound to shop at http://127.0.0.1:[PORT], http://127.0.0.1:[PORT]
         $ rote call shop me
-        @2 200 OK · 7 B JSON · [DURATION] · {n}
+        @2 200 OK · 7 B JSON · in w · [DURATION] · {n}
           n=1
         $ rote token list
         NAME        TYPE    SET                   EXPIRES  BOUND TO                                                NOTE
@@ -393,7 +393,7 @@ fn a_person_keeps_a_credential_under_a_name_of_her_own() {
         shop sends MY_PAT in place of SHOP_TOKEN
         bound to shop at http://127.0.0.1:[PORT]
         $ rote call shop me
-        @1 200 OK · 7 B JSON · [DURATION] · {n}
+        @1 200 OK · 7 B JSON · in w · [DURATION] · {n}
           n=1
         $ rote adapter set shop credential NOPE=OTHER --yes
         --- stderr

@@ -105,6 +105,8 @@ pub struct Batched {
     pub in_doubt: usize,
     /// Each, in the order given.
     pub results: Vec<BatchLine>,
+    /// The workspace that has their answers.
+    pub workspace: WorkspaceName,
     /// The workspace that was made for them.
     pub created_workspace: Option<WorkspaceName>,
 }
@@ -206,7 +208,8 @@ impl Session {
         }
         let succeeded = results.iter().filter(|one| one.success).count();
         let (total, failed) = (results.len(), results.len() - succeeded);
-        Ok(Batched { total, succeeded, failed, in_doubt, results, created_workspace })
+        let workspace = workspace.name().clone();
+        Ok(Batched { total, succeeded, failed, in_doubt, results, workspace, created_workspace })
     }
 
     /// Keeps with a call's failure what the remote answered: to look at it would be a second command each time.

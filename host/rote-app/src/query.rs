@@ -1,6 +1,6 @@
 //! Queries, variables, injected documents and differences: what a workspace can do without a network.
 
-use rote_types::{QueryError, QueryLimits, ResponseId, command};
+use rote_types::{QueryError, QueryLimits, ResponseId, WorkspaceName, command};
 use rote_workspace::{
     Body, Change, Overview, QueryRequest, QueryResult, QuerySource, ResponseSummary, Variable, WorkspaceError,
 };
@@ -25,6 +25,8 @@ pub struct Query {
 /// A response as a person wants to see it first: what it is, its shape, its first rows.
 #[derive(Debug, Clone, Serialize)]
 pub struct ResponseView {
+    /// The workspace that has it.
+    pub workspace: WorkspaceName,
     /// What the database knows of it.
     pub response: ResponseSummary,
     /// Its shape and first rows.
@@ -132,9 +134,11 @@ impl Session {
     /// # Errors
     /// `NotFound` for a response that is not there.
     pub fn view(&self, id: ResponseId, rows: usize) -> Result<ResponseView, AppError> {
-        let stored = self.workspace()?.response(id)?;
+        let workspace = self.workspace()?;
+        let stored = workspace.response(id)?;
         let overview = stored.overview(rows);
-        Ok(ResponseView { response: stored.summary, overview, truncated: stored.truncated, headers: stored.headers })
+        let (workspace, truncated) = (workspace.name().clone(), stored.truncated);
+        Ok(ResponseView { workspace, response: stored.summary, overview, truncated, headers: stored.headers })
     }
 
     /// Returns a response's body.

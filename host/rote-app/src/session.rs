@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use rote_flow::FlowReference;
 use rote_govern::audit::Word;
 use rote_home::read_capped;
+use rote_types::WorkspaceName;
 use rote_workspace::Workspace;
 
 use crate::config::{in_directory, user};
@@ -18,6 +19,8 @@ pub struct Session {
     pub(crate) host: Arc<Host>,
     pub(crate) config: SessionConfig,
     pub(crate) open_workspace: Lazy<Workspace>,
+    /// The workspace that `latest` was when it was first asked for: another process may use another one meanwhile.
+    pub(crate) latest: Lazy<WorkspaceName>,
     /// What the workspace in use had lost was taken up again.
     pub(crate) recovered: AtomicBool,
 }
@@ -32,7 +35,7 @@ impl Session {
     /// Returns the session of a client; nothing is opened.
     #[must_use]
     pub fn new(host: Arc<Host>, config: SessionConfig) -> Self {
-        Self { host, config, open_workspace: Lazy::new(), recovered: AtomicBool::new(false) }
+        Self { host, config, open_workspace: Lazy::new(), latest: Lazy::new(), recovered: AtomicBool::new(false) }
     }
 
     /// Returns what the session works on.

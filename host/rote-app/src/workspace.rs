@@ -19,6 +19,8 @@ use crate::{AppError, Session};
 const MARKER: &str = ".rote-workspace";
 /// The workspace that a call makes when there is none.
 const DEFAULT: &str = "default";
+/// The word for the workspace that was used last, be it that of a run.
+const LATEST: &str = "latest";
 /// Most workspaces that one event names.
 const MAX_REMOVED_NAMED: usize = 100;
 /// Most bytes of a file that holds a workspace's name.
@@ -30,6 +32,8 @@ const MAX_NAME_FILE: u64 = 256;
 pub enum WorkspaceOrigin {
     /// By `-w` or `ROTE_WORKSPACE`.
     Asked,
+    /// `-w latest`: none was used after it.
+    Latest,
     /// The current directory belongs to it.
     Directory,
     /// It is the one of the last `rote init`.
@@ -58,6 +62,9 @@ pub struct Initialised {
     pub path: PathBuf,
     /// It was not there before.
     pub created: bool,
+    /// The file that makes it the one in use in its folder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marker: Option<PathBuf>,
 }
 
 /// What is in a workspace.
@@ -85,17 +92,25 @@ pub struct Cleaned {
 }
 
 impl Session {
-    /// Makes a workspace, or finds it, and makes it the one in use.
+    /// Makes a workspace, or finds it, and makes it the one in use: in the client's directory and below where `here` says
+    /// so, else wherever nothing else says which.
     ///
     /// # Errors
     /// Usage for a bad name; General when it cannot be written.
-    pub fn init(&self, text: &str) -> Result<Initialised, AppError> {
+    pub fn init(&self, text: &str, here: bool) -> Result<Initialised, AppError> {
         let name: WorkspaceName = text.parse()?;
         let created = !self.host.home()?.workspace_dir(&name).exists();
+        if created && name.as_str() == LATEST {
+            let message = format!("`{LATEST}` is the word for the workspace that was used last");
+            return Err(AppError::new(ErrorKind::Usage, message).with_hint("rote init NAME"));
+        }
         let workspace = Workspace::create_synced(self.host.home()?, &name, self.host.now())?;
-        let line = format!("{name}\n");
-        write_atomic(&self.host.home()?.last_workspace_file(), line.as_bytes(), FileMode::Private)?;
-        Ok(Initialised { path: workspace.folder().to_owned(), name, created })
+        let file = match here {
+            true => self.absolute(Path::new(MARKER)),
+            false => self.host.home()?.last_workspace_file(),
+        };
+        write_atomic(&file, format!("{name}\n").as_bytes(), FileMode::Private)?;
+        Ok(Initialised { path: workspace.folder().to_owned(), name, created, marker: here.then_some(file) })
     }
 
     /// Returns which workspace is in use.
@@ -205,7 +220,7 @@ impl Session {
     pub(crate) fn workspace_or_default(&self) -> Result<(Arc<Workspace>, Option<WorkspaceName>), AppError> {
         let made = match self.resolve()? {
             Some(_) => None,
-            None => Some(self.init(DEFAULT)?.name),
+            None => Some(self.init(DEFAULT, false)?.name),
         };
         let workspace = self.workspace()?;
         // Once: what is lost while it is open is seen when the number is begun (`refuse_begun`).
@@ -219,7 +234,12 @@ impl Session {
     /// Finds out which workspace is meant, in the order flag or variable, directory, last init.
     fn resolve(&self) -> Result<Option<(WorkspaceName, WorkspaceOrigin)>, AppError> {
         if let Some(asked) = &self.config.workspace {
-            return Ok(Some((asked.parse()?, WorkspaceOrigin::Asked)));
+            let name = asked.parse()?;
+            if asked == LATEST && !self.host.home()?.workspace_dir(&name).exists() {
+                let latest = self.latest.get(|| self.used_last())?;
+                return Ok(Some((WorkspaceName::clone(&latest), WorkspaceOrigin::Latest)));
+            }
+            return Ok(Some((name, WorkspaceOrigin::Asked)));
         }
         if let Some(found) = self.workspace_of_directory()? {
             return Ok(Some((found, WorkspaceOrigin::Directory)));
@@ -228,6 +248,13 @@ impl Session {
         // The file may name a workspace that has been cleaned away since.
         let last = last.filter(|name| self.host.home().is_ok_and(|home| home.workspace_dir(name).exists()));
         Ok(last.map(|name| (name, WorkspaceOrigin::LastInit)))
+    }
+
+    /// The workspace that was used last; one whose run is going on counts.
+    fn used_last(&self) -> Result<WorkspaceName, AppError> {
+        let all = list_workspaces(self.host.home()?)?.workspaces;
+        let latest = all.into_iter().max_by_key(|one| (one.last_used_at, one.created_at));
+        latest.map(|one| one.name).ok_or_else(no_workspace)
     }
 
     fn workspace_of_directory(&self) -> Result<Option<WorkspaceName>, AppError> {

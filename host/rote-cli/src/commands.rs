@@ -88,7 +88,8 @@ pub struct Global {
     /// Where everything is kept [env: ROTE_HOME] [default: ~/.rote]
     #[arg(long, global = true, value_name = "DIR")]
     pub home: Option<PathBuf>,
-    /// The workspace to use [env: ROTE_WORKSPACE] [default: the directory's, else the last `rote init`]
+    /// The workspace to use, `latest` for the one used last [env: ROTE_WORKSPACE] [default: the directory's, else the
+    /// last `rote init`]
     #[arg(short, long, global = true, value_name = "NAME")]
     pub workspace: Option<String>,
     /// Answer with one JSON envelope on stdout, errors included

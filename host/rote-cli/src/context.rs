@@ -80,6 +80,16 @@ impl Context {
         Ok(self.session.get_or_init(|| Session::new(Arc::new(host), config)))
     }
 
+    /// The words of every command with the name of the workspace that `latest` was in this one.
+    pub fn named(&self, global: Global) -> Global {
+        let latest = global.workspace.as_deref() == Some("latest");
+        let session = self.session.get().filter(|_| latest);
+        match session.and_then(|session| session.locate().ok()) {
+            Some(place) => Global { workspace: Some(place.name.to_string()), ..global },
+            None => global,
+        }
+    }
+
     /// Masks values of the vault in an error that is about to be shown.
     pub fn masked(&self, error: CliError) -> CliError {
         match (error, self.session()) {

@@ -17,6 +17,8 @@ mod interrupt;
 mod process;
 pub mod render;
 pub mod rewrite;
+#[cfg(test)]
+mod tests;
 pub mod ui;
 
 use std::ffi::OsString;
@@ -62,7 +64,7 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
         context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
-        let place = Place::of(&cli.global, context.environment.directory.as_deref());
+        let place = Place::of(&context.named(cli.global), context.environment.directory.as_deref());
         let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
         ui.show(&report).map_err(|error| place.of_error(unshown(error, &report)))?;
         Ok(report.exit)

@@ -70,7 +70,7 @@ async fn record_short(app: &Session, others: &Session) -> Result<()> {
     for number in 1..=3 {
         create(others, "short", number).await?;
     }
-    app.init("job")?;
+    app.init("job", false)?;
     call(app, "tracker", "listIssues", json!({ "project": "short" })).await?;
     // The newest stands first.
     for number in (1..=3).rev() {
@@ -86,7 +86,7 @@ async fn record_short(app: &Session, others: &Session) -> Result<()> {
 }
 
 async fn begin(app: &Session, project: &str) -> Result<()> {
-    app.init(project)?;
+    app.init(project, false)?;
     call(app, "tracker", "createProject", json!({ "key": project, "title": "Bench" })).await
 }
 

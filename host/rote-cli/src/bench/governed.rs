@@ -104,7 +104,7 @@ async fn install(app: &Session, folder: &Path, url: &str) -> Result<()> {
         let author = app.host().author()?;
         author.build(&BuildRequest { source, output: None }).await.map_err(rote_app::AppError::from)?;
     }
-    app.init("bench")?;
+    app.init("bench", false)?;
     Ok(())
 }
 

@@ -82,7 +82,7 @@ fn text_of_batch(done: &Batched) -> String {
     if rows.is_empty() {
         return "no calls were given".to_owned();
     }
-    let mut summary = format!("{} of {} succeeded", done.succeeded, done.total);
+    let mut summary = format!("in workspace {}: {} of {} succeeded", done.workspace, done.succeeded, done.total);
     if done.in_doubt > 0 {
         summary.push_str(&format!(", {} may have happened: rote doubts", done.in_doubt));
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use rote_app::{DryRun, RunReport, RunRequest, write_lines};
-use rote_types::{RunLimits, command};
+use rote_types::{CommandLine, RunLimits, command};
 use serde_json::{Value, json};
 
 use crate::ask::with_bindings;
@@ -178,7 +178,8 @@ impl Run {
             ran
         });
         let done = ran.inspect_err(|error| tell_log(ui, error))?;
-        Ok(did(&done, self.output, ui))
+        let report = did(&done, self.output, ui);
+        Ok(if self.quiet { report } else { report.next(look(&done)) })
     }
 }
 
@@ -211,6 +212,15 @@ fn did(done: &RunReport, output: Form, ui: &mut Ui<'_>) -> Report {
         Form::Json => done.result.to_string(),
     };
     Report::new(done, text).verbatim()
+}
+
+/// The command that looks at what the run recorded: its workspace is not the one in use.
+fn look(done: &RunReport) -> CommandLine {
+    let head = match done.steps.last() {
+        Some(step) => command("rote").argument(step.response),
+        None => command("rote ls"),
+    };
+    head.option("-w", &done.workspace)
 }
 
 /// What the flow tells a person. A plan tells its steps, so its result stands behind them, cut when it is long.

@@ -1,4 +1,4 @@
-//! A recorded response in one short block: `@7 200 OK · 12.4 KB JSON · shape`, then the first rows.
+//! A recorded response in one short block: `@7 200 OK · 12.4 KB JSON · in triage · shape`, then the first rows.
 
 use rote_app::ResponseView;
 use serde_json::Value;
@@ -23,6 +23,7 @@ pub fn block(view: &ResponseView) -> String {
         let kind = kind(&response.content_type);
         parts.push(format!("{} {kind}", size(response.bytes)).trim_end().to_owned());
     }
+    parts.push(format!("in {}", view.workspace));
     if let Some(duration) = response.duration_ms.filter(|_| !injected) {
         parts.push(milliseconds(duration));
     }
