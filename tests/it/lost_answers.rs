@@ -212,6 +212,7 @@ impl Bench {
             input: Input::Bytes(Vec::new()),
             stdout_terminal: false,
             stderr_terminal: false,
+            columns: None,
         };
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         let code = rote_cli::run(words, environment, &mut stdout, &mut stderr);

@@ -9,6 +9,7 @@ mod asked;
 mod audit;
 mod bad_input;
 mod call;
+mod completion;
 mod conformance;
 mod crash;
 mod credentials;

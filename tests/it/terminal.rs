@@ -5,7 +5,7 @@
 use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd};
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
@@ -25,10 +25,15 @@ pub(crate) struct Terminal {
 impl Terminal {
     /// Starts a command whose streams are all one terminal, on which `typed` was typed before.
     pub(crate) fn start(run: &Invocation, typed: &str) -> Self {
-        Self::spawn(run, typed, true)
+        Self::spawn(run.command(), typed, true)
     }
 
-    fn spawn(run: &Invocation, typed: &str, input: bool) -> Self {
+    /// Starts a program of another kind, such as a shell, in the same way.
+    pub(crate) fn of(program: Command) -> Self {
+        Self::spawn(program, "", true)
+    }
+
+    fn spawn(mut program: Command, typed: &str, input: bool) -> Self {
         let (mut master, mut slave) = (0, 0);
         let none = std::ptr::null_mut();
         // SAFETY: both descriptors are writable; the rest may be null.
@@ -40,8 +45,9 @@ impl Terminal {
         keyboard.write_all(typed.as_bytes()).unwrap();
         let stream = || Stdio::from(slave.try_clone().unwrap());
         let stdin = if input { stream() } else { Stdio::null() };
-        let child = run.command().stdin(stdin).stdout(stream()).stderr(stream()).spawn().unwrap();
-        drop(slave);
+        let child = program.stdin(stdin).stdout(stream()).stderr(stream()).spawn().unwrap();
+        // It has the other end open as long as it could start another child.
+        drop((program, slave));
         let mut reader = keyboard.try_clone().unwrap();
         let (sender, screen) = channel();
         std::thread::spawn(move || {
@@ -69,7 +75,12 @@ impl Terminal {
 
     /// Types a line.
     pub(crate) fn types(&mut self, line: &str) {
-        self.keyboard.write_all(format!("{line}\n").as_bytes()).unwrap();
+        self.presses(&format!("{line}\n"));
+    }
+
+    /// Types keys.
+    pub(crate) fn presses(&mut self, keys: &str) {
+        self.keyboard.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Whether the terminal shows what is typed.
@@ -97,5 +108,5 @@ impl Terminal {
 
 /// Runs a command that can only print to a terminal, and returns what the terminal got.
 pub(crate) fn on_terminal(run: &Invocation) -> String {
-    Terminal::spawn(run, "", false).end().1
+    Terminal::spawn(run.command(), "", false).end().1
 }

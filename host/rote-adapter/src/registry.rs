@@ -213,6 +213,14 @@ impl Adapters {
         Ok(adapter)
     }
 
+    /// Opens an adapter to look at its tools alone: the journal is not told what its policy newly says.
+    ///
+    /// # Errors
+    /// As [`Adapters::open`], without those of the journal.
+    pub fn peek(&self, id: &AdapterId) -> Result<Adapter, AdapterError> {
+        Adapter::open(&self.home.adapter_dir(id), id, &self.key()?)
+    }
+
     /// Returns `capabilities.json` of an adapter.
     ///
     /// # Errors

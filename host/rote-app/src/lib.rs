@@ -25,6 +25,7 @@ mod flow_repin;
 mod flows;
 mod host;
 mod lazy;
+mod names;
 mod parameters;
 mod query;
 mod rpc;
@@ -46,6 +47,7 @@ pub use config::{HostConfig, SessionConfig};
 pub use doubts::Doubts;
 pub use error::AppError;
 pub use host::Host;
+pub use names::Names;
 pub use query::{BodyView, Query, ResponseView};
 pub use rpc::{RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
 pub use session::Session;
@@ -64,6 +66,7 @@ pub use rote_flow::{
     Spot, VersionPart, write_lines,
 };
 pub use rote_gate::{Doubt, OpenTask, Preview};
+pub use rote_govern::Verdict;
 pub use rote_govern::reach::{Destination, Standing};
 pub use rote_home::{Restarted, keep_private};
 pub use rote_runtime::{NoObserver, Observer, RunError, StepState};

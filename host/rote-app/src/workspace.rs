@@ -232,7 +232,7 @@ impl Session {
     }
 
     /// Finds out which workspace is meant, in the order flag or variable, directory, last init.
-    fn resolve(&self) -> Result<Option<(WorkspaceName, WorkspaceOrigin)>, AppError> {
+    pub(crate) fn resolve(&self) -> Result<Option<(WorkspaceName, WorkspaceOrigin)>, AppError> {
         if let Some(asked) = &self.config.workspace {
             let name = asked.parse()?;
             if asked == LATEST && !self.host.home()?.workspace_dir(&name).exists() {

@@ -27,6 +27,7 @@ mod query;
 mod query_stdin;
 mod record_invocation;
 mod run;
+mod screen;
 mod set;
 mod token;
 mod vars;
@@ -34,43 +35,18 @@ mod words;
 
 use std::path::PathBuf;
 
-use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind as ClapKind};
 use clap::{Args, Parser, Subcommand};
+pub(crate) use screen::line;
 
 use crate::context::Context;
-use crate::environment::VARIABLES;
 use crate::error::{CliError, Result, usage};
 use crate::ui::{Report, Ui};
 
-const STYLES: Styles = Styles::styled()
-    .header(AnsiColor::Green.on_default().bold())
-    .usage(AnsiColor::Green.on_default().bold())
-    .literal(AnsiColor::Cyan.on_default())
-    .placeholder(AnsiColor::Cyan.on_default().dimmed());
-
-const AFTER_HELP: &str = "\
-Short forms:
-  rote @2 '.items[0]'              rote query @2 '.items[0]'
-  rote github_probe 'open issues'  rote probe github 'open issues'
-  rote github_call TOOL ARGS       rote call github TOOL ARGS
-  rote github_batch_call CALLS     rote batch github CALLS
-
-Exit codes:
-  0 done or true   1 false or failed   2 usage            3 not found        4 credential
-  5 confirm first  6 denied            7 adapter changed  8 upstream error   9 limit   10 conflict
-  130 interrupted
-";
-
-/// The end of the help: short forms, exit codes, and the variables that are read.
-fn after_help() -> String {
-    let variables: String = VARIABLES.iter().map(|(name, about)| format!("  {name:<18}{about}\n")).collect();
-    format!("{AFTER_HELP}\nEnvironment:\n{variables}\nStart with `rote demo`.")
-}
-
 /// Governed, recorded, replayable tool calls: adapters in, flows out
 #[derive(Debug, Parser)]
-#[command(name = "rote", bin_name = "rote", version, styles = STYLES, after_help = after_help(), max_term_width = 100)]
+#[command(name = "rote", bin_name = "rote", version, styles = screen::STYLES, max_term_width = 100)]
+#[command(help_template = screen::template(), after_help = screen::first(), after_long_help = screen::more())]
 #[command(propagate_version = false, subcommand_required = true, arg_required_else_help = true)]
 pub struct Cli {
     /// Flags that every command takes.
@@ -145,6 +121,7 @@ pub enum Command {
     Condition(condition::Condition),
     Bench(bench::Bench),
     Completion(completion::Completion),
+    Complete(completion::Complete),
 }
 
 impl Command {
@@ -197,6 +174,7 @@ impl Command {
             Self::Condition(command) => command.run(context, ui),
             Self::Bench(command) => command.run(context, ui),
             Self::Completion(command) => command.run(),
+            Self::Complete(command) => command.run(context),
         }
     }
 }

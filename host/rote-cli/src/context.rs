@@ -47,6 +47,18 @@ impl Context {
         Self { home, workspace, verbose, environment, signals, session, executor }
     }
 
+    /// Returns the context of the same command with other words for home and workspace, where there are any.
+    pub fn elsewhere(&self, global: &Global) -> Self {
+        let home = global.home.clone().or_else(|| self.home.clone());
+        Self::new(self.environment.clone(), &Global { home, ..global.clone() })
+    }
+
+    /// Whether there is a home already: opening it makes one.
+    pub fn has_home(&self) -> bool {
+        let directory = self.environment.directory.as_deref();
+        self.home.as_ref().is_some_and(|home| directory.map_or_else(|| home.clone(), |it| it.join(home)).is_dir())
+    }
+
     /// Returns the host of this process.
     ///
     /// # Errors
@@ -222,6 +234,7 @@ mod tests {
             input: Input::Bytes(Vec::new()),
             stdout_terminal: false,
             stderr_terminal: false,
+            columns: None,
         };
         let run = |words: &[&str]| {
             let words = std::iter::once(&"rote").chain(words).map(Into::into).collect();

@@ -11,6 +11,9 @@ use std::sync::Arc;
 
 use rote_app::TRUST;
 
+/// A terminal that says that it is narrower is not believed.
+const FEWEST_COLUMNS: usize = 20;
+
 /// The surroundings of one command.
 #[derive(Debug, Clone)]
 pub struct Environment {
@@ -24,6 +27,8 @@ pub struct Environment {
     pub stdout_terminal: bool,
     /// Standard error is a terminal.
     pub stderr_terminal: bool,
+    /// How wide the terminal of standard output is, where it is one and says so.
+    pub columns: Option<usize>,
 }
 
 /// Where standard input comes from.
@@ -48,6 +53,12 @@ pub const VARIABLES: [(&str, &str); 9] = [
     (TRUST[1], "the same, as a folder"),
 ];
 
+/// Returns how wide the terminal of standard output is; one that is not set up says 0.
+fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|columns| *columns >= FEWEST_COLUMNS)
+}
+
 impl Environment {
     /// Takes the process's own surroundings.
     #[must_use]
@@ -60,6 +71,7 @@ impl Environment {
             input: Input::Process,
             stdout_terminal: std::io::stdout().is_terminal(),
             stderr_terminal: std::io::stderr().is_terminal(),
+            columns: columns(),
         }
     }
 

@@ -9,6 +9,7 @@ mod again;
 mod ask;
 mod bench;
 pub mod commands;
+mod complete;
 mod context;
 pub mod demo;
 pub mod environment;
@@ -25,7 +26,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
+use clap::FromArgMatches;
 use rote_app::TRUST;
 
 use crate::again::Place;
@@ -48,8 +49,9 @@ pub fn main() -> ExitCode {
 /// Runs one command with these words (the program's name first) and returns its exit code.
 pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Write, stderr: &mut dyn Write) -> u8 {
     let mut ui = Ui::new(stdout, stderr);
-    let plain = environment.get("NO_COLOR").is_some() || words.iter().any(|word| word == "--no-color");
-    ui.terminal = environment.stdout_terminal;
+    let dumb = environment.get("TERM") == Some("dumb");
+    let plain = dumb || environment.get("NO_COLOR").is_some() || words.iter().any(|word| word == "--no-color");
+    (ui.terminal, ui.columns) = (environment.stdout_terminal, environment.columns);
     ui.colour = environment.stdout_terminal && !plain;
     ui.stderr_colour = environment.stderr_terminal && !plain;
     ui.json = environment.get("ROTE_OUTPUT_MODE") == Some("structured");
@@ -96,7 +98,7 @@ fn unshown(error: CliError, report: &Report) -> CliError {
 
 /// Expands shorthands and parses.
 fn parse(words: Vec<OsString>) -> Result<Cli> {
-    let command = Cli::command();
+    let command = commands::line();
     let known = |word: &str| {
         word == "help"
             || command

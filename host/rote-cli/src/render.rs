@@ -7,3 +7,4 @@ pub mod response;
 pub mod table;
 pub mod tool;
 pub mod units;
+pub mod wrap;

@@ -21,6 +21,10 @@ pub fn rewrite(words: Vec<OsString>, known: &dyn Fn(&str) -> bool) -> Vec<OsStri
     let Some(word) = words[at].to_str().map(str::to_owned) else {
         return words;
     };
+    if word == "help" && at + 1 == words.len() {
+        // The first screen; what stands behind it is asked for by `--help`.
+        return words.into_iter().map(|word| if word == "help" { "-h".into() } else { word }).collect();
+    }
     let mut rewritten = words;
     if let Some(replacement) = expand(&word, known) {
         rewritten.splice(at..=at, replacement.into_iter().map(OsString::from));
@@ -101,6 +105,13 @@ mod tests {
         check("@2 .x -r", "query @2 .x -r");
         check("-w demo --json @12", "-w demo --json query @12");
         check("query @2 .x", "query @2 .x");
+    }
+
+    #[test]
+    fn help_alone_is_the_first_screen() {
+        check("help", "-h");
+        check("--json help", "--json -h");
+        check("help call", "help call");
     }
 
     #[test]

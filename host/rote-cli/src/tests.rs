@@ -11,6 +11,8 @@ use tempfile::TempDir;
 use crate::demo::{DOCUMENT, TrackerServer};
 use crate::environment::{Environment, Input};
 
+mod completion;
+mod shown;
 mod workspaces;
 
 /// A home and a folder in which commands are typed.
@@ -59,13 +61,23 @@ impl Desk {
     }
 
     pub(crate) fn types_in(&self, directory: &Path, words: &[&str]) -> Said {
+        self.types_with(directory, words, None)
+    }
+
+    /// Types a command on a terminal of so many columns.
+    pub(crate) fn types_on(&self, words: &[&str], columns: usize) -> Said {
+        self.types_with(&self.work(), words, Some(columns))
+    }
+
+    fn types_with(&self, directory: &Path, words: &[&str], columns: Option<usize>) -> Said {
         let home = ("ROTE_HOME".to_owned(), self.home().display().to_string());
         let environment = Environment {
             variables: Arc::new(BTreeMap::from([home])),
             directory: Some(directory.to_owned()),
             input: Input::Bytes(Vec::new()),
-            stdout_terminal: false,
+            stdout_terminal: columns.is_some(),
             stderr_terminal: false,
+            columns,
         };
         let words: Vec<OsString> = std::iter::once(&"rote").chain(words).map(OsString::from).collect();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

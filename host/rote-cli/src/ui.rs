@@ -7,6 +7,7 @@ use rote_types::{clean, escape_hidden};
 use serde_json::{Value, json};
 
 use crate::error::{CliError, Result};
+use crate::render::wrap::wrap;
 
 /// What a command has to say when it has done its work.
 #[derive(Debug, Default)]
@@ -66,6 +67,8 @@ pub struct Ui<'a> {
     pub json: bool,
     /// Stdout is a terminal: not even data that was asked for as it is may steer it.
     pub terminal: bool,
+    /// How wide that terminal is; what is longer is broken between words there, and nowhere else.
+    pub columns: Option<usize>,
     /// Stdout may have colour.
     pub colour: bool,
     /// Stderr may have colour.
@@ -92,7 +95,7 @@ fn written(result: io::Result<()>) -> Result<()> {
 impl<'a> Ui<'a> {
     /// Returns a user interface without colour that writes to these streams.
     pub fn new(stdout: &'a mut dyn Write, stderr: &'a mut dyn Write) -> Self {
-        Self { stdout, stderr, json: false, terminal: false, colour: false, stderr_colour: false }
+        Self { stdout, stderr, json: false, terminal: false, columns: None, colour: false, stderr_colour: false }
     }
 
     /// Writes data that was asked for as it is to stdout; a terminal gets it without hidden characters.
@@ -142,7 +145,11 @@ impl<'a> Ui<'a> {
             if report.verbatim {
                 self.verbatim(&format!("{}{end}", report.text))?
             } else {
-                self.out(&format!("{}{end}", clean(&report.text)))?
+                let text = clean(&report.text);
+                // A command that somebody copies stays in one line; the terminal breaks it without a line break.
+                let columns = self.columns.filter(|_| !report.text_has_commands);
+                let text = columns.map_or_else(|| text.to_string(), |columns| wrap(&text, columns));
+                self.out(&format!("{text}{end}"))?
             }
         }
         for command in &report.next {

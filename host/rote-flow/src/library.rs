@@ -193,8 +193,11 @@ impl Library {
         self.home.flow_dir(name).join(FILE)
     }
 
-    /// The names of all folders that hold a flow file, sorted.
-    pub(crate) fn names(&self) -> Result<Vec<FlowName>, FlowError> {
+    /// Returns the names of all folders that hold a flow file, sorted.
+    ///
+    /// # Errors
+    /// The folder of flows cannot be read.
+    pub fn names(&self) -> Result<Vec<FlowName>, FlowError> {
         let folder = self.home.flows_dir();
         if !folder.is_dir() {
             return Ok(Vec::new());

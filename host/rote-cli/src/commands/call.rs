@@ -184,7 +184,10 @@ impl Options {
             Called::Preview { preview: shown, created_workspace } => {
                 note_created(ui, created_workspace.as_ref());
                 let text = preview(&shown);
-                Ok(Report::new(json!({ "dry_run": shown }), text))
+                Ok(Report {
+                    exit: crate::render::preview::exit(&shown),
+                    ..Report::new(json!({ "dry_run": shown }), text)
+                })
             }
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());

@@ -1,14 +1,22 @@
-//! `rote completion`.
+//! `rote completion`, and what the scripts that it prints ask.
 
-use clap::{Args, CommandFactory};
+use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
+use rote_types::clean_line;
 use serde_json::json;
 
-use crate::commands::Cli;
+use crate::commands::{Cli, Global};
+use crate::complete::{Candidate, candidates, split};
+use crate::context::Context;
 use crate::error::Result;
 use crate::ui::Report;
 
+/// Longest explanation of a candidate, in characters.
+const MAX_ABOUT: usize = 80;
+
 /// Print a completion script for a shell
+///
+/// bash, zsh and fish complete adapters, tools, flows, workspaces and `@N` too, as they are when the key is pressed.
 #[derive(Debug, Args)]
 pub struct Completion {
     /// The shell
@@ -17,9 +25,79 @@ pub struct Completion {
 
 impl Completion {
     pub(super) fn run(self) -> Result<Report> {
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Cli::command(), "rote", &mut script);
-        let script = String::from_utf8_lossy(&script).into_owned();
+        let script = match self.shell {
+            Shell::Bash => include_str!("completion/rote.bash").to_owned(),
+            Shell::Zsh => include_str!("completion/rote.zsh").to_owned(),
+            Shell::Fish => include_str!("completion/rote.fish").to_owned(),
+            other => {
+                let mut script = Vec::new();
+                clap_complete::generate(other, &mut Cli::command(), "rote", &mut script);
+                String::from_utf8_lossy(&script).into_owned()
+            }
+        };
         Ok(Report::new(json!({ "shell": self.shell.to_string(), "script": script }), script).verbatim())
+    }
+}
+
+/// The shells whose scripts ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Asking {
+    /// The line up to the cursor, in one word
+    Bash,
+    /// Its words
+    Zsh,
+    /// Its words
+    Fish,
+}
+
+/// Print what fits at the end of a command line, a word on each line
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Complete {
+    /// The shell that asks
+    shell: Asking,
+    /// The line or its words; the last one is completed
+    #[arg(last = true, required = true)]
+    words: Vec<String>,
+}
+
+impl Complete {
+    pub(super) fn run(self, context: &Context) -> Result<Report> {
+        let words = match self.shell {
+            Asking::Bash => split(&self.words.join(" ")),
+            Asking::Zsh | Asking::Fish => self.words,
+        };
+        // Nobody wants to read why there are no names while typing.
+        let lookup = |global: &Global, names: &_| {
+            let there = context.elsewhere(global);
+            if !there.has_home() {
+                return Vec::new();
+            }
+            there.session().ok().and_then(|session| session.names(names).ok()).unwrap_or_default()
+        };
+        let found = candidates(&words, &lookup);
+        let current = words.last().map_or("", String::as_str);
+        let lines: Vec<String> = found.iter().map(|one| self.shell.line(one, current)).collect();
+        let words: Vec<&str> = found.iter().map(|one| one.word.as_str()).collect();
+        Ok(Report::new(json!({ "words": words }), lines.join("\n")))
+    }
+}
+
+impl Asking {
+    /// How a shell wants a candidate.
+    fn line(self, candidate: &Candidate, current: &str) -> String {
+        let word = &candidate.word;
+        let about = clean_line(&candidate.about, MAX_ABOUT);
+        match self {
+            // What stands before the last of these letters is a word of its own to bash.
+            Self::Bash => {
+                let kept = current.rfind(['=', ':']).map_or(0, |place| place + 1);
+                word.get(kept..).unwrap_or_default().to_owned()
+            }
+            Self::Zsh if about.is_empty() => word.replace(':', "\\:"),
+            Self::Zsh => format!("{}:{about}", word.replace(':', "\\:")),
+            Self::Fish if about.is_empty() => word.clone(),
+            Self::Fish => format!("{word}\t{about}"),
+        }
     }
 }

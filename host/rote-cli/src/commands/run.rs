@@ -16,11 +16,9 @@ use crate::commands::words::{self, Named};
 use crate::context::Context;
 use crate::error::{CliError, Result, usage};
 use crate::render::progress::{Place, Progress};
-use crate::render::units::{clip, plural};
+use crate::render::units::{MAX_LINE, clip, plural};
 use crate::ui::{Report, Ui};
 
-/// Most characters of a line of a dry run.
-const MAX_LINE: usize = 120;
 /// Most lines of a result behind what a flow tells.
 const MAX_RESULT_LINES: usize = 40;
 

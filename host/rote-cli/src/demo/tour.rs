@@ -127,6 +127,7 @@ impl Stage<'_, '_> {
             input: Input::Bytes(input.as_bytes().to_vec()),
             stdout_terminal: false,
             stderr_terminal: false,
+            columns: None,
         };
         let words: Vec<OsString> = std::iter::once("rote").chain(words.iter().copied()).map(OsString::from).collect();
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());

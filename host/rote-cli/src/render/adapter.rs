@@ -3,9 +3,11 @@
 use rote_app::{AdapterLine, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
 use serde_json::Value;
 
-use crate::render::units::{clip, plural};
+use rote_types::clean_line;
 
-/// Most characters of a tool's description in a listing.
+use crate::render::units::{MAX_LINE, clip, plural};
+
+/// Most characters of an API's name, and of what a tool takes beside what it has to be given.
 const MAX_ABOUT: usize = 100;
 /// Most characters of an API's version.
 const MAX_VERSION: usize = 40;
@@ -93,11 +95,11 @@ pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
             let mut lines = vec![format!("{:>2}. {owner}{}  {} {}", place + 1, tool.name, tool.method, tool.path)];
             if !tool.description.is_empty() {
                 let first = tool.description.lines().next().unwrap_or_default();
-                lines.push(format!("    {}", clip(first, MAX_ABOUT)));
+                lines.push(format!("    {}", clip(first, MAX_LINE)));
             }
-            let takes = parameters(&tool.input_schema);
+            let takes = parameters(&tool.input_schema, MAX_ABOUT);
             if !takes.is_empty() {
-                lines.push(format!("    {}", clip(&takes, MAX_ABOUT)));
+                lines.push(format!("    {}", clean_line(&takes, usize::MAX)));
             }
             lines.join("\n")
         })
@@ -105,9 +107,10 @@ pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
     blocks.join("\n")
 }
 
-/// Returns the parameters of a schema in a line: `project: string, page?: integer`.
+/// Returns the parameters of a schema in a line: `project: string, page?: integer, … 3 more`. Those that are required are all
+/// there, of the others as many as fit into `most` characters.
 #[must_use]
-pub fn parameters(schema: &Value) -> String {
+pub fn parameters(schema: &Value, most: usize) -> String {
     let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let Some(properties) = schema["properties"].as_object() else {
         return String::new();
@@ -121,7 +124,15 @@ pub fn parameters(schema: &Value) -> String {
         .collect();
     // The sort is stable: within both groups the order of the description stays.
     words.sort_by_key(|(optional, _)| *optional);
-    words.into_iter().map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+    let mut line = String::new();
+    for (place, (optional, word)) in words.iter().enumerate() {
+        let between = if place == 0 { "" } else { ", " };
+        if *optional && line.chars().count() + between.len() + word.chars().count() > most {
+            return format!("{line}{between}… {} more", words.len() - place);
+        }
+        line = format!("{line}{between}{word}");
+    }
+    line
 }
 
 fn type_word(schema: &Value) -> String {
@@ -157,7 +168,9 @@ mod tests {
             },
         });
         let expected = "project: string, page?: integer, state?: open|closed, labels?: string[], body?: string|null, who?: string|null";
-        assert_eq!(parameters(&schema), expected);
-        assert_eq!(parameters(&json!({})), "");
+        assert_eq!(parameters(&schema, 200), expected);
+        assert_eq!(parameters(&schema, 40), "project: string, page?: integer, … 4 more");
+        assert_eq!(parameters(&schema, 5), "project: string, … 5 more");
+        assert_eq!(parameters(&json!({}), 200), "");
     }
 }

@@ -1,20 +1,27 @@
 //! A dry run as a person reads it: the request, then what each stage of the gate says.
 
-use rote_app::Preview;
+use rote_app::{Preview, Verdict};
+use rote_types::{ErrorKind, clean_line};
 
 use crate::render::table::table;
 use crate::render::units::{clip, size};
 
-/// Most characters of a line.
-const MAX_LINE: usize = 120;
+/// Most characters of a line of the body.
+const MAX_LINE: usize = 2_000;
 /// Most lines of a body.
 const MAX_BODY_LINES: usize = 20;
+
+/// Returns the exit code of a dry run: that of the refusal where the call would be denied.
+#[must_use]
+pub fn exit(preview: &Preview) -> u8 {
+    if preview.verdict == Verdict::Deny { ErrorKind::Denied.exit_code() } else { 0 }
+}
 
 /// Returns the description of a request that was not sent.
 #[must_use]
 pub fn preview(preview: &Preview) -> String {
-    let mut lines = vec![clip(&format!("{} {}", preview.method, preview.url), MAX_LINE)];
-    lines.extend(preview.headers.iter().map(|(name, value)| clip(&format!("  {name}: {value}"), MAX_LINE)));
+    let mut lines = vec![clean_line(&format!("{} {}", preview.method, preview.url), usize::MAX)];
+    lines.extend(preview.headers.iter().map(|(name, value)| clean_line(&format!("  {name}: {value}"), usize::MAX)));
     if let Some(body) = &preview.body {
         lines.push(String::new());
         lines.extend(body.text.lines().take(MAX_BODY_LINES).map(|line| clip(&format!("  {line}"), MAX_LINE)));

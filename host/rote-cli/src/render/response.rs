@@ -3,7 +3,7 @@
 use rote_app::ResponseView;
 use serde_json::Value;
 
-use crate::render::units::{clip, milliseconds, size};
+use crate::render::units::{self, clip, milliseconds, size};
 
 /// Most characters of the shape and of a row.
 pub(crate) const MAX_LINE: usize = 96;
@@ -34,7 +34,7 @@ pub fn block(view: &ResponseView) -> String {
         parts.push("cut off".to_owned());
     }
     let mut lines = vec![parts.join(" · ")];
-    lines.extend(response.error.iter().map(|error| format!("  {}", clip(error, MAX_LINE))));
+    lines.extend(response.error.iter().map(|error| format!("  {}", clip(error, units::MAX_LINE))));
     lines.extend(view.overview.rows.iter().map(|row| format!("  {}", clip(row, MAX_LINE))));
     lines.join("\n")
 }

@@ -1,4 +1,5 @@
-//! Tables for a person: no borders, columns two blanks apart, cells clipped to one line.
+//! Tables for a person: no borders, columns two blanks apart, cells in one line each; what is too wide for a terminal is
+//! broken where it is shown.
 
 use comfy_table::{ContentArrangement, Table, TableStyle};
 
@@ -6,8 +7,8 @@ use rote_types::clean_line;
 
 use crate::render::units::clip;
 
-/// Widest cell, in characters.
-const MAX_CELL: usize = 72;
+/// Most characters of a cell: a reason is there as a whole, the page of an API that fails is not.
+const MAX_CELL: usize = 1_000;
 
 /// Returns a table with a head; an empty one when there are no rows.
 #[must_use]

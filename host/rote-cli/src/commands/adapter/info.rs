@@ -7,7 +7,7 @@ use crate::context::Context;
 use crate::error::Result;
 use crate::render::adapter::{auth_line, base_url, destinations, idempotency, identity};
 use crate::render::table::{facts, table};
-use crate::render::units::{clip, plural, second, size};
+use crate::render::units::{MAX_LINE, clip, plural, second, size};
 use crate::ui::Report;
 
 /// Most tools that are listed to a person unless all are asked for.
@@ -67,7 +67,7 @@ fn text(detail: &AdapterDetail, most: usize) -> String {
             tool.method.to_string(),
             tool.access.to_string(),
             tool.path.clone(),
-            clip(tool.description.lines().next().unwrap_or_default(), 60),
+            clip(tool.description.lines().next().unwrap_or_default(), MAX_LINE),
         ]
     });
     lines.push(table(&["tool", "method", "does", "path", "about"], &tools.collect::<Vec<_>>()));

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
-use crate::render::units::clip;
+use crate::render::units::{MAX_LINE, clip};
 use crate::ui::Report;
 
 /// List the flows
@@ -36,7 +36,7 @@ impl List {
                     one.status.map(|status| status.as_str().to_owned()).unwrap_or_default(),
                     one.form.map(|form| form.as_str().to_owned()).unwrap_or_default(),
                     takes,
-                    clip(&about, 70),
+                    clip(&about, MAX_LINE),
                 ]
             })
             .collect();

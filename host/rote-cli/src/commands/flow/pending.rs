@@ -8,11 +8,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::{facts, table};
-use crate::render::units::{clip, second};
+use crate::render::units::{MAX_LINE, clip, second};
 use crate::ui::Report;
-
-/// Most characters of a description in a list.
-const MAX_ABOUT: usize = 60;
 
 /// Write down that a workspace is worth a flow, and make it later
 #[derive(Debug, Subcommand)]
@@ -111,7 +108,7 @@ impl Pending {
 fn listing(stubs: &[PendingFlow]) -> String {
     let rows: Vec<Vec<String>> = stubs
         .iter()
-        .map(|stub| vec![stub.workspace.to_string(), stub.name.to_string(), clip(&stub.description, MAX_ABOUT)])
+        .map(|stub| vec![stub.workspace.to_string(), stub.name.to_string(), clip(&stub.description, MAX_LINE)])
         .collect();
     table(&["workspace", "flow", "about"], &rows)
 }

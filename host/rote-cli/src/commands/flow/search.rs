@@ -7,11 +7,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::facts;
-use crate::render::units::clip;
+use crate::render::units::{MAX_LINE, clip};
 use crate::ui::{Report, Ui};
-
-/// Most characters of a description.
-const MAX_ABOUT: usize = 100;
 
 /// Find the flows that fit an intent
 #[derive(Debug, Args)]
@@ -71,7 +68,7 @@ fn block(place: usize, hit: &SearchHit) -> String {
     let draft = if hit.status == FlowStatus::Draft { " [DRAFT]" } else { "" };
     let mut lines = vec![format!("{place}. [{kind}]{draft} {} ({}% match)", hit.name, hit.match_percent)];
     if !hit.description.is_empty() {
-        lines.push(format!("  {}", clip(&hit.description, MAX_ABOUT)));
+        lines.push(format!("  {}", clip(&hit.description, MAX_LINE)));
     }
     let parameters: Vec<String> = hit
         .parameters

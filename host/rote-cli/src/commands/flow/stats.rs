@@ -7,11 +7,8 @@ use serde_json::json;
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
-use crate::render::units::{clip, count, milliseconds, second};
+use crate::render::units::{MAX_LINE, clip, count, milliseconds, second};
 use crate::ui::Report;
-
-/// Most characters of an error.
-const MAX_ERROR: usize = 70;
 
 /// Show what the runs of a flow were like: success, times, tokens saved
 #[derive(Debug, Args)]
@@ -32,7 +29,7 @@ impl Stats {
         };
         if self.show_errors {
             for run in &stats.errors {
-                let error = clip(run.error.as_deref().unwrap_or_default(), MAX_ERROR);
+                let error = clip(run.error.as_deref().unwrap_or_default(), MAX_LINE);
                 text.push_str(&format!("\n{}  {}  {error}", second(&run.at), run.workspace));
             }
         }

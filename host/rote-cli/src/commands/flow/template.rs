@@ -11,13 +11,8 @@ use super::review;
 use crate::context::Context;
 use crate::error::{Result, usage};
 use crate::render::table::facts;
-use crate::render::units::{clip, count, plural, size};
+use crate::render::units::{MAX_LINE, clip, count, plural, size};
 use crate::ui::Report;
-
-/// Most characters of a line.
-const MAX_LINE: usize = 110;
-/// Most characters of a sentence; `rote flow review` shows all of it.
-const MAX_SENTENCE: usize = 200;
 
 /// Make a flow from what a workspace recorded
 #[derive(Debug, Subcommand)]
@@ -228,7 +223,7 @@ fn text(made: &Crystallized) -> String {
     ];
     let mut lines =
         vec![format!("made flow {} {} ({})", front.name, front.version, plural(report.steps.len(), "step"))];
-    lines.extend(made.sentences.lines().iter().map(|line| format!("  {}", clip(line, MAX_SENTENCE))));
+    lines.extend(made.sentences.lines().iter().map(|line| format!("  {}", clip(line, MAX_LINE))));
     lines.push(facts(&rows));
     lines.extend(report.parameters.iter().map(|one| {
         let places: Vec<String> = one.places.iter().map(|place| format!("{}:{}", place.step, place.pointer)).collect();
