@@ -155,8 +155,9 @@ impl Workspace {
     /// # Errors
     /// The database refused.
     pub fn open_writes(&self) -> Result<Vec<ResponseSummary>> {
-        let sql = "SELECT id FROM responses WHERE NOT is_read AND settled IS NULL AND (state <> 'recorded' \
-                   OR status BETWEEN 300 AND 399 OR status >= 500) ORDER BY id";
+        // More than those that are open: of what happened the answer may be there.
+        let sql = "SELECT id FROM responses WHERE NOT is_read AND (settled IS NULL OR settled = 'done') \
+                   AND (state <> 'recorded' OR status BETWEEN 300 AND 399 OR status >= 500) ORDER BY id";
         let ids: Vec<i64> = self.with("find open writes", |connection| {
             connection.prepare_cached(sql)?.query_map([], |row| row.get(0))?.collect()
         })?;

@@ -101,7 +101,7 @@ impl Runner {
         rote_gate::recover(&self.parts.journal, workspace)?;
         rote_gate::sift(&self.parts.journal, workspace)?;
         if way == Way::Anew {
-            // As `rote doubts` lists them. One that was answered otherwise has happened, or has not.
+            // As `rote doubts` lists them, but for one whose answer alone is missing: its status says what happened.
             let told = |one: &ResponseSummary| matches!(one.status, Some(200..=299 | 400..=499));
             let mut lost = unknown_writes(workspace)?;
             lost.retain(|one| one.state == ResponseState::InDoubt || !told(one));
@@ -192,7 +192,7 @@ impl Runner {
         let Some(_lock) = tape::lock_now(&workspace) else { return Ok(None) };
         rote_gate::recover(&self.parts.journal, &workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
-        self.refuse_open(&workspace, &workspace.doubts(MAX_COUNTED)?)?;
+        self.refuse_open(&workspace, &unknown_writes(&workspace)?)?;
         Ok(None)
     }
 }

@@ -324,6 +324,15 @@ async fn what_a_run_is_asked_about_is_listed_and_nothing_else() {
             assert!(listed(&workspace).is_empty(), "{status}");
         }
     }
+    // What a person said that it answered is gone: before the run went on, it is asked for as the first time.
+    let workspace = stopped(&fixture, b"").await;
+    let opened = Workspace::open(&fixture.home, &workspace).unwrap();
+    opened.settle(ResponseId(1), &Settlement::Done { answer: Some("{}".to_owned()) }, fixture.now()).unwrap();
+    assert!(listed(&workspace).is_empty());
+    opened.clear(&[], fixture.now()).unwrap();
+    assert_eq!(listed(&workspace), [ResponseId(1)]);
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { others: 0, .. })), "{error}");
     // What a run that ended well was answered is not asked about, also when it was cleared since.
     let done = fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
     Workspace::open(&fixture.home, &done.workspace)

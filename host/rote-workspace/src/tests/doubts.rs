@@ -104,6 +104,8 @@ fn an_answer_that_says_too_little_is_settled_beside_the_record() {
         setup.workspace.clear(&[id], at(6)).unwrap();
         let open = setup.workspace.summary(id).unwrap().is_open();
         assert_eq!(open, said.settled() == Settled::Done, "{said:?}");
+        let listed = setup.workspace.open_writes().unwrap().iter().any(|one| one.id == id);
+        assert_eq!(listed, open, "{said:?}");
     }
 }
 
