@@ -301,3 +301,39 @@ fn runs_of_a_flow_with_a_longer_name_do_not_hide_a_doubt() {
     let (before, run) = (writes(&api), home.rote(&["run", "inner", "attempt=1"]));
     assert_eq!((run.code, writes(&api)), (10, before), "{run}");
 }
+
+#[test]
+fn a_write_in_doubt_of_a_run_that_was_taken_away_is_listed_and_settled_all_the_same() {
+    let (home, api, losing) = shop();
+    tree(&home, "create");
+    // Of the first tree only the nested run is left, of the second one only the outer run, of the third nothing.
+    for (case, taken) in [&["run-outer-"][..], &["run-inner-"], &["run-outer-", "run-inner-"]].into_iter().enumerate() {
+        let (how, attempt) = (format!("how=n{case}"), format!("attempt={case}"));
+        let run = home.rote(&["run", "outer", &how]);
+        assert_eq!((writes(&api), run.code), (case + 1, 8), "{run}");
+        let workspaces = home.home().join("rote/workspaces");
+        for found in std::fs::read_dir(&workspaces).unwrap() {
+            let found = found.unwrap();
+            let name = found.file_name().into_string().unwrap();
+            if taken.iter().any(|prefix| name.starts_with(prefix)) {
+                std::fs::remove_dir_all(found.path()).unwrap();
+            }
+        }
+        for words in [&["run", "outer", &how][..], &["run", "inner", &attempt]] {
+            let run = home.rote(words);
+            assert_eq!((writes(&api), run.code), (case + 1, 10), "{taken:?} {words:?}: {run}");
+        }
+        let listed = home.data(&["doubts"]);
+        let doubt = &listed["doubts"][0];
+        assert_eq!((listed["total"].as_u64(), &doubt["tool"]), (Some(1), &serde_json::json!("create")), "{listed}");
+        let workspace = doubt["workspace"].as_str().unwrap().to_owned();
+        let settle = ["doubts", "settle", "-w", &workspace, "--retry", "@1", "--yes"];
+        let run = home.rote(&settle);
+        assert!(run.code == 0 && run.stdout.contains("may be made again, nothing was sent"), "{run}");
+        assert_eq!((home.rote(&settle).code == 0, writes(&api)), (false, case + 1));
+        assert_eq!(home.data(&["doubts"])["total"], 0);
+    }
+    losing.store(false, SeqCst);
+    let run = home.rote(&["run", "outer", "how=n2"]);
+    assert_eq!((run.code, writes(&api)), (0, 4), "{run}");
+}

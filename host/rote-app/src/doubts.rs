@@ -1,12 +1,14 @@
 //! Writes whose outcome nobody knows: listed over all workspaces, and settled by a person.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
+use jiff::Timestamp;
 use rote_gate::{Doubt, GateError};
 use rote_home::Journal;
-use rote_types::{ErrorKind, ResponseId, WorkspaceName, command};
-use rote_workspace::{ResponseSummary, Settlement, Workspace, WorkspaceProblem, workspace_names};
+use rote_types::{AdapterId, ErrorKind, FlowName, ResponseId, WorkspaceName, command};
+use rote_workspace::{
+    ResponseSummary, Settled, Settlement, Workspace, WorkspaceError, WorkspaceProblem, workspace_names,
+};
 use serde::Serialize;
 use serde_json::json;
 
@@ -29,32 +31,90 @@ pub struct Doubts {
     pub unreadable: Vec<WorkspaceProblem>,
 }
 
+/// A write that a person has settled.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SettledWrite {
+    /// Its workspace, which may be gone.
+    pub workspace: WorkspaceName,
+    /// Its number there.
+    pub id: ResponseId,
+    /// The adapter.
+    pub adapter: Option<AdapterId>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// How.
+    pub settled: Settled,
+    /// The flow that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flow: Option<FlowName>,
+    /// The command that goes on with its run, or makes the call again that may be made again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+/// A write in doubt that is yet to be described.
+enum Found {
+    Known(WorkspaceName, Box<ResponseSummary>),
+    Gone(Box<Doubt>),
+}
+
+impl Found {
+    fn at(&self) -> Timestamp {
+        match self {
+            Self::Known(_, known) => known.at,
+            Self::Gone(doubt) => doubt.left.unwrap_or_default(),
+        }
+    }
+
+    fn workspace(&self) -> Option<&WorkspaceName> {
+        match self {
+            Self::Known(workspace, _) => Some(workspace),
+            Self::Gone(_) => None,
+        }
+    }
+}
+
 impl Session {
     /// Returns the writes in doubt of all workspaces, at most `limit` of them with all that is known.
     ///
     /// # Errors
     /// General when the home cannot be read.
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
-        let mut found: Vec<(WorkspaceName, ResponseSummary)> = Vec::new();
-        let (journal, mut unreadable) = (self.host.journal()?, Vec::new());
-        for name in workspace_names(self.host.home()?)? {
+        let (home, journal, mut unreadable) = (self.host.home()?, self.host.journal()?, Vec::new());
+        let gone = rote_flow::gone_writes(&journal, home)?;
+        let is_gone = |name: &WorkspaceName, id| gone.iter().any(|one| (&one.workspace, one.response) == (name, id));
+        let mut found = Vec::new();
+        for name in workspace_names(home)? {
             match self.unknown_of(&journal, &name) {
-                Ok(unknown) => found.extend(unknown.into_iter().take(MAX_OF_ONE).map(|doubt| (name.clone(), doubt))),
+                Ok(unknown) => {
+                    let unknown = unknown.into_iter().filter(|one| !is_gone(&name, one.id)).take(MAX_OF_ONE);
+                    found.extend(unknown.map(|one| Found::Known(name.clone(), Box::new(one))));
+                }
                 Err(error) => unreadable.push(WorkspaceProblem { name, problem: error.in_a_line() }),
             }
         }
-        found.sort_by_key(|(_, one)| std::cmp::Reverse(one.at));
+        found.extend(gone.into_iter().map(|doubt| Found::Gone(Box::new(doubt))));
+        found.sort_by_key(|one| std::cmp::Reverse(one.at()));
         let total = found.len();
         found.truncate(limit);
         // One workspace at a time is open, however many there are.
-        let names: BTreeSet<&WorkspaceName> = found.iter().map(|(name, _)| name).collect();
+        let names: BTreeSet<WorkspaceName> = found.iter().filter_map(Found::workspace).cloned().collect();
         let mut doubts: Vec<(usize, Doubt)> = Vec::with_capacity(found.len());
         for name in names {
-            let workspace = Workspace::open(self.host.home()?, name)?;
-            for (at, (_, known)) in found.iter().enumerate().filter(|(_, (of, _))| of == name) {
-                doubts.push((at, self.describe(&workspace, known)?));
+            let workspace = Workspace::open(home, &name)?;
+            for (at, one) in found.iter().enumerate() {
+                if let Found::Known(of, known) = one
+                    && *of == name
+                {
+                    doubts.push((at, self.describe(&workspace, known)?));
+                }
             }
         }
+        let gone = found.into_iter().enumerate().filter_map(|(at, one)| match one {
+            Found::Gone(doubt) => Some((at, *doubt)),
+            Found::Known(..) => None,
+        });
+        doubts.extend(gone);
         doubts.sort_by_key(|(at, _)| *at);
         Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect(), unreadable })
     }
@@ -81,9 +141,12 @@ impl Session {
         settle: &[(ResponseId, Settlement)],
     ) -> Result<Vec<Doubt>, AppError> {
         self.refuse_known_answers(settle)?;
-        let workspace = match workspace {
-            Some(text) => Arc::new(self.open_sifted(&text.parse()?)?),
-            None => self.workspace()?,
+        let name = match workspace {
+            Some(text) => text.parse()?,
+            None => self.named()?,
+        };
+        let Some(workspace) = self.there(&name)? else {
+            return Ok(rote_gate::settleable_gone(&*self.host.journal()?, &name, settle)?);
         };
         let one = |(id, settlement): &(ResponseId, Settlement)| {
             let known = workspace.settleable(*id, settlement)?;
@@ -92,19 +155,61 @@ impl Session {
         settle.iter().map(one).collect()
     }
 
-    /// Settles writes of the workspace in use with what a person says of them; returns how each stands then.
+    /// Settles writes of the workspace in use, be it there or not, with what a person says of them; returns how each stands
+    /// then.
     ///
     /// # Errors
     /// Conflict when one of them is not in doubt, `NotFound` when there is none of that number, Usage for an answer
     /// that is not JSON; nothing is settled then.
-    pub fn settle(
+    pub fn settle(&self, settle: &[(ResponseId, Settlement)], consent: Consent) -> Result<Vec<SettledWrite>, AppError> {
+        let doubts = self.settleable(None, settle)?;
+        let (name, journal, word, now) = (self.named()?, self.host.journal()?, self.word(consent), self.host.now());
+        let workspace = self.there(&name)?;
+        match &workspace {
+            Some(workspace) => drop(rote_gate::settle(&journal, workspace, settle, Some(&word), now)?),
+            None => rote_gate::settle_gone(&journal, &name, settle, Some(&word), now)?,
+        }
+        // A name that was given twice may have had several of a number.
+        let settled = settle.iter().filter_map(|(id, settlement)| {
+            let doubt = doubts.iter().find(|doubt| doubt.response == *id)?;
+            Some((doubt, settlement.settled()))
+        });
+        settled.map(|(doubt, settled)| self.settled(doubt, settled, workspace.as_ref())).collect()
+    }
+
+    /// What is told of a write that was settled.
+    fn settled(
         &self,
-        settle: &[(ResponseId, Settlement)],
-        consent: Consent,
-    ) -> Result<Vec<ResponseSummary>, AppError> {
-        self.settleable(None, settle)?;
-        let (workspace, journal, word) = (self.workspace()?, self.host.journal()?, self.word(consent));
-        Ok(rote_gate::settle(&journal, &workspace, settle, Some(&word), self.host.now())?)
+        doubt: &Doubt,
+        settled: Settled,
+        workspace: Option<&Workspace>,
+    ) -> Result<SettledWrite, AppError> {
+        let Doubt { workspace: name, response, adapter, tool, flow, .. } = doubt.clone();
+        let next = match (&flow, workspace) {
+            (Some(_), Some(workspace)) if rote_flow::has_tape(workspace) => {
+                Some(command("rote run").option("--resume", &name).to_string())
+            }
+            (Some(flow), _) => Some(command("rote run").argument(flow).plain("…").to_string()),
+            (None, Some(workspace)) if settled == Settled::Retried => {
+                let arguments = workspace.arguments(workspace.summary(response)?.command)?;
+                let call = adapter.as_ref().zip(tool.as_ref()).zip(arguments);
+                call.map(|((adapter, tool), arguments)| {
+                    let call = command("rote call").argument(adapter).argument(tool).json(&arguments);
+                    call.option("--workspace", &name).to_string()
+                })
+            }
+            (None, _) => None,
+        };
+        Ok(SettledWrite { workspace: name, id: response, adapter, tool, settled, flow, next })
+    }
+
+    /// Opens a workspace; none when it is gone.
+    fn there(&self, name: &WorkspaceName) -> Result<Option<Workspace>, AppError> {
+        match Workspace::open(self.host.home()?, name) {
+            Err(WorkspaceError::NoWorkspace { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
+            Ok(_) => self.open_sifted(name).map(Some),
+        }
     }
 
     /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.

@@ -44,7 +44,7 @@ pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest,
 pub use change::Consent;
 pub use condition::{Condition, Held};
 pub use config::{HostConfig, SessionConfig};
-pub use doubts::Doubts;
+pub use doubts::{Doubts, SettledWrite};
 pub use error::AppError;
 pub use host::Host;
 pub use names::Names;
@@ -74,6 +74,6 @@ pub use rote_types::{AuthKind, Authentication, ResponseRef, ToolCall};
 pub use rote_vault::{Binding, TokenInfo, TokenPlace, TokenSource};
 pub use rote_workspace::{
     Change, ChangeKind, CleanFilter, Cleaning, Comparison, JsonType, Kept, KeptFor, Overview, QueryResult,
-    ResponseState, ResponseSummary, Settlement, Variable, WorkspaceList, WorkspaceProblem, WorkspaceStats,
+    ResponseState, ResponseSummary, Settled, Settlement, Variable, WorkspaceList, WorkspaceProblem, WorkspaceStats,
     WorkspaceSummary,
 };

@@ -123,6 +123,14 @@ impl Session {
         Ok(Where { path: workspace.folder().to_owned(), name, origin })
     }
 
+    /// Returns the name of the workspace in use, be it there or not.
+    ///
+    /// # Errors
+    /// `NotFound` when none is.
+    pub fn named(&self) -> Result<WorkspaceName, AppError> {
+        Ok(self.resolve()?.ok_or_else(no_workspace)?.0)
+    }
+
     /// Returns all workspaces; one that cannot be read hides no other.
     ///
     /// # Errors

@@ -4,7 +4,8 @@
 //! value of another type is an error that lists what the flow takes. There is no state: a value that is not given is not
 //! remembered from an earlier run.
 
-use rote_types::{FlowName, Given, add_word, did_you_mean, is_type, nearest};
+use rote_types::{FlowName, Given, Sha256Digest, add_word, did_you_mean, exact_json, is_type, nearest, sha256};
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::contract::Contract;
@@ -27,6 +28,11 @@ impl Default for ParameterInput {
     fn default() -> Self {
         Self::Words(Vec::new())
     }
+}
+
+/// Returns what tells the parameters of two runs apart, on a tape, in the journal and within a run: `2` and `2.0` are one number.
+pub(crate) fn digest<T: Serialize + ?Sized>(parameters: &T) -> Sha256Digest {
+    sha256(&exact_json(parameters).unwrap_or_default())
 }
 
 /// Returns the parameters, typed and complete with defaults.

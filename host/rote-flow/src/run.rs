@@ -9,6 +9,7 @@ mod begin;
 mod dry;
 mod earlier;
 mod ending;
+mod gone;
 mod in_doubt;
 mod keyed;
 mod latest;
@@ -34,14 +35,15 @@ use rote_runtime::{
 };
 use rote_types::{
     AdapterId, Clock, Entropy, ErrorKind, Interrupt, ResponseId, RunLimits, Sha256Digest, ToolCall, WorkspaceIdentity,
-    WorkspaceName, exact_json, sha256,
+    WorkspaceName,
 };
 use rote_workspace::{Settlement, Workspace};
 use serde_json::{Map, Value, json};
 
 pub(crate) use begin::last_parameters;
 pub use dry::{DryRun, DryRunCall};
-pub use in_doubt::{stopped_after_writing, unknown_writes};
+pub use gone::gone_writes;
+pub use in_doubt::{has_tape, stopped_after_writing, unknown_writes};
 pub use live::AdapterTools;
 pub(crate) use preflight::lacking;
 
@@ -420,7 +422,7 @@ impl Runner {
             "sha256": running.digest,
             "workspace": workspace.name(),
             "workspace_id": workspace.identity().id,
-            "parameters_digest": sha256(&exact_json(parameters).unwrap_or_default()),
+            "parameters_digest": parameter::digest(parameters),
         });
         self.journal("run.started", body)
     }

@@ -66,6 +66,9 @@ pub struct Doubt {
     pub key: Option<String>,
     /// A command that reads what would tell whether it happened.
     pub look: Option<String>,
+    /// Nothing is left of its run to go on with: it is settled by itself, and what is begun anew knows nothing of it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_gone: bool,
 }
 
 impl Doubt {
@@ -107,6 +110,7 @@ impl Doubt {
             // A row that was taken up again has lost what its key is for.
             key: key.filter(|_| workspace.key_purpose(known.id).is_ok_and(|purpose| purpose.is_some())),
             look: call.as_ref().and_then(look),
+            is_gone: false,
         })
     }
 
@@ -120,8 +124,8 @@ impl Doubt {
     #[must_use]
     pub fn ways(&self) -> String {
         self.ways_by(match &self.flow {
-            Some(_) => command("rote run").option("--resume", &self.workspace),
-            None => self.settle(),
+            Some(_) if !self.is_gone => command("rote run").option("--resume", &self.workspace),
+            _ => self.settle(),
         })
     }
 
@@ -140,6 +144,11 @@ impl Doubt {
         let said = |option, note| settle.clone().option(option, self.response).note(note).to_string();
         let mut ways: Vec<String> =
             self.look.iter().map(|look| format!("{look} # tells whether it happened")).collect();
+        if self.is_gone {
+            ways.push(said("--done", "it happened; a run that is begun anew does it once more"));
+            ways.push(said("--retry", "it did not happen: a run that is begun anew makes it"));
+            return ways.join("\n");
+        }
         ways.push(said("--done", "it happened; --answer JSON says what it answered"));
         ways.push(said("--skip", "it did not happen and shall not"));
         match (&self.flow, &self.key) {
@@ -176,7 +185,8 @@ impl fmt::Display for Doubt {
             (None, _) => f.write_str("may have happened: the journal does not know whether it left"),
             (Some(left), None) => write!(f, "left at {left} and may have happened"),
             (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
-        }
+        }?;
+        f.write_str(if self.is_gone { ", and nothing of its run is left to go on with" } else { "" })
     }
 }
 
@@ -444,7 +454,7 @@ fn event_of(
 }
 
 /// What the journal says for a settlement.
-fn said(settlement: &Settlement) -> Said {
+pub(crate) fn said(settlement: &Settlement) -> Said {
     match settlement {
         Settlement::Done { .. } => Said::Done,
         Settlement::Skip => Said::Skipped,

@@ -203,6 +203,14 @@ pub enum GateError {
         /// When.
         at: Timestamp,
     },
+    /// A person says what a write answered whose workspace is not there.
+    #[error("workspace `{workspace}` is gone, so that nothing can keep what `{response}` answered")]
+    AnswerOfGone {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number.
+        response: ResponseId,
+    },
     /// A bound of the request was reached before anything was sent.
     #[error("{what} is over the bound of {limit}")]
     Limit {
@@ -316,6 +324,7 @@ impl Classify for GateError {
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
+            Self::AnswerOfGone { .. } => ErrorKind::Usage,
             Self::SameInDoubt { .. }
             | Self::BegunBefore { .. }
             | Self::Forgotten { .. }
@@ -365,6 +374,10 @@ impl Classify for GateError {
                     Said::Retried | Said::Repeated => settle.option("--retry", response),
                 };
                 Some(again.note("the same word as before completes it").into())
+            }
+            Self::AnswerOfGone { workspace, response } => {
+                let done = command("rote doubts settle").option("--workspace", workspace).option("--done", response);
+                Some(done.note("it happened").into())
             }
             Self::Vault(error) => error.hint(),
             Self::TaskUnrecorded { source } => source.hint(),

@@ -291,6 +291,7 @@ impl<'g> Flight<'g> {
             flow: record.flow.clone(),
             key: record.idempotency_key.clone(),
             look: None,
+            is_gone: false,
         };
         GateError::InDoubt { doubt: Box::new(doubt), failure }
     }

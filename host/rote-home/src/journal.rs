@@ -9,6 +9,7 @@ mod anchor;
 mod chain;
 mod extend;
 mod find;
+mod open;
 mod restart;
 mod seal;
 mod token;
@@ -22,6 +23,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 pub use chain::genesis;
+pub use open::{OpenOfRun, OpenWrite};
 pub use restart::Restarted;
 pub use seal::{Breach, VerifyReport};
 pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};
@@ -50,7 +52,10 @@ const RUNS: &str = include_str!("journal/runs.sql");
 /// What is left of the indexes.
 const LEAN: &str = include_str!("journal/lean.sql");
 
-const MIGRATIONS: [&str; 8] = [
+/// The tables of what is open of runs.
+const OPEN: &str = include_str!("journal/open.sql");
+
+const MIGRATIONS: [&str; 9] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
@@ -59,6 +64,7 @@ const MIGRATIONS: [&str; 8] = [
     TRUST,
     RUNS,
     LEAN,
+    concat!(include_str!("journal/open.sql"), include_str!("journal/open_before.sql")),
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

@@ -1,7 +1,9 @@
 //! `rote doubts`, and the words with which a person settles a doubt.
 
+use std::collections::BTreeSet;
+
 use clap::{Args, Subcommand};
-use rote_app::{Consent, Doubt, Doubts as Listed, Settlement};
+use rote_app::{Consent, Doubt, Doubts as Listed, Settled, SettledWrite, Settlement};
 use rote_types::{CommandLine, ResponseId, command};
 
 use super::ls::unreadable;
@@ -196,7 +198,7 @@ fn ways() -> String {
 impl Settle {
     fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let session = context.session()?;
-        let workspace = session.locate()?.name;
+        let workspace = session.named()?;
         let said = self.words.read(context, command("rote doubts settle").option("--workspace", &workspace))?;
         let settle = said.settle.clone();
         if settle.is_empty() {
@@ -205,16 +207,15 @@ impl Settle {
         // Somebody agreed, since something is said.
         let consent = said.agreed(context, ui, None)?.unwrap_or(Consent::Unattended);
         let settled = session.settle(&settle, consent)?;
-        let line = |one: &rote_app::ResponseSummary| {
-            let state = one.settled.map_or(one.state.as_str(), |settled| settled.as_str());
-            format!("{} of workspace {workspace}: {state}", one.id)
+        let line = |one: &SettledWrite| {
+            let stands = match one.settled {
+                Settled::Retried => "may be made again, nothing was sent",
+                other => other.as_str(),
+            };
+            format!("{} of workspace {workspace}: {stands}", one.id)
         };
         let text = settled.iter().map(line).collect::<Vec<_>>().join("\n");
-        let report = Report::new(&settled, text);
-        Ok(if settled.iter().any(|one| one.flow.is_some()) {
-            report.next(command("rote run").option("--resume", &workspace))
-        } else {
-            report
-        })
+        let next: BTreeSet<&String> = settled.iter().filter_map(|one| one.next.as_ref()).collect();
+        Ok(next.into_iter().fold(Report::new(&settled, text), |report, next| report.next(next)))
     }
 }

@@ -18,7 +18,7 @@ use super::same::{PREFIX, RANDOM_BYTES, TIME_DIGITS, newest, short};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::RunnerError;
 use crate::tape::{self, Ends, FileTape, Header, Recorded};
-use crate::{FlowError, FlowReference, Package, ParameterInput};
+use crate::{FlowError, FlowReference, Package, ParameterInput, parameter};
 
 /// Runs of a flow that are looked at for one that ended well.
 const MAX_LAST: usize = 20;
@@ -124,7 +124,7 @@ impl Runner {
         if package.digest() != header.sha256 {
             return Err(other("the flow is not the one that began it"));
         }
-        if parameters != header.parameters {
+        if parameter::digest(&parameters) != parameter::digest(&header.parameters) {
             return Err(other("it was begun with other parameters"));
         }
         self.check_bindings(&package)?;

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use rote_gate::Doubt;
 use rote_home::Home;
 use rote_runtime::TapedFailure;
 use rote_types::{MAX_NESTING, ResponseId, WorkspaceName};
@@ -149,19 +150,25 @@ impl Runner {
     }
 
     /// A run is not begun while this one, which has the same flow and the same parameters, has a write in doubt, or is under
-    /// way where that matters.
-    pub(super) fn refuse_beside(&self, name: &WorkspaceName, may_be_under_way: bool) -> Result<(), FlowError> {
-        let Some((workspace, recorded)) = self.opened(name)? else { return Ok(()) };
+    /// way where that matters. Returns the id of its workspace, where that is one of a run.
+    pub(super) fn refuse_beside(
+        &self,
+        name: &WorkspaceName,
+        may_be_under_way: bool,
+    ) -> Result<Option<String>, FlowError> {
+        let Some((workspace, recorded)) = self.opened(name)? else { return Ok(None) };
+        let id = workspace.identity().id.clone();
         let _lock = match tape::lock(&workspace) {
             // What its flow was told of is in doubt all the same.
             Err(FlowError::Run(RunnerError::StillRunning { .. })) if may_be_under_way => {
-                return self.refuse_open(&workspace, &workspace.doubts(MAX_COUNTED)?);
+                self.refuse_open(&workspace, &workspace.doubts(MAX_COUNTED)?)?;
+                return Ok(id);
             }
             Err(FlowError::Run(RunnerError::StillRunning { workspace })) => {
                 // It may have ended well since its tape was read.
                 let ends = Ends::read_in(&self.library().home.workspace_dir(name))?;
                 if ends.is_some_and(|ends| ends.is_complete()) {
-                    return Ok(());
+                    return Ok(id);
                 }
                 return Err(FlowError::Run(RunnerError::UnderWay { flow: recorded.header.flow, workspace }));
             }
@@ -169,7 +176,8 @@ impl Runner {
         };
         let nested = recorded.nested();
         self.refuse_open(&workspace, &self.lost(&workspace, recorded, Way::Anew)?)?;
-        self.refuse_open_within(&workspace, &nested, (Way::Anew, 0))
+        self.refuse_open_within(&workspace, &nested, (Way::Anew, 0))?;
+        Ok(id)
     }
 
     /// Opens the workspace of a run; `None` where it was cleaned away, or where it has no tape that can be read and no write
@@ -192,8 +200,9 @@ impl Runner {
         let Some(_lock) = tape::lock_now(&workspace) else { return Ok(None) };
         rote_gate::recover(&self.parts.journal, &workspace)?;
         rote_gate::sift(&self.parts.journal, &workspace)?;
-        self.refuse_open(&workspace, &unknown_writes(&workspace)?)?;
-        Ok(None)
+        let Some(first) = unknown_writes(&workspace)?.into_iter().next() else { return Ok(None) };
+        let doubt = Doubt { is_gone: true, ..self.doubt(&workspace, &first)? };
+        Err(FlowError::Run(RunnerError::Unsettled { doubt: Box::new(doubt), others: 0, outer: None }))
     }
 }
 

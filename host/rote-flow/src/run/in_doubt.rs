@@ -30,6 +30,12 @@ pub fn unknown_writes(workspace: &Workspace) -> Result<Vec<ResponseSummary>, Flo
     Ok(writes)
 }
 
+/// Whether a workspace is one of a run that can be gone on with, as far as its tape can be read.
+#[must_use]
+pub fn has_tape(workspace: &Workspace) -> bool {
+    matches!(Ends::read(workspace), Ok(Some(_)))
+}
+
 /// Whether a run stopped after it wrote, itself or by runs that it started: only who goes on with it makes none of that
 /// twice. What a nested run did belongs to the run that a person started, for as long as that can go on.
 ///

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rote_gate::Doubt;
 use rote_govern::Blessing;
 use rote_runtime::{Budget, NoObserver, RunError, Used};
-use rote_types::{FlowName, MAX_NESTING, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
+use rote_types::{FlowName, MAX_NESTING, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ use super::earlier::{self, Earlier};
 use super::{RunContext, RunRequest, Runner};
 use crate::error::{Left, RunnerError};
 use crate::tape::FileTape;
-use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput};
+use crate::{FlowError, FlowReference, FlowStatus, Package, ParameterInput, parameter};
 
 /// What a nested run has from the one that started it.
 pub(crate) struct Inherited {
@@ -55,11 +55,11 @@ enum Told {
     GoesOn,
 }
 
-/// A nested flow as it is compared: its name and its canonical parameters.
-type Begun = (String, Vec<u8>);
+/// A nested flow as it is compared: its name and the digest of its parameters.
+type Begun = (String, Sha256Digest);
 
 fn begun(name: &str, parameters: &Value) -> Begun {
-    (name.to_owned(), exact_json(parameters).unwrap_or_default())
+    (name.to_owned(), parameter::digest(parameters))
 }
 
 impl Nested {
@@ -98,11 +98,12 @@ impl Nested {
             return Ok(None);
         }
         let (package, parameters) = self.runner.preflight(flow, input)?;
+        let wanted = parameter::digest(&parameters);
         let fits = |run: &str| {
             earlier::open(&self.runner.library().home, run).is_some_and(|(_, recorded)| {
                 let header = &recorded.header;
                 header.sha256 == package.digest()
-                    && header.parameters == parameters
+                    && parameter::digest(&header.parameters) == wanted
                     && header.parent.as_ref() == Some(self.context.workspace.name())
             })
         };

@@ -2,19 +2,21 @@
 //! write, or that another process makes just now.
 //!
 //! Invariant: of two runs that are the same, the second one begins only when nothing of the first is unknown. Which runs
-//! are the same their tapes say, whatever their folders are called. Flows that write nothing are not asked.
+//! are the same their tapes say, whatever their folders are called; of those that have no tape any more the journal says it
+//! (`gone`). Flows that write nothing are not asked.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_home::{Home, HomeError, LockGuard};
-use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, exact_json};
+use rote_types::{FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use serde_json::{Map, Value};
 
 use super::begin::Despite;
 use super::{RunContext, Runner};
 use crate::tape::Ends;
-use crate::{FlowError, Frontmatter};
+use crate::{FlowError, Frontmatter, parameter};
 
 /// Most characters of a flow's name that go into the name of a run's workspace.
 const NAME_CHARS: usize = 30;
@@ -105,19 +107,18 @@ impl Runner {
         let alone = rote_home::lock(&home.storage_dir().join(LOCK), LOCK_WAIT)?;
         // A run that is part of another one is not one that a person could have typed twice.
         let may_be_under_way = parent.is_some() || despite.under_way;
-        // `2` and `2.0` are one number.
-        let wanted = exact_json(parameters).ok();
+        let wanted = parameter::digest(parameters);
         let same = |name: &WorkspaceName, ends: &Ends| {
             let own = parent
                 .is_some_and(|parent| ends.header.root.as_ref().map_or(name, |root| &root.name) == &parent.root.name);
-            !own && !ends.is_complete() && exact_json(&ends.header.parameters).ok() == wanted
+            !own && !ends.is_complete() && parameter::digest(&ends.header.parameters) == wanted
         };
-        let mut seen = 0;
+        let (mut seen, mut judged) = (0, BTreeSet::new());
         for name in newest(home, &frontmatter.name)? {
             let Some(ends) = self.ends_of(&name)?.filter(|ends| ends.header.flow == frontmatter.name) else { continue };
             seen += 1;
             if same(&name, &ends) {
-                self.refuse_beside(&name, may_be_under_way)?;
+                judged.extend(self.refuse_beside(&name, may_be_under_way)?);
             }
             if seen == MAX_SAME {
                 break;
@@ -126,12 +127,13 @@ impl Runner {
         for name in renamed(home, &frontmatter.name, parent.is_some())? {
             match Ends::read_in(&home.workspace_dir(&name)) {
                 Ok(Some(ends)) if ends.header.flow == frontmatter.name && same(&name, &ends) => {
-                    self.refuse_beside(&name, may_be_under_way)?;
+                    judged.extend(self.refuse_beside(&name, may_be_under_way)?);
                 }
                 // It is not of a run, or nobody knows of which one.
                 _ => {}
             }
         }
+        self.refuse_gone((&frontmatter.name, wanted), parent, &judged)?;
         Ok(Some(alone))
     }
 

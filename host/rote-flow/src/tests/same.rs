@@ -151,3 +151,61 @@ async fn another_one_is_not_begun_beside_a_write_in_doubt() {
     assert!(matches!(error, FlowError::Run(RunnerError::Unsettled { .. })), "{error}");
     assert_eq!(fixture.shop.writes(), before);
 }
+
+/// Takes a file or a whole folder away, as somebody would by hand.
+#[expect(clippy::disallowed_methods, reason = "as a person would")]
+fn take_away(path: &std::path::Path) {
+    if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+}
+
+#[tokio::test]
+async fn a_run_of_which_nothing_is_left_is_told_of_by_the_journal() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let journal = &fixture.flows.runner.parts.journal;
+    for (at, (status, lost)) in ["", "500 Internal Server Error", "302 Found"]
+        .into_iter()
+        .flat_map(|status| ["", "workspace.db", "run.jsonl"].map(|lost| (status, lost)))
+        .enumerate()
+    {
+        let item = format!("cup{at}");
+        let workspace = stopped(&fixture, &item, status).await;
+        let folder = fixture.home.workspace_dir(&workspace);
+        match lost {
+            "run.jsonl" => write_atomic(&folder.join(lost), b"", FileMode::Private).unwrap(),
+            "" => take_away(folder.parent().unwrap()),
+            file => take_away(&folder.join(file)),
+        }
+        let before = fixture.shop.writes();
+        for another in [false, true] {
+            let request = RunRequest { another, ..fixture.run_request(&[("item", &item)]) };
+            let error = fixture.run(&request).await.unwrap_err();
+            let FlowError::Run(RunnerError::Unsettled { doubt, .. }) = &error else {
+                panic!("{status} {lost}: {error}")
+            };
+            assert_eq!((&doubt.workspace, doubt.response), (&workspace, ResponseId(1)));
+            let hint = error.hint().unwrap();
+            assert!(hint.contains(&format!("rote doubts settle --workspace {workspace} --retry @1")), "{hint}");
+            assert!(!hint.contains("--resume"), "there is nothing to go on with: {hint}");
+        }
+        let other = fixture.flows.runner.dry_run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
+        if lost != "run.jsonl" {
+            assert!(other.notes.is_empty(), "{:?}", other.notes);
+        }
+        assert_eq!(fixture.shop.writes(), before, "{status} {lost}");
+        let said = [(ResponseId(1), Settlement::Retry)];
+        match Workspace::open(&fixture.home, &workspace) {
+            Ok(opened) => drop(rote_gate::settle(journal, &opened, &said, None, fixture.now()).unwrap()),
+            Err(_) => rote_gate::settle_gone(journal, &workspace, &said, None, fixture.now()).unwrap(),
+        }
+        run(&fixture, &item).await.unwrap();
+        assert_eq!(fixture.shop.writes(), before + 1, "{status} {lost}");
+    }
+    // What ended well, or was not done, is not asked about.
+    let refused = stopped(&fixture, "tea", "409 Conflict").await;
+    take_away(fixture.home.workspace_dir(&refused).parent().unwrap());
+    for _ in 0..2 {
+        let done = fixture.run(&fixture.run_request(&[("item", "tea")])).await.unwrap();
+        take_away(fixture.home.workspace_dir(&done.workspace).parent().unwrap());
+    }
+}

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
 use super::anchor::{Key, Place};
-use super::{COLUMNS, Event, NewEvent, RawEvent, signed};
+use super::{COLUMNS, Event, NewEvent, RawEvent, open, signed};
 use crate::HomeError;
 
 /// Returns the hash that the first event follows: `sha256("rote:audit:genesis")`.
@@ -89,6 +89,7 @@ pub(super) fn append(
         let hash = hash(Link::Keyed(key), &header, &body).expect("a header of texts and a number has a canonical form");
         let id = id_of(hash);
         insert(transaction, &header, &id, &body, &hash.hex()).map_err(failed)?;
+        open::follow(transaction, event).map_err(failed)?;
         recorded.push(Event {
             seq,
             id,

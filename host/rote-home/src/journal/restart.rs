@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::anchor::{Anchor, Key, Place, Record};
 use super::seal::KEY;
 use super::{
-    Durability, EVENTS, Event, FOUND, Journal, LEAN, NewEvent, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
+    Durability, EVENTS, Event, FOUND, Journal, LEAN, NewEvent, OPEN, PLAIN_HEAD, TRUST, VerifyReport, chain, genesis,
 };
 use crate::{Home, HomeError, host_key, lock};
 
@@ -119,6 +119,8 @@ fn put_aside(transaction: &Connection) -> Result<String, rusqlite::Error> {
     transaction.execute_batch(FOUND)?;
     transaction.execute_batch(TRUST)?;
     transaction.execute_batch(LEAN)?;
+    // What was open stays open: nobody has settled it.
+    transaction.execute_batch(OPEN)?;
     // The new chain has a key from its first event on.
     transaction.execute_batch("DROP TABLE IF EXISTS plain_head")?;
     transaction.execute_batch(PLAIN_HEAD)?;

@@ -381,6 +381,7 @@ fn the_token_itself_is_nowhere_on_disk() {
 }
 
 mod breach;
+mod open;
 mod taken_over;
 
 #[test]

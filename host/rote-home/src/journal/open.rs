@@ -1,0 +1,132 @@
+//! What is open of runs: writes of flows of which the journal does not know that they were done or were not, and the runs
+//! that they count for. It is there also when the workspace of a run is not.
+//!
+//! Invariant: two tables that follow from the events, in the transaction of each ([`follow`]); so they have as many rows as
+//! runs that have not ended well and writes that nobody has settled, however long the journal is.
+
+use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
+use rusqlite::{Connection, Params, Row};
+use serde_json::Value;
+
+use super::{Journal, NewEvent};
+use crate::HomeError;
+
+/// A write of a flow that may have happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenWrite {
+    /// The workspace that it was made in.
+    pub workspace: WorkspaceIdentity,
+    /// Its number there.
+    pub response: ResponseId,
+    /// The id of the workspace of the run that a person started.
+    pub root: Option<String>,
+}
+
+/// A write that counts for a run: its own, or one of a run that it started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenOfRun {
+    /// The write.
+    pub write: OpenWrite,
+    /// The workspace of the run.
+    pub run: WorkspaceIdentity,
+}
+
+/// The writes of runs of a flow with parameters of a digest. The few writes decide, and not the runs.
+pub(super) const OF_RUNS: &str = "SELECT w.workspace, w.workspace_id, w.response, w.run, r.workspace, r.workspace_id \
+    FROM open_writes w CROSS JOIN open_runs r ON r.workspace_id IN (w.workspace_id, w.run) \
+    WHERE r.flow = ?1 AND r.parameters = ?2 ORDER BY w.workspace_id, w.response";
+
+/// All of them, or those of a workspace.
+const ALL: &str = "SELECT workspace, workspace_id, response, run FROM open_writes \
+    WHERE ?1 IS NULL OR workspace = ?1 ORDER BY workspace_id, response";
+
+/// Takes over what an event says of what is open.
+pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), rusqlite::Error> {
+    let text = |name: &str| event.body[name].as_str();
+    let Some(id) = text("workspace_id") else { return Ok(()) };
+    let response = || event.body["response"].as_i64();
+    match event.kind {
+        "run.started" => {
+            let (Some(workspace), Some(flow), Some(parameters)) =
+                (text("workspace"), text("flow"), text("parameters_digest"))
+            else {
+                return Ok(());
+            };
+            let sql =
+                "INSERT OR REPLACE INTO open_runs (workspace_id, workspace, flow, parameters) VALUES (?1, ?2, ?3, ?4)";
+            transaction.prepare_cached(sql)?.execute((id, workspace, flow, parameters))?;
+        }
+        "run.finished" => {
+            transaction.prepare_cached("DELETE FROM open_runs WHERE workspace_id = ?1")?.execute([id])?;
+            // Its flow was told of them, and ended well.
+            transaction.prepare_cached("DELETE FROM open_writes WHERE workspace_id = ?1")?.execute([id])?;
+        }
+        "effect.started" if event.body["writes"] == true && text("flow").is_some() => {
+            let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
+            let sql =
+                "INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run) VALUES (?1, ?2, ?3, ?4)";
+            transaction.prepare_cached(sql)?.execute((id, response, workspace, text("run")))?;
+        }
+        "effect.failed" | "effect.finished" | "effect.settled" if event.kind != "effect.finished" || is_told(event) => {
+            let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";
+            transaction.prepare_cached(sql)?.execute((id, response()))?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether an answer says what came of a write. A 4xx says that the server did not act; of a redirect, a failure of the server
+/// and what could not be recorded nobody knows.
+fn is_told(finished: &NewEvent) -> bool {
+    finished.body.get("error").is_none_or(Value::is_null)
+        && matches!(finished.body["status"].as_u64(), Some(200..=299 | 400..=499))
+}
+
+impl Journal {
+    /// Returns the open writes of runs of a flow with parameters of that digest, and of runs that they started, where those have
+    /// not ended well.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn open_of(&self, flow: &FlowName, parameters: Sha256Digest) -> Result<Vec<OpenOfRun>, HomeError> {
+        let of_run = |row: &Row<'_>| {
+            let run = identity(row, 4)?;
+            Ok(write(row)?.zip(run).map(|(write, run)| OpenOfRun { write, run }))
+        };
+        self.rows(OF_RUNS, (flow.as_str(), parameters.to_string()), of_run)
+    }
+
+    /// Returns all open writes of flows, or those of the workspaces of a name.
+    ///
+    /// # Errors
+    /// [`HomeError::Database`].
+    pub fn open_writes(&self, workspace: Option<&WorkspaceName>) -> Result<Vec<OpenWrite>, HomeError> {
+        self.rows(ALL, [workspace.map(WorkspaceName::as_str)], write)
+    }
+
+    /// Reads rows; one that somebody broke by hand is left out.
+    fn rows<T>(
+        &self,
+        sql: &str,
+        parameters: impl Params,
+        read: impl Fn(&Row<'_>) -> Result<Option<T>, rusqlite::Error>,
+    ) -> Result<Vec<T>, HomeError> {
+        let all = |connection: &Connection| -> Result<Vec<Option<T>>, rusqlite::Error> {
+            connection.prepare_cached(sql)?.query_map(parameters, |row| read(row))?.collect()
+        };
+        let rows = all(&self.connection()).map_err(self.failed("read"))?;
+        Ok(rows.into_iter().flatten().collect())
+    }
+}
+
+fn write(row: &Row<'_>) -> Result<Option<OpenWrite>, rusqlite::Error> {
+    let (response, root) = (row.get::<_, i64>(2)?, row.get(3)?);
+    let response = u64::try_from(response).ok().map(ResponseId);
+    Ok(identity(row, 0)?.zip(response).map(|(workspace, response)| OpenWrite { workspace, response, root }))
+}
+
+fn identity(row: &Row<'_>, at: usize) -> Result<Option<WorkspaceIdentity>, rusqlite::Error> {
+    let (name, id) = (row.get::<_, String>(at)?, row.get(at + 1)?);
+    Ok(name.parse().ok().map(|name| WorkspaceIdentity { name, id }))
+}

@@ -1,0 +1,168 @@
+//! What is open of runs follows from the events, and is found however long the journal is.
+
+use std::time::Instant;
+
+use super::*;
+
+const FLOW: &str = "order";
+
+fn tell(journal: &Journal, kind: &'static str, body: Value) {
+    journal.append(at(1), Durability::Process, &[event(kind, "e", body)]).unwrap();
+}
+
+fn begin(journal: &Journal, run: &str) {
+    let body =
+        json!({"flow": FLOW, "workspace": run, "workspace_id": format!("id-{run}"), "parameters_digest": sha256(b"p")});
+    tell(journal, "run.started", body);
+}
+
+/// A write of a run in the tree of another one.
+fn write(journal: &Journal, run: &str, root: &str, response: u64) {
+    let body = json!({"flow": FLOW, "workspace": run, "workspace_id": format!("id-{run}"), "response": response,
+        "writes": true, "run": format!("id-{root}")});
+    tell(journal, "effect.started", body);
+}
+
+fn end(journal: &Journal, kind: &'static str, run: &str, response: u64, more: &Value) {
+    let mut body = json!({"workspace": run, "workspace_id": format!("id-{run}"), "response": response});
+    body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    tell(journal, kind, body);
+}
+
+/// What is open of runs of the flow: the run, the workspace of the write, its number.
+fn open_of(journal: &Journal) -> Vec<(String, String, u64)> {
+    let found = journal.open_of(&FLOW.parse().unwrap(), sha256(b"p")).unwrap();
+    let text = |one: &WorkspaceIdentity| one.name.to_string();
+    found.iter().map(|one| (text(&one.run), text(&one.write.workspace), one.write.response.0)).collect()
+}
+
+#[test]
+fn a_write_of_a_run_is_open_until_it_is_known_what_came_of_it() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let done = |status: u16| json!({ "status": status });
+    let rows: [(&'static str, Value, bool); 9] = [
+        ("effect.finished", done(201), false),
+        ("effect.finished", done(404), false),
+        ("effect.finished", done(302), true),
+        ("effect.finished", done(500), true),
+        ("effect.finished", json!({"status": 201, "error": "the answer could not be recorded"}), true),
+        ("effect.failed", json!({}), false),
+        ("effect.in_doubt", json!({}), true),
+        ("effect.repeated", json!({}), true),
+        ("effect.settled", json!({"outcome": "skipped"}), false),
+    ];
+    for (number, (kind, more, stays)) in rows.into_iter().enumerate() {
+        let run = format!("w{number}");
+        begin(&journal, &run);
+        write(&journal, &run, &run, 1);
+        assert_eq!(open_of(&journal), [(run.clone(), run.clone(), 1)]);
+        end(&journal, kind, &run, 1, &more);
+        assert_eq!(open_of(&journal).len(), usize::from(stays), "{kind} {more}");
+        tell(&journal, "run.finished", json!({"workspace": run, "workspace_id": format!("id-{run}")}));
+        assert!(open_of(&journal).is_empty(), "{kind} {more}");
+    }
+    // Calls by hand, reads and other runs are not asked about, and a broken body breaks nothing.
+    let mut by_hand = json!({"workspace": "w", "workspace_id": "id-w", "response": 1, "writes": true});
+    tell(&journal, "effect.started", by_hand.clone());
+    by_hand["flow"] = json!(FLOW);
+    by_hand["writes"] = json!(false);
+    tell(&journal, "effect.started", by_hand);
+    tell(&journal, "run.started", json!("text"));
+    tell(&journal, "effect.finished", json!([1]));
+    assert!(journal.open_writes(None).unwrap().is_empty());
+}
+
+#[test]
+fn what_a_nested_run_leaves_counts_for_the_run_above_too_until_that_has_ended_well() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    begin(&journal, "outer");
+    begin(&journal, "inner");
+    write(&journal, "inner", "outer", 3);
+    let both = [("inner".to_owned(), "inner".to_owned(), 3), ("outer".to_owned(), "inner".to_owned(), 3)];
+    let mut found = open_of(&journal);
+    found.sort();
+    assert_eq!(found, both);
+    tell(&journal, "run.finished", json!({"workspace": "outer", "workspace_id": "id-outer"}));
+    assert_eq!(open_of(&journal), both[..1]);
+    assert_eq!(journal.open_writes(Some(&"inner".parse().unwrap())).unwrap().len(), 1);
+    assert!(journal.open_writes(Some(&"outer".parse().unwrap())).unwrap().is_empty());
+}
+
+#[test]
+fn a_journal_of_before_and_one_that_was_begun_anew_know_what_is_open() {
+    let (_dir, home) = home();
+    let before = open(&home);
+    for run in ["ended", "stopped"] {
+        begin(&before, run);
+        for response in 1..=3 {
+            write(&before, run, run, response);
+        }
+        end(&before, "effect.finished", run, 1, &json!({"status": 201}));
+        end(&before, "effect.settled", run, 2, &json!({}));
+    }
+    tell(&before, "run.finished", json!({"workspace": "ended", "workspace_id": "id-ended"}));
+    drop(before);
+    tamper(&home, "DROP TABLE open_runs; DROP TABLE open_writes; PRAGMA user_version = 8");
+    let expected = [("stopped".to_owned(), "stopped".to_owned(), 3)];
+    assert_eq!(open_of(&open(&home)), expected);
+    tamper(&home, "DELETE FROM events WHERE seq = 2");
+    Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
+    let journal = open(&home);
+    assert_eq!(open_of(&journal), expected);
+    end(&journal, "effect.settled", "stopped", 3, &json!({}));
+    assert!(open_of(&journal).is_empty());
+}
+
+#[test]
+fn what_is_open_is_found_without_a_walk_through_the_journal() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    for number in 0..20 {
+        begin(&journal, &format!("w{number}"));
+        write(&journal, &format!("w{number}"), "root", 1);
+    }
+    let connection = journal.connection();
+    let sql = format!("EXPLAIN QUERY PLAN {}", crate::journal::open::OF_RUNS);
+    let mut statement = connection.prepare(&sql).unwrap();
+    let plan: Vec<String> = statement.query_map(("", ""), |row| row.get(3)).unwrap().map(Result::unwrap).collect();
+    assert!(plan.iter().any(|line| line.contains("SEARCH r USING PRIMARY KEY (workspace_id=?)")), "{plan:?}");
+    assert!(!plan.iter().any(|line| line.contains("events")), "{plan:?}");
+}
+
+/// `cargo test -p rote-home -- --ignored --nocapture what_a_run_pays`.
+#[test]
+#[ignore = "measures"]
+fn what_a_run_pays_to_ask() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    for run in 0..2_000 {
+        let run = format!("w{run}");
+        begin(&journal, &run);
+        let events: Vec<NewEvent> = (1..=24)
+            .flat_map(|response| {
+                let body = json!({"flow": FLOW, "workspace": run, "workspace_id": format!("id-{run}"), "response": response,
+                    "writes": response % 8 == 0, "run": format!("id-{run}"), "status": 200});
+                ["effect.started", "effect.finished"].map(|kind| event(kind, "e", body.clone()))
+            })
+            .collect();
+        journal.append(at(1), Durability::Process, &events).unwrap();
+        // They stop, and nothing of them is open.
+        tell(&journal, "run.failed", json!({"workspace": run, "workspace_id": format!("id-{run}")}));
+    }
+    let events = journal.tail(1).unwrap()[0].seq;
+    let begun = Instant::now();
+    for _ in 0..1_000 {
+        assert!(open_of(&journal).is_empty());
+    }
+    println!("{events} events: {:?} for each question", begun.elapsed() / 1_000);
+    let mut events = Vec::new();
+    for number in 0..30_000 {
+        let body = json!({"flow": FLOW, "workspace": "w", "workspace_id": "id-w", "response": number, "writes": false});
+        events.push(event("effect.started", "e", body.clone()));
+    }
+    let begun = Instant::now();
+    journal.append(at(1), Durability::Process, &events).unwrap();
+    println!("{:?} for each event", begun.elapsed() / 30_000);
+}
