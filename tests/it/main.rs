@@ -36,6 +36,7 @@ mod killed_runs;
 mod lost_answers;
 mod nested;
 mod packages;
+mod pages;
 mod pasted;
 mod policy_plane;
 #[cfg(target_os = "linux")]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::Preview;
 use rote_runtime::CallOutcome;
-use rote_types::{CallLimits, ErrorKind, Given, ResponseId, ResponseRef, WorkspaceName, command};
+use rote_types::{AdapterId, CallLimits, ErrorKind, Given, ResponseId, ResponseRef, Tool, WorkspaceName, command};
 use rote_workspace::{ResponseState, has_template, meant_reference};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -151,15 +151,8 @@ impl Session {
         let id = self.adapter_id(&request.adapter)?;
         let adapter = self.host.adapters()?.open(&id)?;
         let tool = adapter.tool(&request.tool)?;
-        let mut arguments = request.arguments;
-        let is_reference = |value: &Value| match request.references {
-            References::Fill => has_template(value),
-            References::Ask => meant_reference(value).is_some(),
-            References::Keep => false,
-        };
-        let words = self.words(request.parameters)?;
-        parameters::add(&mut arguments, &tool, words, &is_reference)
-            .map_err(|error| error.with_hint(command("rote describe").argument(&id).argument(&request.tool)))?;
+        let given = (request.arguments, request.parameters);
+        let arguments = self.arguments(&id, &tool, given, request.references)?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let asked = (request.tool.as_str(), Value::Object(arguments));
         let options = CallOptions {
@@ -210,6 +203,24 @@ impl Session {
         let (total, failed) = (results.len(), results.len() - succeeded);
         let workspace = workspace.name().clone();
         Ok(Batched { total, succeeded, failed, in_doubt, results, workspace, created_workspace })
+    }
+
+    /// Reads arguments as the tool's schema has them.
+    pub(crate) fn arguments(
+        &self,
+        id: &AdapterId,
+        tool: &Tool,
+        (mut arguments, parameters): (Map<String, Value>, Vec<(String, Parameter)>),
+        references: References,
+    ) -> Result<Map<String, Value>, AppError> {
+        let is_reference = |value: &Value| match references {
+            References::Fill => has_template(value),
+            References::Ask => meant_reference(value).is_some(),
+            References::Keep => false,
+        };
+        parameters::add(&mut arguments, tool, self.words(parameters)?, &is_reference)
+            .map_err(|error| error.with_hint(command("rote describe").argument(id).argument(&tool.name)))?;
+        Ok(arguments)
     }
 
     /// Keeps with a call's failure what the remote answered: to look at it would be a second command each time.

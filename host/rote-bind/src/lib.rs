@@ -30,6 +30,7 @@ mod tests;
 pub use error::BindError;
 pub use header::{Header, header_of};
 pub use options::BindOptions;
+pub use pages::{MAX_PAGES, Paging, Step};
 
 use rote_types::{Language, Manifest, Tool};
 
@@ -50,4 +51,10 @@ pub fn typescript(manifest: &Manifest, tools: &[Tool], options: &BindOptions) ->
 pub fn rust(manifest: &Manifest, tools: &[Tool], options: &BindOptions) -> Result<String, BindError> {
     let model = model::build(manifest, tools, options, Language::Rust)?;
     Ok(rust::write(&model))
+}
+
+/// Says how a tool is read page by page, if it is one that reads and its arguments say so.
+#[must_use]
+pub fn paging(tool: &Tool) -> Option<Paging> {
+    model::paging(tool)
 }

@@ -109,6 +109,17 @@ pub(crate) fn build<'t>(
     })
 }
 
+/// Says how one tool is read page by page.
+pub(crate) fn paging(tool: &Tool) -> Option<Paging> {
+    let (names, type_names) = call_names(&[tool], Language::TypeScript);
+    let mut reader = Reader::new(type_names);
+    let arguments = reader.arguments(&names.first()?.arguments, &tool.name, &tool.input_schema);
+    match &reader.finish().0[arguments].shape {
+        Shape::Record(record) => pages::detect(record, Write::of(tool)),
+        _ => None,
+    }
+}
+
 fn header_for(manifest: &Manifest, options: &BindOptions, language: Language) -> Header {
     let sorted = |names: &[String]| {
         let distinct: HashSet<&String> = names.iter().collect();

@@ -20,21 +20,21 @@
 use crate::effect::Write;
 use crate::shape::{Field, Record, Shape};
 
-/// Most pages that are read when the author does not say.
-pub(crate) const MAX_PAGES: u32 = 100;
+/// Most pages that are read when nobody says how many.
+pub const MAX_PAGES: u32 = 100;
 
 /// How the next page is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Paging {
+pub struct Paging {
     /// The argument that is advanced.
-    pub(crate) parameter: String,
+    pub parameter: String,
     /// By what.
-    pub(crate) step: Step,
+    pub step: Step,
 }
 
 /// What the argument is advanced to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Step {
+pub enum Step {
     /// One more, from this number.
     Number(i64),
     /// As many more as there were items, from this number.

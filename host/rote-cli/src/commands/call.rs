@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
-use rote_app::{CallDone, CallRequest, Called, Parameter, Wanted};
+use rote_app::{CallDone, CallRequest, Called, PageBounds, Parameter, Wanted};
 use rote_types::WorkspaceName;
 use serde_json::{Map, Value, json};
 
@@ -14,6 +14,7 @@ use crate::context::Context;
 use crate::error::{Result, io, usage};
 use crate::render::preview::preview;
 use crate::render::response;
+use crate::render::units::plural;
 use crate::ui::{Report, Ui};
 
 /// How arguments are written.
@@ -38,7 +39,23 @@ pub struct Call {
     #[arg(short = 'H', long, value_name = "NAME: VALUE", value_parser = header)]
     header: Vec<(String, String)>,
     #[command(flatten)]
+    pages: Pages,
+    #[command(flatten)]
     options: Options,
+}
+
+/// How a list is read.
+#[derive(Debug, Args)]
+struct Pages {
+    /// Read a list to its end, a call for each page; all items are recorded as one document behind the pages
+    #[arg(long, visible_alias = "paginate", conflicts_with = "dry_run")]
+    all: bool,
+    /// Most items of --all
+    #[arg(long, value_name = "N", requires = "all", default_value_t = 1000)]
+    max_items: usize,
+    /// Most pages of --all
+    #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    max_pages: u16,
 }
 
 /// Where the arguments come from.
@@ -138,7 +155,11 @@ impl Call {
     pub(super) fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let (arguments, parameters) = self.arguments.read(context)?;
         let wish = Wish { id: self.id, tool: self.tool, arguments, parameters, headers: self.header };
-        self.options.call(context, ui, wish)
+        if !self.pages.all {
+            return self.options.call(context, ui, wish);
+        }
+        let (items, pages) = (self.pages.max_items, usize::from(self.pages.max_pages));
+        self.options.call_pages(context, ui, wish, PageBounds { items, pages })
     }
 }
 
@@ -157,27 +178,51 @@ impl Arguments {
 }
 
 impl Options {
-    /// Makes the call and renders what came of it.
-    pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
-        let shows_body = self.body;
-        let request = CallRequest {
+    fn request(&self, ui: &Ui<'_>, wish: Wish) -> CallRequest {
+        CallRequest {
             adapter: wish.id,
             tool: wish.tool,
             arguments: wish.arguments,
             parameters: wish.parameters,
             headers: wish.headers,
-            confirm: self.confirm,
+            confirm: self.confirm.clone(),
             dry_run: self.dry_run,
             wanted: Wanted {
-                body: if shows_body { Some(u64::MAX) } else { ui.json.then_some(MAX_BODY) },
-                program: self.jq,
-                save_as: self.save,
-                output: self.output,
+                body: if self.body { Some(u64::MAX) } else { ui.json.then_some(MAX_BODY) },
+                program: self.jq.clone(),
+                save_as: self.save.clone(),
+                output: self.output.clone(),
                 force: self.force,
             },
             references: self.references.chosen(),
             timeout: self.timeout,
-        };
+        }
+    }
+
+    /// Reads a list page by page and renders all of its items.
+    fn call_pages(self, context: &Context, ui: &mut Ui<'_>, wish: Wish, bounds: PageBounds) -> Result<Report> {
+        let request = self.request(ui, wish);
+        let session = context.session()?;
+        let calls = || context.block_on_to_the_end(session.call_pages(request.clone(), bounds));
+        let paged = with_bindings(context, ui, calls)?;
+        note_created(ui, paged.done.created_workspace.as_ref());
+        if !ui.json {
+            let pages: Vec<String> = paged.pages.iter().map(ToString::to_string).collect();
+            ui.talk(&format!("{} in {}", plural(paged.items, "item"), pages.join(", ")));
+            if paged.more {
+                ui.talk("note: the list goes on; --max-items and --max-pages take more");
+            }
+            if paged.unknown {
+                ui.talk("note: nothing says how the list goes on: this is its first page");
+            }
+        }
+        let report = answered(&paged.done, self.body, self.raw);
+        Ok(Report { data: json!(paged), ..report })
+    }
+
+    /// Makes the call and renders what came of it.
+    pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
+        let request = self.request(ui, wish);
         let session = context.session()?;
         let calls = || context.block_on_to_the_end(session.call(request.clone()));
         match with_bindings(context, ui, calls)? {
@@ -191,7 +236,7 @@ impl Options {
             }
             Called::Done(done) => {
                 note_created(ui, done.created_workspace.as_ref());
-                Ok(answered(&done, shows_body, self.raw))
+                Ok(answered(&done, self.body, self.raw))
             }
         }
     }

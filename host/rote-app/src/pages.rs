@@ -1,0 +1,359 @@
+//! A list read page by page: one recorded call for each page, and a document of all items behind them.
+//!
+//! How a page leads to the next is what `rote bind` reads from the arguments of a tool ([`rote_bind::paging`]), and before
+//! that a `Link` header (RFC 8288) with `rel="next"`, of which the arguments are taken and nothing else: no page decides
+//! where the next request goes.
+
+use std::collections::{BTreeMap, HashSet};
+
+use rote_bind::{Paging, Step};
+use rote_govern::egress::Target;
+use rote_types::{ErrorKind, ResponseId, Tool, command, read_word};
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Wanted;
+use crate::call::{CallDone, CallRequest, Called, SHOWN_ROWS};
+use crate::query::BodyView;
+use crate::{AppError, References, Session};
+
+/// Most bytes of the items of all pages.
+const MAX_BYTES: usize = 48 << 20;
+/// Members that hold the items, where an answer has several lists.
+const ITEMS: [&str; 4] = ["items", "data", "results", "entries"];
+
+/// How much of a list is read.
+#[derive(Debug, Clone, Copy)]
+pub struct PageBounds {
+    /// Most items.
+    pub items: usize,
+    /// Most pages.
+    pub pages: usize,
+}
+
+/// A list that was read page by page.
+#[derive(Debug, Clone, Serialize)]
+pub struct Paged {
+    /// The document with all items.
+    #[serde(flatten)]
+    pub done: CallDone,
+    /// The answers that they came from.
+    pub pages: Vec<ResponseId>,
+    /// How many items there are.
+    pub items: usize,
+    /// The list goes on behind them: a bound was reached.
+    pub more: bool,
+    /// Nothing in the description or the answer says how the list goes on, so that this is its first page only.
+    pub unknown: bool,
+}
+
+/// What was read until now.
+#[derive(Default)]
+struct Read {
+    pages: Vec<ResponseId>,
+    items: Vec<Box<RawValue>>,
+    bytes: usize,
+}
+
+/// What follows a page.
+enum Next {
+    /// The page with these arguments.
+    Page(Map<String, Value>),
+    End,
+    Unknown,
+}
+
+impl Session {
+    /// Calls a tool that reads, again for each page of its answer, and records the items of all pages as one document.
+    ///
+    /// # Errors
+    /// Usage for a tool that writes and an answer without a list. What a page fails with has the pages before in its
+    /// details, and the command that goes on in its hint.
+    pub async fn call_pages(&self, request: CallRequest, bounds: PageBounds) -> Result<Paged, AppError> {
+        self.check_wanted(&request.wanted)?;
+        let id = self.adapter_id(&request.adapter)?;
+        let tool = self.host.adapters()?.open(&id)?.tool(&request.tool)?;
+        if tool.access.changes() {
+            let message = format!("`{}` is not a tool that reads, and only reads are made page by page", tool.name);
+            return Err(AppError::new(ErrorKind::Usage, message));
+        }
+        let given = (request.arguments.clone(), request.parameters.clone());
+        let mut arguments = self.arguments(&id, &tool, given, request.references)?;
+        let paging = rote_bind::paging(&tool);
+        let (mut read, mut asked, mut created_workspace) = (Read::default(), HashSet::new(), None);
+        let (more, unknown) = loop {
+            asked.insert(json!(arguments).to_string());
+            let page = CallRequest {
+                arguments: arguments.clone(),
+                parameters: Vec::new(),
+                wanted: Wanted::default(),
+                ..request.clone()
+            };
+            let next = match self.page(page, &tool, paging.as_ref(), &mut read).await {
+                Ok((created, next)) => {
+                    created_workspace = created_workspace.or(created);
+                    next
+                }
+                Err(error) => return Err(broken_off(error, &request, &read, &arguments)),
+            };
+            match next {
+                Next::End => break (false, false),
+                Next::Unknown => break (false, true),
+                Next::Page(_) if read.is_full(bounds) => break (true, false),
+                Next::Page(next) if asked.contains(&json!(next).to_string()) => {
+                    let message =
+                        format!("the list does not end: a page of `{}` leads to one that was read", tool.name);
+                    return Err(broken_off(AppError::new(ErrorKind::Upstream, message), &request, &read, &arguments));
+                }
+                Next::Page(next) => arguments = next,
+            }
+        };
+        let more = more || read.items.len() > bounds.items;
+        read.items.truncate(bounds.items);
+        let name = format!("{id}/{}, pages {}", tool.name, read.named());
+        let document = self.workspace()?.inject(&name, read.document().as_bytes(), self.host.now())?;
+        let handed_on = self.hand_on(document.summary.id, &request.wanted)?;
+        let view = self.view(document.summary.id, SHOWN_ROWS)?;
+        let done = CallDone { view, handed_on, created_workspace };
+        Ok(Paged { done, pages: read.pages, items: read.items.len(), more, unknown })
+    }
+
+    /// Makes the call of one page, keeps its items and says what follows.
+    async fn page(
+        &self,
+        request: CallRequest,
+        tool: &Tool,
+        paging: Option<&Paging>,
+        read: &mut Read,
+    ) -> Result<(Option<rote_types::WorkspaceName>, Next), AppError> {
+        let arguments = request.arguments.clone();
+        let Called::Done(done) = self.call(request).await? else {
+            return Err(AppError::new(ErrorKind::Usage, "a dry run has no pages"));
+        };
+        let response = done.view.response.id;
+        read.pages.push(response);
+        let no_list = |why: &str| AppError::new(ErrorKind::Usage, format!("`{response}` {why}"));
+        let BodyView::Json { text } = self.body(response)? else {
+            return Err(no_list("is not JSON, so that it has no items"));
+        };
+        let items =
+            items(&text).ok_or_else(|| no_list("has no list, or several of which none is called items or data"))?;
+        let link = done.view.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("link"));
+        let next = match link.map(|(_, value)| linked(value, tool, &arguments)) {
+            Some(Some(next)) => Next::Page(next),
+            // A server that links pages links the next one where there is one.
+            Some(None) => Next::End,
+            None => stepped(paging, tool, &arguments, &text, &items),
+        };
+        read.bytes += items.iter().map(|item| item.get().len()).sum::<usize>();
+        read.items.extend(items);
+        Ok((done.created_workspace, next))
+    }
+}
+
+impl Read {
+    fn is_full(&self, bounds: PageBounds) -> bool {
+        self.items.len() >= bounds.items || self.pages.len() >= bounds.pages || self.bytes >= MAX_BYTES
+    }
+
+    /// The pages in a few words.
+    fn named(&self) -> String {
+        match self.pages.as_slice() {
+            [] => "none".to_owned(),
+            [one] => one.to_string(),
+            [first, .., last] => format!("{first} to {last}"),
+        }
+    }
+
+    fn document(&self) -> String {
+        let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
+        format!("[{}]", items.join(","))
+    }
+}
+
+/// Says of a failed page which ones are there, and how to go on with it.
+fn broken_off(error: AppError, request: &CallRequest, read: &Read, arguments: &Map<String, Value>) -> AppError {
+    if read.pages.is_empty() {
+        return error;
+    }
+    let go_on = command("rote call").argument(&request.adapter).argument(&request.tool).json(&json!(arguments));
+    let go_on = request.headers.iter().fold(go_on, |call, (name, value)| call.option("-H", format!("{name}: {value}")));
+    let go_on = match request.references {
+        References::Fill => go_on.plain("-t"),
+        References::Keep => go_on.plain("--literal"),
+        References::Ask => go_on,
+    };
+    let mut details = match error.details {
+        Some(Value::Object(ref fields)) => fields.clone(),
+        _ => Map::new(),
+    };
+    details.insert("pages".to_owned(), json!(read.pages));
+    details.insert("items".to_owned(), json!(read.items.len()));
+    let message = format!("{}; {} items were read before ({})", error.message, read.items.len(), read.named());
+    let hint = error.hint.iter().cloned().chain([go_on.plain("--all").to_string()]).collect::<Vec<_>>().join("\n");
+    AppError { message, ..error }.with_details(Value::Object(details)).with_hint(hint)
+}
+
+/// The items of an answer: a list, the only list of an object, or the one that has a common name.
+fn items(text: &str) -> Option<Vec<Box<RawValue>>> {
+    if let Ok(items) = serde_json::from_str(text) {
+        return Some(items);
+    }
+    let members: BTreeMap<String, Box<RawValue>> = serde_json::from_str(text).ok()?;
+    let lists: Vec<&str> = members.values().map(|member| member.get()).filter(|text| text.starts_with('[')).collect();
+    let named = || ITEMS.iter().find_map(|name| members.get(*name).map(|member| member.get()));
+    let list = if let [only] = lists.as_slice() { only } else { named()? };
+    serde_json::from_str(list).ok()
+}
+
+/// What follows a page, by the arguments of the tool.
+fn stepped(
+    paging: Option<&Paging>,
+    tool: &Tool,
+    arguments: &Map<String, Value>,
+    text: &str,
+    items: &[Box<RawValue>],
+) -> Next {
+    let Some(Paging { parameter, step }) = paging else { return Next::Unknown };
+    let number = |first: i64| arguments.get(parameter).and_then(Value::as_i64).unwrap_or(first);
+    let body: Value = serde_json::from_str(text).unwrap_or_default();
+    let count = i64::try_from(items.len()).unwrap_or(i64::MAX);
+    let next = match step {
+        Step::Cursor(_) if body.is_array() => return Next::Unknown,
+        Step::Cursor(paths) => paths.iter().find_map(|path| {
+            let found = path.split('.').fold(&body, |value, key| &value[key]);
+            Some(found).filter(|found| found.is_number() || found.as_str().is_some_and(|text| !text.is_empty()))
+        }),
+        Step::Number(first) if count > 0 => return with(tool, arguments, parameter, &json!(number(*first) + 1)),
+        Step::Offset(first) if count > 0 => return with(tool, arguments, parameter, &json!(number(*first) + count)),
+        Step::LastId if body["has_more"] != json!(false) => {
+            let last: Option<Value> = items.last().and_then(|item| serde_json::from_str(item.get()).ok());
+            return last.map_or(Next::End, |last| with(tool, arguments, parameter, &last["id"]));
+        }
+        _ => None,
+    };
+    next.map_or(Next::End, |next| with(tool, arguments, parameter, next))
+}
+
+/// The arguments with one of them changed; the end where it has no value, or the one that it had.
+fn with(tool: &Tool, arguments: &Map<String, Value>, name: &str, value: &Value) -> Next {
+    let schema = &tool.input_schema;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let read = read_word(schema, &schema["properties"][name], &text).ok().filter(|_| !value.is_null());
+    match read {
+        Some(read) if arguments.get(name) != Some(&read) => {
+            let mut next = arguments.clone();
+            next.insert(name.to_owned(), read);
+            Next::Page(next)
+        }
+        _ => Next::End,
+    }
+}
+
+/// The arguments of the page that a `Link` header names as the next: those of its query that the tool has.
+fn linked(header: &str, tool: &Tool, arguments: &Map<String, Value>) -> Option<Map<String, Value>> {
+    let url = next_link(header)?;
+    let absolute = if url.contains("://") { url.to_owned() } else { format!("https://page.invalid/{url}") };
+    let target = Target::parse(&absolute).ok()?;
+    let schema = &tool.input_schema;
+    let mut next = arguments.clone();
+    for (name, value) in target.url().query_pairs() {
+        let property = &schema["properties"][&*name];
+        // A name that comes again is a list, and no list says which page it is.
+        if property.is_null() || arguments.get(&*name).is_some_and(|value| value.is_array() || value.is_object()) {
+            continue;
+        }
+        if let Ok(value) = read_word(schema, property, &value) {
+            next.insert(name.into_owned(), value);
+        }
+    }
+    (next != *arguments).then_some(next)
+}
+
+/// The target of a link with `rel="next"`.
+fn next_link(header: &str) -> Option<&str> {
+    let mut rest = header;
+    while let Some((_, behind)) = rest.split_once('<') {
+        let (url, behind) = behind.split_once('>')?;
+        let end = behind.find('<').unwrap_or(behind.len());
+        let is_next = |word: &str| {
+            let (name, value) = word.split_once('=').unwrap_or_default();
+            let mut kinds = value.trim().trim_end_matches(',').trim().trim_matches('"').split(' ');
+            name.trim().eq_ignore_ascii_case("rel") && kinds.any(|kind| kind.eq_ignore_ascii_case("next"))
+        };
+        if behind[..end].split(';').any(is_next) {
+            return Some(url);
+        }
+        rest = &behind[end..];
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(properties: &Value) -> Tool {
+        let schema = json!({ "type": "object", "properties": properties });
+        let tool = json!({ "name": "t", "method": "GET", "path": "/", "toolset": "t", "inputSchema": schema });
+        serde_json::from_value(tool).unwrap()
+    }
+
+    fn check(properties: &Value, arguments: Value, body: &Value, expected: Option<Value>) {
+        let (tool, Value::Object(arguments)) = (tool(properties), arguments) else { panic!("no object") };
+        let paging = rote_bind::paging(&tool);
+        let text = body.to_string();
+        let next = match stepped(paging.as_ref(), &tool, &arguments, &text, &items(&text).unwrap()) {
+            Next::Page(next) => Some(Value::Object(next)),
+            Next::End => None,
+            Next::Unknown => Some(json!("unknown")),
+        };
+        assert_eq!(next, expected, "{arguments:?} {body}");
+    }
+
+    #[test]
+    fn a_page_leads_to_the_next_by_the_arguments() {
+        let text = json!({ "type": "string" });
+        let number = json!({ "type": "integer" });
+        let pages = json!({ "page": number, "per_page": number });
+        check(&pages, json!({}), &json!([1]), Some(json!({ "page": 2 })));
+        check(&pages, json!({ "page": 4 }), &json!([]), None);
+        let offset = json!({ "offset": number, "limit": number });
+        check(&offset, json!({ "limit": 2 }), &json!({ "data": [1, 2] }), Some(json!({ "limit": 2, "offset": 2 })));
+        let cursor = json!({ "cursor": text });
+        let slack = |next: &str| json!({ "channels": [1], "response_metadata": { "next_cursor": next } });
+        check(&cursor, json!({}), &slack("a=="), Some(json!({ "cursor": "a==" })));
+        check(&cursor, json!({ "cursor": "a==" }), &slack(""), None);
+        check(&cursor, json!({}), &json!([1]), Some(json!("unknown")));
+        let stripe = |more: bool| json!({ "data": [{ "id": "a" }, { "id": "b" }], "has_more": more });
+        check(&json!({ "starting_after": text }), json!({}), &stripe(true), Some(json!({ "starting_after": "b" })));
+        check(&json!({ "starting_after": text }), json!({}), &stripe(false), None);
+        check(&json!({ "q": text }), json!({}), &json!([1]), Some(json!("unknown")));
+    }
+
+    #[test]
+    fn a_link_gives_arguments_and_no_address() {
+        let tool =
+            tool(&json!({ "page": { "type": "integer" }, "after": { "type": "string" }, "q": { "type": "string" } }));
+        let arguments = Map::from_iter([("q".to_owned(), json!("x"))]);
+        let next = |header: &str| linked(header, &tool, &arguments).map(Value::Object);
+        let github = r#"<https://a.example/x?q=x&page=1>; rel="prev", <https://evil.example/y?page=3&admin=1&after=Y%3D>; rel="next""#;
+        assert_eq!(next(github), Some(json!({ "q": "x", "page": 3, "after": "Y=" })));
+        assert_eq!(next("</x?page=2>; rel=next; title=\"a\""), Some(json!({ "q": "x", "page": 2 })));
+        for none in ["", "<", "<https://a.example/x?page=2>; rel=\"last\"", "<https://a.example/x?q=x>; rel=\"next\""] {
+            assert_eq!(next(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn items_are_the_list_of_an_answer_byte_for_byte() {
+        let all =
+            |text: &str| items(text).map(|items| items.iter().map(|item| item.get().to_owned()).collect::<Vec<_>>());
+        let some = |texts: &[&str]| Some(texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        assert_eq!(all("[1.10, {\"a\":12345678901234567890123}]"), some(&["1.10", "{\"a\":12345678901234567890123}"]));
+        assert_eq!(all(r#"{"n":1,"channels":[1]}"#), some(&["1"]));
+        assert_eq!(all(r#"{"tags":[2],"data":[1]}"#), some(&["1"]));
+        assert_eq!((all(r#"{"a":[2],"b":[1]}"#), all("{}"), all("7")), (None, None, None));
+    }
+}

@@ -1,0 +1,85 @@
+//! Lists that are read page by page with one command.
+
+use rote_testkit::{FakeApi, Received, Script, TestHome};
+use serde_json::{Value, json};
+
+use crate::home;
+
+/// Seven things in pages of three, by cursor below `/cursor` and by `Link` below `/link`; page 3 of `/broken` fails.
+fn page(request: &Received) -> Script {
+    let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
+    let asked = |name: &str| {
+        let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        pairs.find(|(known, _)| *known == name).and_then(|(_, value)| value.parse::<usize>().ok())
+    };
+    let page = asked("cursor").or_else(|| asked("page")).unwrap_or(1);
+    let things: Vec<Value> = (1..=7).skip(3 * (page - 1)).take(3).map(|n| json!({ "n": n })).collect();
+    let next = (page < 3).then_some(page + 1);
+    match path {
+        "/link" => {
+            let link =
+                next.map(|next| ("Link".to_owned(), format!("<https://elsewhere.example/?page={next}>; rel=\"next\"")));
+            let last = link.is_none().then(|| ("Link".to_owned(), "</link?page=1>; rel=\"first\"".to_owned()));
+            let headers =
+                [("Content-Type".to_owned(), "application/json".to_owned())].into_iter().chain(link).chain(last);
+            Script::Answer(200, headers.collect(), json!(things).to_string().into_bytes())
+        }
+        "/broken" if page == 3 => Script::Json(500, json!({ "message": "down" })),
+        _ => {
+            let next = next.map(|next| next.to_string()).unwrap_or_default();
+            Script::Json(200, json!({ "things": things, "next_cursor": next }))
+        }
+    }
+}
+
+fn listed() -> (TestHome, FakeApi) {
+    let (home, api) = (home(), FakeApi::start(page));
+    let parameter = |name: &str, kind: &str| json!({ "name": name, "in": "query", "schema": { "type": kind } });
+    let read = |id: &str, parameters: Value| json!({ "get": { "operationId": id, "parameters": parameters } });
+    let by_cursor = json!([parameter("cursor", "string")]);
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Things", "version": "1" },
+        "paths": {
+            "/cursor": read("listThings", by_cursor.clone()), "/broken": read("listBroken", by_cursor),
+            "/link": read("listLinked", json!([parameter("page", "integer")])),
+            "/plain": read("listPlain", json!([parameter("q", "string")])),
+            "/make": { "post": { "operationId": "makeThing" } },
+        },
+    });
+    home.file("things.json", document.to_string());
+    for words in [&["adapter", "new", "things", "things.json", "--base-url", &api.url()][..], &["init", "w"]] {
+        let run = home.rote(words);
+        assert_eq!(run.code, 0, "{run}");
+    }
+    (home, api)
+}
+
+#[test]
+fn a_list_is_read_to_its_end_and_kept_as_one_document() {
+    let (home, api) = listed();
+    let run = home.rote(&["call", "things", "listThings", "--all"]);
+    assert!(run.code == 0 && run.stderr.starts_with("7 items in @1, @2, @3\n"), "{run}");
+    assert_eq!(home.rote(&["@4", "[.[].n]"]).stdout, "[1,2,3,4,5,6,7]\n");
+    let linked = home.data(&["call", "things", "listLinked", "--paginate"]);
+    assert_eq!((&linked["items"], &linked["pages"], &linked["more"]), (&json!(7), &json!([5, 6, 7]), &json!(false)));
+    let targets: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
+    assert_eq!(targets, ["/cursor", "/cursor?cursor=2", "/cursor?cursor=3", "/link", "/link?page=2", "/link?page=3"]);
+    assert_eq!(home.rote(&["call", "things", "listThings", "--all", "--jq", "map(.n) | add"]).stdout, "28\n");
+}
+
+#[test]
+fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
+    let (home, api) = listed();
+    let few = home.data(&["call", "things", "listThings", "--all", "--max-items", "4"]);
+    assert_eq!((&few["items"], &few["pages"], &few["more"]), (&json!(4), &json!([1, 2]), &json!(true)));
+    let one = home.rote(&["call", "things", "listThings", "--all", "--max-pages", "1"]);
+    assert!(one.code == 0 && one.stderr.contains("3 items in @4\nnote: the list goes on"), "{one}");
+    let unknown = home.rote(&["call", "things", "listPlain", "--all"]);
+    assert!(unknown.code == 0 && unknown.stderr.contains("nothing says how the list goes on"), "{unknown}");
+    let sent = api.received().len();
+    let broken = home.rote(&["call", "things", "listBroken", "--all"]);
+    assert!(broken.code == 8 && broken.stderr.contains("6 items were read before (@8 to @9)"), "{broken}");
+    assert!(broken.stderr.contains(r#"rote call things listBroken '{"cursor":"3"}' --all"#), "{broken}");
+    assert_eq!(home.rote(&["call", "things", "makeThing", "--all"]).code, 2);
+    assert_eq!(api.received().len(), sent + 3, "nothing that writes was sent");
+}
