@@ -581,3 +581,12 @@ fn a_header_goes_with_its_call_and_into_no_flow() {
     let made = home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "shown"]);
     assert!(made.code == 10 && made.stderr.contains("was called with the header `x-trace`"), "{made}");
 }
+
+#[test]
+fn whoever_watches_sees_the_request_the_verdicts_and_the_time() {
+    let (home, _server) = tracker();
+    let run = home.rote(&["-v", "call", "tracker", "listIssues", "project=atlas"]);
+    for part in ["/projects/atlas/issues: normalise allow, ", ", write_guard allow, ", "@1 answered 200: ", " ms\n"] {
+        assert!(run.code == 0 && run.stderr.contains(part), "{part}: {run}");
+    }
+}

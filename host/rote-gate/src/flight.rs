@@ -168,6 +168,8 @@ impl<'g> Flight<'g> {
 
     async fn answered(&self, (invocation, record): Called<'_>, answer: Answer) -> Result<ResponseRef, GateError> {
         let (status, one_too_many) = (answer.status, answer.one_too_many);
+        let (bytes, time) = (answer.body.len(), self.since.elapsed().as_millis());
+        tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
         let location = answer.location.map(|location| text(&self.redactor, location));
         let outcome = RecordedOutcome::Http {
             status,

@@ -93,6 +93,7 @@ impl Gate {
         let mut case = Case::run(authority, &claim, redactor);
         let mut entry = Entry::new(&self.parts, &case, response);
         let prepared = self.prepare(&mut case);
+        tell(&case);
         if authority.is_dry_run() {
             let asked = prepared.map_err(|error| (StageName::Credential, error));
             let asked = asked.and_then(|()| self.refuse_same(&case, &entry).map_err(|error| (StageName::Doubt, error)));
@@ -308,6 +309,17 @@ impl Gate {
             impact: case.impact.clone(),
         })
     }
+}
+
+/// Says for whoever watches (`-v`) what was asked for and what each stage said of it.
+fn tell(case: &Case<'_>) {
+    if !tracing::enabled!(tracing::Level::INFO) || !matches!(case.authority, Authority::Call(_)) {
+        return;
+    }
+    let RequestRecord { method, url, .. } = http::shown(case);
+    let stage = |one: &StageVerdict| format!("{} {:?}", one.stage.as_str(), one.verdict).to_lowercase();
+    let stages = case.stages.iter().map(stage).collect::<Vec<_>>().join(", ");
+    tracing::info!("{method} {url}: {stages}");
 }
 
 fn not_understood() -> GateError {
