@@ -6,13 +6,10 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use rote_types::{ErrorKind, Given, Tool, add_word, read_word, types_of};
+use rote_types::{ErrorKind, Given, Tool, add_word, read_word, takes_file, types_of};
 use serde_json::{Map, Value, json};
 
 use crate::AppError;
-
-/// Deepest chain of `anyOf`/`oneOf`/`allOf`/`$ref` that is followed to find a file.
-const MAX_DEPTH: usize = 8;
 
 /// What one `name=value` word gives.
 #[derive(Debug, Clone)]
@@ -71,11 +68,11 @@ pub(crate) fn content(
     root: &Value,
     schema: &Value,
 ) -> Result<Value, AppError> {
-    if takes_file(root, schema, 0) {
+    if takes_file(root, schema) {
         return Ok(json!({ "base64": STANDARD.encode(bytes), "filename": filename }));
     }
     let types = types_of(root, schema);
-    if types.contains(&"array") && takes_file(root, &schema["items"], 0) {
+    if types.contains(&"array") && takes_file(root, &schema["items"]) {
         return Ok(json!([{ "base64": STANDARD.encode(bytes), "filename": filename }]));
     }
     if schema["format"] == "byte" || schema["contentEncoding"] == "base64" {
@@ -86,19 +83,6 @@ pub(crate) fn content(
         String::from_utf8(bytes).map_err(|_| refused(format!("`{name}` takes text, but `{filename}` is not UTF-8")))?;
     read_word(root, schema, &text)
         .map_err(|_| refused(format!("`{name}` must be {}, but `{filename}` holds something else", types.join(" or "))))
-}
-
-/// Whether a schema admits a file: an object with its content in base64, as multipart and binary bodies have it.
-fn takes_file(root: &Value, schema: &Value, depth: usize) -> bool {
-    if depth > MAX_DEPTH {
-        return false;
-    }
-    if let Some(target) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
-        return root.pointer(target).is_some_and(|target| takes_file(root, target, depth + 1));
-    }
-    let own = schema["required"] == json!(["base64"]) && schema["properties"]["base64"].is_object();
-    let options = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
-    own || options.into_iter().any(|option| takes_file(root, option, depth + 1))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Tests of the whole reader: the real descriptions, own fixtures by feature, and hostile bytes.
 
+mod choices;
 mod corpus;
 mod features;
 mod hostile;

@@ -42,4 +42,4 @@ pub use response::{ResponseRef, ToolCall};
 pub use text::{clean, clean_line, escape_hidden, is_hidden};
 pub use tool::{Access, Method, SchemaText, SecurityAlternative, Tool, ToolHints};
 pub use trust::{ConfirmScope, TrustChange, TrustRoot};
-pub use word::{Given, add_word, is_type, read_word, type_name, types_of};
+pub use word::{Given, add_word, is_type, read_word, takes_file, type_name, types_of};

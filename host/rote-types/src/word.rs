@@ -50,6 +50,24 @@ fn collect<'s>(root: &'s Value, schema: &'s Value, depth: usize, types: &mut Vec
     }
 }
 
+/// Whether a schema admits a file: an object with its content in base64, as multipart and binary bodies have it.
+#[must_use]
+pub fn takes_file(root: &Value, schema: &Value) -> bool {
+    has_file(root, schema, 0)
+}
+
+fn has_file(root: &Value, schema: &Value, depth: usize) -> bool {
+    if depth > MAX_DEPTH {
+        return false;
+    }
+    if let Some(target) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+        return root.pointer(target).is_some_and(|target| has_file(root, target, depth + 1));
+    }
+    let own = schema["required"] == json!(["base64"]) && schema["properties"]["base64"].is_object();
+    let options = ["anyOf", "oneOf", "allOf"].into_iter().filter_map(|word| schema[word].as_array()).flatten();
+    own || options.into_iter().any(|option| has_file(root, option, depth + 1))
+}
+
 /// Returns the name that JSON Schema has for the type of a value: the narrowest one.
 #[must_use]
 pub fn type_name(value: &Value) -> &'static str {
@@ -118,6 +136,8 @@ pub fn read_word(root: &Value, schema: &Value, text: &str) -> Result<Value, Stri
     let parsed: Option<Value> = serde_json::from_str(text).ok();
     let fits = |value: &Value| match type_name(value) {
         "string" => false,
+        // Beside text the object is a file, which has its content in it; another one is text that looks like JSON.
+        "object" if admits("string") && value.get("base64").is_none() && takes_file(root, schema) => false,
         "integer" => admits("integer") || admits("number"),
         kind => admits(kind),
     };
@@ -162,6 +182,9 @@ mod tests {
         let root = json!({ "$defs": { "id": { "type": "integer" }, "again": { "$ref": "#/$defs/again" } } });
         let read = |schema: Value, text: &str| read_word(&root, &schema, text);
         let text_or_number = json!({ "type": ["string", "number"] });
+        let content =
+            json!({ "type": "object", "properties": { "base64": { "type": "string" } }, "required": ["base64"] });
+        let file = json!({ "anyOf": [{ "type": "string" }, content] });
         let either = |one: &str, other: &str| json!({ "anyOf": [{ "type": one }, { "type": other }] });
         for (schema, text, expected) in [
             // A declared type rules.
@@ -194,6 +217,9 @@ mod tests {
             (text_or_number.clone(), "1.10", Ok(json!("1.10"))),
             (text_or_number, "true", Ok(json!("true"))),
             (either("string", "null"), "null", Ok(json!(null))),
+            // The object beside a text is a file.
+            (file.clone(), r#"{"a":1}"#, Ok(json!(r#"{"a":1}"#))),
+            (file, r#"{"base64":"eA=="}"#, Ok(json!({ "base64": "eA==" }))),
             // A schema that says nothing, or that leads nowhere, takes anything.
             (json!({}), "7", Ok(json!(7))),
             (json!({}), "-0.5", Ok(json!(-0.5))),

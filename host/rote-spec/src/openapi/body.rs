@@ -1,7 +1,7 @@
 //! Request bodies: which media type is sent, which arguments it is made of, and how its bytes are made.
 //!
 //! A body is flattened into arguments only where that is unambiguous: an object with known properties, no
-//! variants, no open extras, no clash with a parameter and no field name that is unseen or looks like an option.
+//! variants that matter ([`one_object`]), no open extras, no clash with a parameter and no field name that is unseen or looks like an option.
 //! Else one argument holds all of it. Invariant: an operation that takes a body in the source takes one here,
 //! whatever could not be read of it.
 
@@ -188,6 +188,9 @@ pub(crate) fn assemble<'a>(
     arguments: &mut Arguments,
 ) -> Body {
     let mut schema = body_schema(plan, writer);
+    if plan.may_flatten() {
+        one_object(&mut schema);
+    }
     plan.leave_out_filled(&mut schema);
     let kind = match plan.class {
         Class::Json => MediaKind::Json { lines: false },
@@ -231,6 +234,35 @@ fn body_schema<'a>(plan: &BodyPlan<'a>, writer: &mut SchemaWriter<'a, '_>) -> Ma
         _ => {}
     }
     schema
+}
+
+/// Takes the one object that a choice has beside what is not an object, such as a list of the same: its fields are
+/// what an agent can fill. A choice that only says which fields go together is left to the server.
+fn one_object(schema: &mut Map<String, Value>) {
+    const SAID_OF_FIELDS: [&str; 4] = ["required", "type", "title", "description"];
+    let Some(choices) = schema.get("anyOf").and_then(Value::as_array) else { return };
+    let says_only = |choice: &Value, keys: &[&str]| {
+        choice.as_object().is_some_and(|choice| choice.keys().all(|key| keys.contains(&key.as_str())))
+    };
+    if schema.contains_key("properties") {
+        if choices.iter().all(|choice| says_only(choice, &SAID_OF_FIELDS)) {
+            schema.remove("anyOf");
+        }
+        return;
+    }
+    if !schema.keys().all(|key| ["anyOf", "description", "title"].contains(&key.as_str())) {
+        return;
+    }
+    let is_object = |choice: &Value| choice["type"] == "object" && choice["properties"].is_object();
+    let is_other = |choice: &Value| choice["type"].as_str().is_some_and(|kind| kind != "object");
+    let mut objects = choices.iter().filter(|choice| is_object(choice));
+    let (Some(Value::Object(object)), None) = (objects.next(), objects.next()) else { return };
+    if choices.iter().all(|choice| is_object(choice) || is_other(choice)) {
+        let object = object.clone();
+        schema.remove("anyOf");
+        // What is said of the object itself is nearer.
+        schema.extend(object);
+    }
 }
 
 /// Swagger 2's form parameters as the object that they are.

@@ -73,6 +73,8 @@ pub(crate) fn multipart(plan: &BodyPlan<'_>, schema: &mut Map<String, Value>) ->
             let declared = content_types.iter().find(|(known, _)| known == name).map(|(_, media)| media.as_str());
             if make_file(property, declared) {
                 files.push(name.clone());
+            } else if declared.is_none() {
+                admit_file(property);
             }
         }
     }
@@ -90,6 +92,23 @@ fn make_file(property: &mut Value, declared: Option<&str>) -> bool {
     let description = property.as_object_mut().and_then(|schema| schema.remove("description"));
     *property = Value::Object(file_schema(description));
     true
+}
+
+/// Lets a field of text be a file as well: some descriptions say no more of their files.
+fn admit_file(property: &mut Value) {
+    // What says more of its text, such as a choice or that it is concealed, is no file.
+    const PLAIN: [&str; 6] = ["type", "description", "minLength", "maxLength", "pattern", "examples"];
+    let is_plain = |schema: &Map<String, Value>| schema.keys().all(|key| PLAIN.contains(&key.as_str()));
+    let Some(mut text) = property.as_object().filter(|schema| is_plain(schema)).cloned() else { return };
+    if text.get("type") != Some(&json!("string")) {
+        return;
+    }
+    let description = text.remove("description");
+    let mut either = file_schema(description);
+    if let Some(Value::Array(variants)) = either.get_mut("anyOf") {
+        variants[0] = Value::Object(text);
+    }
+    *property = Value::Object(either);
 }
 
 fn is_file(schema: &Value, declared: Option<&str>) -> bool {

@@ -1,0 +1,62 @@
+//! Bodies that are a choice.
+
+use serde_json::{Value, json};
+
+use super::{inline, tool};
+
+#[test]
+fn a_choice_with_one_object_is_that_object() {
+    let body = |schema: Value| {
+        let content = json!({ "application/json": { "schema": schema } });
+        let operation = json!({ "operationId": "a", "requestBody": { "required": true, "content": content } });
+        let document = json!({
+            "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": { "/a": { "post": operation } },
+        });
+        tool(&inline(&document.to_string()), "a").tool.input_schema.value().unwrap()
+    };
+    let text = json!({ "type": "string" });
+    let labels = json!({ "type": "array", "items": text });
+    let object = json!({ "type": "object", "properties": { "labels": labels }, "required": ["labels"] });
+    for schema in [json!({ "oneOf": [object] }), json!({ "anyOf": [labels, object, text], "description": "Both." })] {
+        let flat = body(schema);
+        assert_eq!((&flat["properties"], &flat["required"]), (&json!({ "labels": labels }), &json!(["labels"])));
+    }
+    let fields = json!({ "a": text, "b": text });
+    let either = json!([{ "required": ["a"] }, { "required": ["b"] }]);
+    let flat = body(json!({ "type": "object", "properties": fields, "anyOf": either }));
+    assert_eq!((&flat["properties"], &flat["required"]), (&fields, &Value::Null));
+    let other = json!({ "type": "object", "properties": { "a": text } });
+    for whole in [
+        json!({ "oneOf": [object, other] }),
+        json!({ "oneOf": [labels, text] }),
+        json!({ "oneOf": [object, {}] }),
+        json!({ "type": "object", "properties": fields, "anyOf": [{ "properties": { "a": { "const": "x" } } }] }),
+    ] {
+        assert!(body(whole.clone())["properties"]["__requestBody__"].is_object(), "{whole}");
+    }
+}
+
+#[test]
+fn a_field_of_text_in_a_multipart_body_may_be_a_file() {
+    let fields = json!({
+        "file": { "type": "string", "description": "A file.", "maxLength": 9 },
+        "kind": { "type": "string", "enum": ["a"] },
+        "secret": { "type": "string", "format": "password" },
+        "count": { "type": "integer" },
+    });
+    let content = json!({ "multipart/form-data": { "schema": { "type": "object", "properties": fields } } });
+    let operation = json!({ "operationId": "a", "requestBody": { "content": content } });
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": { "/a": { "post": operation } },
+    });
+    let read = tool(&inline(&document.to_string()), "a").tool.input_schema.value().unwrap();
+    let file = &read["properties"]["file"];
+    assert_eq!(
+        (&file["description"], &file["anyOf"][0]),
+        (&json!("A file."), &json!({ "type": "string", "maxLength": 9 }))
+    );
+    assert_eq!(file["anyOf"][1]["required"], json!(["base64"]));
+    for name in ["kind", "secret", "count"] {
+        assert_eq!(read["properties"][name], fields[name], "{name}");
+    }
+}
