@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::drift::Drift;
 use crate::error::PinError;
 use crate::surface::goes_to;
-use crate::{AdapterPin, CredentialSlot, FlowError, FlowReference, Frontmatter, Package, Pins, ToolPin};
+use crate::{AdapterPin, Content, CredentialSlot, FlowError, FlowReference, Frontmatter, Package, Pins, ToolPin};
 
 /// What repinning a flow would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -131,7 +131,18 @@ impl Pins {
             return Err(FlowError::Pins(PinError::RepinBreaking { flow: name.clone(), drifts: repin.drifts }));
         }
         let frontmatter = self.with_new_pins(&package.frontmatter, &repin)?;
-        Ok(RepinPlan { written: package.with_frontmatter(frontmatter)?, repin })
+        let written = match &package.content {
+            // Functions that `rote bind` wrote name the adapter that they were made for; a fingerprint is as long as another.
+            Content::Script { code, map } => {
+                let code = repin
+                    .drifts
+                    .iter()
+                    .fold(code.clone(), |code, drift| code.replace(drift.expected.as_str(), drift.installed.as_str()));
+                Package::of_script(frontmatter, code, map.clone())?
+            }
+            _ => package.with_frontmatter(frontmatter)?,
+        };
+        Ok(RepinPlan { written, repin })
     }
 
     /// Writes the flow with its new pins over the one that was looked at.
