@@ -373,7 +373,7 @@ fn a_batch_gets_consecutive_numbers_in_order() {
             $ rote batch tracker '[{"tool_name":"getIssue","arguments":{"project":"atlas","number":1}},{"tool_name":"getIssue","arguments":{"project":"atlas","number":9999}},{"tool_name":"getProject","arguments":{"project":"beacon"}}]' --parallel 3
             ID  TOOL        STATUS  ERROR
             @1  getIssue    200
-            @2  getIssue    404     `getIssue` of adapter `tracker` answered 404: there is no such issue (r…
+            @2  getIssue    404     `getIssue` of adapter `tracker` answered 404: there is no such issue (recorded as `@2`)
             @3  getProject  200
             in workspace w: 2 of 3 succeeded
             --- stderr

@@ -22,7 +22,7 @@ fn bash_completes_names_where_the_key_is_pressed() {
     for (typed, shown) in [
         ("rote call tr\tlistI\t-p proj\t", "rote call tracker listIssues -p project="),
         ("rote @\t", "rote @1 "),
-        ("rote ls --workspace=\t", "rote ls --workspace=w "),
+        ("rote ls --workspace=w\t", "rote ls --workspace=w "),
     ] {
         shell.presses(typed);
         shell.shows(shown);

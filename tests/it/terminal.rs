@@ -40,6 +40,8 @@ impl Terminal {
         let opened =
             unsafe { libc::openpty(&raw mut master, &raw mut slave, none, std::ptr::null(), std::ptr::null()) };
         assert_eq!(opened, 0);
+        // SAFETY: the descriptor is open. A child that had this end would never see the other one hang up.
+        unsafe { libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC) };
         // SAFETY: the two descriptors were opened above, for us alone.
         let (mut keyboard, slave) = unsafe { (File::from_raw_fd(master), OwnedFd::from_raw_fd(slave)) };
         keyboard.write_all(typed.as_bytes()).unwrap();
@@ -100,9 +102,17 @@ impl Terminal {
 
     /// Waits for the end, and returns the exit code and all that the terminal got.
     pub(crate) fn end(mut self) -> (i32, String) {
-        let mut bytes = self.seen.into_bytes();
+        let mut bytes = std::mem::take(&mut self.seen).into_bytes();
         self.screen.iter().for_each(|more| bytes.extend(more));
         (self.child.wait().unwrap().code().unwrap_or(-1), String::from_utf8(bytes).unwrap())
+    }
+}
+
+impl Drop for Terminal {
+    /// Nothing outlives a test that failed.
+    fn drop(&mut self) {
+        self.child.kill().ok();
+        self.child.wait().ok();
     }
 }
 

@@ -41,6 +41,8 @@ pub enum Condition {
 pub struct Held {
     /// Whether it holds.
     pub holds: bool,
+    /// The programs that did not give a true value, where each had to.
+    pub unmet: Vec<String>,
     /// Why the log does not have it, where it should: crystallize will not know of it.
     pub unlogged: Option<String>,
 }
@@ -58,9 +60,15 @@ impl Session {
         for typed in ask.iter().flat_map(|ask| ask.programs.iter().chain(&ask.wanted)) {
             self.host.redaction()?.refuse_bytes("the condition", typed.as_bytes())?;
         }
-        let holds = self.answer(condition)?;
+        let (holds, unmet) = match condition {
+            Condition::Expect(id, programs) => {
+                let unmet = workspace.unmet(&*self.host.jq()?, *id, programs)?;
+                (unmet.is_empty(), unmet)
+            }
+            other => (self.answer(other)?, Vec::new()),
+        };
         let logged = ask.map(|ask| workspace.log_ask(&Ask { held: holds, ..ask }, self.host.now()));
-        Ok(Held { holds, unlogged: logged.and_then(Result::err).map(|error| error.to_string()) })
+        Ok(Held { holds, unmet, unlogged: logged.and_then(Result::err).map(|error| error.to_string()) })
     }
 
     fn answer(&self, condition: &Condition) -> Result<bool, AppError> {
@@ -78,7 +86,7 @@ impl Session {
             }
             Condition::IsType(id, program, wanted) => workspace.is_type(&*self.host.jq()?, *id, program, *wanted)?,
             Condition::Changed(a, b, program) => workspace.changed(&*self.host.jq()?, *a, *b, program)?,
-            Condition::Expect(id, programs) => workspace.expect(&*self.host.jq()?, *id, programs)?,
+            Condition::Expect(id, programs) => workspace.unmet(&*self.host.jq()?, *id, programs)?.is_empty(),
             Condition::HasSession(endpoint) => workspace.has_session(endpoint)?,
             Condition::HasVariable(name) => workspace.has_var(name)?,
         })

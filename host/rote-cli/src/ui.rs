@@ -54,8 +54,9 @@ impl Report {
 
     /// Returns the report of a condition: its value decides the exit code.
     pub fn condition(held: &rote_app::Held) -> Self {
-        let data = json!({ "result": held.holds, "unlogged": held.unlogged });
-        Self { exit: u8::from(!held.holds), ..Self::new(data, held.holds.to_string()) }
+        let data = json!({ "result": held.holds, "unmet": held.unmet, "unlogged": held.unlogged });
+        let unmet = held.unmet.iter().map(|program| format!("\nnot true: {program}"));
+        Self { exit: u8::from(!held.holds), ..Self::new(data, held.holds.to_string() + &unmet.collect::<String>()) }
     }
 }
 

@@ -201,7 +201,7 @@ pub enum LimitKind {
     #[error("the guest's stack")]
     Stack,
     /// Requests, tool calls or other host calls.
-    #[error("{max} {what}")]
+    #[error("{max} {}", counted(*max, what))]
     Count {
         /// What was counted, in the plural.
         what: &'static str,
@@ -219,6 +219,11 @@ pub enum LimitKind {
     /// Instances that the process can hold at once.
     #[error("the instances that fit this process")]
     Instances,
+}
+
+/// What was counted, of which there is one or more.
+fn counted(max: u64, what: &str) -> &str {
+    what.strip_suffix('s').filter(|one| max == 1 && !one.contains(" of ")).unwrap_or(what)
 }
 
 impl LimitKind {

@@ -36,8 +36,8 @@ pub(crate) fn parse(name: &str, bytes: &[u8], limits: &SpecLimits) -> Result<Tre
             outcome => outcome,
         };
     }
-    if is_graphql(start) {
-        return Err(unsupported(name, "a GraphQL schema"));
+    if is_graphql(name, start) {
+        return Err(unsupported(name, "GraphQL SDL"));
     }
     read_yaml(name, &text, limits)
 }
@@ -74,12 +74,22 @@ fn markup(name: &str, start: &str) -> SpecError {
     SpecError::NotADescription { name: name.to_owned(), reason: "it is XML".to_owned() }
 }
 
-fn is_graphql(text: &str) -> bool {
-    let definition = |line: &str| {
-        let words = ["type ", "schema ", "extend type ", "directive @", "interface ", "input ", "scalar "];
-        line.starts_with("\"\"\"") || (words.iter().any(|word| line.starts_with(word)) && !line.contains(": "))
+/// Whether a text is GraphQL's schema language: its file is called so, or its first line defines something in it.
+fn is_graphql(name: &str, text: &str) -> bool {
+    let mut lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !line.starts_with('#'));
+    has_extension(name, &["graphql", "graphqls", "gql"]) || lines.next().is_some_and(defines)
+}
+
+fn defines(line: &str) -> bool {
+    const WORDS: [&str; 8] = ["type", "schema", "directive", "interface", "input", "scalar", "enum", "union"];
+    const NEXT: [&str; 7] = ["{", "(", "@", "&", "=", "implements ", "on "];
+    let line = line.strip_prefix("extend ").unwrap_or(line);
+    let named = |rest: &str| {
+        let behind = rest.trim_start().trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "_@".contains(c));
+        let behind = behind.trim_start();
+        rest.starts_with(' ') && (behind.is_empty() || NEXT.iter().any(|next| behind.starts_with(next)))
     };
-    text.lines().map(str::trim_end).find(|line| !line.is_empty() && !line.starts_with('#')).is_some_and(definition)
+    line.starts_with("\"\"\"") || WORDS.iter().any(|word| line.strip_prefix(word).is_some_and(named))
 }
 
 fn unsupported(name: &str, format: &str) -> SpecError {
@@ -178,7 +188,18 @@ mod tests {
         check(b"swagger: '2.0'", "swagger2 2.0");
         check(b"{\"openapi\": \"4.0\"}", "`d` is OpenAPI `4.0`, which this version does not read");
         check(b"{\"swaggerVersion\": \"1.2\"}", "`d` is Swagger 1, which this version does not read");
-        check(b"type Query {\n a: Int }", "`d` is a GraphQL schema, which this version does not read");
+        for sdl in [
+            "type Query {\n a: Int }",
+            "# x\ntype Query { a(b: Int): String }",
+            "extend type A implements B {",
+            "enum E {",
+        ] {
+            check(sdl.as_bytes(), "`d` is GraphQL SDL, which this version does not read");
+        }
+        let named = parse("x.graphql", b"\"a: b\"\nscalar Date", &SpecLimits::default()).map(|_| ());
+        assert_eq!(named.unwrap_err().to_string(), "`x.graphql` is GraphQL SDL, which this version does not read");
+        check(b"type : x\nopenapi: 3.0.1", "openapi3 3.0.1");
+        check(b"input: {a: 1}\nopenapi: 3.0.1", "openapi3 3.0.1");
         check(
             b"{\"kind\": \"discovery#restDescription\"}",
             "`d` is a Google Discovery document, which this version does not read",

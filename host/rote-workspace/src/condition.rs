@@ -273,20 +273,22 @@ impl Workspace {
         Ok(self.values(engine, a, program)? != self.values(engine, b, program)?)
     }
 
-    /// Whether every one of the programs gives only true-ish values (neither `false` nor `null`, at least one).
+    /// Returns those of the programs that do not give only true-ish values (neither `false` nor `null`, at least one).
     ///
     /// # Errors
     /// Unknown or unfinished response, or a query failed.
-    pub fn expect(&self, engine: &dyn QueryEngine, id: ResponseId, programs: &[String]) -> Result<bool> {
+    pub fn unmet(&self, engine: &dyn QueryEngine, id: ResponseId, programs: &[String]) -> Result<Vec<String>> {
         if programs.is_empty() {
             return Err(bad("name at least one expectation, such as `.id != null`".to_owned()));
         }
-        programs.iter().try_fold(true, |holds, program| {
+        let mut unmet = Vec::new();
+        for program in programs {
             let values = self.values(engine, id, program)?;
             let fits =
                 !values.is_empty() && values.iter().all(|value| !matches!(value, Value::Null | Value::Bool(false)));
-            Ok(holds && fits)
-        })
+            unmet.extend((!fits).then(|| program.clone()));
+        }
+        Ok(unmet)
     }
 
     /// Logs what was asked.

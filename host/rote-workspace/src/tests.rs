@@ -217,8 +217,9 @@ fn conditions_answer_and_unknown_responses_are_errors() {
     assert!(workspace.is_type(engine, good, ".items", JsonType::Array).unwrap());
     assert!(workspace.changed(engine, good, other, ".n").unwrap());
     assert!(!workspace.changed(engine, good, other, ".name").unwrap());
-    assert!(workspace.expect(engine, good, &[".ok".to_owned(), ".n == 3".to_owned()]).unwrap());
-    assert!(!workspace.expect(engine, good, &[".ok".to_owned(), ".none".to_owned()]).unwrap());
+    let unmet = |programs: [&str; 2]| workspace.unmet(engine, good, &programs.map(str::to_owned)).unwrap();
+    assert_eq!(unmet([".ok", ".n == 3"]), [""; 0]);
+    assert_eq!(unmet([".ok", ".none"]), [".none"]);
     let unknown = ResponseId(99);
     assert_eq!(workspace.is_error(unknown).unwrap_err().kind(), ErrorKind::NotFound);
     assert_eq!(workspace.any_error(&[denied, unknown]).unwrap_err().kind(), ErrorKind::NotFound);

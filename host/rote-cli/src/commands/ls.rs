@@ -6,7 +6,7 @@ use rote_app::{Listing, ResponseState, ResponseSummary, WorkspaceList, Workspace
 use crate::context::Context;
 use crate::error::Result;
 use crate::render::table::table;
-use crate::render::units::{count, milliseconds, plural, size};
+use crate::render::units::{count, milliseconds, plural, second, size};
 use crate::ui::Report;
 
 /// List the responses of the workspace in use, or all workspaces
@@ -49,7 +49,7 @@ fn listed(all: &WorkspaceList) -> String {
         .workspaces
         .iter()
         .map(|one| {
-            let used = one.last_used_at.map(|at| at.to_string()).unwrap_or_default();
+            let used = one.last_used_at.map(second).unwrap_or_default();
             vec![one.name.to_string(), one.state.clone(), one.responses.to_string(), used]
         })
         .collect();

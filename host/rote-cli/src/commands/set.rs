@@ -28,11 +28,7 @@ impl Set {
             variables.push(session.set_variable(name, value)?);
         }
         let lines: Vec<_> = variables.iter().map(|one| format!("${} = {}", one.name, one.value)).collect();
-        let text = lines.join("\n");
-        Ok(match variables.as_slice() {
-            [one] => Report::new(one, text),
-            several => Report::new(several, text),
-        })
+        Ok(Report::new(&variables, lines.join("\n")))
     }
 
     fn assignment<'w>(&self, word: &'w str) -> Result<(&'w str, Value)> {

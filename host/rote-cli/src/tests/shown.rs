@@ -41,3 +41,19 @@ fn a_narrow_terminal_gets_narrow_lines() {
         assert_eq!(words_of(&narrow), words_of(&piped), "nothing is lost");
     }
 }
+
+#[test]
+fn both_forms_of_a_long_list_have_the_same_bound() {
+    let desk = Desk::new();
+    let get = |n: usize| serde_json::json!({ "get": { "operationId": format!("get{n}"), "responses": {} } });
+    let paths: serde_json::Map<String, serde_json::Value> = (0..40).map(|n| (format!("/{n}"), get(n))).collect();
+    let document = serde_json::json!({ "openapi": "3.1.0", "info": { "title": "t", "version": "1" }, "paths": paths });
+    desk.file("api.json", document.to_string());
+    desk.does(&["adapter", "new", "many", "api.json", "--base-url", "http://127.0.0.1:1"]);
+    let listed = |words: &[&str]| {
+        let data = desk.data(words);
+        (data["tools"].as_array().unwrap().len(), data["tools_total"].as_u64())
+    };
+    assert_eq!(listed(&["adapter", "info", "many"]), (30, Some(40)));
+    assert_eq!(listed(&["adapter", "info", "many", "--all"]), (40, Some(40)));
+}

@@ -190,7 +190,12 @@ impl Anchor {
     /// Locks and reads the anchor; the breach when it is not one of ours.
     pub(super) fn lock(path: &Path, key: &Key) -> Result<Result<Self, Breach>, HomeError> {
         refuse_links(path)?;
-        let file = OpenOptions::new().read(true).write(true).custom_flags(no_follow()).open(path);
+        let open = |write| OpenOptions::new().read(true).write(write).custom_flags(no_follow()).open(path);
+        let file = match open(true) {
+            // It can be checked there all the same, and nothing can be appended that it would have to tell of.
+            Err(error) if error.kind() == std::io::ErrorKind::ReadOnlyFilesystem => open(false),
+            file => file,
+        };
         let file = match file.map_err(|source| HomeError::io("open the anchor", path, source)) {
             Err(error) if error.is_not_found() => return Ok(Err(Breach::AnchorMissing)),
             file => file?,

@@ -10,7 +10,7 @@ use crate::render::table::{facts, table};
 use crate::render::units::{MAX_LINE, clip, plural, second, size};
 use crate::ui::Report;
 
-/// Most tools that are listed to a person unless all are asked for.
+/// Most tools that are listed unless all are asked for.
 const MAX_TOOLS: usize = 30;
 
 /// Show an adapter: identity, credential, policy and tools
@@ -18,17 +18,21 @@ const MAX_TOOLS: usize = 30;
 pub struct Info {
     /// The adapter
     id: String,
-    /// List every tool, however many there are
+    /// List every tool, however many there are; with `--json` too
     #[arg(long)]
     all: bool,
 }
 
 impl Info {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let detail = context.session()?.adapter_info(&self.id)?;
+        let mut detail = context.session()?.adapter_info(&self.id)?;
         let most = if self.all { usize::MAX } else { MAX_TOOLS };
         let text = text(&detail, most);
-        Ok(Report::new(&detail, text))
+        let total = detail.tools.len();
+        detail.tools.truncate(most);
+        let mut report = Report::new(&detail, text);
+        report.data["tools_total"] = total.into();
+        Ok(report)
     }
 }
 

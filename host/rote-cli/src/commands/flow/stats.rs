@@ -1,7 +1,7 @@
 //! `rote flow stats` and `analytics`.
 
 use clap::Args;
-use rote_app::FlowStats;
+use rote_app::{FlowReference, FlowStats};
 use serde_json::json;
 
 use crate::context::Context;
@@ -22,7 +22,12 @@ pub struct Stats {
 
 impl Stats {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
-        let stats = context.host()?.analytics()?.stats(&self.flow.parse()?)?;
+        let name = self.flow.parse()?;
+        let stats = context.host()?.analytics()?.stats(&name)?;
+        if stats.runs == 0 {
+            // What ran has figures although it was removed since; what neither ran nor is there is misspelt.
+            context.host()?.library()?.bytes(&FlowReference::Name(name))?;
+        }
         let mut text = match stats.runs {
             0 => format!("{} never ran", self.flow),
             _ => summary(std::slice::from_ref(&stats)),
