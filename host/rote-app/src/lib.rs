@@ -63,9 +63,9 @@ pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,
     FlowReference, FlowStats, FlowStatus, Form, Frontmatter, IndexReport, Inference, InferredParameter, LintOptions,
-    LintReport, ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Place, QuestionId, Repin, ReplayRequest,
-    Report as CrystallizeReport, Review, RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest, Sentences,
-    Spot, VersionPart, write_lines,
+    LintReport, ParamSpec, ParameterInput, PendingFlow, PinnedFlow, Place, ProjectForm, QuestionId, Repin,
+    ReplayRequest, Report as CrystallizeReport, Review, RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest,
+    Sentences, Spot, VersionPart, write_lines,
 };
 pub use rote_gate::{Doubt, OpenTask, Preview};
 pub use rote_govern::Verdict;

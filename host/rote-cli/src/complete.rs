@@ -262,7 +262,7 @@ mod tests {
             ("rote ls --workspace=r", &["--workspace=run-a"]),
             ("rote flow inf", &["info", "infer"]),
             ("rote flow info w", &["weekly"]),
-            ("rote flow new x --lang ", &["ts", "rust"]),
+            ("rote flow new x --lang ", &["ts", "rust", "plan"]),
             ("rote POST ad", &["adapter/github", "adapter/tracker"]),
             ("rote bind github --tool ", &["github/list", "github/get"]),
             ("rote adapter new ", &[]),

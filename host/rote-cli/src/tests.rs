@@ -12,6 +12,8 @@ use crate::demo::{DOCUMENT, TrackerServer};
 use crate::environment::{Environment, Input};
 
 mod completion;
+mod flows;
+mod hints;
 mod shown;
 mod workspaces;
 

@@ -25,8 +25,8 @@ use serde::Serialize;
 pub use header::{SourceAdapter, SourceHeader};
 pub use project::BuildSource;
 pub(crate) use project::ENTRY;
-pub use sources::NewProject;
 pub(crate) use sources::rust_manifest;
+pub use sources::{NewProject, ProjectForm};
 
 use crate::error::AuthorError;
 use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
@@ -124,14 +124,14 @@ impl Author {
         let sources = Arc::<Folder>::clone(&folder);
         let bundled = bundle(&entry, sources, &BundleLimits::default()).map_err(|error| script(path, error))?;
         for module in &bundled.modules {
-            self.check_binding(&header, module, &folder.text(module)?)?;
+            self.check_binding(&header, path, module, &folder.text(module)?)?;
         }
         self.check_calls(&header, &bundled.calls)?;
         Ok((Package::of_script(frontmatter, bundled.code, bundled.map)?, bundled.modules))
     }
 
     /// Refuses bindings that were made for another surface than the installed one: they may be wrong in any function.
-    fn check_binding(&self, header: &SourceHeader, module: &str, source: &str) -> Result<(), FlowError> {
+    fn check_binding(&self, header: &SourceHeader, main: &Path, module: &str, source: &str) -> Result<(), FlowError> {
         let Some(bound) = rote_bind::header_of(source) else {
             return Ok(());
         };
@@ -140,6 +140,8 @@ impl Author {
             Some(installed) if installed != bound.fingerprint => Err(FlowError::Author(AuthorError::BindingDrift {
                 flow: header.name.clone(),
                 file: module.to_owned(),
+                place: main.parent().unwrap_or(main).join(module),
+                tools: bound.tools,
                 adapter: bound.adapter,
                 expected: bound.fingerprint,
                 installed,

@@ -6,6 +6,7 @@ use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 
 use crate::author::SourceHeader;
+use crate::error::LibraryError;
 use crate::{
     Author, Content, FlowError, FlowReference, FlowStatus, Frontmatter, Library, Package, Provenance, Sentences,
 };
@@ -57,7 +58,12 @@ impl Author {
             ..old.clone()
         };
         let forked = package.with_frontmatter(frontmatter)?;
-        let path = self.library().write_draft(name, &forked, false, self.redaction())?;
+        let path = self.library().write_draft(name, &forked, false, self.redaction()).map_err(|error| match error {
+            FlowError::Library(LibraryError::Exists { name, .. }) => {
+                FlowError::Library(LibraryError::NameTaken { name, of: old.name.clone() })
+            }
+            other => other,
+        })?;
         Ok(derived(forked, path))
     }
 }

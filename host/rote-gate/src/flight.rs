@@ -119,7 +119,7 @@ impl<'g> Flight<'g> {
         match problem {
             None => Ok(answer.body),
             Some(message) => {
-                let failure = UpstreamFailure::Protocol { host: answer.host, message };
+                let failure = UpstreamFailure::NoDocument { host: answer.host, message };
                 Err(GateError::Upstream { response: None, adapter: None, failure })
             }
         }

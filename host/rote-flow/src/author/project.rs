@@ -10,7 +10,7 @@ use crate::error::{AuthorError, CargoSaid, TARGET};
 /// The entry of a TypeScript flow in its folder.
 pub(crate) const ENTRY: &str = "main.ts";
 /// The plan of a flow that is written as one.
-const PLAN: &str = "plan.json";
+pub(super) const PLAN: &str = "plan.json";
 /// The frontmatter of a flow whose source cannot carry it.
 pub(super) const HEADER: &str = "flow.yaml";
 /// The file that makes a folder a crate.

@@ -9,7 +9,7 @@ use rote_script::{Entry, SourceError, Sources};
 use rote_types::{FlowName, Language};
 use serde::Serialize;
 
-use super::project::{ENTRY, HEADER};
+use super::project::{ENTRY, HEADER, PLAN};
 use crate::error::AuthorError;
 use crate::{FlowError, Library};
 
@@ -102,10 +102,22 @@ pub struct NewProject {
     pub files: Vec<String>,
 }
 
+/// What a new project is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProjectForm {
+    /// Code of a language.
+    Code(Language),
+    /// A `plan.json`, with a page on what can stand in it.
+    Plan,
+}
+
 /// The SDK's types, for editors.
 const TS_TYPES: &str = include_str!("../../../../guest-sdk/ts/dist/index.d.ts");
 const TS_CONFIG: &str = include_str!("templates/tsconfig.json");
 const TS_MAIN: &str = include_str!("templates/main.ts");
+const PLAN_HEADER: &str = include_str!("templates/plan.yaml");
+const PLAN_STEPS: &str = include_str!("templates/plan.json");
+const PLAN_PAGE: &str = include_str!("templates/PLAN.md");
 const RUST_LIB: &str = include_str!("../../../../guest-sdk/rust/examples-flows/hello/src/lib.rs");
 const RUST_MANIFEST: &str = include_str!("templates/Cargo.toml.in");
 const RUST_HEADER: &str = include_str!("templates/flow.yaml");
@@ -136,17 +148,22 @@ impl Library {
     ///
     /// # Errors
     /// [`AuthorError::FolderTaken`], or the disk refused.
-    pub fn new_project(&self, name: &FlowName, language: Language, folder: &Path) -> Result<NewProject, FlowError> {
+    pub fn new_project(&self, name: &FlowName, form: ProjectForm, folder: &Path) -> Result<NewProject, FlowError> {
         if folder.exists() && folder.read_dir().is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(FlowError::Author(AuthorError::FolderTaken { path: folder.to_owned() }));
         }
-        let files: Vec<(&str, String)> = match language {
-            Language::TypeScript => vec![
+        let files: Vec<(&str, String)> = match form {
+            ProjectForm::Code(Language::TypeScript) => vec![
                 (ENTRY, TS_MAIN.replace("{name}", name.as_str())),
                 ("tsconfig.json", TS_CONFIG.to_owned()),
                 ("rote-sdk.d.ts", TS_TYPES.to_owned()),
             ],
-            Language::Rust => vec![
+            ProjectForm::Plan => vec![
+                (HEADER, PLAN_HEADER.replace("{name}", name.as_str())),
+                (PLAN, PLAN_STEPS.to_owned()),
+                ("PLAN.md", PLAN_PAGE.to_owned()),
+            ],
+            ProjectForm::Code(Language::Rust) => vec![
                 (HEADER, RUST_HEADER.replace("{name}", name.as_str())),
                 ("Cargo.toml", rust_manifest(name, "Greets someone", &self.unpack_rust_sdk()?)),
                 ("src/lib.rs", RUST_LIB.to_owned()),

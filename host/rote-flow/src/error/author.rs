@@ -114,6 +114,10 @@ pub enum AuthorError {
         flow: FlowName,
         /// The file with the bindings.
         file: String,
+        /// The same from where the command was typed.
+        place: PathBuf,
+        /// The tools that it has functions for; all of the adapter when none is named.
+        tools: Vec<String>,
         /// The adapter.
         adapter: AdapterId,
         /// The surface that it was made for.
@@ -184,8 +188,11 @@ impl AuthorError {
             Self::Wrap { .. } => {
                 Told::new(ErrorKind::Conflict).hint(format!("cargo build --release --target {TARGET}"))
             }
-            Self::BindingDrift { adapter, file, .. } => Told::new(ErrorKind::FingerprintMismatch)
-                .hint(command("rote bind").argument(adapter).option("--out", file)),
+            Self::BindingDrift { adapter, place, tools, .. } => {
+                let head = command("rote bind").argument(adapter);
+                let chosen = tools.iter().fold(head, |head, tool| head.option("--tool", tool));
+                Told::new(ErrorKind::FingerprintMismatch).hint(chosen.option("--out", place.display()))
+            }
             Self::Calls { problems, first: (adapter, tool) } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote probe").argument(adapter).argument(tool))
                 .details(json!({ "problems": problems })),

@@ -6,7 +6,7 @@ use rote_types::{ErrorKind, FlowName, WorkspaceName, command, did_you_mean};
 use serde_json::json;
 
 use super::FlowError;
-use super::told::{MAKE_A_FLOW, Told, classified, of_flow};
+use super::told::{Told, classified, of_flow};
 
 /// A flow that is not there, or is not to be written.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,14 @@ pub enum LibraryError {
         name: FlowName,
         /// Whether it is more than a draft.
         released: bool,
+    },
+    /// The name of a copy is another flow's.
+    #[error("there is a flow `{name}` already")]
+    NameTaken {
+        /// The name.
+        name: FlowName,
+        /// The flow that was to be copied.
+        of: FlowName,
     },
     /// A released flow is not removed by the way: others may run it by its digest.
     #[error("flow `{flow}` is released, and other flows may run it")]
@@ -95,7 +103,10 @@ impl LibraryError {
             Self::Exists { released: false, name } => Told::new(ErrorKind::Conflict).hint(
                 command("rote flow template create").option("--name", name).plain("--workspace <workspace> --force"),
             ),
-            Self::Exists { .. } => Told::new(ErrorKind::Conflict).hint(MAKE_A_FLOW),
+            Self::Exists { name, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow bump", name)),
+            Self::NameTaken { name, of } => Told::new(ErrorKind::Conflict)
+                .details(json!({ "name": name }))
+                .hint(command("rote flow fork").argument(of).plain("--as <name>")),
             Self::IsReleased { flow } => {
                 Told::new(ErrorKind::Conflict).hint(of_flow("rote flow remove", flow).plain("--force"))
             }

@@ -53,6 +53,9 @@ classified!(PackageError);
 impl PackageError {
     pub(super) fn told(&self) -> Told {
         match self {
+            Self::Malformed { what: "recording", .. } => {
+                Told::new(ErrorKind::Conflict).hint("rote run <flow> --record <file>")
+            }
             Self::NotAFlow { .. } | Self::Tampered | Self::Malformed { .. } => {
                 Told::new(ErrorKind::Conflict).hint(MAKE_A_FLOW)
             }

@@ -62,6 +62,14 @@ pub enum UpstreamFailure {
         /// What the client said.
         message: String,
     },
+    /// What was to be fetched is not there: the answer, which is whole, says so.
+    #[error("`{host}` has no document there: {message}")]
+    NoDocument {
+        /// Host and port.
+        host: String,
+        /// What it answered.
+        message: String,
+    },
     /// A write that may have happened was sent once more with the same idempotency key, and the answer is not a success.
     #[error("`{host}` answered {status} when it was sent again with the same key, which does not say what came of it")]
     Unsettled {
@@ -89,6 +97,7 @@ impl UpstreamFailure {
             Self::TooLarge { .. } => "too_large",
             Self::Encoding { .. } => "invalid_encoding",
             Self::Protocol { .. } => "protocol",
+            Self::NoDocument { .. } => "no_document",
             Self::Unsettled { .. } => "unsettled",
             Self::Cancelled { .. } => "cancelled",
         }
@@ -103,6 +112,7 @@ impl Classify for UpstreamFailure {
             | Self::Certificate { .. }
             | Self::Encoding { .. }
             | Self::Protocol { .. }
+            | Self::NoDocument { .. }
             | Self::Unsettled { .. } => ErrorKind::Upstream,
         }
     }

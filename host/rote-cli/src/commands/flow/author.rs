@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use rote_app::{BuildRequest, BuildSource, Built, FlowReference, NoObserver, ReplayRequest, RunRequest};
+use clap::{Args, ValueEnum};
+use rote_app::{BuildRequest, BuildSource, Built, FlowReference, NoObserver, ProjectForm, ReplayRequest, RunRequest};
 use rote_types::{Language, Sha256Digest, command};
 use serde_json::json;
 
@@ -34,14 +34,35 @@ pub(in crate::commands) fn language() -> impl TypedValueParser<Value = Language>
     PossibleValuesParser::new(words).try_map(|word| word.parse::<Language>())
 }
 
+/// What `--lang` of a new flow takes.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Form {
+    /// TypeScript: one file, no toolchain
+    Ts,
+    /// Rust: a crate, built by your cargo (rustup target add wasm32-unknown-unknown)
+    Rust,
+    /// A plan.json with loops and conditions, no code; PLAN.md beside it says what can stand in it
+    Plan,
+}
+
+impl From<Form> for ProjectForm {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Ts => Self::Code(Language::TypeScript),
+            Form::Rust => Self::Code(Language::Rust),
+            Form::Plan => Self::Plan,
+        }
+    }
+}
+
 /// Begin a flow of your own in a new folder
 #[derive(Debug, Args)]
 pub struct New {
     /// The flow's name
     name: String,
     /// Its language
-    #[arg(long, value_name = "LANG", default_value = "ts", value_parser = language())]
-    lang: Language,
+    #[arg(long, value_name = "LANG", default_value = "ts")]
+    lang: Form,
     /// The folder [default: the flow's name]
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
@@ -51,7 +72,7 @@ impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let folder = self.dir.unwrap_or_else(|| PathBuf::from(&self.name));
         let place = context.session()?.absolute(&folder);
-        let project = context.host()?.library()?.new_project(&self.name.parse()?, self.lang, &place)?;
+        let project = context.host()?.library()?.new_project(&self.name.parse()?, self.lang.into(), &place)?;
         let text = project.files.iter().map(|file| folder.join(file).display().to_string()).collect::<Vec<_>>();
         Ok(Report::new(&project, text.join("\n")).next(command("rote flow build").argument(folder.display())))
     }
@@ -109,6 +130,9 @@ impl Dev {
         loop {
             let before = newest(&watched, 0);
             match self.build_and_run(context, ui, &mut made) {
+                Ok(Some(text)) if self.once => {
+                    return Ok(Report::new(json!({ "flow": self.path, "output": text }), text).verbatim());
+                }
                 Ok(Some(text)) => ui.verbatim(&format!("{text}\n"))?,
                 Ok(None) => {}
                 Err(error) if self.once || error.ends() || !self.path.exists() => return Err(error),

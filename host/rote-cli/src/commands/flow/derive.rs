@@ -62,7 +62,10 @@ impl Bump {
             Part::Patch => VersionPart::Patch,
         };
         let bumped = context.host()?.library()?.bump(&self.flow.parse()?, part)?;
-        let text = format!("{} is now a draft of {}", self.flow, bumped.frontmatter.version);
+        let text = format!(
+            "{} is now a draft of {}; a search does not find it until that is released",
+            self.flow, bumped.frontmatter.version
+        );
         Ok(Report::new(&bumped, text).next(command("rote flow release").argument(&self.flow)))
     }
 }
