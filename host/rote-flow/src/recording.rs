@@ -138,12 +138,12 @@ impl RunRecording {
         let tape = Recorded::read(workspace)?.ok_or_else(|| FlowError::Usage {
             message: format!("workspace `{}` is not one of a run", workspace.name()),
         })?;
-        let told: BTreeSet<u64> = tape.frames.iter().filter_map(Frame::response).collect();
+        let told: BTreeSet<_> = tape.frames.iter().filter_map(Frame::response).collect();
         let mut calls = Vec::new();
         for call in &Trace::read(workspace)?.calls {
             let exchange = exchange(workspace, call)?;
             // A refusal that an earlier attempt stopped at is nothing that this run was told.
-            if told.contains(&call.response.0) || matches!(exchange.outcome, ExchangeOutcome::Answered { .. }) {
+            if told.contains(&call.response) || matches!(exchange.outcome, ExchangeOutcome::Answered { .. }) {
                 calls.push(exchange);
             }
         }

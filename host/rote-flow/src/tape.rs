@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use rote_home::{FileMode, HomeError, LockGuard, append_line, read_capped, read_ends, write_atomic};
-use rote_runtime::{Answer, Budget, LimitKind, RunError, Tape, TapedFailure};
+use rote_runtime::{Answer, Budget, LimitKind, RunError, Tape, TapedFailure, Told};
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -140,25 +140,30 @@ impl Frame {
         self.failure.map_or(Ok(self.answer), Err)
     }
 
-    /// Whether the guest was told of a success of a call or a nested run.
-    pub(crate) fn is_success(&self) -> bool {
-        let call = self.answer.get("ok") == Some(&Value::Bool(true)) && self.question.starts_with("tasks.wait-any ");
-        call || (self.failure.is_none() && self.question.starts_with("flows.end "))
+    /// What the guest was told.
+    pub(crate) fn told(&self) -> Told<'_> {
+        Told::read(&self.question, self.failure.is_none().then_some(&self.answer))
     }
 
-    /// Whether the guest was told that this call failed.
-    pub(crate) fn is_failure(&self) -> bool {
-        self.answer.get("ok") == Some(&Value::Bool(false))
+    /// Whether the guest was told of a success of a call or a nested run.
+    pub(crate) fn is_success(&self) -> bool {
+        matches!(self.told(), Told::Call { ok: true, .. } | Told::Ended { ok: true })
     }
 
     /// The response that the guest was given with this answer.
-    pub(crate) fn response(&self) -> Option<u64> {
-        self.answer.get("response").filter(|_| self.question.starts_with("tasks.wait-any "))?.as_u64()
+    pub(crate) fn response(&self) -> Option<ResponseId> {
+        match self.told() {
+            Told::Call { response, .. } => response,
+            _ => None,
+        }
     }
 
-    /// The nested flow that began here, and its workspace.
-    pub(crate) fn nested(&self) -> Option<(&str, &str)> {
-        Some((self.question.strip_prefix("flows.begin ")?, self.answer.as_str()?))
+    /// The nested run that began here, by its workspace.
+    pub(crate) fn nested(&self) -> Option<&str> {
+        match self.told() {
+            Told::Begun { run, .. } => Some(run),
+            _ => None,
+        }
     }
 }
 
@@ -271,7 +276,7 @@ impl Recorded {
 
     /// The workspaces of all nested runs that were ever begun.
     pub(crate) fn nested(&self) -> BTreeSet<String> {
-        let begun = self.frames.iter().filter_map(Frame::nested).map(|(_, run)| run.to_owned());
+        let begun = self.frames.iter().filter_map(Frame::nested).map(str::to_owned);
         begun.chain(self.kept.iter().cloned()).collect()
     }
 }
@@ -418,7 +423,7 @@ impl Tape for FileTape {
         }
         // From here on the run is a new one; what the old one learned later no longer belongs to it.
         let left = std::iter::once(frame).chain(std::mem::take(&mut state.ahead));
-        let begun: Vec<String> = left.filter_map(|frame| Some(frame.nested()?.1.to_owned())).collect();
+        let begun: Vec<String> = left.filter_map(|frame| frame.nested().map(str::to_owned)).collect();
         state.kept.extend(begun.iter().cloned());
         state.open.extend(begun);
         let text = state.text().map_err(failed)?;

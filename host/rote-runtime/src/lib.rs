@@ -41,6 +41,6 @@ pub use sections::{
     FRONTMATTER_SECTION, PAYLOAD_SECTION, append_section, custom_section, is_code_with_rote_sections,
     rote_section_names, strip_rote_sections,
 };
-pub use tape::{Answer, NoObserver, NoTape, Observer, StepState, Tape, TapedFailure};
+pub use tape::{Answer, NoObserver, NoTape, Observer, StepState, Tape, TapedFailure, Told};
 pub use tools::{Reserved, ToolHost};
 pub use world::{World, imported_interfaces};

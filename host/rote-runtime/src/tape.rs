@@ -76,6 +76,79 @@ impl TapedFailure {
     }
 }
 
+/// What begins the questions of which more than the text is known.
+const WAIT_ANY: &str = "tasks.wait-any ";
+const FLOW_BEGIN: &str = "flows.begin ";
+const FLOW_END: &str = "flows.end ";
+
+/// The question which of some calls ends first.
+pub(crate) fn wait_any(tasks: &[u32]) -> String {
+    format!("{WAIT_ANY}{tasks:?}")
+}
+
+/// The question where a nested run of a flow is made.
+pub(crate) fn flow_begin(name: &str) -> String {
+    format!("{FLOW_BEGIN}{name}")
+}
+
+/// The question what came of it.
+pub(crate) fn flow_end(name: &str) -> String {
+    format!("{FLOW_END}{name}")
+}
+
+/// What is on the tape of a call that was waited for.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Delivered {
+    pub(crate) task: u32,
+    /// The number of its response, where it has one.
+    pub(crate) response: Option<u64>,
+    pub(crate) ok: bool,
+}
+
+/// What a guest was told with one answer, as far as it matters to whoever goes on with its run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told<'f> {
+    /// A call ended; `response` is the number of its answer, where it has one.
+    Call {
+        /// The number.
+        response: Option<ResponseId>,
+        /// It succeeded.
+        ok: bool,
+    },
+    /// A nested run was begun.
+    Begun {
+        /// Its workspace.
+        run: &'f str,
+    },
+    /// A nested run ended.
+    Ended {
+        /// It succeeded.
+        ok: bool,
+    },
+    /// Anything else.
+    Other,
+}
+
+impl<'f> Told<'f> {
+    /// Reads a question with its answer; none where the host answered with a failure.
+    #[must_use]
+    pub fn read(question: &'f str, answer: Option<&'f Value>) -> Self {
+        if question.starts_with(WAIT_ANY) {
+            return match answer.and_then(|answer| Delivered::deserialize(answer).ok()) {
+                Some(Delivered { response, ok, .. }) => Self::Call { response: response.map(ResponseId), ok },
+                None => Self::Other,
+            };
+        }
+        if question.starts_with(FLOW_END) {
+            return Self::Ended { ok: answer.is_some() };
+        }
+        match answer.and_then(Value::as_str) {
+            Some(run) if question.starts_with(FLOW_BEGIN) => Self::Begun { run },
+            _ => Self::Other,
+        }
+    }
+}
+
 /// Answers of the host, in the order in which one run asked.
 pub trait Tape: Send + Sync {
     /// Returns the recorded answer when `question` is the next one on the tape; `None` when the tape has ended and

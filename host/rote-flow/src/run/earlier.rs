@@ -37,7 +37,7 @@ impl Earlier {
     /// Sorts the nested runs that were begun by what the tape still says of them.
     pub(super) fn of(mut begun: BTreeSet<String>, frames: &[Frame]) -> Self {
         let mut ended = BTreeSet::new();
-        for (at, (_, run)) in frames.iter().enumerate().filter_map(|(at, frame)| Some((at, frame.nested()?))) {
+        for (at, run) in frames.iter().enumerate().filter_map(|(at, frame)| Some((at, frame.nested()?))) {
             begun.remove(run);
             // A guest waits for a nested run before it asks for anything else.
             if at + 1 < frames.len() {
@@ -62,7 +62,7 @@ pub(super) fn cut(home: &Home, recorded: &mut Recorded) {
     let doubtful = frames.windows(2).position(|pair| match pair {
         [begin, end] => {
             let doubt = end.failure.as_ref().is_some_and(TapedFailure::names_doubt);
-            doubt && begin.nested().is_some_and(|(_, run)| open(home, run).is_some())
+            doubt && begin.nested().is_some_and(|run| open(home, run).is_some())
         }
         _ => false,
     });

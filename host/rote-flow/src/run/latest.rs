@@ -12,7 +12,7 @@ use crate::report::LatestRun;
 use crate::tape::{self, Ends};
 use crate::{FlowError, FlowReference};
 
-/// Most runs that are looked at.
+/// Most runs of the flow, or of any, that are looked at.
 const MAX_LOOKED_AT: usize = 1_000;
 
 impl Runner {
@@ -32,12 +32,9 @@ impl Runner {
         let now = self.parts.clock.now();
         let mut digests = BTreeMap::new();
         let mut latest = None;
-        for summary in summaries.into_iter().take(MAX_LOOKED_AT) {
-            let workspace = match Workspace::open(&self.library().home, &summary.name) {
-                Err(WorkspaceError::NoWorkspace { .. }) => continue,
-                opened => opened?,
-            };
-            let ends = match Ends::read(&workspace) {
+        let mut looked_at = 0;
+        for summary in summaries {
+            let ends = match Ends::read_in(&self.library().home.workspace_dir(&summary.name)) {
                 Ok(Some(ends)) => ends,
                 Ok(None) => continue,
                 // It may be the one that is meant; an older one is not taken for it. Which flow it ran is not known.
@@ -49,6 +46,14 @@ impl Runner {
             if other || header.parent.is_some() {
                 continue;
             }
+            looked_at += 1;
+            if looked_at > MAX_LOOKED_AT {
+                break;
+            }
+            let workspace = match Workspace::open(&self.library().home, &summary.name) {
+                Err(WorkspaceError::NoWorkspace { .. }) => continue,
+                opened => opened?,
+            };
             let begun_at = summary.created_at.unwrap_or_default();
             let age_s = u64::try_from(now.duration_since(begun_at).as_secs()).unwrap_or(0);
             let seen = LatestRun { workspace: summary.name, flow: header.flow.clone(), begun_at, age_s };

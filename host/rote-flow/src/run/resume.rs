@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use jiff::Timestamp;
 use rote_gate::{Doubt, GateError, Redaction};
 use rote_govern::args_digest;
-use rote_runtime::{FlowFailure, Reserved, RunError, ToolHost};
+use rote_runtime::{FlowFailure, Reserved, RunError, Told, ToolHost};
 use rote_types::{AdapterId, Classify, ErrorKind, Refusal, ResponseId, ResponseRef, Sha256Digest, ToolCall};
 use rote_workspace::{CommandId, CommandKind, ResponseState, ResponseSummary, Settled, Workspace};
 use serde_json::{Value, json};
@@ -79,7 +79,7 @@ pub(crate) fn before(
     let stopped_by = recorded.end.and_then(|ended| ended.response).map(ResponseId);
     let mut before = Before { done: Done::default(), frames: recorded.frames, open: Vec::new(), keyed: Vec::new() };
     let mut calls = Vec::new();
-    let mut changed: BTreeSet<u64> = BTreeSet::new();
+    let mut changed: BTreeSet<ResponseId> = BTreeSet::new();
     let mut first_made: BTreeMap<Key, Timestamp> = BTreeMap::new();
     for command in workspace.commands()?.into_iter().filter(|command| command.kind == CommandKind::Call) {
         let (Some(adapter), Some(tool)) = (command.adapter, command.tool) else { continue };
@@ -102,25 +102,28 @@ pub(crate) fn before(
         match (unknown, offer) {
             (Some(_), Some(offer)) => {
                 before.keyed.push(offer);
-                changed.insert(first.id.0);
+                changed.insert(first.id);
             }
             (Some(one), None) => before.open.push(one),
             (None, _) => {
                 if matches!(first.settled, Some(Settled::Done | Settled::Retried)) {
-                    changed.insert(first.id.0);
+                    changed.insert(first.id);
                 }
                 calls.push((key, first));
             }
         }
     }
     // Where the guest is about to learn something else, what it did afterwards no longer holds.
-    let differs = |frame: &Frame| {
-        let response = frame.response();
-        response.is_some_and(|id| Some(ResponseId(id)) == stopped_by || (frame.is_failure() && changed.contains(&id)))
+    let answers: BTreeSet<ResponseId> = calls.iter().map(|(_, made)| made.answer.unwrap_or(made.id)).collect();
+    let differs = |frame: &Frame| match frame.told() {
+        Told::Call { response: Some(id), .. } if stopped_by == Some(id) => true,
+        Told::Call { response: Some(id), ok: true } => !answers.contains(&id),
+        Told::Call { response: Some(id), ok: false } => changed.contains(&id),
+        _ => false,
     };
     let cut = before.frames.iter().position(differs);
     before.frames.truncate(cut.unwrap_or(before.frames.len()));
-    let told: BTreeSet<u64> = before.frames.iter().filter_map(Frame::response).collect();
+    let told: BTreeSet<ResponseId> = before.frames.iter().filter_map(Frame::response).collect();
     for (key, made) in calls {
         if let Some(past) = past(workspace, &made, stopped_by, &told)? {
             before.done.0.entry(key).or_default().push_back(past);
@@ -141,7 +144,7 @@ fn past(
     workspace: &Workspace,
     made: &ResponseSummary,
     stopped_by: Option<ResponseId>,
-    told: &BTreeSet<u64>,
+    told: &BTreeSet<ResponseId>,
 ) -> Result<Option<Past>, FlowError> {
     let holds = |response: ResponseId, end: End| -> Result<Option<Past>, FlowError> {
         Ok(Some(Past { command: made.command, response: workspace.response(response)?.reference(), end }))
@@ -163,7 +166,7 @@ fn past(
             match made.error.clone().filter(|_| made.status.is_none()) {
                 None => holds(made.id, End::Answered),
                 // A failure without an answer that the guest never learned of is not a fact that it relies on.
-                Some(why) if told.contains(&made.id.0) => holds(made.id, End::Failed(why)),
+                Some(why) if told.contains(&made.id) => holds(made.id, End::Failed(why)),
                 Some(_) => Ok(None),
             }
         }
@@ -184,6 +187,13 @@ fn left_out(response: ResponseId, call: &ToolCall) -> RunError {
 /// Whether what ended a run is nothing that it was told.
 fn is_cut_off(failure: &FlowFailure) -> bool {
     matches!(failure.error.kind(), ErrorKind::Interrupted | ErrorKind::Limit)
+}
+
+/// An answer of an earlier run that was taken for a call.
+struct Taken {
+    key: Key,
+    command: CommandId,
+    response: ResponseId,
 }
 
 /// A tool host that first looks at what was done before, and remembers what it did.
@@ -275,8 +285,8 @@ impl Resumed {
     }
 
     /// A flow that tries again does not get a write made that a person left out. One that is in doubt the gate refuses.
-    fn refuse_left_out(&self, call: &ToolCall) -> Result<(), RunError> {
-        let made = self.state().made.get(&key(&self.redaction, call)?).cloned().unwrap_or_default();
+    fn refuse_left_out(&self, key: &Key, call: &ToolCall) -> Result<(), RunError> {
+        let made = self.state().made.get(key).cloned().unwrap_or_default();
         for response in made {
             if self.workspace.summary(response)?.settled == Some(Settled::Skipped) {
                 return Err(left_out(response, call));
@@ -286,59 +296,69 @@ impl Resumed {
     }
 
     /// Takes the answer of an earlier run, if there is one.
-    fn take_done(&self, call: &ToolCall) -> Result<Option<Reserved>, RunError> {
-        let key = key(&self.redaction, call)?;
+    fn take_done(&self, key: &Key) -> Option<Taken> {
         let mut state = self.state();
-        let Some(past) = state.done.0.get_mut(&key).and_then(VecDeque::pop_front) else { return Ok(None) };
+        let past = state.done.0.get_mut(key).and_then(VecDeque::pop_front)?;
         let (command, response) = (past.command, past.response.id);
-        state.made.entry(key).or_default().push(response);
+        state.made.entry(key.clone()).or_default().push(response);
         state.answered.insert(response, past);
         state.resumed.insert(response);
-        Ok(Some(Reserved { call: call.clone(), command, response }))
+        Some(Taken { key: key.clone(), command, response })
     }
 }
 
 impl Resumed {
-    /// Undoes [`Resumed::take_done`].
-    fn put_back(&self, reserved: &Reserved) {
+    /// Reserves what has no answer of an earlier run; `known` gets what was taken of those, one for each call that was looked at.
+    fn reserve_open(&self, calls: &[ToolCall], known: &mut Vec<Option<Taken>>) -> Result<Vec<Reserved>, RunError> {
+        let keys = calls.iter().map(|call| key(&self.redaction, call)).collect::<Result<Vec<Key>, _>>()?;
+        known.extend(keys.iter().map(|key| self.take_done(key)));
+        let open = |(at, _): &(usize, &ToolCall)| known[*at].is_none();
+        let (places, open): (Vec<usize>, Vec<ToolCall>) =
+            calls.iter().enumerate().filter(open).map(|(at, call)| (at, call.clone())).unzip();
+        places.iter().try_for_each(|at| self.refuse_left_out(&keys[*at], &calls[*at]))?;
+        let fresh = if open.is_empty() { Vec::new() } else { self.inner.reserve(&open)? };
         let mut state = self.state();
-        let Some(past) = state.answered.remove(&reserved.response) else { return };
-        state.resumed.remove(&reserved.response);
-        let Ok(key) = key(&self.redaction, &reserved.call) else { return };
-        if let Some(made) = state.made.get_mut(&key) {
-            made.retain(|response| *response != reserved.response);
+        for (at, one) in places.iter().zip(&fresh) {
+            state.made.entry(keys[*at].clone()).or_default().push(one.response);
         }
-        state.done.0.entry(key).or_default().push_front(past);
+        let mut fresh = fresh.into_iter();
+        let known = calls.iter().zip(&*known);
+        let reserved: Vec<Reserved> = known
+            .filter_map(|(call, taken)| match taken {
+                Some(Taken { command, response, .. }) => {
+                    Some(Reserved { call: call.clone(), command: *command, response: *response })
+                }
+                None => fresh.next(),
+            })
+            .collect();
+        for one in &reserved {
+            state.calls.insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
+        }
+        Ok(reserved)
+    }
+
+    /// Undoes [`Resumed::take_done`].
+    fn put_back(&self, taken: Taken) {
+        let mut state = self.state();
+        let Some(past) = state.answered.remove(&taken.response) else { return };
+        state.resumed.remove(&taken.response);
+        if let Some(made) = state.made.get_mut(&taken.key) {
+            made.retain(|response| *response != taken.response);
+        }
+        state.done.0.entry(taken.key).or_default().push_front(past);
     }
 }
 
 #[async_trait]
 impl ToolHost for Resumed {
     fn reserve(&self, calls: &[ToolCall]) -> Result<Vec<Reserved>, RunError> {
-        let known: Vec<Option<Reserved>> = calls.iter().map(|call| self.take_done(call)).collect::<Result<_, _>>()?;
-        let open: Vec<ToolCall> =
-            calls.iter().zip(&known).filter(|(_, known)| known.is_none()).map(|(call, _)| call.clone()).collect();
-        let allowed = open.iter().try_for_each(|call| self.refuse_left_out(call));
-        let fresh =
-            match allowed.and_then(|()| if open.is_empty() { Ok(Vec::new()) } else { self.inner.reserve(&open) }) {
-                Ok(fresh) => fresh,
-                Err(error) => {
-                    // Nothing of it was made; whoever asks again call by call gets what is recorded.
-                    known.into_iter().flatten().rev().for_each(|reserved| self.put_back(&reserved));
-                    return Err(error);
-                }
-            };
-        for one in &fresh {
-            let key = key(&self.redaction, &one.call)?;
-            self.state().made.entry(key).or_default().push(one.response);
+        let mut known = Vec::with_capacity(calls.len());
+        let reserved = self.reserve_open(calls, &mut known);
+        if reserved.is_err() {
+            // Nothing of it was made; whoever asks again call by call gets what is recorded.
+            known.into_iter().flatten().rev().for_each(|reserved| self.put_back(reserved));
         }
-        let mut fresh = fresh.into_iter();
-        let reserved: Vec<Reserved> = known.into_iter().filter_map(|known| known.or_else(|| fresh.next())).collect();
-        let mut state = self.state();
-        for one in &reserved {
-            state.calls.insert(one.response, format!("{}/{}", one.call.adapter, one.call.tool));
-        }
-        Ok(reserved)
+        reserved
     }
 
     async fn perform(&self, reserved: Reserved) -> Result<ResponseRef, RunError> {

@@ -78,6 +78,14 @@ fn renamed(home: &Home, flow: &FlowName, is_part: bool) -> Result<Vec<WorkspaceN
     named(home, |name| !(may_be_of(name, Some(flow)) || is_part && is_of_a_run(name)))
 }
 
+/// Whether it is one workspace: a folder may have got another name, and another folder the name.
+fn is_same(one: &WorkspaceIdentity, other: &WorkspaceIdentity) -> bool {
+    match (&one.id, &other.id) {
+        (Some(one), Some(other)) => one == other,
+        _ => one.name == other.name,
+    }
+}
+
 fn named(home: &Home, keep: impl Fn(&WorkspaceName) -> bool) -> Result<Vec<WorkspaceName>, FlowError> {
     let folder = home.workspaces_dir();
     let fail = |source| HomeError::Io { action: "list", path: folder.clone(), source };
@@ -109,8 +117,10 @@ impl Runner {
         let may_be_under_way = parent.is_some() || despite.under_way;
         let wanted = parameter::digest(parameters);
         let same = |name: &WorkspaceName, ends: &Ends| {
-            let own = parent
-                .is_some_and(|parent| ends.header.root.as_ref().map_or(name, |root| &root.name) == &parent.root.name);
+            let own = parent.is_some_and(|parent| match &ends.header.root {
+                Some(root) => is_same(root, &parent.root),
+                None => *name == parent.root.name,
+            });
             !own && !ends.is_complete() && parameter::digest(&ends.header.parameters) == wanted
         };
         let (mut seen, mut judged) = (0, BTreeSet::new());

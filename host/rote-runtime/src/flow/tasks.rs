@@ -1,13 +1,12 @@
 //! `rote:host/tasks`: waiting for calls, giving them up, showing steps.
 
 use rote_types::ResponseId;
-use serde::{Deserialize, Serialize};
 
 use super::{FlowState, invalid, read_answer, write_answer};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::tasks;
 use crate::error::RunError;
-use crate::tape::StepState;
+use crate::tape::{Delivered, StepState, wait_any};
 use crate::tasks::Outcome;
 use rote_types::clean_line;
 
@@ -72,15 +71,6 @@ impl tasks::Host for FlowState {
     }
 }
 
-/// What is on the tape of a call that was waited for.
-#[derive(Debug, Serialize, Deserialize)]
-struct Delivered {
-    task: u32,
-    /// The number of its response, where it has one.
-    response: Option<u64>,
-    ok: bool,
-}
-
 impl Delivered {
     fn new(task: u32, response: Option<ResponseId>, outcome: &Outcome) -> Self {
         Self { task, response: response.map(|response| response.0), ok: outcome.is_ok() }
@@ -91,7 +81,7 @@ impl FlowState {
     /// Waits for whichever ends first, or for the one that ended first when the run was recorded.
     async fn wait_for_one(&mut self, tasks: &[u32]) -> Result<(usize, Outcome), RunError> {
         let lost = || RunError::Host { message: "a tool call was lost".to_owned() };
-        let question = format!("tasks.wait-any {tasks:?}");
+        let question = wait_any(tasks);
         let run = self.run.as_mut().ok_or(RunError::Describing)?;
         if let Some(answer) = run.told(&question)? {
             let answer = answer.map_err(crate::tape::TapedFailure::into_error)?;

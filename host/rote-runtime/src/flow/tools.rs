@@ -7,6 +7,7 @@ use super::{FlowState, Run, invalid};
 use crate::bindings::adapter::rote::base::types as wit;
 use crate::bindings::flow::rote::host::{flows, tools};
 use crate::error::{LimitKind, RunError};
+use crate::tape::{flow_begin, flow_end};
 
 /// Most tools that one probe returns.
 const PROBED: u32 = 50;
@@ -136,10 +137,9 @@ impl FlowState {
         let run = self.run.as_ref().ok_or(RunError::Describing)?;
         run.budget.spend_calls(1)?;
         run.keep(WORKSPACE_BYTES)?;
-        let begun: String =
-            self.taped(&format!("flows.begin {name}"), |run: &Run| run.tools.begin_flow(name, &parameters))?;
+        let begun: String = self.taped(&flow_begin(name), |run: &Run| run.tools.begin_flow(name, &parameters))?;
         let run = self.run.as_ref().ok_or(RunError::Describing)?;
-        let question = format!("flows.end {name}");
+        let question = flow_end(name);
         match run.told(&question)? {
             Some(Ok(answer)) => return Ok(answer.to_string()),
             Some(Err(failure)) => return Err(run.on_tape(failure.into_error())),
