@@ -17,7 +17,7 @@ use crate::record::{NewCommand, milliseconds};
 use crate::response_file::Word;
 use crate::store::{from_i64, to_i64, word};
 use crate::{
-    CommandKind, DecodedBody, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Result,
+    Body, CommandKind, DecodedBody, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary, Result,
     Settled, Workspace, WorkspaceError, owner,
 };
 
@@ -29,6 +29,9 @@ const OF_TOOL: &str = "SELECT one.id FROM responses AS one JOIN commands AS made
     WHERE one.state = 'pending' AND NOT one.is_read AND one.owner <> ?3 AND made.adapter = ?1 AND made.tool = ?2 \
     AND NOT one.key_offered AND NOT EXISTS (SELECT 1 FROM responses AS other WHERE other.key_for = one.key_for \
     AND other.idempotency_key = one.idempotency_key AND other.id > one.id AND other.state = 'pending') ORDER BY one.id";
+
+/// What a person says was answered who does not say it.
+const NO_ANSWER: &str = "null";
 
 /// How long somebody who settles waits for another one.
 const SETTLE_WAIT: Duration = Duration::from_secs(30);
@@ -193,11 +196,27 @@ impl Workspace {
         }
         let mut answer = None;
         if let Settlement::Done { answer: given } = settlement {
-            let given = given.as_deref().unwrap_or("null");
+            let given = given.as_deref().unwrap_or(NO_ANSWER);
             answer = Some(self.inject(&id.to_string(), given.as_bytes(), at)?.summary.id);
         }
         self.transact("settle the response", |transaction| note_settled(transaction, id, word, answer))?;
         self.summary(id)
+    }
+
+    /// Whether a person said that a write happened, and nobody has said what it answered.
+    ///
+    /// # Errors
+    /// The answer cannot be read.
+    pub fn lacks_answer(&self, known: &ResponseSummary) -> Result<bool> {
+        if known.settled != Some(Settled::Done) {
+            return Ok(false);
+        }
+        let Some(answer) = known.answer else { return Ok(known.bytes == 0) };
+        match self.response(answer) {
+            Ok(answer) => Ok(matches!(answer.body, Body::Json(text) if text == NO_ANSWER)),
+            Err(WorkspaceError::Cleared { .. }) => Ok(true),
+            Err(error) => Err(error),
+        }
     }
 
     /// Returns a response that may be settled so.
@@ -208,7 +227,9 @@ impl Workspace {
         let summary = self.summary(id)?;
         // What did not happen may still be made, should the person think again.
         let again = summary.settled == Some(Settled::Skipped) && *settlement == Settlement::Retry;
-        if !summary.is_open() && !again {
+        // What was answered may turn out to be needed only when the run goes on.
+        let later = matches!(settlement, Settlement::Done { answer: Some(_) }) && self.lacks_answer(&summary)?;
+        if !summary.is_open() && !again && !later {
             let state = summary.settled.map_or(summary.state.as_str(), Settled::as_str);
             return Err(WorkspaceError::NotInDoubt { workspace: self.name().clone(), id, state });
         }

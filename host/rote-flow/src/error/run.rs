@@ -61,7 +61,7 @@ pub enum RunnerError {
         flow: FlowName,
         /// The workspace of the run, where what happened can be read.
         workspace: WorkspaceName,
-        /// The command that goes on after a confirmation.
+        /// The command that goes on after a confirmation, when there is time again, or with an answer that a person knows.
         resume: Option<String>,
         /// Why.
         source: Box<RunError>,

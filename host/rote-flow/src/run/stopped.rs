@@ -1,7 +1,7 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
 use rote_runtime::{FlowFailure, LimitKind, RunError};
-use rote_types::{Classify, Refusal, command};
+use rote_types::{Classify, Refusal, ResponseId, command};
 use rote_workspace::Workspace;
 
 use super::Running;
@@ -18,6 +18,7 @@ pub(super) fn stopped(
     (left, within): (Option<LeftInDoubt>, bool),
 ) -> FlowError {
     let FlowFailure { error: source, log, response, .. } = failure;
+    let unanswered = unanswered(workspace).filter(|id| response.is_none_or(|response| response == *id));
     // However deep: what goes on is the run that a person started.
     let token = match source.refusal() {
         Some(Refusal::Confirmation { token, .. }) => Some(token),
@@ -29,7 +30,11 @@ pub(super) fn stopped(
         matches!(source.behind(), RunError::Interrupted | RunError::Limit { limit: LimitKind::Total(_), .. });
     let resume = match token {
         Some(token) => Some(goes_on().option("--confirm", token).into()),
-        None => out_of_time.then(|| goes_on().into()),
+        None if out_of_time => Some(goes_on().into()),
+        None => unanswered.map(|id| {
+            let done = goes_on().option("--done", id).plain("--answer JSON");
+            done.note("says what it answered, where the flow needs that").into()
+        }),
     };
     let left = match left {
         Some(left) => left.of_stopped(workspace, &source, response),
@@ -46,6 +51,12 @@ pub(super) fn stopped(
         left,
         unkept: Vec::new(),
     })
+}
+
+/// The first write of which a person said that it happened, and not what it answered.
+fn unanswered(workspace: &Workspace) -> Option<ResponseId> {
+    let made = workspace.ls().ok()?;
+    made.into_iter().find(|one| workspace.lacks_answer(one).unwrap_or(false)).map(|one| one.id)
 }
 
 /// An error that the flow made itself, without a second word that it was the flow; that of a script with its places

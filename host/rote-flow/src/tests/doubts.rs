@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::support::{Fixture, ordering};
 use crate::error::{PackageError, RunnerError};
-use crate::{FlowError, RunReport, RunRequest};
+use crate::{FlowError, FlowReference, RunReport, RunRequest};
 
 /// Every answer that is none, or not all of one.
 const LOST: &[&[u8]] = &[
@@ -203,7 +203,7 @@ async fn the_latest_run_is_the_newest_one_and_of_the_flow_that_is_named() {
     assert!(matches!(error, FlowError::Run(RunnerError::NoRun { .. })), "{error}");
     assert_eq!(error.kind(), ErrorKind::NotFound);
     let first = stopped(&fixture, b"").await;
-    let report = crate::FlowReference::parse("report").unwrap();
+    let report = FlowReference::parse("report").unwrap();
     assert_eq!(fixture.flows.runner.latest_run(Some(&report)).unwrap().workspace, first);
     fixture.wait(200);
     fixture.run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
@@ -425,4 +425,51 @@ async fn a_run_whose_end_cannot_be_written_down_still_says_what_may_have_happene
     );
     assert!(error.hint().unwrap().starts_with("rote run --resume run-report-"), "{error:?}");
     assert!(matches!(error, FlowError::Run(RunnerError::Stopped { left: crate::error::Left::Doubt { .. }, .. })));
+}
+
+#[tokio::test]
+async fn many_newer_runs_of_other_flows_hide_no_run() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let first = stopped(&fixture, b"").await;
+    let tape = rote_home::read_capped(&fixture.home.workspace_dir(&first).join("run.jsonl"), 1 << 20).unwrap();
+    let tape = String::from_utf8(tape).unwrap().replace("\"flow\":\"report\"", "\"flow\":\"other\"");
+    for number in 0..1_001 {
+        let other = format!("run-other-20300101000000-{number:06x}").parse().unwrap();
+        let other = Workspace::create(&fixture.home, &other, "2030-01-01T00:00:00Z".parse().unwrap()).unwrap();
+        let file = other.folder().join("run.jsonl");
+        rote_home::write_atomic(&file, tape.as_bytes(), rote_home::FileMode::Private).unwrap();
+    }
+    let report = FlowReference::parse("report").unwrap();
+    assert_eq!(fixture.flows.runner.latest_run(Some(&report)).unwrap().workspace, first);
+}
+
+#[tokio::test]
+async fn an_answer_that_a_later_step_needs_may_be_given_later() {
+    let fixture = Fixture::new();
+    fixture.set("item", json!("pen"));
+    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
+    assert!(fixture.call("orders_list", json!({"owner": "@1{.created.item}"})).await);
+    fixture.query(2, ".items[0].id", None);
+    fixture.crystallize(&[]).await.unwrap();
+    let answer = || Some("{\"created\":{\"item\":\"teapot\"}}".to_owned());
+    for bytes in [&b""[..], b"HTTP/1.1 500 Oops\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"] {
+        fixture.shop.lose(bytes);
+        let item = format!("cup{}", fixture.shop.writes());
+        let error = fixture.run(&fixture.run_request(&[("item", &item)])).await.unwrap_err();
+        let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+        let before = fixture.shop.writes();
+        for settle in [&[(1, Settlement::Done { answer: None })][..], &[]] {
+            let error = go_on(&fixture, &workspace, settle).await.unwrap_err();
+            let hint = error.hint().unwrap();
+            assert!(hint.contains(&format!("rote run --resume {workspace} --done @1 --answer")), "{error}: {hint}");
+        }
+        // It can be said once, and only of what a person said that it happened.
+        let done = go_on(&fixture, &workspace, &[(1, Settlement::Done { answer: answer() })]).await.unwrap();
+        assert_eq!((done.result, fixture.shop.writes()), (json!(6), before));
+        let error = go_on(&fixture, &workspace, &[(1, Settlement::Done { answer: answer() })]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        let again = go_on(&fixture, &workspace, &[]).await.unwrap();
+        assert_eq!((again.result, fixture.shop.writes()), (json!(6), before));
+    }
 }
