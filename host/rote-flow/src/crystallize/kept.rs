@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use rote_gate::Redaction;
 use rote_home::{HomeError, read_capped};
+use rote_plan::text_of;
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, sha256};
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
@@ -98,7 +99,7 @@ impl Standing {
         trace.calls.iter().find_map(|call| {
             let mut found = None;
             walk_scalars(&call.arguments, String::new(), &mut |pointer, literal| {
-                if let Some(at) = literal.as_str().and_then(|whole| whole.find(text)).filter(|_| found.is_none()) {
+                if let Some(at) = text_of(literal).find(text).filter(|_| found.is_none()) {
                     found = Some(Self { response: call.response, pointer: pointer.to_owned(), at, bytes: text.len() });
                 }
             });
@@ -108,7 +109,7 @@ impl Standing {
 
     pub(crate) fn read(&self, trace: &Trace) -> Option<String> {
         let call = &trace.calls[trace.position(self.response)?];
-        let whole = call.arguments.pointer(&self.pointer)?.as_str()?;
+        let whole = text_of(call.arguments.pointer(&self.pointer)?);
         whole.get(self.at..self.at.checked_add(self.bytes)?).map(str::to_owned)
     }
 }

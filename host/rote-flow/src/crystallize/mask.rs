@@ -2,7 +2,7 @@
 //! the flow and in its review, another text stands for it.
 
 use rote_workspace::schema_of;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::request::CrystallizeRequest;
 use crate::question::{Dropped, Note, Question};
@@ -84,8 +84,19 @@ impl Masks {
                     *members = old.into_iter().map(|(key, inner)| (self.key(&key), inner)).collect::<Map<_, _>>();
                 }
             }
+            Value::Number(number) => {
+                if let Some(other) = self.number(&number.to_string()) {
+                    *number = other;
+                }
+            }
             _ => {}
         }
+    }
+
+    /// What stands for a number that is a secret.
+    fn number(&self, text: &str) -> Option<Number> {
+        let mask = self.0.iter().find(|mask| mask.secret == text)?;
+        serde_json::from_str(&number_for(&mask.secret)).ok()
     }
 
     /// Returns a text in which the placeholders stand.
@@ -113,7 +124,7 @@ impl Masks {
         while let Some(start) = rest.find('"') {
             let Some(length) = string_length(&rest[start..]) else { break };
             let (token, behind) = rest[start..].split_at(length);
-            masked.push_str(&rest[..start]);
+            masked.push_str(&self.between(&rest[..start]));
             let is_key = behind.trim_start().starts_with(':');
             let read = serde_json::from_str::<String>(token).ok();
             let new = read.map(|text| (if is_key { self.key(&text) } else { self.text(&text) }, text));
@@ -123,8 +134,25 @@ impl Masks {
             }
             rest = behind;
         }
-        masked + rest
+        masked + &self.between(rest)
     }
+
+    /// What stands between the strings of a JSON text.
+    fn between(&self, text: &str) -> String {
+        let ends = |c: char| c.is_whitespace() || matches!(c, ',' | ':' | '[' | ']' | '{' | '}');
+        let piece = |piece: &str| {
+            let word = piece.trim_end_matches(ends);
+            let other = self.number(word).map(|other| format!("{other}{}", &piece[word.len()..]));
+            other.unwrap_or_else(|| piece.to_owned())
+        };
+        text.split_inclusive(ends).map(piece).collect()
+    }
+}
+
+/// The number that stands for a secret one, of as many digits: a schema says how many there are.
+pub(crate) fn number_for(secret: &str) -> String {
+    let all = |digit: char| secret.chars().map(|c| if c.is_ascii_digit() { digit } else { c }).collect::<String>();
+    Some(all('1')).filter(|other| other != secret).unwrap_or_else(|| all('2'))
 }
 
 /// The length of the JSON string that a text begins with, quotes included.
@@ -183,12 +211,17 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_in_every_spelling_and_the_rest_stays_as_it_came() {
-        let masks = Masks::of([("a/b-12345".to_owned(), "***".to_owned()), ("k7".to_owned(), "**".to_owned())]);
+        let masks = Masks::of([
+            ("a/b-12345".to_owned(), "***".to_owned()),
+            ("k7".to_owned(), "**".to_owned()),
+            ("483920".to_owned(), "111111".to_owned()),
+        ]);
         for (body, masked) in [
             (r#"{"x" : "a\/b-12345", "n": 1.50e2}"#, r#"{"x" : "***", "n": 1.50e2}"#),
             (r#"["\u0061/b-12345!", "a\"k7\"", "\"k7x"]"#, r#"["***!", "a\"**\"", "\"k7x"]"#),
             (r#"{"a/b-12345": "k7", "k7": 18446744073709551616}"#, r#"{"***": "**", "k7": 18446744073709551616}"#),
             (r#"{"open": "a"#, r#"{"open": "a"#),
+            (r#"{"pin" : 483920, "all": [483920,1483920]}"#, r#"{"pin" : 111111, "all": [111111,1483920]}"#),
         ] {
             assert_eq!(masks.json(body), masked, "{body}");
         }

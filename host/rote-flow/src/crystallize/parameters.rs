@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::context::Context;
 use super::draft::{Draft, DraftStep};
-use super::mask::Masks;
+use super::mask::{Masks, number_for};
 use super::proposals::proposals;
 use super::report::{ParameterReport, Report};
 use super::request::ParamSpec;
@@ -196,13 +196,18 @@ impl Parameters {
         };
         for (name, entry) in &mut self.entries {
             let mut default_is_secret = false;
+            let text = text_of(&entry.example);
+            let is_scalar = entry.example.is_string() || entry.example.is_number();
             for place in places.get(name).into_iter().flatten() {
-                entry.secrets.extend(secret::secrets_in(&place.pointer, &entry.example));
-                if let Some(text) = entry.example.as_str().filter(|text| !text.is_empty() && concealed(place)) {
-                    entry.secrets.insert(String::new(), text.to_owned());
+                let step = draft.steps.iter().find(|step| step.id == place.step);
+                let arguments = step.map_or(&Value::Null, |step| &step.call(cx.trace).arguments);
+                entry.secrets.extend(secret::secrets_in(arguments, &place.pointer, &entry.example));
+                let hidden = || concealed(place) || secret::is_secret_part(arguments, &place.pointer, &text);
+                if is_scalar && !text.is_empty() && hidden() {
+                    entry.secrets.insert(String::new(), text.clone());
                 }
-                let default = entry.default.as_ref();
-                default_is_secret |= default.is_some_and(|one| !secret::secrets_in(&place.pointer, one).is_empty());
+                let secrets = |one: &Value| !secret::secrets_in(arguments, &place.pointer, one).is_empty();
+                default_is_secret |= entry.default.as_ref().is_some_and(secrets);
             }
             if default_is_secret || entry.is_secret() && entry.default.is_some() {
                 let reason = "it is a secret, and a default would be kept in the flow".to_owned();
@@ -248,7 +253,11 @@ impl Parameters {
     /// Returns the secrets, with what stands for them wherever the flow is kept.
     pub(crate) fn masks(&self) -> Masks {
         Masks::of(self.entries.iter().flat_map(|(name, entry)| {
-            entry.secrets.iter().map(move |(below, secret)| (secret.clone(), format!("value-of-{name}{below}")))
+            entry.secrets.iter().map(move |(below, secret)| {
+                let number = entry.example.pointer(below).is_some_and(Value::is_number);
+                let stands = if number { number_for(secret) } else { format!("value-of-{name}{below}") };
+                (secret.clone(), stands)
+            })
         }))
     }
 }

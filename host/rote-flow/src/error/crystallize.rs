@@ -117,10 +117,15 @@ impl CrystallizeError {
             }
             Self::NotAnswerable { flow, .. } => Told::new(ErrorKind::Conflict)
                 .hint(command("rote flow template create").option("--name", flow).plain("--force")),
-            Self::Secret { pointer, .. } => {
+            Self::Secret { step, pointer } => {
                 let name = pointer.rsplit('/').next().unwrap_or_default();
+                // Many a pair has a member of this name: the place says which.
+                let param = match name.eq_ignore_ascii_case("value") {
+                    true => format!("secret@{}:{pointer}", step.split(' ').next().unwrap_or_default()),
+                    false => name.to_owned(),
+                };
                 Told::new(ErrorKind::Denied)
-                    .hint(command("rote flow template create --name NAME").option("--param", name))
+                    .hint(command("rote flow template create --name NAME").option("--param", param))
             }
             Self::FrozenKey { value, .. } => Told::new(ErrorKind::Usage)
                 .hint(command("rote flow template create --name NAME").option("--param", format!("key={value}"))),

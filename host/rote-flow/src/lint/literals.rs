@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::finding::{Finding, Findings, Position};
 use super::script::Script;
 use crate::Package;
-use crate::crystallize::secret::is_secret;
+use crate::crystallize::secret::{is_secret, is_value_of_secret};
 use crate::literals::looks_like;
 
 /// Smallest number under a name that ends in `id` that looks like one.
@@ -20,6 +20,8 @@ struct Literal<'a> {
     value: &'a Value,
     /// Not a piece of a longer text.
     whole: bool,
+    /// The member beside it says that it is a secret.
+    paired: bool,
 }
 
 pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Findings) {
@@ -53,7 +55,7 @@ pub(super) fn lint(package: &Package, script: Option<&Script>, findings: &mut Fi
 
 fn lint_literal(literal: &Literal<'_>, argument: bool, findings: &mut Findings) {
     let place = Position::plan(literal.pointer.clone());
-    if is_secret(literal.name, literal.value) {
+    if literal.paired || is_secret(literal.name, literal.value) {
         findings.push(secret(place));
         return;
     }
@@ -124,7 +126,7 @@ fn walk<'a>(value: &'a Value, pointer: &str, name: &'a str, whole: bool, found: 
             }
         }
         Value::Object(members) => walk_object(members, pointer, name, whole, found),
-        scalar => found.push(Literal { pointer: pointer.to_owned(), name, value: scalar, whole }),
+        scalar => found.push(Literal { pointer: pointer.to_owned(), name, value: scalar, whole, paired: false }),
     }
 }
 
@@ -149,7 +151,12 @@ fn walk_object<'a>(
                     }
                 }
             }
-            _ => walk(inner, &below, key, whole, found),
+            _ => {
+                let before = found.len();
+                walk(inner, &below, key, whole, found);
+                let paired = is_value_of_secret(members, key, inner);
+                found[before..].iter_mut().for_each(|literal| literal.paired |= paired);
+            }
         }
     }
 }

@@ -266,6 +266,42 @@ async fn a_secret_inside_an_object_a_default_or_a_query_is_not_kept_either() {
 }
 
 #[tokio::test]
+async fn a_secret_in_a_pair_a_number_a_text_or_a_name_is_a_secret_parameter_or_refused() {
+    let token = "ghp_0123456789abcdefghij";
+    for (start, secret, at, param) in [
+        (
+            json!({"env": [{"name": "GITHUB_TOKEN", "value": "plain-77"}]}),
+            "plain-77",
+            "/start/env/0/value",
+            "secret@@1:/start/env/0/value",
+        ),
+        (json!({"pin": 483_920}), "483920", "/start/pin", "pin"),
+        (json!({"otp": 483_920}), "483920", "/start/otp", "code=483920@@1:/start/otp"),
+        (json!({"note": "with password=plain-77 on it"}), "plain-77", "/start/note", "word=plain-77"),
+        (json!("https://admin:plain-77@db.example"), "plain-77", "/start", "word=plain-77"),
+        (json!("https://db.example/?q=1&api_key=plain-77"), "plain-77", "/start", "word=plain-77"),
+        (json!({"may": {token: true}}), token, "/start/may", "may"),
+    ] {
+        let mut tale = Tale::new();
+        let answer = json!({"id": "ev_1", "start": start.clone(), "note": format!("It is {secret}.")});
+        tale.call("createEvent", json!({"title": "Call", "start": start}), answer).await;
+        let error = tale.wish(&wish(&[])).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
+        let told = error.to_string();
+        assert!(told.contains(&format!("`{at}`")) && !told.contains(secret), "{told}");
+        let request = CrystallizeRequest { params: vec![param.parse().unwrap()], force: true, ..wish(&[]) };
+        let made = tale.wish(&request).await.unwrap();
+        let name = &request.params[0].name;
+        assert_eq!(made.frontmatter.parameters["properties"][name]["writeOnly"], json!(true), "{at}");
+        assert_nowhere(made.path.parent().unwrap(), secret);
+    }
+    let mut tale = Tale::new();
+    let pair = json!({"env": [{"name": "token_count", "value": 3}], "pin": true, "text": "password: required"});
+    tale.call("createEvent", json!({"title": "Call", "start": pair}), json!({"id": "ev_1"})).await;
+    tale.wish(&wish(&[])).await.unwrap();
+}
+
+#[tokio::test]
 async fn a_text_that_equals_a_telling_value_is_asked() {
     let fixture = Fixture::new();
     assert!(fixture.call("orders_get", json!({"id": 7})).await);
