@@ -63,17 +63,19 @@ impl Validators {
             let described = described(properties.get(name));
             problems.push(problem(name, format!("is missing{described}: `{because}` needs it beside it")));
         }
-        for (name, value) in arguments {
-            match properties.get(name) {
-                Some(schema) if tool.spelled.contains(name) => {
-                    problems.extend(self.check_one(tool, name, schema, &as_number(value)));
-                }
-                Some(schema) => problems.extend(self.check_one(tool, name, schema, value)),
-                None => problems.extend(unknown(tool, name)),
-            }
-        }
+        problems.extend(arguments.iter().filter_map(|(name, value)| self.check_named(tool, name, value)));
         problems.truncate(MAX_PROBLEMS);
         problems
+    }
+
+    fn check_named(&self, tool: &Tool, name: &str, value: &Value) -> Option<ArgumentProblem> {
+        match tool.input_schema["properties"].get(name) {
+            Some(schema) if tool.spelled.iter().any(|one| one == name) => {
+                self.check_one(tool, name, schema, &as_number(value))
+            }
+            Some(schema) => self.check_one(tool, name, schema, value),
+            None => unknown(tool, name),
+        }
     }
 
     fn check_one(&self, tool: &Tool, name: &str, schema: &Value, value: &Value) -> Option<ArgumentProblem> {
@@ -188,9 +190,17 @@ fn takes_more(schema: &Value) -> bool {
     open || schema.get("patternProperties").is_some_and(Value::is_object)
 }
 
-/// Says that a tool does not take an argument of that name, where it does not.
+/// Says what is wrong with one argument of a tool: its name, and its value where that is known.
 #[must_use]
-pub fn unknown(tool: &Tool, name: &str) -> Option<ArgumentProblem> {
+pub fn check_argument(tool: &Tool, name: &str, value: Option<&Value>) -> Option<ArgumentProblem> {
+    match value {
+        Some(value) => Validators::default().check_named(tool, name, value),
+        None => unknown(tool, name),
+    }
+}
+
+/// Says that a tool does not take an argument of that name, where it does not.
+fn unknown(tool: &Tool, name: &str) -> Option<ArgumentProblem> {
     let empty = Map::new();
     let properties = tool.input_schema["properties"].as_object().unwrap_or(&empty);
     if properties.contains_key(name) || takes_more(&tool.input_schema) {

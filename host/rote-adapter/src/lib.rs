@@ -23,7 +23,7 @@ mod sensitivity;
 mod session;
 mod source;
 
-pub use arguments::{ArgumentProblem, unknown as unknown_argument};
+pub use arguments::{ArgumentProblem, check_argument};
 pub use call::{BatchItem, BatchResult, CallOptions, Caller, CallerParts, Checked, References};
 pub use credential::GivenCredential;
 pub use error::{AdapterError, CallFailure};

@@ -12,7 +12,9 @@ use oxc_ast::ast::{
 use oxc_ast_visit::{Visit, walk};
 use oxc_semantic::Scoping;
 use oxc_span::GetSpan;
+use oxc_syntax::operator::UnaryOperator;
 use oxc_syntax::symbol::SymbolId;
+use serde_json::{Map, Value};
 
 use crate::Place;
 use crate::place::place;
@@ -35,8 +37,19 @@ pub struct LiteralCall {
     pub tool: String,
     /// Where the tool's name stands.
     pub at: Place,
-    /// The arguments that are named, each with its place.
-    pub arguments: Vec<(String, Place)>,
+    /// The arguments that are named.
+    pub arguments: Vec<LiteralArgument>,
+}
+
+/// An argument of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiteralArgument {
+    /// Its name.
+    pub name: String,
+    /// Where the name stands.
+    pub at: Place,
+    /// Its value, where all of that stands in the source.
+    pub value: Option<Value>,
 }
 
 /// Returns the calls of a file in the order of the text.
@@ -91,8 +104,11 @@ impl Finder<'_> {
     ) {
         let Some(name) = text(tool).filter(|_| self.calls.len() < MAX_CALLS) else { return };
         let named = arguments.and_then(object).map_or_else(Vec::new, |given| {
-            let keys = members(given).map(|(key, _)| key);
-            keys.filter_map(|key| Some((key.static_name()?.into_owned(), self.place(key)))).collect()
+            let argument = |(key, given): (&PropertyKey<'_>, &Expression<'_>)| {
+                let name = key.static_name()?.into_owned();
+                Some(LiteralArgument { name, at: self.place(key), value: value(given) })
+            };
+            members(given).filter_map(argument).collect()
         });
         let at = self.place(tool);
         let (adapter, adapter_at) = (adapter.clone(), adapter_at.clone());
@@ -153,6 +169,40 @@ fn text(value: &Expression<'_>) -> Option<String> {
         Expression::TemplateLiteral(text) => text.single_quasi().map(|text| text.to_string()),
         _ => None,
     }
+}
+
+/// The value that an expression is, where it is the same whenever it runs.
+fn value(given: &Expression<'_>) -> Option<Value> {
+    match given.get_inner_expression() {
+        Expression::NullLiteral(_) => Some(Value::Null),
+        Expression::BooleanLiteral(one) => Some(one.value.into()),
+        Expression::NumericLiteral(one) => number(one.value),
+        Expression::UnaryExpression(one) if one.operator == UnaryOperator::UnaryNegation => {
+            match one.argument.get_inner_expression() {
+                Expression::NumericLiteral(one) => number(-one.value),
+                _ => None,
+            }
+        }
+        Expression::ArrayExpression(items) => items.elements.iter().map(|item| value(item.as_expression()?)).collect(),
+        Expression::ObjectExpression(object) => {
+            let all = object.properties.len() == members(object).count();
+            let member = |(key, given): (&PropertyKey<'_>, &Expression<'_>)| {
+                Some((key.static_name()?.into_owned(), value(given)?))
+            };
+            members(object).map(member).collect::<Option<Map<_, _>>>().filter(|_| all).map(Value::Object)
+        }
+        other => text(other).map(Value::String),
+    }
+}
+
+/// A number as JSON writes it in JavaScript: whole ones without a point.
+#[expect(clippy::cast_possible_truncation, reason = "only whole numbers that a double holds exactly")]
+fn number(given: f64) -> Option<Value> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    if given.fract() == 0.0 && given.abs() < EXACT {
+        return Some(Value::from(given as i64));
+    }
+    serde_json::Number::from_f64(given).map(Value::Number)
 }
 
 fn object<'e, 'a>(value: &'e Expression<'a>) -> Option<&'e ObjectExpression<'a>> {

@@ -1,7 +1,7 @@
-//! The calls of a script whose names stand in its sources, compared with the adapters that its frontmatter names: what a run
+//! The calls of a script whose names and values stand in its sources, compared with the adapters that its frontmatter names: what a run
 //! would be refused for is an error of the build.
 
-use rote_adapter::unknown_argument;
+use rote_adapter::check_argument;
 use rote_script::LiteralCall;
 use rote_types::{AdapterId, did_you_mean, nearest};
 
@@ -13,7 +13,8 @@ use crate::error::AuthorError;
 const MAX_PROBLEMS: usize = 20;
 
 impl Author {
-    /// Refuses adapters whose ids are misspelt, calls of tools that an adapter does not have, and arguments that a tool does not take.
+    /// Refuses adapters whose ids are misspelt, calls of tools that an adapter does not have, and arguments that a tool does not
+    /// take, by their names or by their values.
     pub(super) fn check_calls(&self, header: &SourceHeader, calls: &[LiteralCall]) -> Result<(), FlowError> {
         let (mut problems, mut first) = (Vec::new(), None);
         for call in calls {
@@ -44,11 +45,11 @@ impl Author {
             let near = did_you_mean(&nearest(&call.tool, known.map(String::as_str)));
             return Ok(vec![format!("{}: adapter `{id}` has no tool `{}`{near}", place(&call.at), call.tool)]);
         };
-        let unknown = call.arguments.iter().filter_map(|(name, at)| {
-            let problem = unknown_argument(&tool, name)?;
-            Some(format!("{}: `{id}/{}`: {problem}", place(at), call.tool))
+        let wrong = call.arguments.iter().filter_map(|argument| {
+            let problem = check_argument(&tool, &argument.name, argument.value.as_ref())?;
+            Some(format!("{}: `{id}/{}`: {problem}", place(&argument.at), call.tool))
         });
-        Ok(unknown.collect())
+        Ok(wrong.collect())
     }
 }
 

@@ -35,6 +35,17 @@ async fn a_call_that_its_adapter_does_not_have_does_not_build() {
 }
 
 #[tokio::test]
+async fn a_value_that_its_tool_does_not_take_does_not_build() {
+    let fixture = Fixture::new();
+    let calls = "const some = \"four\";\nawait shop.call(\"orders_list\", { owner: \"me\", limit: \"four\" });\n\
+                 await shop.call(\"orders_get\", {\n id: [7] });\nawait shop.call(\"orders_list\", { owner: \"me\", limit: some });";
+    let error = build(&fixture, calls).await.unwrap_err().to_string();
+    let expected = "main.ts:15:47: `shop/orders_list`: `limit` is a string, expected `integer`\n\
+                    main.ts:17:2: `shop/orders_get`: `id` is an array, expected `integer`";
+    assert_eq!(error, expected);
+}
+
+#[tokio::test]
 async fn a_misspelt_adapter_does_not_build() {
     let fixture = Fixture::new();
     let calls = "const shpo = (await Rote.workspace(\"w\")).adapter(\"shpo\");\n\

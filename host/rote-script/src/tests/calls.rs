@@ -5,7 +5,7 @@ use super::bundled;
 /// Each call as `line adapter/tool(arguments with their lines)`.
 fn calls(files: &[(&str, &str)]) -> Vec<String> {
     let show = |call: &crate::LiteralCall| {
-        let named = call.arguments.iter().map(|(name, at)| format!("{name}:{}", at.line)).collect::<Vec<_>>();
+        let named = call.arguments.iter().map(|one| format!("{}:{}", one.name, one.at.line)).collect::<Vec<_>>();
         format!("{}:{} {}/{}({})", call.at.file, call.at.line, call.adapter, call.tool, named.join(" "))
     };
     bundled(files).calls.iter().map(show).collect()
@@ -43,4 +43,25 @@ function await0(): any { return undefined; }
         "other.ts:2 far/go(at:2)",
     ];
     assert_eq!(found, expected);
+}
+
+#[test]
+fn the_values_of_arguments_are_known_where_they_stand_there() {
+    let main = r#"export default async function run(rote: any, p: { id: number }) {
+  await rote.adapter("shop").call("a", {
+    text: "x", template: `y`, whole: 4, less: -0.5, large: 1e30, no: null, yes: true as boolean,
+    list: [1, "b", { c: [] }], made: `y${p.id}`, id: p.id, ...p, part: [1, p.id], open: { a: 1, ...p }, short: { p },
+    missing: undefined, gap: [1, , 2], spread: [...[1]],
+  });
+}
+"#;
+    let files = bundled(&[("main.ts", main)]);
+    let values = files.calls[0].arguments.iter().filter_map(|one| Some((one.name.as_str(), one.value.clone()?)));
+    let values: serde_json::Map<String, serde_json::Value> =
+        values.map(|(name, value)| (name.to_owned(), value)).collect();
+    let expected = serde_json::json!({
+        "text": "x", "template": "y", "whole": 4, "less": -0.5, "large": 1e30, "no": null, "yes": true,
+        "list": [1, "b", {"c": []}],
+    });
+    assert_eq!(serde_json::Value::Object(values), expected);
 }
