@@ -53,7 +53,7 @@ pub struct RunRecording {
     pub expected: Option<ExpectedOutput>,
 }
 
-/// What a run gave, byte for byte.
+/// What a run gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedOutput {

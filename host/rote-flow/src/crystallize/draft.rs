@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rote_plan::{Comparison, Condition, Expression, OnError, Pages, Parameter, Plan, Step, VERSION};
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use rote_workspace::ResponseState;
 use serde_json::Value;
 
@@ -13,6 +13,7 @@ use super::request::CrystallizeRequest;
 use super::variables::Variables;
 use crate::FlowError;
 use crate::error::CrystallizeError;
+use crate::question::Answer;
 use crate::trace::{RecordedCall, Trace};
 
 /// A step in the making.
@@ -115,6 +116,13 @@ impl DraftStep {
     /// Returns the first of its calls.
     pub(crate) fn call<'t>(&self, trace: &'t Trace) -> &'t RecordedCall {
         &trace.calls[self.calls[0]]
+    }
+
+    /// Returns the answer that leaves it out, where it is one call.
+    pub(crate) fn skip(&self, trace: &Trace) -> Option<Answer> {
+        let [call] = self.calls.as_slice() else { return None };
+        let flag = command("--skip").argument(trace.calls[*call].response);
+        Some(Answer::new("skip", format!("{} is not a part of the flow", self.id), flag))
     }
 
     /// Whether its answer is one thing: that of a call, or all pages of a list.

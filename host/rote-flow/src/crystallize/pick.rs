@@ -239,6 +239,7 @@ impl Picker<'_, '_> {
             let jq = with_field(item, field, value);
             answer(format!("{}{{{jq}}}", item.response), format!("it is the one whose {field} is `{value}`"))
         }));
+        answers.extend(self.step.skip(self.cx.trace));
         let evidence = fields.iter().map(|(field, value)| Evidence {
             what: format!("no other item has this {field}"),
             response: Some(item.response),
@@ -288,9 +289,12 @@ pub(crate) fn orders(name: &str) -> bool {
 
 /// Whether a program says which item it takes.
 pub(crate) fn chooses(program: &str) -> bool {
-    let words = ["select", "sort_by", "min_by", "max_by", "group_by", "unique_by", "first", "last"];
-    let Some(tokens) = program::tokens(program) else { return false };
-    tokens.iter().any(|token| words.contains(&&program[token.range.clone()]))
+    is_by_property(program) || program::names(program, &["first", "last"])
+}
+
+/// Whether a program says by what it takes an item, not only where it stands.
+pub(crate) fn is_by_property(program: &str) -> bool {
+    program::names(program, &["select", "sort_by", "min_by", "max_by", "group_by", "unique_by"])
 }
 
 /// Returns the condition of a logged query that gives exactly these elements of an array in an answer, as a jq program on one

@@ -177,6 +177,32 @@ pub(crate) fn conditions(program: &str) -> Vec<&str> {
     found
 }
 
+/// By what it takes something for where it stands: numbers in brackets, `-1` too, the bounds of slices, and the words for it.
+pub(crate) fn positions(program: &str) -> Vec<String> {
+    let Some(mut tokens) = tokens(program) else { return Vec::new() };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let is_number = |at: usize| tokens.get(at).is_some_and(|token| token.kind == Kind::Number);
+    let mut found = Vec::new();
+    for at in 0..tokens.len() {
+        if ["first", "last", "nth", "limit"].contains(&text(at)) {
+            found.push(text(at).to_owned());
+        }
+        let slice = usize::from(text(at) == "[" && text(at + 1) == ":");
+        let minus = usize::from(text(at + slice + 1) == "-");
+        let number = at + slice + minus + 1;
+        if text(at) == "[" && is_number(number) && ["]", ":"].contains(&text(number + 1)) {
+            found.push(format!("{}{}", &"-"[..minus], text(number)));
+        }
+    }
+    found
+}
+
+/// Whether one of these words stands in it.
+pub(crate) fn names(program: &str, words: &[&str]) -> bool {
+    tokens(program).is_some_and(|tokens| tokens.iter().any(|token| words.contains(&&program[token.range.clone()])))
+}
+
 /// Whether it names a variable.
 pub(crate) fn names_variable(program: &str, name: &str) -> bool {
     let Some(tokens) = tokens(program) else { return program.contains(&format!("${name}")) };
@@ -219,6 +245,21 @@ mod tests {
         assert_eq!(texts(".items[] | select(.title == \"A \\\"b\\\"\") | .id"), ["A \"b\""]);
         assert_eq!(texts("{\"key\": \"value\", b: .[\"c\"]} | .\"d\" | @uri \"e\" | contains(\"f\")"), ["value", "f"]);
         assert_eq!(texts("[\"a\", \"b\"] | \"x\\(.y)\""), ["a", "b"]);
+    }
+
+    #[test]
+    fn positions_are_found() {
+        for (program, found) in [
+            (".items[0].id", vec!["0"]),
+            (".items[-1].id | .[2]", vec!["-1", "2"]),
+            (".items | last | .id", vec!["last"]),
+            ("first(.items[]) | .lists[ -2 : ]", vec!["first", "-2"]),
+            (".items[:3][]", vec!["3"]),
+            (".items[] | select(.n == -1) | .last | .[\"0\"]", vec![]),
+            ("[1, 2]", vec![]),
+        ] {
+            assert_eq!(positions(program), found, "{program}");
+        }
     }
 
     #[test]

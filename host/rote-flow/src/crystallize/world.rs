@@ -45,9 +45,9 @@ pub(crate) fn try_changed(cx: &Context<'_>, draft: &Draft, plan: &Plan, paramete
     let trial =
         Trial { plan, world: &world, parameters: &examples, chosen: &chosen, by_value: &by_value, engine: cx.engine };
     let bytes: usize = world.exchanges.iter().map(|one| one.body.to_string().len()).sum();
-    let found = match (bytes, plan.steps.len()) {
-        (MAX_BYTES.., _) => Err(format!("its answers have {bytes} bytes, more than {MAX_BYTES}")),
-        (_, MAX_STEPS..) => Err(format!("it has {} steps, more than {MAX_STEPS}", plan.steps.len())),
+    let found = match plan.steps.len() {
+        _ if bytes > MAX_BYTES => Err(format!("its answers have {bytes} bytes, more than {MAX_BYTES}")),
+        steps if steps > MAX_STEPS => Err(format!("it has {steps} steps, more than {MAX_STEPS}")),
         _ => trial.findings(),
     };
     match found {
@@ -117,9 +117,9 @@ impl Raise<'_> {
                 let answers = std::iter::once(accept).chain(self.skip(step)).collect();
                 self.question(finding, (id, ask), answers, desk);
             }
-            What::StopsHalfway { writes, why } => {
+            What::StopsHalfway { lists, writes, why } => {
                 let text =
-                    format!("when the lists that it reads are empty, it stops after {writes} of its writes: {why}");
+                    format!("when the lists that it reads are {lists}, it stops after {writes} of its writes: {why}");
                 desk.note(Some(step), text, None);
             }
         }
@@ -152,9 +152,7 @@ impl Raise<'_> {
 
     /// The answer that leaves a step out, which is one call.
     fn skip(&self, step: &str) -> Option<Answer> {
-        let [call] = self.draft.steps.iter().find(|one| one.id == step)?.calls.as_slice() else { return None };
-        let flag = command("--skip").argument(self.cx.trace.calls[*call].response);
-        Some(Answer::new("skip", format!("{step} is not a part of the flow"), flag))
+        self.draft.steps.iter().find(|one| one.id == step)?.skip(self.cx.trace)
     }
 
     /// How a parameter that takes only the argument of its name would take the other places too.

@@ -52,7 +52,7 @@ async fn a_position_that_nothing_explains_is_asked() {
     let made = tale.made(&[]).await;
     assert_eq!((taken(&made), open(&made)), (json!(".items[1].id"), vec!["pick:s2/issue_id"]));
     let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
-    assert_eq!(words, ["position", "@1{.items[] | select(.title == \"Crash\") | .id}"]);
+    assert_eq!(words, ["position", "@1{.items[] | select(.title == \"Crash\") | .id}", "skip"]);
     let made = tale.answered_with(&[("pick:s2/issue_id", words[1])]).await.unwrap();
     assert_eq!((taken(&made), open(&made)), (json!(".items[] | select(.title == \"Crash\") | .id"), vec![]));
     let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
@@ -74,6 +74,22 @@ async fn the_first_one_stays_the_first_where_a_person_wrote_so_and_the_only_one_
     assert_eq!((taken(&made), open(&made)), (json!(".items[] | .id"), vec![]));
     let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
     assert_eq!((taken(&made), open(&made)), (json!(".items[0].id"), vec![]));
+}
+
+#[tokio::test]
+async fn the_last_one_is_asked_as_the_first_one_is() {
+    for taken_by in [".items[0].id", ".items[-1].id", ".items | last | .id"] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({}), issues()).await;
+        let id = format!("@1{{{taken_by}}}");
+        tale.call("addComment", json!({"issue_id": id, "body": "Seen"}), json!({"id": 1})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec!["pick:s2/issue_id"]), "{taken_by}");
+        let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
+        assert_eq!(words, ["position", "skip"]);
+        let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
+        assert_eq!((taken(&made), open(&made)), (json!(taken_by), vec![]));
+    }
 }
 
 #[tokio::test]

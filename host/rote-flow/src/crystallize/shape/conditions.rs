@@ -155,10 +155,7 @@ fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)],
         let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
         answers.insert(0, when("rest", format!("{id} is made when {}", says.join(" and "))));
     }
-    if step.calls.len() == 1 {
-        let flag = command("--skip").argument(step.call(cx.trace).response);
-        answers.push(Answer::new("skip", format!("{id} is not a part of the flow"), flag));
-    }
+    answers.extend(step.skip(cx.trace));
     let spoken: Vec<String> =
         unread.iter().map(|(ask, why)| format!("`{}` of {} ({why})", words(ask), ask.response)).collect();
     let evidence = unread.iter().map(|(ask, _)| Evidence {

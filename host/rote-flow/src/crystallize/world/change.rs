@@ -1,4 +1,5 @@
-//! Other worlds: the same answers with other ids, other values, and lists in another order, one longer, or empty.
+//! Other worlds: the same answers with other ids, other values, and lists in another order, one longer, one shorter, or
+//! empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,7 +109,7 @@ fn map_words(text: &str, make: &dyn Fn(&str) -> Option<String>) -> String {
 
 /// The world with other ids.
 pub(crate) fn renamed(world: &World, ids: &Renaming) -> World {
-    each_body(world, |_, body| ids.renamed(body, ""))
+    each_body(world, |body| ids.renamed(body, ""))
 }
 
 /// Another value for a parameter, of the same shape; none where another one may mean another job.
@@ -162,7 +163,7 @@ pub(crate) fn with_value(text: &str, old: &str, new: &str) -> Option<String> {
 
 /// The world in which these texts are others.
 pub(crate) fn with_values(world: &World, changed: &[(String, String)]) -> World {
-    each_body(world, |_, body| {
+    each_body(world, |body| {
         map_scalars(body, "", &|_, scalar| {
             let Some(text) = scalar.as_str() else { return scalar.clone() };
             let replace = |text: String, (old, new): &(String, String)| with_value(&text, old, new).unwrap_or(text);
@@ -173,24 +174,30 @@ pub(crate) fn with_values(world: &World, changed: &[(String, String)]) -> World 
 
 /// The world in which every list of things that was read begins with its second one.
 pub(crate) fn reordered(world: &World) -> World {
-    each_body(world, |writes, body| {
-        let mut body = body.clone();
-        if !writes {
-            each_list(&mut body, &mut |items| items.rotate_left(1));
-        }
-        body
-    })
+    with_lists(world, &mut |items| items.rotate_left(1))
+}
+
+/// The world in which every list of things that was read begins with its last one and ends with its first.
+pub(crate) fn reversed(world: &World) -> World {
+    with_lists(world, &mut |items| items.reverse())
+}
+
+/// The world in which every list of things that was read is without its last one.
+pub(crate) fn shorter(world: &World) -> World {
+    with_lists(world, &mut |items| items.truncate(items.len().saturating_sub(1)))
 }
 
 /// The world in which every list of things that was read is empty.
 pub(crate) fn emptied(world: &World) -> World {
-    each_body(world, |writes, body| {
-        let mut body = body.clone();
-        if !writes {
-            each_list(&mut body, &mut Vec::clear);
-        }
-        body
-    })
+    with_lists(world, &mut Vec::clear)
+}
+
+fn with_lists(world: &World, change: &mut dyn FnMut(&mut Vec<Value>)) -> World {
+    let mut other = world.clone();
+    for exchange in other.exchanges.iter_mut().filter(|one| !one.writes) {
+        each_list(&mut exchange.body, change);
+    }
+    other
 }
 
 /// The world in which one list has one thing more, like its last one but for its ids and names; and the value of `field` in it.
@@ -227,10 +234,10 @@ pub(crate) fn longer(world: &World, exchange: usize, array: &[Segment], field: &
     Some((longer, told))
 }
 
-fn each_body(world: &World, change: impl Fn(bool, &Value) -> Value) -> World {
+fn each_body(world: &World, change: impl Fn(&Value) -> Value) -> World {
     let mut other = world.clone();
     for exchange in &mut other.exchanges {
-        exchange.body = change(exchange.writes, &exchange.body);
+        exchange.body = change(&exchange.body);
     }
     other
 }

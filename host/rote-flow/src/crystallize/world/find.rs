@@ -7,7 +7,7 @@ use rote_types::QueryEngine;
 use serde_json::{Map, Value};
 
 use super::super::path::{Segment, jq_of};
-use super::super::pick;
+use super::super::{pick, program};
 use super::change::{self, Renaming, date_of, is_list, with_value};
 use super::host::{Ran, Sent, run_in};
 use super::model::{World, scalars, tells_apart};
@@ -29,8 +29,8 @@ pub(crate) enum What {
     MissedItem { exchange: usize, array: String },
     /// The run stops, although everything is there under another name.
     Stops { why: String },
-    /// The run stops after some of its writes when the lists are empty.
-    StopsHalfway { writes: usize, why: String },
+    /// The run stops after some of its writes when the lists are so.
+    StopsHalfway { lists: &'static str, writes: usize, why: String },
 }
 
 /// Something wrong, and where.
@@ -68,11 +68,14 @@ impl Trial<'_> {
         // What goes through all of a list takes each of it by where it stands, and that is said once.
         let repeats = |one: &Finding| {
             let tool = |step: &str| as_recorded.sent.iter().find(|sent| sent.step == step).map(|sent| &sent.tool);
-            missed.iter().any(|other| other.pointer == one.pointer && tool(&other.step) == tool(&one.step))
+            let at = |other: &Finding| one.pointer.is_empty() || other.pointer == one.pointer;
+            missed.iter().any(|other| at(other) && tool(&other.step) == tool(&one.step))
         };
         found.extend(self.other_order(&as_recorded).into_iter().filter(|one| !repeats(one)));
+        found.extend(self.fewer_things("empty", &change::emptied(self.world)));
+        let one_less = self.fewer_things("one shorter", &change::shorter(self.world));
+        found.extend(one_less.into_iter().filter(|one| !repeats(one)));
         found.extend(missed);
-        found.extend(self.empty_lists());
         let mut seen = BTreeSet::new();
         found.retain(|one| seen.insert((one.step.clone(), one.pointer.clone())));
         Ok(found)
@@ -116,7 +119,7 @@ impl Trial<'_> {
     /// The ids that a person gives are others: what a parameter has by its name alone may be sent elsewhere too.
     fn other_given(&self) -> Vec<Finding> {
         let given = self.given_ids();
-        let ids = Renaming::of(&given.values().cloned().collect());
+        let ids = Renaming::of(&given.values().map(|one| one.old.clone()).collect());
         let renamed = |(name, value): (&String, &Value)| {
             let value = if given.contains_key(name) { ids.renamed(value, "id") } else { value.clone() };
             (name.clone(), value)
@@ -130,8 +133,10 @@ impl Trial<'_> {
         for sent in &ran.sent {
             walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
                 let holds = |old: &str| text_of(value) == old || value.as_str().is_some_and(|text| text.contains(old));
-                let old = given.iter().find(|(_, old)| holds(old));
-                if let Some((parameter, _)) = old.filter(|_| ids.renamed(value, last_name(pointer)) != *value) {
+                let numbered = |old: &str| value.as_str().is_some_and(|text| names_number(text, old));
+                let renamed = ids.renamed(value, last_name(pointer)) != *value;
+                let is_old = |one: &GivenId| holds(&one.old) && (numbered(&one.old) || one.by_word && renamed);
+                if let Some((parameter, _)) = given.iter().find(|(_, one)| is_old(one)) {
                     found.push(finding(&sent.step, pointer, What::OldValue { parameter: parameter.clone() }, value));
                 }
             });
@@ -140,11 +145,11 @@ impl Trial<'_> {
     }
 
     /// The parameters that name a thing, by the argument that they are or because an answer has the value as an id.
-    fn given_ids(&self) -> BTreeMap<String, String> {
+    fn given_ids(&self) -> BTreeMap<String, GivenId> {
         let mut ids = BTreeSet::new();
         for exchange in &self.world.exchanges {
             scalars(&exchange.body, "", &mut Vec::new(), &mut |name, _, value| {
-                ids.extend(value.as_str().filter(|_| tells_apart(name)).map(str::to_owned));
+                ids.extend(Some(value).filter(|value| !value.is_null() && tells_apart(name)).map(text_of));
             });
         }
         let mut found = BTreeMap::new();
@@ -152,9 +157,12 @@ impl Trial<'_> {
             let Expression::Object(members) = &step.arguments else { continue };
             for (argument, inner) in members {
                 let Expression::Param(name) = inner else { continue };
-                let Some(value) = self.parameters.get(name).map(text_of) else { continue };
-                if !value.is_empty() && (tells_apart(argument) || ids.contains(&value)) {
-                    found.insert(name.clone(), value);
+                let Some(value) = self.parameters.get(name) else { continue };
+                let old = text_of(value);
+                if !old.is_empty() && (tells_apart(argument) || ids.contains(&old)) {
+                    // A number may be equal by chance.
+                    let by_word = value.is_string() || tells_apart(argument);
+                    found.insert(name.clone(), GivenId { old, by_word });
                 }
             }
         }
@@ -191,7 +199,13 @@ impl Trial<'_> {
     }
 
     fn other_order(&self, as_recorded: &Ran) -> Vec<Finding> {
-        let Some(ran) = self.elsewhere(&change::reordered(self.world)) else { return Vec::new() };
+        let worlds = [change::reordered(self.world), change::reversed(self.world), change::shorter(self.world)];
+        let ran: Vec<Ran> = worlds.iter().filter_map(|world| self.elsewhere(world)).collect();
+        ran.iter().flat_map(|ran| self.other_items(ran, as_recorded)).collect()
+    }
+
+    /// What is taken by where it stands, and is another thing in this run.
+    fn other_items(&self, ran: &Ran, as_recorded: &Ran) -> Vec<Finding> {
         let mut found = Vec::new();
         for (step, sent) in by_step(&ran.sent) {
             let Some(expression) = self.plan.steps.iter().find(|one| one.id == step).map(|one| &one.arguments) else {
@@ -203,10 +217,11 @@ impl Trial<'_> {
                     let mut texts: Vec<String> =
                         values.iter().filter_map(|value| value.pointer(pointer)).map(text_of).collect();
                     texts.sort_unstable();
+                    texts.dedup();
                     texts
                 };
                 let now = at(&sent);
-                if is_positional(&reference.jq) && now != at(&before) && !self.is_first_in_order(reference) {
+                if is_positional(&reference.jq) && now != at(&before) && !self.is_end_of_order(reference) {
                     let value = now.into_iter().next().map_or(Value::Null, Value::from);
                     found.push(finding(step, pointer, What::OtherItem, &value));
                 }
@@ -215,15 +230,16 @@ impl Trial<'_> {
         found
     }
 
-    /// Whether it takes the first of a list that was asked for in an order: then that is what the first means.
-    fn is_first_in_order(&self, reference: &Reference) -> bool {
+    /// Whether it takes the first or the last of a list that was asked for in an order: then that is what they mean.
+    fn is_end_of_order(&self, reference: &Reference) -> bool {
         let Some(step) = self.plan.steps.iter().find(|one| one.id == reference.step) else { return false };
         let ordered = match &step.arguments {
             Expression::Object(members) => members.iter().any(|(name, _)| pick::orders(name)),
             Expression::Literal(Value::Object(members)) => members.keys().any(|name| pick::orders(name)),
             _ => false,
         };
-        ordered && reference.jq.matches('[').count() == 1 && reference.jq.contains("[0]")
+        let ends = ["0", "-1", "first", "last"];
+        ordered && matches!(program::positions(&reference.jq).as_slice(), [one] if ends.contains(&one.as_str()))
     }
 
     fn longer_lists(&self, as_recorded: &Ran) -> Vec<Finding> {
@@ -241,11 +257,11 @@ impl Trial<'_> {
         found
     }
 
-    fn empty_lists(&self) -> Vec<Finding> {
-        let Some(ran) = self.elsewhere(&change::emptied(self.world)) else { return Vec::new() };
+    fn fewer_things(&self, lists: &'static str, world: &World) -> Vec<Finding> {
+        let Some(ran) = self.elsewhere(world) else { return Vec::new() };
         match (&ran.end, ran.writes()) {
             (Err((step, why)), writes) if writes > 0 => {
-                vec![finding(step, "", What::StopsHalfway { writes, why: why.clone() }, &Value::Null)]
+                vec![finding(step, "", What::StopsHalfway { lists, writes, why: why.clone() }, &Value::Null)]
             }
             _ => Vec::new(),
         }
@@ -254,6 +270,23 @@ impl Trial<'_> {
 
 fn finding(step: &str, pointer: &str, what: What, sent: &Value) -> Finding {
     Finding { step: step.to_owned(), pointer: pointer.to_owned(), what, sent: sent.clone() }
+}
+
+/// An id that a person gives.
+struct GivenId {
+    old: String,
+    /// It is meant wherever it is a word; else only where it stands as `#11`.
+    by_word: bool,
+}
+
+/// Whether a text names a thing by its number: `#11`.
+fn names_number(text: &str, number: &str) -> bool {
+    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
+    let mut behind = text.split('#').skip(1);
+    is_number
+        && behind.any(|rest| {
+            rest.strip_prefix(number).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        })
 }
 
 /// A stop in a world where everything has only other names; what was found before explains it.
@@ -287,10 +320,7 @@ fn by_step(sent: &[Sent]) -> BTreeMap<&str, Vec<&Value>> {
 
 /// Whether a program takes an item by where it stands, and says nothing else of it.
 fn is_positional(jq: &str) -> bool {
-    let indexed = jq.split('[').skip(1).any(|rest| {
-        rest.split_once(']').is_some_and(|(index, _)| !index.is_empty() && index.chars().all(|c| c.is_ascii_digit()))
-    });
-    indexed && !pick::chooses(jq)
+    !program::positions(jq).is_empty() && !pick::is_by_property(jq)
 }
 
 /// Writes of one tool, one for each thing of a list and otherwise the same.

@@ -190,18 +190,24 @@ fn positions(engine: &dyn QueryEngine) {
         &[
             (&[list.clone(), (2, taken(".items[2].id"))], &["other item s2/issue_id"]),
             (&[list.clone(), (2, taken(".items[] | select(.title == \"Weekly report\") | .id"))], &[]),
-            (&[list.clone(), (2, taken(".items | last | .id"))], &[]),
+            (&[list.clone(), (2, taken(".items | sort_by(.title) | last | .id"))], &[]),
+            (&[list.clone(), (2, taken(".items | last | .id"))], &["other item s2/issue_id"]),
+            (&[list.clone(), (2, taken(".items[-1].id"))], &["other item s2/issue_id"]),
+            (&[list.clone(), (2, taken(".items[-2:] | .[0].id"))], &["other item s2/issue_id"]),
+            (&[list.clone(), (2, taken("first(.items[]) | .id"))], &["other item s2/issue_id"]),
             (&[list.clone(), (2, json!({"issue_id": 43, "priority": "urgent"}))], &["old id s2/issue_id"]),
             (&[list, (2, taken(".items[0].id"))], &["other item s2/issue_id"]),
         ],
     );
-    // The first in an order that was asked for is what was meant; the third is not.
+    // The first and the last in an order that was asked for are what was meant; the third is not.
     let sorted = (1, json!({"project": "atlas", "Sort-By": "comments"}));
     check(
         engine,
         &job,
         &[
             (&[sorted.clone(), (2, taken(".items[0].id"))], &[]),
+            (&[sorted.clone(), (2, taken(".items[-1].id"))], &[]),
+            (&[sorted.clone(), (2, taken(".items | last | .id"))], &[]),
             (&[sorted, (2, taken(".items[2].id"))], &["other item s2/issue_id"]),
         ],
     );
@@ -242,8 +248,11 @@ fn repeated(engine: &dyn QueryEngine) {
             (&[list.clone(), (2, over(".items[]"))], &[]),
             (&[list.clone(), (2, over(".items[] | select(.state == \"open\")"))], &[]),
             // Two of three, chosen by name.
-            (&[list.clone(), (2, by_title("Fix login")), (4, by_title("Weekly report"))], &[]),
-            (&[list.clone(), (2, at(0)), (4, at(2))], &["other item s2/issue_id", "other item s4/issue_id"]),
+            (&[list.clone(), (2, by_title("Fix login")), (4, by_title("Weekly report"))], &["stops halfway s4"]),
+            (
+                &[list.clone(), (2, at(0)), (4, at(2))],
+                &["other item s2/issue_id", "other item s4/issue_id", "stops halfway s4"],
+            ),
         ],
     );
     let job = Job {
@@ -296,6 +305,22 @@ fn values(engine: &dyn QueryEngine) {
             &[(&[get.clone(), comment(json!(said))], &["old value s2/body"]), (&[get, comment(bound)], &[])],
         );
     }
+    // The short number of a thing, which its text has behind a `#`.
+    let job = Job {
+        calls: vec![
+            ("getIssue", json!({"issue": 11}), json!({"number": 11, "comments": 11})),
+            ("addComment", json!({"issue": 11, "body": "Like #11, page 11"}), json!({"id": 1})),
+            ("addComment", json!({"issue": 11, "body": "Room 11, not #112", "limit": 11}), json!({"id": 2})),
+        ],
+        parameters: json!({"issue": 11}),
+    };
+    let bound = |(at, (_, typed, _)): (usize, &(&str, Value, Value))| {
+        let mut arguments = typed.clone();
+        arguments["issue"] = json!({"$param": "issue"});
+        (at + 1, arguments)
+    };
+    let steps: Vec<(usize, Value)> = job.calls.iter().enumerate().map(bound).collect();
+    check(engine, &job, &[(&steps, &["old value s2/body"])]);
     // A parameter that does not reach into jq.
     let job = Job {
         calls: vec![
@@ -350,7 +375,10 @@ fn a_list_of_pages() {
         &job,
         &[
             (&[list.clone(), for_all], &[]),
-            (&[list, at(3, 0), at(4, 1), at(5, 2)], &["other item s3/issue_id", "other item s4/issue_id"]),
+            (
+                &[list, at(3, 0), at(4, 1), at(5, 2)],
+                &["other item s3/issue_id", "other item s4/issue_id", "stops halfway s4"],
+            ),
         ],
     );
 }

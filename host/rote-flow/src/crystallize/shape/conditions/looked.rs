@@ -97,7 +97,10 @@ impl Looked<'_> {
         let response = query.source_response;
         let of = response.map(|response| response.to_string()).unwrap_or_default();
         let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
-        let skip = command("--skip").argument(step.call(cx.trace).response);
+        let answers = [
+            when("no", format!("{id} is made in each run, also where there is one")),
+            when("yes", format!("{id} is made when {}", reading.says)),
+        ];
         Question {
             id: QuestionId::When(id.clone()),
             kind: QuestionId::When(id.clone()).kind(),
@@ -111,11 +114,7 @@ impl Looked<'_> {
                 jq: Some(program.clone()),
                 value: value.clone(),
             }],
-            answers: vec![
-                when("no", format!("{id} is made in each run, also where there is one")),
-                when("yes", format!("{id} is made when {}", reading.says)),
-                Answer::new("skip", format!("{id} is not a part of the flow"), skip),
-            ],
+            answers: answers.into_iter().chain(step.skip(cx.trace)).collect(),
             taken: "no".to_owned(),
             writes: true,
             open: true,
