@@ -41,7 +41,8 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         }
         let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
         let step = &draft.steps[at];
-        let mut linker = Linker { cx, draft, step, call: step.call(cx.trace), seen: &seen, desk, failed: None };
+        let mut linker =
+            Linker { cx, draft, step, call: step.call(cx.trace), seen: &seen, desk, whole: Vec::new(), failed: None };
         linker.lists(&mut arguments);
         let mut linked = Vec::new();
         replace(&mut arguments, &mut |pointer, value| {
@@ -71,6 +72,8 @@ struct Linker<'a, 'b> {
     call: &'a RecordedCall,
     seen: &'a Occurrences,
     desk: &'a mut Desk,
+    /// Beginnings of the pointers into lists that were asked for as a whole.
+    whole: Vec<String>,
     failed: Option<FlowError>,
 }
 
@@ -84,6 +87,9 @@ impl<'a> Linker<'a, '_> {
             return read.map_err(|error| self.failed = Some(error)).ok();
         }
         let name = place_name(pointer);
+        if self.whole.iter().any(|list| pointer.starts_with(list.as_str())) {
+            return None;
+        }
         if is_secret(pointer, value) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
             return None;
         }
@@ -239,7 +245,7 @@ impl<'a> Linker<'a, '_> {
         None
     }
 
-    /// Lists that are all ids of an array, in its order.
+    /// Lists that are all ids of an array, in its order, and those that a query gave, which are asked for.
     fn lists(&mut self, arguments: &mut Expression) {
         if let Expression::Literal(Value::Object(members)) = arguments {
             let member = |(key, value): (&String, &Value)| (key.clone(), Expression::Literal(value.clone()));
@@ -248,11 +254,15 @@ impl<'a> Linker<'a, '_> {
         let Expression::Object(members) = arguments else { return };
         for (name, inner) in members {
             let Expression::Literal(Value::Array(items)) = inner else { continue };
+            let pointer = pointer_of(&[At::Key(name)]);
+            if let Some(found) = self.asked_list(name, &pointer, items) {
+                *inner = found;
+                continue;
+            }
             let Some((step, jq)) = Some(&*name).filter(|name| names_id(name)).and_then(|_| self.all_of(name, items))
             else {
                 continue;
             };
-            let pointer = pointer_of(&[At::Key(name)]);
             let place = format!("{}:{pointer}", self.step.id);
             let id = QuestionId::at(QuestionId::Source, &self.step.id, &pointer);
             if self.desk.given(&id, &["always"]).is_none() {
@@ -261,6 +271,40 @@ impl<'a> Linker<'a, '_> {
                 *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });
             }
         }
+    }
+
+    /// What a list is taken from by an answer; asked where a query gave exactly these values before they were sent.
+    fn asked_list(&mut self, name: &str, pointer: &str, items: &[Value]) -> Option<Expression> {
+        let value = Value::from(items);
+        if names_id(name) || self.cx.is_claimed(&self.step.id, pointer, name, &value) {
+            return None;
+        }
+        let read = self.queried(items)?;
+        self.whole.push(format!("{pointer}/"));
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        match self.desk.given(&id, &["always", REFERENCE]).filter(|word| word.starts_with('@')) {
+            Some(word) => self.read(&id, &word, &value).map_err(|error| self.failed = Some(error)).ok(),
+            None => self.ask(id, pointer, &value, vec![read]),
+        }
+    }
+
+    /// Where a query gave exactly these values, one by one or as a list.
+    fn queried(&self, items: &[Value]) -> Option<Read> {
+        let before = self.cx.trace.queries.iter().rev().filter(|query| query.command.0 < self.call.command);
+        before.filter(|_| items.len() > 1 && self.call.is_write()).find_map(|query| {
+            let response = query.source_response?;
+            let call = self.cx.trace.position(response)?;
+            let step = self.draft.step_of(call).map(|at| &self.draft.steps[at])?;
+            let stays = step.calls.first() == Some(&call) && step.broken.is_none() && step.out.is_none();
+            let program = self.cx.portable(query).ok().filter(|_| stays)?;
+            let gives = |jq: &String| {
+                self.cx
+                    .outputs(response, jq)
+                    .is_ok_and(|outputs| matches!(outputs.as_slice(), [Value::Array(all)] if all == items))
+            };
+            let jq = [format!("[{program}]"), program].into_iter().find(gives)?;
+            Some(Read { step: step.id.clone(), response, jq })
+        })
     }
 
     /// The step and the program that gives exactly these values.

@@ -356,3 +356,21 @@ async fn a_name_from_a_list_is_asked_where_a_query_chose_it_and_is_typed_where_a
         assert_eq!(made.report.questions[0].answers[0].word, format!("@1{{{jq}}}"));
     }
 }
+
+#[tokio::test]
+async fn a_list_that_a_query_gave_is_asked_as_a_whole() {
+    let mut tale = Tale::new();
+    let tags = json!({"id": 41, "tags": [{"name": "needs-a-review"}, {"name": "late"}]});
+    tale.call("getIssue", json!({"issue_id": 41}), tags).await;
+    tale.query(1, ".tags[].name");
+    tale.call("createIssue", json!({"labels": ["needs-a-review", "late"]}), json!({"id": 50})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/labels"]);
+    let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
+    assert_eq!(words, ["@1{[.tags[].name]}", "always"]);
+    let made = tale.answered_with(&[("source:s2/labels", words[0])]).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["labels"], json!({"$from": {"step": "s1", "jq": "[.tags[].name]"}}));
+    assert!(open(&made).is_empty());
+    let made = tale.answered_with(&[("source:s2/labels", "always")]).await.unwrap();
+    assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (json!(["needs-a-review", "late"]), vec![]));
+}

@@ -6,6 +6,7 @@ use rote_plan::{Expression, Plan, Reference, text_of};
 use rote_types::QueryEngine;
 use serde_json::{Map, Value};
 
+use super::super::occurrences::numbers_of_things;
 use super::super::path::{Segment, jq_of};
 use super::super::{pick, program};
 use super::change::{self, Renaming, date_of, is_list, with_value};
@@ -133,7 +134,10 @@ impl Trial<'_> {
         for sent in &ran.sent {
             walk_scalars(&sent.arguments, String::new(), &mut |pointer, value| {
                 let holds = |old: &str| text_of(value) == old || value.as_str().is_some_and(|text| text.contains(old));
-                let numbered = |old: &str| value.as_str().is_some_and(|text| names_number(text, old));
+                let numbered = |old: &str| {
+                    let text = value.as_str().unwrap_or_default();
+                    numbers_of_things(text).any(|number| text[number] == *old)
+                };
                 let renamed = ids.renamed(value, last_name(pointer)) != *value;
                 let is_old = |one: &GivenId| holds(&one.old) && (numbered(&one.old) || one.by_word && renamed);
                 if let Some((parameter, _)) = given.iter().find(|(_, one)| is_old(one)) {
@@ -277,16 +281,6 @@ struct GivenId {
     old: String,
     /// It is meant wherever it is a word; else only where it stands as `#11`.
     by_word: bool,
-}
-
-/// Whether a text names a thing by its number: `#11`.
-fn names_number(text: &str, number: &str) -> bool {
-    let is_number = number.bytes().all(|byte| byte.is_ascii_digit());
-    let mut behind = text.split('#').skip(1);
-    is_number
-        && behind.any(|rest| {
-            rest.strip_prefix(number).is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-        })
 }
 
 /// A stop in a world where everything has only other names; what was found before explains it.
