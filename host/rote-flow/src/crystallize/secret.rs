@@ -54,6 +54,8 @@ const KEYS_OF_URLS: [&str; 3] = ["token", "sig", "signature"];
 const NAMING: [&str; 5] = ["name", "key", "header", "variable", "field"];
 /// Words that say of what kind an `Authorization` is.
 const SCHEMES: [&str; 4] = ["bearer", "basic", "token", "digest"];
+/// Most bytes that are looked at behind a name.
+const MAX_LOOK: usize = 512;
 /// What stands for a part of a text that is not looked at: no secret.
 const OTHER: &str = "<other>";
 /// Words that stand where a secret would, and are none.
@@ -279,7 +281,8 @@ fn is_assigned(left: &str, right: &str) -> bool {
     let before = left.trim_end().trim_end_matches(QUOTES);
     let name =
         before.rsplit(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))).next().unwrap_or_default();
-    let value = right[1..].trim_start();
+    // A long word is not read to its end again from each sign in it.
+    let value = right[1..right.floor_char_boundary(MAX_LOOK)].trim_start();
     let quoted = value.starts_with(QUOTES);
     let mut words = value
         .trim_start_matches(QUOTES)

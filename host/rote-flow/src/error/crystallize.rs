@@ -120,9 +120,10 @@ impl CrystallizeError {
             Self::Secret { step, pointer } => {
                 let name = pointer.rsplit('/').next().unwrap_or_default();
                 // Many a pair has a member of this name: the place says which.
-                let param = match name.eq_ignore_ascii_case("value") {
-                    true => format!("secret@{}:{pointer}", step.split(' ').next().unwrap_or_default()),
-                    false => name.to_owned(),
+                let param = if name.eq_ignore_ascii_case("value") {
+                    format!("secret@{}:{pointer}", step.split(' ').next().unwrap_or_default())
+                } else {
+                    name.to_owned()
                 };
                 Told::new(ErrorKind::Denied)
                     .hint(command("rote flow template create --name NAME").option("--param", param))

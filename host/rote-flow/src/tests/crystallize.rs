@@ -289,6 +289,8 @@ async fn a_secret_in_a_pair_a_number_a_text_or_a_name_is_a_secret_parameter_or_r
         assert_eq!(error.kind(), ErrorKind::Denied, "{error}");
         let told = error.to_string();
         assert!(told.contains(&format!("`{at}`")) && !told.contains(secret), "{told}");
+        let hint = error.hint().unwrap();
+        assert!(!at.ends_with("value") || hint.contains(param), "{hint}");
         let request = CrystallizeRequest { params: vec![param.parse().unwrap()], force: true, ..wish(&[]) };
         let made = tale.wish(&request).await.unwrap();
         let name = &request.params[0].name;

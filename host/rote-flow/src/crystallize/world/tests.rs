@@ -121,6 +121,7 @@ fn wrong_plans_are_found_and_right_ones_are_not() {
     positions(engine);
     repeated(engine);
     values(engine);
+    named_values(engine);
 }
 
 fn typed_ids(engine: &dyn QueryEngine) {
@@ -286,7 +287,33 @@ fn values(engine: &dyn QueryEngine) {
             (&[due, (2, json!({"start": from("s1", later)}))], &[]),
         ],
     );
-    // What a parameter has by its name stands elsewhere too.
+    // A parameter that does not reach into jq.
+    let job = Job {
+        calls: vec![
+            (
+                "listIssues",
+                json!({"q": "login"}),
+                json!({"items": [{"id": 41, "project": "atlas"}, {"id": 42, "project": "beacon"}]}),
+            ),
+            ("addComment", json!({"issue_id": 41, "body": "x"}), json!({"id": 1})),
+            ("createIssue", json!({"project": "atlas"}), json!({"id": 2})),
+        ],
+        parameters: json!({"project": "atlas"}),
+    };
+    let search = (1, json!({"q": "login"}));
+    let comment = json!({"issue_id": from("s1", ".items[] | select(.project==\"atlas\") | .id"), "body": "x"});
+    check(
+        engine,
+        &job,
+        &[
+            (&[search.clone(), (2, comment.clone()), (3, json!({"project": {"$param": "project"}}))], &["stops s2"]),
+            (&[search, (2, comment), (3, json!({"project": "atlas"}))], &[]),
+        ],
+    );
+}
+
+/// What a parameter has by its name stands elsewhere too.
+fn named_values(engine: &dyn QueryEngine) {
     for id in [json!(138921), json!("ord_A")] {
         let said = format!("See {}.", rote_plan::text_of(&id));
         let job = Job {
@@ -321,29 +348,6 @@ fn values(engine: &dyn QueryEngine) {
     };
     let steps: Vec<(usize, Value)> = job.calls.iter().enumerate().map(bound).collect();
     check(engine, &job, &[(&steps, &["old value s2/body"])]);
-    // A parameter that does not reach into jq.
-    let job = Job {
-        calls: vec![
-            (
-                "listIssues",
-                json!({"q": "login"}),
-                json!({"items": [{"id": 41, "project": "atlas"}, {"id": 42, "project": "beacon"}]}),
-            ),
-            ("addComment", json!({"issue_id": 41, "body": "x"}), json!({"id": 1})),
-            ("createIssue", json!({"project": "atlas"}), json!({"id": 2})),
-        ],
-        parameters: json!({"project": "atlas"}),
-    };
-    let search = (1, json!({"q": "login"}));
-    let comment = json!({"issue_id": from("s1", ".items[] | select(.project==\"atlas\") | .id"), "body": "x"});
-    check(
-        engine,
-        &job,
-        &[
-            (&[search.clone(), (2, comment.clone()), (3, json!({"project": {"$param": "project"}}))], &["stops s2"]),
-            (&[search, (2, comment), (3, json!({"project": "atlas"}))], &[]),
-        ],
-    );
 }
 
 #[test]
