@@ -16,6 +16,9 @@ Values:
   name=@FILE    The content of a file; `@@x` is the text `@x`
   -f name=TEXT  This text, whatever it looks like: neither a file nor a number";
 
+/// A word that was read, or what is wrong with its value.
+type Read = Result<(String, Parameter), String>;
+
 /// Words that name what they give, behind an option.
 #[derive(Debug, Args)]
 pub(super) struct Named {
@@ -36,7 +39,7 @@ impl Named {
     ) -> Result<Vec<(String, Parameter)>> {
         let typed = bare.into_iter().chain(&self.param).map(|word| (word, parameter(word)));
         let raw = self.raw_field.iter().map(|word| (word, text(word).map(Ok)));
-        let read = |(word, read): (&String, Option<Result<(String, Parameter), String>>)| match read {
+        let read = |(word, read): (&String, Option<Read>)| match read {
             Some(Ok(parameter)) => Ok(parameter),
             Some(Err(problem)) => Err(usage(problem, hint())),
             None => Err(usage(format!("`{word}` is not of the form NAME=VALUE"), hint())),
@@ -46,7 +49,7 @@ impl Named {
 }
 
 /// Reads `name=value`, `name=@FILE` or `name:=JSON`; `@7{.id}` is left for templates. None where there is no name.
-fn parameter(word: &str) -> Option<Result<(String, Parameter), String>> {
+fn parameter(word: &str) -> Option<Read> {
     let (name, text) = split(word)?;
     if let Some(name) = name.strip_suffix(':').filter(|name| !name.is_empty()) {
         let problem = |error| format!("`{name}:=` takes JSON: {error}");
