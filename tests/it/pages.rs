@@ -83,3 +83,34 @@ fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
     assert_eq!(home.rote(&["call", "things", "makeThing", "--all"]).code, 2);
     assert_eq!(api.received().len(), sent + 3, "nothing that writes was sent");
 }
+
+#[test]
+fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
+    let store = FakeApi::start(|_| Script::Answer(200, Vec::new(), b"PK".to_vec()));
+    let to = format!("{}/signed?sig=1", store.url());
+    let location = to.clone();
+    let api = FakeApi::start(move |_| Script::Answer(302, vec![("Location".to_owned(), location.clone())], Vec::new()));
+    let home = home();
+    let operation = json!({ "get": { "operationId": "download" } });
+    let document = json!({
+        "openapi": "3.1.0", "info": { "title": "Files", "version": "1" }, "paths": { "/archive": operation },
+    });
+    home.file("files.json", document.to_string());
+    let port = store.port().to_string();
+    for words in [&["adapter", "new", "files", "files.json", "--base-url", &api.url()][..], &["init", "w"]] {
+        assert_eq!(home.rote(words).code, 0);
+    }
+    let refused = home.rote(&["call", "files", "download"]);
+    assert!(
+        refused.code == 8 && refused.stderr.contains("rote call files download '{}' --follow -o <file>"),
+        "{refused}"
+    );
+    let follow = ["call", "files", "download", "--follow", "-o", "a.zip"];
+    assert_eq!(home.rote(&follow).code, 6, "a private address is nobody's to lead to");
+    let allow =
+        ["adapter", "allow", "files", "--cidr", "127.0.0.1/32", "--port", &port, "--reason", "the store", "--yes"];
+    assert_eq!(home.rote(&allow).code, 0);
+    let run = home.rote(&follow);
+    assert!(run.code == 0 && home.read("../work/a.zip") == "PK", "{run}");
+    assert_eq!(store.received()[0].target, "/signed?sig=1");
+}

@@ -24,6 +24,8 @@ pub struct Wanted {
     pub save_as: Option<String>,
     /// Write the body to this file.
     pub output: Option<PathBuf>,
+    /// Where a read is redirected to another place, write what is there to the file.
+    pub follow: bool,
     /// Also where something stands in the file's place.
     pub force: bool,
 }
@@ -58,11 +60,17 @@ impl Session {
         self.free_output(wanted).map(drop)
     }
 
-    /// Hands on what is wanted of a recorded answer.
-    pub(crate) fn hand_on(&self, response: ResponseId, wanted: &Wanted) -> Result<HandedOn, AppError> {
+    /// Hands on what is wanted of a recorded answer; `followed` is what stands where it redirects to.
+    pub(crate) fn hand_on(
+        &self,
+        response: ResponseId,
+        wanted: &Wanted,
+        followed: Option<Vec<u8>>,
+    ) -> Result<HandedOn, AppError> {
         let mut handed = HandedOn::default();
         if let Some(path) = self.free_output(wanted)? {
-            write_atomic(&path, &self.body_bytes(response)?, FileMode::Shared)?;
+            let bytes = followed.map_or_else(|| self.body_bytes(response), Ok)?;
+            write_atomic(&path, &bytes, FileMode::Shared)?;
             handed.output = Some(path);
         }
         if wanted.program.is_some() || wanted.save_as.is_some() {

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rote_adapter::{AdapterError, BatchItem, BatchResult, CallOptions, References};
-use rote_gate::Preview;
-use rote_runtime::CallOutcome;
+use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, References};
+use rote_gate::{GateError, Preview};
+use rote_runtime::{CallOutcome, RunError};
 use rote_types::{AdapterId, CallLimits, ErrorKind, Given, ResponseId, ResponseRef, Tool, WorkspaceName, command};
 use rote_workspace::{ResponseState, has_template, meant_reference};
 use serde::Serialize;
@@ -164,13 +164,28 @@ impl Session {
             ..CallOptions::default()
         };
         let caller = self.host.caller().map_err(AppError::unsent)?;
-        let made =
-            async { caller.call(&workspace, &adapter, asked, &options).await.map_err(|error| self.with_answer(error)) };
-        match self.stoppable(&workspace, made).await? {
+        let made = async {
+            match caller.call(&workspace, &adapter, asked.clone(), &options).await {
+                Ok(outcome) => Ok((outcome, None)),
+                Err(error) => match redirected(&error).filter(|_| !tool.access.changes()) {
+                    Some((reference, location)) if request.wanted.follow => {
+                        let bytes = self.follow(&adapter, location, &options.limits).await?;
+                        Ok((CallOutcome::Response(reference.clone()), Some(bytes)))
+                    }
+                    Some(_) => {
+                        let again = command("rote call").argument(&id).argument(&tool.name).json(&asked.1);
+                        Err(self.with_answer(error).with_hint(again.plain("--follow -o <file>")))
+                    }
+                    None => Err(self.with_answer(error)),
+                },
+            }
+        };
+        let (outcome, followed) = self.stoppable(&workspace, made).await?;
+        match outcome {
             CallOutcome::Preview(preview) => Ok(Called::Preview { preview: Box::new(preview), created_workspace }),
             CallOutcome::Response(reference) => {
                 let told = |error| made_all_the_same(&reference, error);
-                let handed_on = self.hand_on(reference.id, &request.wanted).map_err(told)?;
+                let handed_on = self.hand_on(reference.id, &request.wanted, followed).map_err(told)?;
                 let view = self.view(reference.id, SHOWN_ROWS).map_err(told)?;
                 Ok(Called::Done(Box::new(CallDone { view, handed_on, created_workspace })))
             }
@@ -203,6 +218,18 @@ impl Session {
         let (total, failed) = (results.len(), results.len() - succeeded);
         let workspace = workspace.name().clone();
         Ok(Batched { total, succeeded, failed, in_doubt, results, workspace, created_workspace })
+    }
+
+    /// Fetches what an answer redirects to, as an effect of its own and without credentials.
+    async fn follow(&self, adapter: &Adapter, location: &str, limits: &CallLimits) -> Result<Vec<u8>, AppError> {
+        let allowed = adapter.policy().as_ref().as_ref().map_or(&[][..], |policy| policy.allowed_ranges());
+        let fetched = self.host.gate()?.follow(location, allowed, limits).await;
+        fetched.map_err(|error| {
+            let error = AppError::from(error);
+            let message =
+                format!("the call was redirected to `{location}`, and that was not fetched: {}", error.message);
+            AppError { message, ..error }
+        })
     }
 
     /// Reads arguments as the tool's schema has them.
@@ -265,6 +292,16 @@ impl Session {
             }
         };
         given.into_iter().map(word).collect()
+    }
+}
+
+/// The answer that redirects to an address of another place, and that address.
+fn redirected(error: &AdapterError) -> Option<(&ResponseRef, &str)> {
+    let AdapterError::Call(failure) = error else { return None };
+    let RunError::Gate(error) = &failure.cause else { return None };
+    match &**error {
+        GateError::Redirected { response, location, .. } if location.contains("://") => Some((response, location)),
+        _ => None,
     }
 }
 

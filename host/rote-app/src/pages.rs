@@ -113,7 +113,7 @@ impl Session {
         read.items.truncate(bounds.items);
         let name = format!("{id}/{}, pages {}", tool.name, read.named());
         let document = self.workspace()?.inject(&name, read.document().as_bytes(), self.host.now())?;
-        let handed_on = self.hand_on(document.summary.id, &request.wanted)?;
+        let handed_on = self.hand_on(document.summary.id, &request.wanted, None)?;
         let view = self.view(document.summary.id, SHOWN_ROWS)?;
         let done = CallDone { view, handed_on, created_workspace };
         Ok(Paged { done, pages: read.pages, items: read.items.len(), more, unknown })

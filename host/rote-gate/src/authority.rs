@@ -1,6 +1,9 @@
 //! Who acts, and what came of it: a call of a tool, or a task of rote itself that a person asked for.
 
+use std::borrow::Cow;
+
 use rote_govern::audit::STARTED;
+use rote_govern::egress::AllowedRange;
 use rote_home::Event;
 use rote_types::{CallLimits, ResponseRef};
 use rote_workspace::is_alive;
@@ -8,6 +11,7 @@ use serde::Serialize;
 use url::Url;
 
 use crate::effect::ProcessRun;
+use crate::effect::http::loopback_grant;
 use crate::{Invocation, Preview};
 
 /// On whose behalf an effect happens. The host makes it; nothing in it comes from a guest.
@@ -29,6 +33,15 @@ pub enum HostTask {
         /// The bounds of one fetch.
         limits: CallLimits,
     },
+    /// Fetches what the answer of a call that reads redirects to, without credentials.
+    Follow {
+        /// Where it leads: nothing of another origin is fetched.
+        leads: Url,
+        /// What a person lets the adapter reach beside public addresses.
+        allowed: Vec<AllowedRange>,
+        /// The bounds.
+        limits: CallLimits,
+    },
     /// Runs a build tool of the person's own, such as cargo.
     Build,
 }
@@ -38,7 +51,17 @@ impl HostTask {
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Install { .. } => "install",
+            Self::Follow { .. } => "follow",
             Self::Build => "build",
+        }
+    }
+
+    /// For a task that fetches: the URL whose origin it stays at, what it may reach beside public addresses, and its bounds.
+    pub(crate) fn fetches(&self) -> Option<(&Url, Cow<'_, [AllowedRange]>, CallLimits)> {
+        match self {
+            Self::Install { typed, limits } => Some((typed, Cow::Owned(loopback_grant(typed)), *limits)),
+            Self::Follow { leads, allowed, limits } => Some((leads, Cow::Borrowed(allowed), *limits)),
+            Self::Build => None,
         }
     }
 }

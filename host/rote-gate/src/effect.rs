@@ -61,8 +61,8 @@ impl Effect {
             (Authority::Call(invocation), Claim::Http(claimed)) => {
                 http::of_call(invocation, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
             }
-            (Authority::Task(HostTask::Install { typed, .. }), Claim::Http(claimed)) => {
-                http::of_install(typed, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
+            (Authority::Task(task @ (HostTask::Install { .. } | HostTask::Follow { .. })), Claim::Http(claimed)) => {
+                http::of_document(task, claimed).map(|(request, found)| (Self::Http(Box::new(request)), found))
             }
             (Authority::Task(HostTask::Build), Claim::Process(claimed)) => {
                 process::normalise(claimed).map(|(process, found)| (Self::Process(process), found))

@@ -369,7 +369,7 @@ fn scope_of_call(case: &mut Case<'_>, invocation: &Invocation) -> StageVerdict {
 
 fn scope_of_task(case: &mut Case<'_>, task: &HostTask) -> StageVerdict {
     const STAGE: StageName = StageName::Scope;
-    if let (HostTask::Install { typed, .. }, Some(Effect::Http(request))) = (task, &case.effect)
+    if let (Some((typed, ..)), Some(Effect::Http(request))) = (task.fetches(), &case.effect)
         && let Err(error) = http::same_origin(request.plain.target.url(), typed)
     {
         return case.deny(STAGE, error);

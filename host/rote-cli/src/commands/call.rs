@@ -110,6 +110,10 @@ pub(super) struct Options {
     /// Write the body to a file that is not there yet
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Where a read is redirected elsewhere, as archives and logs are, write what is there to the file of --output: fetched
+    /// without credentials, over https, from a public address
+    #[arg(long, requires = "output")]
+    follow: bool,
     /// Replace the file of --output
     #[arg(long, requires = "output")]
     force: bool,
@@ -192,6 +196,7 @@ impl Options {
                 program: self.jq.clone(),
                 save_as: self.save.clone(),
                 output: self.output.clone(),
+                follow: self.follow,
                 force: self.force,
             },
             references: self.references.chosen(),

@@ -23,7 +23,7 @@ use crate::redaction;
 use crate::request::{self, Outgoing};
 use crate::stage::Case;
 use crate::{BodyPreview, GateError};
-pub(crate) use document::{RISK_OF_FETCH, impact_of_fetch, of_install, same_origin};
+pub(crate) use document::{RISK_OF_FETCH, impact_of_fetch, loopback_grant, of_document, same_origin};
 pub(crate) use passage::{MAX_HOPS, Passage, is_redirect};
 
 /// Most bytes of a body in a preview.

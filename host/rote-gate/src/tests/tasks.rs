@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use rote_govern::egress::AllowedRange;
 use rote_types::{CallLimits, Classify, Clock as _, ErrorKind};
 use rote_vault::Binding;
 use serde_json::{Value, json};
@@ -236,4 +237,36 @@ async fn who_acts_decides_what_may_be_claimed() {
     let error = world.gate.perform(&Authority::Task(&task), Claim::Http(request)).await.unwrap_err();
     assert_eq!(error.to_string(), "a document is fetched with a plain `GET`");
     assert_eq!(world.kinds(), ["effect.denied"; 4]);
+}
+
+#[tokio::test]
+async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_reached() {
+    let world = World::new();
+    let server = Server::start(|request| {
+        let away = || answer("302 F", &[("location", "https://elsewhere.example/")], b"");
+        if request.starts_with("GET /away") { away() } else { ok("application/zip", b"PK") }
+    })
+    .await;
+    let limits = CallLimits::default();
+    let address = server.url().replace("http://", "");
+    let (host, port) = address.split_once(':').unwrap();
+    let cidr = format!("{host}/32").parse().unwrap();
+    let allowed = AllowedRange { cidr, port: port.parse().ok(), reason: String::new() };
+    let allowed = [allowed];
+    let url = format!("{}/archive?sig=1", server.url());
+    assert_eq!(world.gate.follow(&url, &allowed, &limits).await.unwrap(), b"PK");
+    assert!(!server.request(0).to_lowercase().contains("authorization"), "{}", server.request(0));
+    let started = world.events().into_iter().find(|event| event.kind == "effect.started").unwrap();
+    assert_eq!((&started.body["task"], &started.body["url"]), (&json!("follow"), &json!(url.replace("?sig=1", ""))));
+    for (refused, granted) in [
+        (url.as_str(), &[][..]),
+        ("http://elsewhere.example/x", &allowed),
+        ("https://10.0.0.1/x", &allowed),
+        ("file:///etc/passwd", &allowed),
+        (&format!("{}/away", server.url()), &allowed),
+    ] {
+        let error = world.gate.follow(refused, granted, &limits).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Denied, "{refused}: {error}");
+    }
+    assert_eq!(server.requests.lock().unwrap().len(), 2);
 }

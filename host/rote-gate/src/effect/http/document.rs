@@ -21,7 +21,7 @@ use crate::{Gate, GateError};
 pub(crate) const RISK_OF_FETCH: GuardDecision = GuardDecision {
     verdict: Verdict::Allow,
     rule: Rule::Task,
-    reason: "a person asked for the description, and fetching it changes nothing",
+    reason: "a person asked for it, and fetching it changes nothing",
     risk: Risk::Low,
 };
 
@@ -31,8 +31,11 @@ pub(crate) fn impact_of_fetch(claimed: &ClaimedRequest) -> String {
     format!("fetches `{}`", shown(bare))
 }
 
-/// Reads a claim of the task that fetches descriptions.
-pub(crate) fn of_install(typed: &Url, claimed: &ClaimedRequest) -> Result<(Request, String), GateError> {
+/// Reads a claim of a task that fetches.
+pub(crate) fn of_document(task: &HostTask, claimed: &ClaimedRequest) -> Result<(Request, String), GateError> {
+    let Some((typed, granted, _)) = task.fetches() else {
+        return Err(refused("claim.kind", format!("the task `{}` fetches nothing", task.name())));
+    };
     let egress = |refusal: EgressRefusal| GateError::Egress { refusal, adapter: None };
     let target = Target::parse(&claimed.url).map_err(egress)?;
     if claimed.method != Method::GET.as_str() || claimed.body.is_some() || !claimed.credentials.is_empty() {
@@ -40,7 +43,7 @@ pub(crate) fn of_install(typed: &Url, claimed: &ClaimedRequest) -> Result<(Reque
     }
     // One at another origin is refused for that (stage `scope`), whatever its address.
     if let (Ok(()), Some(address)) = (same_origin(target.url(), typed), target.literal()) {
-        address_verdict(address, &loopback_grant(typed), target.port()).map_err(egress)?;
+        address_verdict(address, &granted, target.port()).map_err(egress)?;
     }
     let headers = vec![
         (header::USER_AGENT, HeaderValue::from_static(USER_AGENT)),
@@ -70,7 +73,7 @@ pub(crate) fn same_origin(url: &Url, typed: &Url) -> Result<(), GateError> {
 }
 
 /// The grant that lies in typing a loopback address: that address and that port.
-pub(super) fn loopback_grant(typed: &Url) -> Vec<AllowedRange> {
+pub(crate) fn loopback_grant(typed: &Url) -> Vec<AllowedRange> {
     let ranges = match typed.host() {
         Some(Host::Ipv4(address)) if address.is_loopback() => vec![format!("{address}/32")],
         Some(Host::Ipv6(address)) if address.is_loopback() => vec![format!("{address}/128")],
@@ -92,11 +95,34 @@ impl Gate {
     pub async fn fetch(&self, url: &Url, typed: &Url, limits: &CallLimits) -> Result<Vec<u8>, GateError> {
         // In the form in which it is dialled, as what is compared with it. One that has none is refused for that.
         let typed = Target::parse(typed.as_str()).map_or_else(|_| typed.clone(), |target| target.url().clone());
-        let task = HostTask::Install { typed, limits: *limits };
+        self.document(&HostTask::Install { typed, limits: *limits }, url).await
+    }
+
+    /// Fetches what the answer of a call that reads redirects to: without credentials and without what the call said, over
+    /// https or from a loopback address that `allowed` has, and from no other origin.
+    ///
+    /// # Errors
+    /// As [`Gate::fetch`].
+    pub async fn follow(
+        &self,
+        location: &str,
+        allowed: &[AllowedRange],
+        limits: &CallLimits,
+    ) -> Result<Vec<u8>, GateError> {
+        let target = Target::parse(location).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
+        if !target.is_https() && !target.literal().is_some_and(|address| address.is_loopback()) {
+            return Err(refused("fetch.cleartext", "what an answer leads to is fetched over https only".to_owned()));
+        }
+        let leads = target.url().clone();
+        let task = HostTask::Follow { leads: leads.clone(), allowed: allowed.to_owned(), limits: *limits };
+        self.document(&task, &leads).await
+    }
+
+    async fn document(&self, task: &HostTask, url: &Url) -> Result<Vec<u8>, GateError> {
         let claim = ClaimedRequest { method: "GET".to_owned(), url: url.to_string(), ..ClaimedRequest::default() };
-        match self.perform(&Authority::Task(&task), Claim::Http(claim)).await? {
+        match self.perform(&Authority::Task(task), Claim::Http(claim)).await? {
             Performed::Fetched(bytes) => Ok(bytes),
-            _ => Err(refused("claim.kind", "the task `install` ended without a document".to_owned())),
+            _ => Err(refused("claim.kind", format!("the task `{}` ended without a document", task.name()))),
         }
     }
 }

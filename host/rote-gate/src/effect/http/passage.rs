@@ -6,9 +6,9 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use rote_govern::egress::{AllowedRange, Target, match_url};
 use rote_types::CallLimits;
 
-use super::document::{loopback_grant, same_origin};
+use super::document::same_origin;
 use super::{Course, Request, bare};
-use crate::authority::{Authority, HostTask};
+use crate::authority::Authority;
 use crate::credential::{Choice, Credential, Way, inject};
 use crate::departure::Departure;
 use crate::effect::Failure;
@@ -50,8 +50,10 @@ impl<'p> Passage<'p> {
                 let allowed = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.allowed_ranges());
                 (request.way(invocation), Cow::Borrowed(allowed), invocation.limits)
             }
-            Authority::Task(HostTask::Install { typed, limits }) => (None, Cow::Owned(loopback_grant(typed)), *limits),
-            Authority::Task(HostTask::Build) => (None, Cow::Borrowed(&[][..]), CallLimits::default()),
+            Authority::Task(task) => match task.fetches() {
+                Some((_, allowed, limits)) => (None, allowed, limits),
+                None => (None, Cow::Borrowed(&[][..]), CallLimits::default()),
+            },
         };
         Self { egress, request, way, credentials: &choice.credentials, allowed, limits, departure, writes, repeats }
     }
