@@ -147,6 +147,7 @@ fn another_base_url_needs_another_binding() {
         credential       deny     nobody bound `SHOP_TOKEN` to adapter `shop` at http://127.0.0.1:[PORT]
 
         nothing was sent; the call would be: deny
+        --- exit 4
         $ rote token bind SHOP_TOKN shop --yes
         --- stderr
         error: adapter `shop` uses no credential `SHOP_TOKN`
@@ -226,7 +227,9 @@ fn a_given_credential_is_required() {
     assert_eq!(home.rote(&["init", "w"]).code, 0);
     let run = home.rote(&["call", "open", "me", "--json"]);
     assert_eq!((run.code, &run.envelope()["error"]["hint"]), (4, &json!("rote token set GIVEN")), "{run}");
-    let dry = home.data(&["call", "open", "me", "--dry-run"]);
+    let run = home.rote(&["call", "open", "me", "--dry-run", "--json"]);
+    assert_eq!(run.code, 4, "{run}");
+    let dry = run.envelope()["data"].take();
     assert_eq!(dry["dry_run"]["credentials"][0]["source"], "missing");
     assert_eq!(dry["dry_run"]["verdict"], "deny");
     assert!(api.received().is_empty());

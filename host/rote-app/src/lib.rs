@@ -67,7 +67,7 @@ pub use rote_flow::{
     ReplayRequest, Report as CrystallizeReport, Review, RunEnd, RunReport, RunRequest, Scope, SearchHit, SearchRequest,
     Sentences, Spot, VersionPart, write_lines,
 };
-pub use rote_gate::{Doubt, OpenTask, Preview};
+pub use rote_gate::{Doubt, OpenTask, Preview, StageName};
 pub use rote_govern::Verdict;
 pub use rote_govern::reach::{Destination, Standing};
 pub use rote_home::{Restarted, keep_private};
