@@ -116,7 +116,7 @@ fn what_pinned_flows_write_is_shown_before_anyone_agrees() {
 fn nested_runs_spend_the_budget_of_the_run_that_a_person_started() {
     let (home, server) = composed();
     let run = home.rote(&["run", "notes", "--max-writes", "1"]);
-    assert!(run.code == 9 && run.stderr.contains("1 writes"), "{run}");
+    assert!(run.code == 9 && run.stderr.contains("used up 1 write"), "{run}");
     assert_eq!(sent(&server, "POST"), 1);
     // Two runs and two calls.
     let run = home.rote(&["run", "notes", "--max-calls", "4"]);

@@ -35,7 +35,7 @@ fn a_response_is_asked_by_its_number() {
         &commands,
         &expect![[r#"
             $ rote @1
-            @1 injected · 87 B JSON · {total, items[2] of {id, name}, next, tags[0]}
+            @1 injected · 87 B JSON · in w · {total, items[2] of {id, name}, next, tags[0]}
               id=7  name=one
               id=8  name=two
             $ rote @1 '.items[].name'
@@ -267,7 +267,7 @@ fn numbers_go_on_counting_after_clear() {
             hint: rote ls
             --- exit 3
             $ rote inject doc.json
-            @2 injected · 87 B JSON · {total, items[2] of {id, name}, next, tags[0]}
+            @2 injected · 87 B JSON · in w · {total, items[2] of {id, name}, next, tags[0]}
               id=7  name=one
               id=8  name=two
             $ rote clear

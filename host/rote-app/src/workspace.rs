@@ -105,10 +105,7 @@ impl Session {
             return Err(AppError::new(ErrorKind::Usage, message).with_hint("rote init NAME"));
         }
         let workspace = Workspace::create_synced(self.host.home()?, &name, self.host.now())?;
-        let file = match here {
-            true => self.absolute(Path::new(MARKER)),
-            false => self.host.home()?.last_workspace_file(),
-        };
+        let file = if here { self.absolute(Path::new(MARKER)) } else { self.host.home()?.last_workspace_file() };
         write_atomic(&file, format!("{name}\n").as_bytes(), FileMode::Private)?;
         Ok(Initialised { path: workspace.folder().to_owned(), name, created, marker: here.then_some(file) })
     }

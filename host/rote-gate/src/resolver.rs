@@ -44,11 +44,9 @@ impl Resolve for SystemResolver {
         let make = || async { TokioResolver::builder_tokio()?.build() };
         let resolver = self.resolver.get_or_try_init(make).await;
         let resolver = resolver.map_err(|error| ResolveError(format!("no resolver: {error}")))?;
-        let told = |error: String| match error.contains("no records found") {
-            // The resolver names its query in terms of its own program.
-            true => ResolveError("no such host is known, or this machine is offline".to_owned()),
-            false => ResolveError(error),
-        };
+        // The resolver names its query in terms of its own program.
+        let unknown = || ResolveError("no such host is known, or this machine is offline".to_owned());
+        let told = |error: String| if error.contains("no records found") { unknown() } else { ResolveError(error) };
         let answer = resolver.lookup_ip(name).await.map_err(|error| told(error.to_string()))?;
         Ok(answer.iter().collect())
     }
