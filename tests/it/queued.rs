@@ -8,7 +8,7 @@ use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::{Value, json};
 
 use crate::home;
-use crate::interrupted::cut;
+use crate::interrupted::{cut, send};
 
 /// Calls of a batch or run, of which two are made at a time.
 const CALLS: usize = 20;
@@ -173,4 +173,27 @@ fn many_doubts_are_listed_with_few_open_files_and_soon() {
     assert_eq!(data["data"]["doubts"].as_array().map(Vec::len), Some(200));
     assert!(took < std::time::Duration::from_secs(3), "{took:?}");
     println!("200 doubts were listed in {took:?}");
+}
+
+#[test]
+fn a_write_that_another_process_makes_just_now_is_sent_a_second_time_only_when_a_person_says_so() {
+    let (home, api, arrivals, hangs) = ready();
+    let call = ["call", "slow", "write", "-p", "which=a"];
+    let first = home.invocation(&call).command().spawn().unwrap();
+    arrivals.recv().unwrap();
+    hangs.store(false, SeqCst);
+    let run = home.rote(&call);
+    assert_eq!((run.code, api.received().len()), (10, 1), "{run}");
+    let told = "the same call (`slow/write`, `@1` of workspace `w`) is under way in another process";
+    assert!(run.stderr.contains(told) && run.stderr.contains("rote call slow write … --another"), "{run}");
+    // Another call is not the same, and two by hand one after the other are two.
+    for words in [&["call", "slow", "write", "-p", "which=b"][..], &["call", "slow", "write", "-p", "which=b"]] {
+        assert_eq!(home.rote(words).code, 0);
+    }
+    assert_eq!((home.rote(&[&call[..], &["--another"]].concat()).code, api.received().len()), (0, 4));
+    send(&first, libc::SIGINT);
+    assert_eq!(first.wait_with_output().unwrap().status.code(), Some(130));
+    let run = home.rote(&[&call[..], &["--another"]].concat());
+    assert!(run.code == 10 && run.stderr.contains("may have happened"), "{run}");
+    assert_eq!(api.received().len(), 4);
 }

@@ -70,6 +70,8 @@ pub struct CallOptions {
     pub dry_run: bool,
     /// Headers that a person adds to the request.
     pub headers: Arc<[(String, String)]>,
+    /// A write is not sent while another process sends the same one in the workspace.
+    pub alone: bool,
     /// What `$name` and `@2{.id}` in the arguments are.
     pub references: References,
     /// The bounds.
@@ -499,6 +501,7 @@ fn invocation(
         flow: options.flow.clone(),
         confirm: Arc::clone(&options.confirm),
         dry_run: options.dry_run,
+        alone: options.alone,
         limits: options.limits,
         progress: Progress::default(),
     }

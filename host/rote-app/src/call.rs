@@ -40,6 +40,8 @@ pub struct CallRequest {
     pub dry_run: bool,
     /// What is handed on of the answer.
     pub wanted: Wanted,
+    /// Send a write although another process sends the same one just now.
+    pub another: bool,
     /// What `$var` and `@N{.path}` are.
     pub references: References,
     /// Longest time for the whole exchange; the default of [`CallLimits`] without it.
@@ -159,6 +161,7 @@ impl Session {
             confirm: request.confirm.into_iter().collect(),
             dry_run: request.dry_run,
             headers: request.headers.into(),
+            alone: !request.another,
             references: request.references,
             limits: limits(request.timeout),
             ..CallOptions::default()

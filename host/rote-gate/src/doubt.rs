@@ -316,7 +316,8 @@ pub(crate) fn refuse_number(workspace: &Workspace, response: ResponseId, started
 }
 
 /// Refuses a write while the same one, of the same tool with the same arguments, is in doubt in its workspace or, where a
-/// run makes it, in any workspace of the tree of runs that a person started.
+/// run makes it, in any workspace of the tree of runs that a person started; one that is to be alone also while another
+/// process makes it.
 pub(crate) fn refuse_same(
     parts: &GateParts,
     invocation: &Invocation,
@@ -328,6 +329,14 @@ pub(crate) fn refuse_same(
     let known = workspace.doubts_of(&adapter.id, &tool.name)?;
     if let Some(doubt) = call.same_among(workspace, known.into_iter().filter(|known| known.id != response))? {
         return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer: None });
+    }
+    if invocation.alone && !invocation.dry_run {
+        // Of those that begin at once the one with the lowest number is sent.
+        let earlier = workspace.under_way_of(&adapter.id, &tool.name)?.into_iter().filter(|known| known.id < response);
+        if let Some(Doubt { workspace, response, .. }) = call.same_among(workspace, earlier)? {
+            let (adapter, tool) = (adapter.id.clone(), tool.name.clone());
+            return Err(GateError::SameUnderWay { workspace, response, adapter, tool });
+        }
     }
     let Some((root, run)) = invocation.flow.as_ref().and_then(|flow| Some((&flow.root, flow.root.id.as_deref()?)))
     else {

@@ -203,6 +203,20 @@ pub enum GateError {
         /// When.
         at: Timestamp,
     },
+    /// Another process makes the same write in the workspace; this one was not sent.
+    #[error(
+        "the same call (`{adapter}/{tool}`, `{response}` of workspace `{workspace}`) is under way in another process"
+    )]
+    SameUnderWay {
+        /// The workspace.
+        workspace: WorkspaceName,
+        /// The number of the other one.
+        response: ResponseId,
+        /// The adapter that is called.
+        adapter: AdapterId,
+        /// The tool that is called.
+        tool: String,
+    },
     /// A person says what a write answered whose workspace is not there.
     #[error("workspace `{workspace}` is gone, so that nothing can keep what `{response}` answered")]
     AnswerOfGone {
@@ -326,6 +340,7 @@ impl Classify for GateError {
             Self::Limit { .. } => ErrorKind::Limit,
             Self::AnswerOfGone { .. } => ErrorKind::Usage,
             Self::SameInDoubt { .. }
+            | Self::SameUnderWay { .. }
             | Self::BegunBefore { .. }
             | Self::Forgotten { .. }
             | Self::ExecutedUnrecorded { .. }
@@ -374,6 +389,11 @@ impl Classify for GateError {
                     Said::Retried | Said::Repeated => settle.option("--retry", response),
                 };
                 Some(again.note("the same word as before completes it").into())
+            }
+            Self::SameUnderWay { workspace, adapter, tool, .. } => {
+                let look = command("rote ls").option("--workspace", workspace).note("what has come of it");
+                let call = command("rote call").argument(adapter).argument(tool).plain("…").flag("--another");
+                Some(format!("{look}\n{}", call.note("sends it all the same")))
             }
             Self::AnswerOfGone { workspace, response } => {
                 let done = command("rote doubts settle").option("--workspace", workspace).option("--done", response);

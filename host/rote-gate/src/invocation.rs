@@ -81,6 +81,8 @@ pub struct Invocation {
     pub confirm: Arc<[String]>,
     /// Describe the request instead of sending it.
     pub dry_run: bool,
+    /// A write is not sent while another process sends the same one in the workspace.
+    pub alone: bool,
     /// The bounds.
     pub limits: CallLimits,
     /// How far it has come.

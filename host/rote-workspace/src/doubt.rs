@@ -174,12 +174,24 @@ impl Workspace {
     /// # Errors
     /// The database refused.
     pub fn doubts_of(&self, adapter: &AdapterId, tool: &str) -> Result<Vec<ResponseSummary>> {
-        let ids: Vec<i64> = self.with("find writes in doubt", |connection| {
+        self.unfinished_of(adapter, tool, ResponseState::InDoubt)
+    }
+
+    /// Returns the writes of a tool that other processes make just now, oldest first.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn under_way_of(&self, adapter: &AdapterId, tool: &str) -> Result<Vec<ResponseSummary>> {
+        self.unfinished_of(adapter, tool, ResponseState::Pending)
+    }
+
+    fn unfinished_of(&self, adapter: &AdapterId, tool: &str, state: ResponseState) -> Result<Vec<ResponseSummary>> {
+        let ids: Vec<i64> = self.with("find unfinished writes", |connection| {
             let asked = (adapter.as_str(), tool, owner::this_process());
             connection.prepare_cached(OF_TOOL)?.query_map(asked, |row| row.get(0))?.collect()
         })?;
         let summaries = ids.into_iter().map(|id| self.summary(ResponseId(from_i64(id))));
-        summaries.filter(|one| one.as_ref().map_or(true, |one| one.state == ResponseState::InDoubt)).collect()
+        summaries.filter(|one| one.as_ref().map_or(true, |one| one.state == state)).collect()
     }
 
     /// Settles a write whose outcome is not known with what is said of it.

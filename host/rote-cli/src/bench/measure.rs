@@ -66,6 +66,7 @@ pub(super) async fn call(app: &Session, adapter: &str, tool: &str, arguments: Va
         confirm: None,
         dry_run: false,
         wanted: Wanted::default(),
+        another: true,
         references: References::Keep,
         timeout: None,
     };

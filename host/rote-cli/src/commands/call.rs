@@ -98,6 +98,9 @@ pub(super) struct Options {
     /// Show the request and the verdict of every stage, send nothing
     #[arg(long)]
     dry_run: bool,
+    /// Send it although another process sends the same write in the workspace just now
+    #[arg(long)]
+    another: bool,
     /// Keep the body in a variable, with --jq what the program makes of it
     #[arg(short, long, value_name = "VAR")]
     save: Option<String>,
@@ -199,6 +202,7 @@ impl Options {
                 follow: self.follow,
                 force: self.force,
             },
+            another: self.another,
             references: self.references.chosen(),
             timeout: self.timeout,
         }

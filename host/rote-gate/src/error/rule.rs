@@ -41,6 +41,7 @@ impl GateError {
             Self::Policy(_) => "policy.unreadable",
             Self::Limit { .. } => "limit",
             Self::SameInDoubt { .. } => "same_in_doubt",
+            Self::SameUnderWay { .. } => "same_under_way",
             Self::BegunBefore { .. } => "begun_before",
             Self::Forgotten { .. } => "workspace.older",
             Self::ExecutedUnrecorded { .. } => "executed_unrecorded",

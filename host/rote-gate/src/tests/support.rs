@@ -276,6 +276,7 @@ impl World {
             flow: None,
             confirm: Arc::from([]),
             dry_run: false,
+            alone: false,
             limits: CallLimits::default(),
             progress: Progress::default(),
         }
