@@ -303,6 +303,7 @@ fn runs_of_a_flow_with_a_longer_name_do_not_hide_a_doubt() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "as a person would")]
 fn a_write_in_doubt_of_a_run_that_was_taken_away_is_listed_and_settled_all_the_same() {
     let (home, api, losing) = shop();
     tree(&home, "create");
