@@ -16,6 +16,8 @@ pub(crate) const NAME: u8 = 2;
 pub(crate) const TITLE: u8 = 4;
 /// A stem is in the path.
 pub(crate) const PATH: u8 = 8;
+/// A stem is in a parameter of the path: whoever calls the tool says which one.
+pub(crate) const ASKED: u8 = 16;
 
 /// What a word is worth by where it stands.
 const WORTH_RESOURCE: f32 = 2.0;
@@ -97,8 +99,8 @@ pub(crate) fn read<S>(tool: &Tool<S>, schema: &Value) -> Fields {
         once(original, 0.3, NAME, usize::MAX, false);
     }
     for part in &parts {
-        let worth = if part.starts_with('{') { WORTH_ARGUMENT } else { WORTH_PATH };
-        once(part, worth, PATH, usize::MAX, !part.starts_with('{'));
+        let (worth, flags) = if part.starts_with('{') { (WORTH_ARGUMENT, PATH | ASKED) } else { (WORTH_PATH, PATH) };
+        once(part, worth, flags, usize::MAX, flags == PATH);
     }
     if let Some(last) = fixed.last() {
         once(last, WORTH_RESOURCE, RESOURCE, usize::MAX, true);

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::fields::{self, Fields};
 
 /// The first bytes, with the version of the layout and of what is written into it.
-const MAGIC: &[u8; 8] = b"rote-ix\x04";
+const MAGIC: &[u8; 8] = b"rote-ix\x05";
 
 /// Bytes of the digest at the end.
 const DIGEST: usize = 32;

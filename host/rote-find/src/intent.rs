@@ -1,18 +1,18 @@
 //! An intent: what somebody wants to do, read as a verb, an object and what is around it.
 
-use crate::near::LEAST_MISSPELT;
+use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Match, Vocabulary};
 
 /// Longest query, in words.
 const MAX_WORDS: usize = 48;
 /// How much a word counts that another one stands for.
-const STANDS_FOR: f32 = 0.85;
+const STANDS_FOR: f32 = 0.93;
 /// Weights of words in an intent.
 const OBJECT: f32 = 1.4;
-const OTHER: f32 = 1.0;
+const OTHER: f32 = 0.8;
 const PLAIN_VERB: f32 = 0.3;
-const HALF_VERB: f32 = 0.6;
+const HALF_VERB: f32 = 0.8;
 const OWN_VERB: f32 = 1.2;
 /// What a stem of [`PLAIN`] counts beside others of a verb.
 const PLAIN_FORM: f32 = 0.5;
@@ -41,6 +41,12 @@ const PREPOSITIONS: [&str; 22] = [
     "about", "that", "who", "which", "via", "between", "behind",
 ];
 
+/// Words behind which a verb tells of something instead of ordering it.
+const CLAUSES: [&str; 21] = [
+    "may", "can", "could", "might", "should", "must", "be", "is", "are", "was", "were", "been", "has", "have", "had",
+    "that", "who", "which", "we", "they", "i",
+];
+
 const ARTICLES: [&str; 5] = ["the", "a", "an", "my", "our"];
 /// Words in front of an order.
 const POLITE: [&str; 22] = [
@@ -60,6 +66,10 @@ pub(crate) struct Term {
     pub(crate) object: bool,
     /// It says which one: an id or a name stands behind it.
     valued: bool,
+    /// An id stands behind it.
+    pub(crate) given: bool,
+    /// It is the beginning of an id, and may be the beginning of a word: `cus_1`.
+    pub(crate) prefix: bool,
     /// It may be a name that somebody gave: behind a preposition, or with a capital.
     pub(crate) name: bool,
     /// The vocabulary has it.
@@ -175,10 +185,18 @@ impl Reading<'_> {
         // `issues on …`, `pinned things`, `status of …`: what could be a verb elsewhere.
         let ends = |end: &str| first.len() > end.len() + 2 && first.ends_with(end);
         let noun = ends("ed") || (ends("s") && !ends("ss")) || self.token(begin + 1) == "of";
-        let verb = |at| self.vocabulary.verb(self.stems, at);
+        let verb = |at: usize| {
+            let formed = |found: &Match<'_>| found.places.len() > 1 || is_form(self.token(at), &found.meaning.first);
+            self.vocabulary.verb(self.stems, at).filter(formed)
+        };
         let own = (!noun).then(|| verb(begin)).flatten();
         let joined = !noun && matches!(self.token(begin + 1), "and" | "then");
-        let several = |at| verb(at).filter(|found| found.places.len() > 1 && found.meaning.deed != Some(Deed::Read));
+        // `companies that we may share with` orders nothing.
+        let told = |at: usize| CLAUSES.contains(&self.token(at - 1));
+        let several = |at| {
+            let changes = |found: &Match<'_>| found.places.len() > 1 && found.meaning.deed != Some(Deed::Read);
+            verb(at).filter(changes).filter(|_| !told(at))
+        };
         own.or_else(|| joined.then(|| verb(begin + 2)).flatten())
             .or_else(|| (begin + 1..self.tokens.len()).find_map(several))
     }
@@ -203,7 +221,17 @@ impl Reading<'_> {
             forms.iter_mut().filter(|form| plain(form)).for_each(|form| form.1 *= PLAIN_FORM);
         }
         if !forms.is_empty() {
-            self.terms.push(Term { forms, weight, verb: true, object: false, valued: false, name: false, known: true });
+            self.terms.push(Term {
+                forms,
+                weight,
+                verb: true,
+                object: false,
+                valued: false,
+                given: false,
+                prefix: false,
+                name: false,
+                known: true,
+            });
         }
         found.meaning.deed
     }
@@ -230,8 +258,11 @@ impl Reading<'_> {
             };
             let name = self.may_be_name(place, read.known, beside);
             let valued = self.valued(place);
+            let given = self.tokens.get(place + 1).is_some_and(|next| next.value);
             self.terms.push(Term {
                 valued,
+                given,
+                prefix: false,
                 forms: read.forms,
                 weight,
                 verb: false,
@@ -308,6 +339,8 @@ impl Reading<'_> {
             verb: false,
             object: false,
             valued: true,
+            given: true,
+            prefix: true,
             name: true,
             known: false,
         });
@@ -351,6 +384,18 @@ fn tokens(text: &str) -> Vec<Token> {
     }
     tokens.truncate(MAX_WORDS);
     tokens
+}
+
+/// Whether a word is a form of a verb, or that verb misspelt: `information` is not one of `inform`.
+fn is_form(word: &str, verb: &str) -> bool {
+    let base = verb.strip_suffix(['e', 'y']).unwrap_or(verb);
+    let Some(end) = word.strip_prefix(base) else {
+        return word.len() >= LEAST_MISSPELT && is_one_edit(word, verb);
+    };
+    // `stopping`
+    let doubled = end.strip_prefix(|c| base.ends_with(c)).unwrap_or(end);
+    let ends = ["", "e", "y", "s", "es", "ies", "ing", "ying", "ed", "ied", "d"];
+    ends.contains(&end) || ends[1..].contains(&doubled)
 }
 
 fn is_value(text: &str) -> bool {

@@ -9,7 +9,7 @@ mod text;
 mod vocabulary;
 
 pub use file::{Builder, Row};
-pub use text::{indexed, meaningful_words, singular, split_words};
+pub use text::{indexed, meaningful_words, singular, split_words, stem};
 
 use file::Index;
 use intent::Intent;

@@ -7,7 +7,7 @@
 use rote_types::{Access, Method};
 
 use crate::Found;
-use crate::fields::{NAME, RESOURCE, TITLE};
+use crate::fields::{ASKED, NAME, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
 use crate::intent::{Intent, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
@@ -21,6 +21,9 @@ const LEAST_SAID: f32 = 0.7;
 const WITH_THE_BEST: f32 = 0.25;
 /// What a misspelt word counts.
 const MISSPELT: f32 = 0.8;
+/// What a word counts that an id begins with, and the least letters of such a beginning.
+const BEGUN: f32 = 0.9;
+const LEAST_PREFIX: usize = 3;
 /// How much the rarity of a word counts: the rest every word has.
 const RARITY: f32 = 0.75;
 /// How much of that counts between the forms of one word.
@@ -31,6 +34,8 @@ const UNKNOWN_NAME: f32 = 0.15;
 /// What the object of an intent counts more where it is the resource of a path, and any word that name and title have.
 const IS_RESOURCE: f32 = 0.2;
 const IS_TITLE: f32 = 0.05;
+/// What a word counts more behind which somebody says which one, where the path asks for that.
+const IS_ASKED: f32 = 0.2;
 /// What is left where a tool does not do what is wanted, or has nothing of a verb that says much.
 const UNDONE: f32 = 0.4;
 const MISSED: f32 = 0.5;
@@ -38,7 +43,7 @@ const MISSED: f32 = 0.5;
 const FOUND_VERB: f32 = 0.3;
 const TELLING_VERB: f32 = 1.0;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
-const OTHER_WORDS: f32 = 0.4;
+const OTHER_WORDS: f32 = 0.52;
 const DEEP: f32 = 0.012;
 /// What a reading of many loses where one is wanted.
 const ONE_OF_MANY: f32 = 0.92;
@@ -103,12 +108,13 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
         if verbs().any(|(term, known)| term.weight >= TELLING_VERB && *known <= 0.0) {
             covered *= MISSED;
         }
-        let says = || tool.access.changes() && verbs().any(|(_, known)| *known >= FOUND_VERB);
-        if !does(intent.deed, tool) && !says() {
+        let named = verbs().any(|(_, known)| *known >= FOUND_VERB);
+        if !does(intent.deed, tool) && !(named && tool.access.changes()) {
             covered *= UNDONE;
         }
         let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
-        Ranked { score, covered, tool, last: intent.deed == Deed::Read && tool.access == Access::Destroy }
+        let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named);
+        Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
     };
     Some(shares.map(weigh).collect())
 }
@@ -132,8 +138,9 @@ fn look(intent: &Intent, index: &Index<'_>) -> Option<Looked> {
             stem.tools(|tool, here, flags| {
                 let resource = if term.object && flags & RESOURCE != 0 { IS_RESOURCE } else { 0.0 };
                 let title = if flags & (NAME | TITLE) == NAME | TITLE { IS_TITLE } else { 0.0 };
+                let asked = if term.given && flags & ASKED != 0 { IS_ASKED } else { 0.0 };
                 if let Some(known) = looked.known.get_mut(tool * terms + number) {
-                    *known = known.max(worth * f32::from(here) / 255.0 + weight * (resource + title));
+                    *known = known.max(worth * f32::from(here) / 255.0 + weight * (resource + title + asked));
                 }
             })?;
         }
@@ -152,6 +159,11 @@ fn forms<'i>(term: &Term, index: &Index<'i>) -> Vec<(Stem<'i>, f32)> {
     let known = term.forms.iter().filter_map(|(form, weight)| Some((index.stem(form)?, *weight)));
     let mut forms: Vec<(Stem<'i>, f32)> = known.collect();
     let own = term.forms.first().map_or("", |(form, _)| form.as_str());
+    if forms.is_empty() && term.prefix && own.len() >= LEAST_PREFIX {
+        let from = index.stems.partition_point(|stem| stem.text < own);
+        let begun = index.stems[from..].iter().take_while(|stem| stem.text.starts_with(own));
+        forms.extend(begun.max_by_key(|stem| stem.count).map(|stem| (*stem, BEGUN)));
+    }
     if forms.is_empty() && own.len() >= LEAST_MISSPELT && !Vocabulary::get().knows(own) {
         let near = |stem: &&Stem<'i>| stem.text.len() + 1 >= LEAST_MISSPELT && is_one_edit(own, stem.text);
         forms.extend(index.stems.iter().filter(near).map(|stem| (*stem, MISSPELT)));

@@ -10,7 +10,7 @@ use crate::text::stem;
 const WORDS: &str = include_str!("words.txt");
 
 /// How many other words can stand where a key has `_`.
-const GAP: usize = 4;
+const GAP: usize = 5;
 
 /// What a tool has to do for an intent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +28,8 @@ pub(crate) enum Deed {
 pub(crate) struct Meaning {
     /// Words of the key; none where others can be.
     key: Vec<Option<String>>,
+    /// The first of them as it is written.
+    pub(crate) first: String,
     /// What a verb asks for.
     pub(crate) deed: Option<Deed>,
     /// Stems that tools are found by.
@@ -81,10 +83,11 @@ impl Vocabulary {
                 _ => None,
             };
             for key in keys.split(',').map(str::trim).filter(|key| !key.is_empty()) {
+                let written = key.split(' ').next().unwrap_or_default().to_owned();
                 let form = |word: &str| if kind == "empty" { word.to_owned() } else { stem(word) };
                 let key: Vec<_> = key.split(' ').map(|word| (word != "_").then(|| form(word))).collect();
                 let Some(first) = key.first().cloned().flatten() else { continue };
-                let meaning = Meaning { key, deed, stands_for: meant.clone() };
+                let meaning = Meaning { key, first: written, deed, stands_for: meant.clone() };
                 let all = match (deed, kind) {
                     (Some(_), _) => &mut all.verbs,
                     (None, "empty") => &mut all.empty,
@@ -207,7 +210,7 @@ mod tests {
         let verb =
             |text: &str| Vocabulary::get().verb(&stems(text), 0).map(|found| (spelled(found.meaning), found.places));
         assert_eq!(verb("take the old label off it"), Some(("take _ off".to_owned(), vec![0, 4])));
-        assert_eq!(verb("take 1 2 3 4 5 off"), None);
+        assert_eq!(verb("take 1 2 3 4 5 6 off"), None);
         assert_eq!(verb("turns off"), Some(("turn off".to_owned(), vec![0, 1])));
     }
 }
