@@ -109,7 +109,8 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
             covered *= MISSED;
         }
         let named = verbs().any(|(_, known)| *known >= FOUND_VERB);
-        if !does(intent.deed, tool) && !(named && tool.access.changes()) {
+        let says = named && tool.access.changes();
+        if !does(intent.deed, tool) && !says {
             covered *= UNDONE;
         }
         let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
