@@ -4,6 +4,7 @@
 //! about rote. Nothing outside the temporary homes is read or written.
 
 mod adapters;
+mod commands;
 mod crystallize;
 mod governed;
 mod measure;
@@ -37,6 +38,9 @@ pub(crate) struct Measured {
     /// Peak resident memory of the process, in MiB, where it was taken.
     #[serde(skip_serializing_if = "Option::is_none")]
     peak_mib: Option<f64>,
+    /// What it printed, in tokens of four bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<f64>,
     /// What it is compared with; empty where the goal is a figure of its own.
     baseline: String,
     /// Median wall time of the baseline, in milliseconds; none when the baseline cannot be taken (no jq, or a description that is not JSON).
@@ -121,6 +125,11 @@ impl Measured {
         Self { peak_mib: Some(mib), ..self }.bound(Bound::most(mib, goal))
     }
 
+    /// Sets what was printed and its goal, in tokens.
+    fn tokens(self, tokens: f64, goal: f64) -> Self {
+        Self { tokens: Some(tokens), ..self }.bound(Bound::most(tokens, goal))
+    }
+
     /// Whether a goal is missed by more than a quarter.
     pub(crate) fn is_missed(&self) -> bool {
         self.bounds.iter().any(|bound| bound.is_missed())
@@ -148,6 +157,9 @@ impl fmt::Display for Measured {
         }
         if let Some(peak) = self.peak_mib {
             write!(f, ", {peak:.0} MiB")?;
+        }
+        if let Some(tokens) = self.tokens {
+            write!(f, ", {tokens:.0} tokens")?;
         }
         match (self.milliseconds, self.baseline_milliseconds, self.per_second, self.baseline_per_second) {
             (Some(time), Some(base), ..) => write!(f, "; {}: {base:.2} ms; ratio {:.2}", self.baseline, time / base)?,

@@ -39,6 +39,8 @@ pub(crate) fn measure(context: &Context, ui: &mut Ui<'_>, specs: &[PathBuf], run
     }
     ui.talk("calling and searching adapters");
     all.extend(super::adapters::measure(folder.path(), &sample, runs)?);
+    ui.talk("running single commands");
+    all.extend(super::commands::measure(folder.path(), &sample, runs)?);
     ui.talk("running flows");
     all.extend(super::runs::measure(folder.path(), &sample, runs)?);
     ui.talk("making flows");

@@ -46,6 +46,17 @@ pub(super) fn time(command: &mut Command) -> Result<Took> {
     }
 }
 
+/// Runs a command to its end and returns how many bytes it prints; a failure is an error that names it.
+pub(super) fn printed(command: &mut Command) -> Result<u32> {
+    let output =
+        command.stdin(Stdio::null()).output().map_err(|error| io(format!("cannot run {command:?}"), &error))?;
+    if output.status.success() {
+        Ok(u32::try_from(output.stdout.len() + output.stderr.len()).unwrap_or(u32::MAX))
+    } else {
+        Err(usage(format!("{command:?} ended with {}", output.status), "rote bench --runs 1"))
+    }
+}
+
 /// Reads the high-water mark until the process is gone. The mark only grows, so the last reading is the peak to
 /// within one interval.
 #[expect(clippy::disallowed_methods, reason = "reads the kernel's view of a child, not a file of the home")]

@@ -12,8 +12,8 @@ use crate::ui::{Report, Ui};
 /// Measure what a user feels, each figure beside a baseline of the same run
 ///
 /// Everything happens in homes of its own, which are deleted afterwards: installing an adapter against parsing
-/// its description, its first call against a warm one, a search over 200 adapters and a one-step `rote run` against
-/// `rote --version`, making a flow against replaying it, governed calls against a bare client, queries on a 10 MB
+/// its description, its first call against a warm one, a search over 200 adapters, a one-step `rote run` and the commands of
+/// the first hour, with what they print, against `rote --version`, making a flow against replaying it, governed calls against a bare client, queries on a 10 MB
 /// response against jq.
 #[derive(Debug, Args)]
 pub struct Bench {
