@@ -152,7 +152,7 @@ impl<'a> Line<'a> {
         let all = found.into_iter().filter_map(|one| {
             Some(match argument.get_id().as_str() {
                 "endpoint" => plain(format!("adapter/{}", one.word)),
-                "parameters" => plain(format!("{}=", one.word)),
+                "words" | "param" | "raw_field" => plain(format!("{}=", one.word)),
                 "resume" if !one.word.starts_with("run-") => return None,
                 _ => one,
             })
@@ -172,7 +172,7 @@ impl<'a> Line<'a> {
             "id" if self.path == ["adapter", "new"] => None,
             "id" | "adapter" | "adapters" | "endpoint" => Some(Names::Adapters),
             "tool" | "tools" => first().map(Names::Tools),
-            "parameters" if self.path == ["call"] => {
+            "words" | "param" | "raw_field" if self.path == ["call"] => {
                 first().zip(self.positionals.get(1)).map(|(id, tool)| Names::Arguments(id, (*tool).to_owned()))
             }
             "flow" => Some(Names::Flows),
@@ -252,6 +252,8 @@ mod tests {
             ("rote github_call github/l", &["github/list"]),
             ("rote call -w x github github/l", &["github/list"]),
             ("rote call github list -p ", &["list-number=", "state="]),
+            ("rote call github list st", &["state="]),
+            ("rote call github list -f st", &["state="]),
             ("rote call github list --param=st", &["--param=state="]),
             ("rote -w x @", &["@1x", "@2"]),
             ("rote query @", &["@1", "@2"]),

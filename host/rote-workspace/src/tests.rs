@@ -256,7 +256,7 @@ fn differences_schema_and_overview_read_stored_bodies() {
     let changes = setup.workspace.diff(&setup.engine, a, b, None).unwrap();
     assert_eq!((changes.len(), changes[0].kind, changes[0].pointer.as_str()), (1, ChangeKind::Changed, "/items/0/id"));
     assert!(setup.workspace.diff(&setup.engine, a, b, Some(".n")).unwrap().is_empty());
-    assert_eq!(setup.workspace.schema(a).unwrap()["keys"]["items"]["length"], json!(1));
+    assert_eq!(setup.workspace.schema(a).unwrap()["properties"]["items"]["type"], "array");
     assert_eq!(setup.workspace.response(a).unwrap().overview(3).rows, ["id=1"]);
 }
 

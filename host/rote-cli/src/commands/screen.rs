@@ -130,11 +130,12 @@ fn with_examples(command: Command, path: &mut Vec<String>) -> Command {
         command
     });
     let examples: String = examples(path, &command).map(|line| format!("  {line}\n")).collect();
-    if examples.is_empty() || command.get_after_help().is_some() {
+    if examples.is_empty() {
         return command;
     }
     let header = STYLES.get_header();
-    command.after_help(format!("{header}Examples:{header:#}\n{}", examples.trim_end()))
+    let more = command.get_after_help().map(|more| format!("{more}\n\n")).unwrap_or_default();
+    command.after_help(format!("{more}{header}Examples:{header:#}\n{}", examples.trim_end()))
 }
 
 /// Returns the examples of a command, not those of a command below it.
