@@ -18,8 +18,6 @@ mod interrupt;
 mod process;
 pub mod render;
 pub mod rewrite;
-#[cfg(test)]
-mod tests;
 pub mod ui;
 
 use std::ffi::OsString;
@@ -118,3 +116,6 @@ fn note_trust(environment: &Environment, ui: &mut Ui<'_>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
