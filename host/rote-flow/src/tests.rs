@@ -14,6 +14,7 @@ pub(crate) mod package;
 mod pages;
 mod pick;
 mod plans;
+mod printed;
 mod review;
 mod run;
 mod same;

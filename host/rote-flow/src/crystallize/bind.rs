@@ -4,7 +4,7 @@
 //! boolean or a word of a fixed set means something only under a name: it is bound where the argument is named as the
 //! parameter, else where it stands alone, and several places are a question. Places that were named take no other.
 
-mod place;
+pub(super) mod place;
 mod query;
 
 use std::collections::BTreeSet;

@@ -3,11 +3,13 @@
 //! Only what an answer had before the person typed it can be linked ([`Occurrences`]), and only without a question where the
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
+mod lists;
 mod narrowed;
+mod printed;
 mod source;
 mod text;
 
-use rote_plan::{At, Expression, Reference, text_of};
+use rote_plan::{Expression, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
@@ -20,9 +22,10 @@ use super::request::ResultSpec;
 use super::secret::is_secret;
 use super::words::joined;
 use crate::FlowError;
-use crate::literals::{last_segment, looks_like, pointer_of, replace};
+use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
+use printed::distinct;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
 
@@ -59,6 +62,7 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
 }
 
 /// Where an answer has something.
+#[derive(PartialEq)]
 struct Read {
     step: String,
     response: ResponseId,
@@ -96,17 +100,23 @@ impl<'a> Linker<'a, '_> {
         let hits = self.hits(&name, value);
         let is_id = self.is_id_place(pointer, &name, value);
         let claimed = value.as_str().is_some_and(|text| !self.cx.claimed_in(text).is_empty());
+        let printed = if claimed { Vec::new() } else { self.printed(&name, value) };
+        if hits.is_empty() && !printed.is_empty() {
+            return self.ask(id, pointer, value, printed);
+        }
         if hits.is_empty() || claimed {
             return value.as_str().filter(|_| !is_id).and_then(|text| self.text(pointer, text));
         }
         let sources = Sources::of(self.cx, self.call, pointer, &name, &hits);
         match sources.likeliest() {
-            Some(hit) if is_id => {
+            Some(hit) if is_id && self.shown_elsewhere(&sources, hit, &printed).is_empty() => {
                 let hit = hit.clone();
                 self.linked(&id, pointer, value, &hit)
             }
-            _ if is_id || is_telling(value) || self.is_taken(&name, value, &hits) => {
-                let reads = sources.best().map(|hit| self.read_of(hit)).collect();
+            likeliest if is_id || !printed.is_empty() || is_telling(value) || self.is_taken(&name, value, &hits) => {
+                let elsewhere = likeliest.map(|hit| self.shown_elsewhere(&sources, hit, &printed)).unwrap_or_default();
+                let best = elsewhere.into_iter().chain(sources.best()).map(|hit| self.read_of(hit));
+                let reads = distinct(printed.into_iter().chain(best));
                 self.ask(id, pointer, value, reads)
             }
             _ => match self.narrowed(pointer, value, &hits) {
@@ -243,84 +253,6 @@ impl<'a> Linker<'a, '_> {
             self.failed = Some(error);
         }
         None
-    }
-
-    /// Lists that are all ids of an array, in its order, and those that a query gave, which are asked for.
-    fn lists(&mut self, arguments: &mut Expression) {
-        if let Expression::Literal(Value::Object(members)) = arguments {
-            let member = |(key, value): (&String, &Value)| (key.clone(), Expression::Literal(value.clone()));
-            *arguments = Expression::Object(members.iter().map(member).collect());
-        }
-        let Expression::Object(members) = arguments else { return };
-        for (name, inner) in members {
-            let Expression::Literal(Value::Array(items)) = inner else { continue };
-            let pointer = pointer_of(&[At::Key(name)]);
-            if let Some(found) = self.asked_list(name, &pointer, items) {
-                *inner = found;
-                continue;
-            }
-            let Some((step, jq)) = Some(&*name).filter(|name| names_id(name)).and_then(|_| self.all_of(name, items))
-            else {
-                continue;
-            };
-            let place = format!("{}:{pointer}", self.step.id);
-            let id = QuestionId::at(QuestionId::Source, &self.step.id, &pointer);
-            if self.desk.given(&id, &["always"]).is_none() {
-                let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
-                self.desk.note(Some(&self.step.id), text, Some(command("--no-link").argument(place)));
-                *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });
-            }
-        }
-    }
-
-    /// What a list is taken from by an answer; asked where a query gave exactly these values before they were sent.
-    fn asked_list(&mut self, name: &str, pointer: &str, items: &[Value]) -> Option<Expression> {
-        let value = Value::from(items);
-        if names_id(name) || self.cx.is_claimed(&self.step.id, pointer, name, &value) {
-            return None;
-        }
-        let read = self.queried(items)?;
-        self.whole.push(format!("{pointer}/"));
-        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
-        match self.desk.given(&id, &["always", REFERENCE]).filter(|word| word.starts_with('@')) {
-            Some(word) => self.read(&id, &word, &value).map_err(|error| self.failed = Some(error)).ok(),
-            None => self.ask(id, pointer, &value, vec![read]),
-        }
-    }
-
-    /// Where a query gave exactly these values, one by one or as a list.
-    fn queried(&self, items: &[Value]) -> Option<Read> {
-        let before = self.cx.trace.queries.iter().rev().filter(|query| query.command.0 < self.call.command);
-        before.filter(|_| items.len() > 1 && self.call.is_write()).find_map(|query| {
-            let response = query.source_response?;
-            let call = self.cx.trace.position(response)?;
-            let step = self.draft.step_of(call).map(|at| &self.draft.steps[at])?;
-            let stays = step.calls.first() == Some(&call) && step.broken.is_none() && step.out.is_none();
-            let program = self.cx.portable(query).ok().filter(|_| stays)?;
-            let gives = |jq: &String| {
-                self.cx
-                    .outputs(response, jq)
-                    .is_ok_and(|outputs| matches!(outputs.as_slice(), [Value::Array(all)] if all == items))
-            };
-            let jq = [format!("[{program}]"), program].into_iter().find(gives)?;
-            Some(Read { step: step.id.clone(), response, jq })
-        })
-    }
-
-    /// The step and the program that gives exactly these values.
-    fn all_of(&self, name: &str, items: &[Value]) -> Option<(String, String)> {
-        if items.len() < 2 {
-            return None;
-        }
-        self.hits(name, &items[0]).into_iter().find_map(|hit| {
-            let at = hit.path.iter().position(|segment| *segment == Segment::Index(0))?;
-            let (array, field) = (&hit.path[..at], &hit.path[at + 1..]);
-            let field = if field.is_empty() { String::new() } else { jq_of(field) };
-            let array = if array.is_empty() { ".".to_owned() } else { jq_of(array) };
-            let jq = format!("{array}[]{field}");
-            let outputs = self.cx.outputs(self.response(hit), &jq).ok()?;
-            (outputs.as_slice() == items).then(|| (self.source(hit).0, jq))
-        })
     }
 
     /// Whether what stands there names a thing.

@@ -201,6 +201,16 @@ impl Occurrences {
         }
     }
 
+    /// Whether the person typed it, a number under this name, before the answer of a call.
+    pub(crate) fn is_typed_before(&self, value: &Value, name: &str, call: usize) -> bool {
+        let Some(key) = key_of(value) else { return false };
+        let typed = match value {
+            Value::Number(_) => self.named.get(&(key, name.to_owned())),
+            _ => self.typed.get(&key),
+        };
+        typed.is_some_and(|typed| *typed <= call)
+    }
+
     /// Whether a person typed this text before any answer had it.
     pub(crate) fn of_the_person(&self, value: &Value) -> bool {
         let Some(key) = key_of(value) else { return false };

@@ -58,7 +58,7 @@ pub(super) fn literal_at(expression: &Expression, pointer: &str) -> Option<Value
 }
 
 /// Puts an expression in a place.
-pub(super) fn replace_at(expression: &mut Expression, pointer: &str, new: &Expression) {
+pub(in crate::crystallize) fn replace_at(expression: &mut Expression, pointer: &str, new: &Expression) {
     expression.visit_mut(&mut |way, one| {
         match from(way, pointer) {
             None => return Onward::Past,

@@ -12,6 +12,7 @@ use crate::trace::RecordedCall;
 
 /// The places of a value that are the best of their kind.
 pub(super) struct Sources<'h> {
+    all: Vec<&'h Hit>,
     best: Vec<&'h Hit>,
     likeliest: Option<&'h Hit>,
 }
@@ -69,7 +70,7 @@ impl<'h> Sources<'h> {
             }
         };
         let top = hits.iter().map(|hit| rank(hit)).min();
-        let best: Vec<&Hit> = hits.into_iter().filter(|hit| Some(rank(hit)) == top).collect();
+        let best: Vec<&Hit> = hits.iter().copied().filter(|hit| Some(rank(hit)) == top).collect();
         // A number that stands where no thing is named is the same by chance.
         let is_by_chance = |hit: &&Hit| {
             let is_number = cx
@@ -78,7 +79,7 @@ impl<'h> Sources<'h> {
             rank(hit) == Rank::Any && is_number && about.as_ref() != Some(&normal(hit.field()))
         };
         let likeliest = likeliest(cx, call, &best).filter(|hit| !is_by_chance(hit));
-        Self { best, likeliest }
+        Self { all: hits, best, likeliest }
     }
 
     /// A state is that of the thing that the call is about, as it was seen last.
@@ -95,12 +96,17 @@ impl<'h> Sources<'h> {
         let tail = |field: &str| normal(field).ends_with(&normal(name));
         let best: Vec<&Hit> = hits.iter().copied().filter(|hit| tail(hit.field()) && of_target(hit)).collect();
         let likeliest = best.last().copied();
-        Self { best, likeliest }
+        Self { all: Vec::new(), best, likeliest }
     }
 
     /// The source, where one is likelier than all others.
     pub(super) fn likeliest(&self) -> Option<&'h Hit> {
         self.likeliest
+    }
+
+    /// All places but those that only say again what was asked for.
+    pub(super) fn all(&self) -> impl Iterator<Item = &'h Hit> {
+        self.all.iter().copied()
     }
 
     /// All that are as good by their names.
@@ -133,7 +139,7 @@ fn likeliest<'h>(cx: &Context<'_>, call: &RecordedCall, best: &[&'h Hit]) -> Opt
 }
 
 /// Whether a query between the answer and the call showed the value.
-fn shown(cx: &Context<'_>, call: &RecordedCall, hit: &Hit) -> bool {
+pub(super) fn shown(cx: &Context<'_>, call: &RecordedCall, hit: &Hit) -> bool {
     let of = &cx.trace.calls[hit.call];
     let Some(value) = cx.body(of.response).and_then(|body| at(&body, &hit.path).cloned()) else { return false };
     let queries = cx.trace.queries.iter().filter(|query| {

@@ -1,0 +1,101 @@
+//! Lists and objects that an answer gave as a whole.
+
+use rote_plan::{At, Expression, Onward, Reference};
+use rote_types::command;
+use serde_json::Value;
+
+use super::super::bind::place::replace_at;
+use super::super::context::names_id;
+use super::super::desk::REFERENCE;
+use super::super::path::{Segment, jq_of};
+use super::super::secret::is_secret;
+use super::{Linker, place_name};
+use crate::literals::{pointer_of, visit_value};
+use crate::question::QuestionId;
+
+impl Linker<'_, '_> {
+    /// Lists that are all ids of an array, in its order, and those that a query gave, which are asked for.
+    pub(super) fn lists(&mut self, arguments: &mut Expression) {
+        if let Expression::Literal(Value::Object(members)) = arguments {
+            let member = |(key, value): (&String, &Value)| (key.clone(), Expression::Literal(value.clone()));
+            *arguments = Expression::Object(members.iter().map(member).collect());
+        }
+        self.asked_wholes(arguments);
+        let Expression::Object(members) = arguments else { return };
+        for (name, inner) in members {
+            let Expression::Literal(Value::Array(items)) = inner else { continue };
+            let pointer = pointer_of(&[At::Key(name)]);
+            let Some((step, jq)) = Some(&*name).filter(|name| names_id(name)).and_then(|_| self.all_of(name, items))
+            else {
+                continue;
+            };
+            let place = format!("{}:{pointer}", self.step.id);
+            let id = QuestionId::at(QuestionId::Source, &self.step.id, &pointer);
+            if self.desk.given(&id, &["always"]).is_none() {
+                let text = format!("linked {} {name} = all {jq} of {step}", self.step.id);
+                self.desk.note(Some(&self.step.id), text, Some(command("--no-link").argument(place)));
+                *inner = Expression::From(Reference { each: true, ..Reference::new(step, jq) });
+            }
+        }
+    }
+
+    /// Asks for the lists and objects in a literal that a query gave before they were sent, the outer ones first, and puts what an
+    /// answer says in their place.
+    fn asked_wholes(&mut self, arguments: &mut Expression) {
+        let mut wholes: Vec<(String, Value)> = Vec::new();
+        arguments.visit(&mut |way, one| {
+            if let Expression::Literal(value) = one {
+                visit_value(value, &mut pointer_of(way), &mut |pointer, inner| {
+                    if !pointer.is_empty() && (inner.is_array() || inner.is_object()) {
+                        wholes.push((pointer.to_owned(), inner.clone()));
+                    }
+                    Onward::Into
+                });
+            }
+            Onward::Into
+        });
+        for (pointer, value) in wholes {
+            if let Some(found) = self.asked_whole(&pointer, &value) {
+                replace_at(arguments, &pointer, &found);
+            }
+        }
+    }
+
+    /// What a list or an object is taken from by an answer; asked where a query gave exactly it.
+    fn asked_whole(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
+        let name = place_name(pointer);
+        let within = self.whole.iter().any(|whole| pointer.starts_with(whole.as_str()));
+        if within || names_id(&name) || self.cx.is_claimed(&self.step.id, pointer, &name, value) {
+            return None;
+        }
+        if is_secret(pointer, value) {
+            return None;
+        }
+        let reads = self.printed(&name, value);
+        if reads.is_empty() {
+            return None;
+        }
+        self.whole.push(format!("{pointer}/"));
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        match self.desk.given(&id, &["always", REFERENCE]).filter(|word| word.starts_with('@')) {
+            Some(word) => self.read(&id, &word, value).map_err(|error| self.failed = Some(error)).ok(),
+            None => self.ask(id, pointer, value, reads),
+        }
+    }
+
+    /// The step and the program that gives exactly these values.
+    fn all_of(&self, name: &str, items: &[Value]) -> Option<(String, String)> {
+        if items.len() < 2 {
+            return None;
+        }
+        self.hits(name, &items[0]).into_iter().find_map(|hit| {
+            let at = hit.path.iter().position(|segment| *segment == Segment::Index(0))?;
+            let (array, field) = (&hit.path[..at], &hit.path[at + 1..]);
+            let field = if field.is_empty() { String::new() } else { jq_of(field) };
+            let array = if array.is_empty() { ".".to_owned() } else { jq_of(array) };
+            let jq = format!("{array}[]{field}");
+            let outputs = self.cx.outputs(self.response(hit), &jq).ok()?;
+            (outputs.as_slice() == items).then(|| (self.source(hit).0, jq))
+        })
+    }
+}

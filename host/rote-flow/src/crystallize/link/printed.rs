@@ -1,0 +1,119 @@
+//! What a query printed and nothing else: the best evidence of where a value of a write comes from, whatever its argument is called.
+
+use std::rc::Rc;
+
+use rote_plan::text_of;
+use serde_json::Value;
+
+use super::super::context::names_id;
+use super::super::occurrences::{Hit, key_of};
+use super::super::program::string_literals;
+use super::source::{Sources, kind_of_hit, shown};
+use super::{Linker, Read};
+
+/// Most programs that are offered for one value.
+const MAX_PRINTED: usize = 3;
+
+impl<'a> Linker<'a, '_> {
+    /// What printed exactly this value before this write, the last query first; none of what the person typed before that.
+    pub(super) fn printed(&self, name: &str, value: &Value) -> Vec<Read> {
+        if !self.call.is_write() || says_nothing(value) {
+            return Vec::new();
+        }
+        let mut found = Vec::new();
+        for (read, outputs) in self.prints() {
+            let typed = string_literals(&read.jq).iter().any(|literal| *value == *literal.text);
+            if typed || self.is_typed_before(name, value, &read) {
+                continue;
+            }
+            let gives = |jq: &String| {
+                let outputs = self.cx.outputs(read.response, jq);
+                outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if same(one, value)))
+            };
+            let collected = value.as_array().filter(|items| items.len() > 1 && outputs.as_slice() == items.as_slice());
+            let jq = collected.map_or_else(|| read.jq.clone(), |_| format!("[{}]", read.jq));
+            if gives(&jq) {
+                found.push(Read { jq, ..read });
+            }
+        }
+        let mut found = distinct(found);
+        found.truncate(MAX_PRINTED);
+        found
+    }
+
+    /// The queries before this call on answers that a run has too, the last one first, each with what it printed.
+    pub(super) fn prints(&self) -> Vec<(Read, Rc<Vec<Value>>)> {
+        let before = self.cx.trace.queries.iter().rev().filter(|query| query.command.0 < self.call.command);
+        let print = |query: &rote_workspace::QueryRecord| {
+            let response = query.source_response?;
+            let call = self.cx.trace.position(response).filter(|call| *call < self.step.calls[0])?;
+            let step = self.draft.step_of(call).map(|at| &self.draft.steps[at])?;
+            let stays = step.calls.first() == Some(&call) && step.broken.is_none() && step.out.is_none();
+            let jq = self.cx.portable(query).ok().filter(|_| stays)?;
+            let outputs = self.cx.outputs(response, &jq).ok()?;
+            Some((Read { step: step.id.clone(), response, jq }, outputs))
+        };
+        before.filter_map(print).collect()
+    }
+
+    /// Whether the person typed it before that answer: it only says it again.
+    pub(super) fn is_typed_before(&self, name: &str, value: &Value, read: &Read) -> bool {
+        let Some(call) = self.cx.trace.position(read.response) else { return false };
+        if key_of(value).is_some() {
+            return self.seen.is_typed_before(value, name, call);
+        }
+        self.cx.trace.calls[..=call].iter().any(|call| holds(&call.raw, value))
+    }
+
+    /// The places that queries showed of things of another kind than the likeliest source, which they did not show as well.
+    pub(super) fn shown_elsewhere<'h>(&self, sources: &Sources<'h>, likeliest: &Hit, printed: &[Read]) -> Vec<&'h Hit> {
+        if !self.call.is_write() || self.cx.trace.calls[likeliest.call].is_write() {
+            return Vec::new();
+        }
+        let shows = |hit: &Hit| {
+            if printed.iter().any(|read| read.response == self.response(hit)) {
+                2
+            } else {
+                u8::from(names_id(hit.field()) && shown(self.cx, self.call, hit))
+            }
+        };
+        let kind = |hit: &Hit| (hit.field().to_owned(), kind_of_hit(self.cx, hit));
+        let (known, own) = (shows(likeliest), kind(likeliest));
+        sources.all().filter(|hit| shows(hit) > known && kind(hit) != own).collect()
+    }
+}
+
+/// The first of those that are equal.
+pub(super) fn distinct(reads: impl IntoIterator<Item = Read>) -> Vec<Read> {
+    let mut found: Vec<Read> = Vec::new();
+    for read in reads {
+        if !found.contains(&read) {
+            found.push(read);
+        }
+    }
+    found
+}
+
+/// Values that are equal by chance.
+fn says_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) => true,
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        scalar => ["", "0", "1"].contains(&text_of(scalar).as_str()),
+    }
+}
+
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || key_of(one).is_some() && key_of(one) == key_of(other)
+}
+
+/// Whether a list or an object stands in a value.
+fn holds(value: &Value, wanted: &Value) -> bool {
+    value == wanted
+        || match value {
+            Value::Object(members) => members.values().any(|inner| holds(inner, wanted)),
+            Value::Array(items) => items.iter().any(|inner| holds(inner, wanted)),
+            _ => false,
+        }
+}
