@@ -64,7 +64,7 @@ struct Binder<'a, 'b> {
 }
 
 /// The places that hold a value.
-#[derive(Default)]
+#[derive(Default, PartialEq)]
 struct Holding {
     /// Where it is the value whatever the argument is called.
     loose: Vec<Place>,
@@ -99,7 +99,9 @@ impl Binder<'_, '_> {
     }
 
     fn by_value(&mut self, value: &str) -> Result<(), FlowError> {
-        let Holding { mut loose, named, chance } = self.holding(value);
+        // A text that has it as a part of a longer name takes it only where nothing else does.
+        let held = Some(self.holding(value, false)).filter(|held| *held != Holding::default());
+        let Holding { mut loose, named, chance } = held.unwrap_or_else(|| self.holding(value, true));
         loose.extend(named);
         let in_programs = !by_name_only(value) && self.in_programs(value, None);
         let bound = match (loose.is_empty(), chance.as_slice()) {
@@ -145,11 +147,11 @@ impl Binder<'_, '_> {
     }
 
     /// Sorts the places of a value.
-    fn holding(&self, value: &str) -> Holding {
+    fn holding(&self, value: &str, titled: bool) -> Holding {
         let mut found = Holding::default();
         for step in self.steps() {
             walk_literals(&step.arguments, &mut |pointer, literal| {
-                if by_text(literal, self.name, value).is_none() {
+                if by_text(literal, self.name, value).is_none() || !titled && step.titled.contains(pointer) {
                     return;
                 }
                 let place = Place { step: step.id.clone(), pointer: pointer.to_owned() };

@@ -38,6 +38,8 @@ pub(crate) struct DraftStep {
     pub(crate) instead: Option<Instead>,
     /// Pointers of the arguments that crystallize linked.
     pub(crate) linked: BTreeSet<String>,
+    /// Pointers of texts in which a parameter is a part of what an answer calls a thing, which is asked: they stay as they are.
+    pub(crate) titled: BTreeSet<String>,
     /// Why it was left out.
     pub(crate) out: Option<String>,
     /// Why its arguments cannot be made. It matters as soon as the step stays.
@@ -225,6 +227,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         after: Vec::new(),
         instead: None,
         linked: BTreeSet::new(),
+        titled: BTreeSet::new(),
         out: None,
         broken,
     }

@@ -44,8 +44,17 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         }
         let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
         let step = &draft.steps[at];
-        let mut linker =
-            Linker { cx, draft, step, call: step.call(cx.trace), seen: &seen, desk, whole: Vec::new(), failed: None };
+        let mut linker = Linker {
+            cx,
+            draft,
+            step,
+            call: step.call(cx.trace),
+            seen: &seen,
+            desk,
+            whole: Vec::new(),
+            titled: Vec::new(),
+            failed: None,
+        };
         linker.lists(&mut arguments);
         let mut linked = Vec::new();
         replace(&mut arguments, &mut |pointer, value| {
@@ -54,15 +63,17 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
             Some(found)
         });
         let failed = linker.failed.take();
+        let titled = std::mem::take(&mut linker.titled);
         draft.steps[at].arguments = arguments;
         draft.steps[at].linked.extend(linked);
+        draft.steps[at].titled.extend(titled);
         failed.map_or(Ok(()), Err)?;
     }
     Ok(())
 }
 
 /// Where an answer has something.
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 struct Read {
     step: String,
     response: ResponseId,
@@ -78,6 +89,8 @@ struct Linker<'a, 'b> {
     desk: &'a mut Desk,
     /// Beginnings of the pointers into lists that were asked for as a whole.
     whole: Vec<String>,
+    /// Texts of open questions that have a parameter as a part of what a thing is called.
+    titled: Vec<String>,
     failed: Option<FlowError>,
 }
 

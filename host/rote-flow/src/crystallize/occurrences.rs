@@ -84,7 +84,8 @@ impl Occurrences {
                 let Some(text) = value.as_str() else { return };
                 wanted.extend(id_words(text).map(str::to_owned));
                 if step.is_write(cx.trace) {
-                    wanted.extend(numbers_of_things(text).map(|range| text[range].to_owned()));
+                    let numbers = numbers_of_things(text).chain(bare_numbers(text));
+                    wanted.extend(numbers.map(|range| text[range].to_owned()));
                     found.texts.insert(text.to_owned());
                 }
             });
@@ -211,6 +212,12 @@ impl Occurrences {
         typed.is_some_and(|typed| *typed <= call)
     }
 
+    /// Whether the person typed it in any place, be it as a number, before the answer of a call.
+    pub(crate) fn is_said_before(&self, text: &str, call: usize) -> bool {
+        let named = self.named.iter().any(|((key, _), at)| key == text && *at <= call);
+        named || self.typed.get(text).is_some_and(|at| *at <= call)
+    }
+
     /// Whether a person typed this text before any answer had it.
     pub(crate) fn of_the_person(&self, value: &Value) -> bool {
         let Some(key) = key_of(value) else { return false };
@@ -233,6 +240,16 @@ pub(crate) fn numbers_of_things(text: &str) -> impl Iterator<Item = Range<usize>
         let length = text[start..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - start);
         let ends = text[start + length..].chars().next().is_none_or(|c| !c.is_alphanumeric() && c != '_');
         (length > 0 && ends).then_some(start..start + length)
+    })
+}
+
+/// The words of a text that are whole numbers.
+pub(crate) fn bare_numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
+    text.split_whitespace().filter_map(|word| {
+        let number = word.trim_matches(|c: char| ".,:;!?()".contains(c));
+        let start = number.as_ptr() as usize - text.as_ptr() as usize;
+        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        digits.then(|| start..start + number.len())
     })
 }
 

@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::tale::{Tale, open, steps};
+use crate::CrystallizeRequest;
+use crate::tests::support::wish;
 
 /// Reads an issue, queries it, and makes one with these arguments.
 async fn told(issue: Value, program: &str, sent: &Value) -> Tale {
@@ -62,4 +64,88 @@ async fn what_the_person_typed_first_or_says_nothing_is_not_asked() {
     }
     tale.call("createIssue", issue.clone(), issue).await;
     assert_eq!(open(&tale.made(&[]).await), [""; 0]);
+}
+
+#[tokio::test]
+async fn what_a_query_printed_is_asked_in_a_text_and_so_are_bare_ids() {
+    let orders = json!({"items": [{"id": 5001, "sku": "MUG"}, {"id": 5003, "sku": "TEE"}]});
+    for (program, text, taken) in [
+        (
+            "[.items[].sku] | join(\", \")",
+            "Out of stock: MUG, TEE",
+            json!(["Out of stock: ", "[.items[].sku] | join(\", \")"]),
+        ),
+        (".items[1].sku", "Out of stock: TEE.", json!(["Out of stock: ", ".items[1].sku", "."])),
+        (".items[].id", "Ship order 5001", json!(["Ship order ", ".items[0].id"])),
+        (".", "Ship order 5003", json!(["Ship order ", ".items[1].id"])),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), orders.clone()).await;
+        tale.query(1, program);
+        tale.call("createIssue", json!({"title": text}), json!({"id": 50})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), ["source:s2/title"], "{text}");
+        let made = tale.answered_with(&[("source:s2/title", "taken")]).await.unwrap();
+        let text = steps(&made)["s2"]["title"]["$text"].clone();
+        let parts = text.as_array().unwrap().iter();
+        let parts: Vec<Value> = parts.map(|part| part.pointer("/$from/jq").unwrap_or(part).clone()).collect();
+        assert_eq!(Value::from(parts), taken);
+    }
+}
+
+#[tokio::test]
+async fn the_id_of_what_was_made_is_asked_in_a_text_and_that_which_the_person_typed_is_not() {
+    let mut tale = Tale::new();
+    tale.call(
+        "createIssue",
+        json!({"customer": 81, "issue": 707}),
+        json!({"id": 55, "customer_id": 81, "issue_id": 707}),
+    )
+    .await;
+    tale.call("createIssue", json!({"title": "New order 55 for customer 81"}), json!({"id": 56})).await;
+    let made = tale.made(&[]).await;
+    assert_eq!(open(&made), ["source:s2/title"]);
+    let evidence = &made.report.questions[0].evidence;
+    assert_eq!((evidence.len(), &evidence[0].value), (1, &json!("55")));
+}
+
+#[tokio::test]
+async fn what_a_query_printed_comes_before_the_same_value_of_another_kind() {
+    for program in [".[0].id", ".[0] | {id, name}"] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 7, "contact_id": 31}]})).await;
+        tale.call("searchContacts", json!({"q": "Ada"}), json!([{"id": 31, "name": "Ada"}])).await;
+        tale.query(2, program);
+        tale.call("updateContact", json!({"contact_id": 31, "plan": "gold"}), json!({"id": 31})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), ["source:s3/contact_id"], "{program}");
+        let words: Vec<&str> = made.report.questions[0].answers.iter().map(|one| one.word.as_str()).collect();
+        assert_eq!(words, ["@2{.[0].id}", "@1{.items[0].contact_id}", "always"]);
+        let made = tale.answered_with(&[("source:s3/contact_id", words[0])]).await.unwrap();
+        let linked = json!({"$from": {"step": "s2", "jq": ".[0].id"}});
+        assert_eq!((steps(&made)["s3"]["contact_id"].clone(), open(&made)), (linked, vec![]));
+    }
+}
+
+#[tokio::test]
+async fn a_parameter_does_not_split_what_a_thing_is_called() {
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "Mia"}), json!({"items": [{"id": 4, "name": "Mia Chen"}]})).await;
+    tale.call("createIssue", json!({"title": "Hi Mia Chen, welcome"}), json!({"id": 50})).await;
+    tale.call("updateContact", json!({"contact_id": 4, "plan": "gold"}), json!({"id": 4})).await;
+    let made = tale.made(&[("q", Some("Mia"))]).await;
+    assert_eq!(
+        (steps(&made)["s2"]["title"].clone(), open(&made)),
+        (json!("Hi Mia Chen, welcome"), vec!["source:s2/title", "value:s2/title"])
+    );
+    let request = |word: &str| CrystallizeRequest {
+        answers: [("source:s2/title".to_owned(), word.to_owned())].into(),
+        force: true,
+        ..wish(&[("q", Some("Mia"))])
+    };
+    let made = tale.wish(&request("taken")).await.unwrap();
+    let name = json!({"$from": {"step": "s1", "jq": ".items[] | .name"}});
+    assert_eq!(steps(&made)["s2"]["title"], json!({"$text": ["Hi ", name, ", welcome"]}));
+    let made = tale.wish(&request("always")).await.unwrap();
+    assert_eq!(steps(&made)["s2"]["title"], json!({"$text": ["Hi ", {"$param": "q"}, " Chen, welcome"]}));
 }

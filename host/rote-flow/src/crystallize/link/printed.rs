@@ -6,8 +6,9 @@ use rote_plan::text_of;
 use serde_json::Value;
 
 use super::super::context::names_id;
-use super::super::occurrences::{Hit, key_of};
+use super::super::occurrences::{Hit, id_words, key_of};
 use super::super::program::string_literals;
+use super::super::words::{MIN_EMBEDDED_CHARS, places};
 use super::source::{Sources, kind_of_hit, shown};
 use super::{Linker, Read};
 
@@ -38,6 +39,30 @@ impl<'a> Linker<'a, '_> {
         }
         let mut found = distinct(found);
         found.truncate(MAX_PRINTED);
+        found
+    }
+
+    /// What queries printed whole that a text of this write has as words of it, the longest first; ids and what things are called have
+    /// sources of their own.
+    pub(super) fn printed_in(&self, text: &str) -> Vec<(String, Read)> {
+        if !self.call.is_write() {
+            return Vec::new();
+        }
+        let titles = self.seen.titles_in(text);
+        let mut found: Vec<(String, Read)> = Vec::new();
+        for (read, outputs) in self.prints() {
+            let [one @ (Value::String(_) | Value::Number(_))] = outputs.as_slice() else { continue };
+            let printed = text_of(one);
+            let short = printed.chars().count() < MIN_EMBEDDED_CHARS || printed.len() >= text.len();
+            let named = id_words(&printed).any(|word| word == printed) || titles.contains(&&*printed);
+            let typed = string_literals(&read.jq).iter().any(|literal| literal.text == printed)
+                || self.cx.trace.position(read.response).is_some_and(|call| self.seen.is_said_before(&printed, call));
+            let known = found.iter().any(|(known, _)| *known == printed);
+            if !short && !named && !typed && !known && !places(text, &printed).is_empty() {
+                found.push((printed, read));
+            }
+        }
+        found.sort_by_key(|(printed, _)| std::cmp::Reverse(printed.len()));
         found
     }
 

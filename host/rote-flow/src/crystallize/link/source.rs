@@ -195,7 +195,7 @@ fn noun(path: &str) -> Option<String> {
     Some(normal(&singular(word)))
 }
 
-fn is_generic(name: &str) -> bool {
+pub(super) fn is_generic(name: &str) -> bool {
     ["id", "key", "number", "uuid", "guid", "slug", "ids", "keys"].contains(&name.to_ascii_lowercase().as_str())
 }
 

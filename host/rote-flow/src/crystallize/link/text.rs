@@ -9,12 +9,12 @@ use rote_types::command;
 use serde_json::Value;
 
 use super::super::context::names_id;
-use super::super::occurrences::{Hit, id_words, numbers_of_things};
+use super::super::occurrences::{Hit, bare_numbers, id_words, numbers_of_things};
 use super::super::path::{Segment, path_of};
 use super::super::program;
 use super::super::words::{joined, places};
-use super::source::Sources;
-use super::{Linker, Read};
+use super::source::{Sources, is_generic};
+use super::{Linker, MIN_TELLING_DIGITS, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 
 /// A part of a text, and where answers have it.
@@ -40,6 +40,9 @@ impl<'a> Linker<'a, '_> {
             }
             return joined(text, linked);
         }
+        if self.desk.given(&id, &[]).is_none() && !self.longer_titles(text).is_empty() {
+            self.titled.push(pointer.to_owned());
+        }
         let question = self.question_of(id, pointer, text, &parts);
         match self.desk.ask(question) {
             Ok(word) if word == "taken" => {
@@ -56,7 +59,7 @@ impl<'a> Linker<'a, '_> {
 
     /// What answers have of a text, in its order, but for what a parameter takes.
     fn parts(&self, pointer: &str, text: &str) -> Vec<Part> {
-        let claimed = self.cx.claimed_in(text);
+        let claimed = self.claimed_in(text);
         let mut parts: Vec<Part> = Vec::new();
         let mut add = |range: Range<usize>, part: &dyn Fn() -> Option<Part>| {
             let meets = |other: &Range<usize>| range.start < other.end && other.start < range.end;
@@ -71,6 +74,12 @@ impl<'a> Linker<'a, '_> {
             (!reads.is_empty()).then(|| Part { range: range.clone(), reads, sure: None })
         };
         let writes = self.call.is_write();
+        for (printed, read) in self.printed_in(text) {
+            for range in places(text, &printed) {
+                let read = read.clone();
+                add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![read.clone()], sure: None }));
+            }
+        }
         for title in self.seen.titles_in(text).into_iter().filter(|_| writes) {
             for range in places(text, title) {
                 let hits = || self.first_of_steps(self.seen.of_title(title, self.step.calls[0]));
@@ -92,12 +101,45 @@ impl<'a> Linker<'a, '_> {
             let hits = || self.first_of_steps(self.seen.of_number(&text[range.clone()], self.step.calls[0]));
             add(range.clone(), &|| asked(&range, &hits()));
         }
-        for range in numbers(text).filter(|_| writes) {
+        for range in bare_numbers(text).filter(|_| writes) {
             let count = || self.count(&text[range.clone()]);
             add(range.clone(), &|| Some(Part { range: range.clone(), reads: vec![count()?], sure: None }));
         }
+        for range in bare_numbers(text).filter(|_| writes) {
+            add(range.clone(), &|| asked(&range, &self.bare_ids(&text[range.clone()])));
+        }
         parts.sort_by_key(|part| part.range.start);
         parts
+    }
+
+    /// Where parameters that were asked for stand in a text, but for those that are a part of what a thing is called.
+    fn claimed_in(&self, text: &str) -> Vec<Range<usize>> {
+        let longer = self.longer_titles(text);
+        let mut claimed = self.cx.claimed_in(text);
+        claimed.retain(|range| !longer.iter().any(|longer| longer.start <= range.start && range.end <= longer.end));
+        claimed
+    }
+
+    /// What things are called of which a parameter has a part: an answer has the whole of it.
+    fn longer_titles(&self, text: &str) -> Vec<Range<usize>> {
+        let claimed = self.cx.claimed_in(text);
+        let claims = |range: &Range<usize>| {
+            claimed.iter().any(|one| one.len() < range.len() && range.start <= one.start && one.end <= range.end)
+        };
+        let titles = self.seen.titles_in(text).into_iter().filter(|_| self.call.is_write() && !claimed.is_empty());
+        let known = |title: &&str| !self.first_of_steps(self.seen.of_title(title, self.step.calls[0])).is_empty();
+        titles.filter(known).flat_map(|title| places(text, title)).filter(claims).collect()
+    }
+
+    /// Where the id of a thing stands that a text names without a mark: one of some length, one that a query printed, or that of
+    /// what was made.
+    fn bare_ids(&self, number: &str) -> Vec<&'a Hit> {
+        let hits = self.first_of_steps(self.seen.of_number(number, self.step.calls[0]));
+        let long = number.len() >= MIN_TELLING_DIGITS;
+        let printed = || self.prints().iter().any(|(_, outputs)| outputs.iter().any(|one| is_number(one, number)));
+        let made = |hit: &&Hit| is_generic(hit.field()) && self.cx.trace.calls[hit.call].is_write();
+        let telling = long || number.len() > 1 && (hits.iter().any(made) || printed());
+        if telling { hits } else { Vec::new() }
     }
 
     /// The last query that counted just so many things in an earlier answer.
@@ -175,14 +217,8 @@ pub(super) fn within(text: &str, found: &Value) -> Vec<Range<usize>> {
     if marked.is_empty() { places(text, &value) } else { marked }
 }
 
-/// The words of a text that are whole numbers.
-fn numbers(text: &str) -> impl Iterator<Item = Range<usize>> {
-    text.split_whitespace().filter_map(|word| {
-        let number = word.trim_matches(|c: char| ".,:;!?()".contains(c));
-        let start = number.as_ptr() as usize - text.as_ptr() as usize;
-        let digits = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        digits.then(|| start..start + number.len())
-    })
+fn is_number(value: &Value, number: &str) -> bool {
+    matches!(value, Value::Number(_)) && text_of(value) == number
 }
 
 /// Whether a program says how many there are.
