@@ -126,7 +126,13 @@ impl<'a> Linker<'a, '_> {
                 let hit = hit.clone();
                 self.linked(&id, pointer, value, &hit)
             }
-            likeliest if is_id || !printed.is_empty() || is_telling(value) || self.is_taken(&name, value, &hits) => {
+            likeliest
+                if is_id
+                    || !printed.is_empty()
+                    || is_telling(value)
+                    || self.is_taken(&name, value, &hits)
+                    || self.is_of_the_one_read(&name, value, &hits) =>
+            {
                 let elsewhere = likeliest.map(|hit| self.shown_elsewhere(&sources, hit, &printed)).unwrap_or_default();
                 let best = elsewhere.into_iter().chain(sources.best()).map(|hit| self.read_of(hit));
                 let reads = distinct(printed.into_iter().chain(best));
@@ -156,6 +162,23 @@ impl<'a> Linker<'a, '_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether the one thing that was read by what it is has the value under the same name.
+    fn is_of_the_one_read(&self, name: &str, value: &Value, hits: &[&Hit]) -> bool {
+        let alone = |hit: &Hit| {
+            let body = self.cx.body(self.response(hit));
+            (0..hit.path.len()).filter(|at| matches!(hit.path[*at], Segment::Index(_))).all(|at| {
+                let list = body.as_ref().and_then(|body| super::path::at(body, &hit.path[..at])?.as_array());
+                list.is_some_and(|list| list.len() == 1)
+            })
+        };
+        let about = |hit: &Hit| {
+            let of = &self.cx.trace.calls[hit.call];
+            !of.is_write() && of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty())
+        };
+        let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit);
+        self.call.is_write() && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
     }
 
     /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.

@@ -149,3 +149,44 @@ async fn a_parameter_does_not_split_what_a_thing_is_called() {
     let made = tale.wish(&request("always")).await.unwrap();
     assert_eq!(steps(&made)["s2"]["title"], json!({"$text": ["Hi ", {"$param": "q"}, " Chen, welcome"]}));
 }
+
+#[tokio::test]
+async fn a_list_that_is_sent_back_with_more_or_less_is_asked() {
+    for (had, sent, jq) in [
+        (json!(["bug"]), json!(["bug", "ui"]), Some(".items[].labels | . + ([\"ui\"] - .)")),
+        (json!(["bug", "ui"]), json!(["bug"]), Some(".items[].labels - [\"ui\"]")),
+        (json!(["bug"]), json!(["ui"]), None),
+        (json!([]), json!(["ui"]), None),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), json!({"items": [{"id": 7, "labels": had}]})).await;
+        tale.call("updateIssue", json!({"issue_id": 7, "labels": sent}), json!({"id": 7})).await;
+        let made = tale.made(&[]).await;
+        let Some(jq) = jq else {
+            assert_eq!(open(&made), [""; 0], "{sent}");
+            continue;
+        };
+        assert_eq!(open(&made), ["source:s2/labels"], "{sent}");
+        let word = made.report.questions[0].answers[0].word.clone();
+        assert_eq!(word, format!("@1{{{jq}}}"));
+        let made = tale.answered_with(&[("source:s2/labels", &word)]).await.unwrap();
+        assert_eq!(steps(&made)["s2"]["labels"], json!({"$from": {"step": "s1", "jq": jq}}));
+    }
+}
+
+#[tokio::test]
+async fn what_the_one_thing_that_was_read_has_under_the_same_name_is_asked() {
+    for (project, items, asked) in [
+        ("x", json!([{"id": 7, "sprint": "EUR", "estimate": 5}]), vec!["source:s2/estimate", "source:s2/sprint"]),
+        ("x", json!([{"id": 7, "sprint": "EUR", "estimate": 5}, {"id": 8}]), vec![]),
+        ("EUR", json!([{"id": 7, "sprint": "EUR"}]), vec![]),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": project}), json!({"items": items})).await;
+        tale.call("createIssue", json!({"sprint": "EUR", "estimate": 5}), json!({"id": 50})).await;
+        let made = tale.made(&[]).await;
+        let mut found = open(&made);
+        found.sort_unstable();
+        assert_eq!(found, asked);
+    }
+}

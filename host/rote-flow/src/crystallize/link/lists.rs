@@ -9,7 +9,8 @@ use super::super::context::names_id;
 use super::super::desk::REFERENCE;
 use super::super::path::{Segment, jq_of};
 use super::super::secret::is_secret;
-use super::{Linker, place_name};
+use super::source::same_name;
+use super::{Linker, Read, place_name};
 use crate::literals::{pointer_of, visit_value};
 use crate::question::QuestionId;
 
@@ -71,7 +72,10 @@ impl Linker<'_, '_> {
         if is_secret(pointer, value) {
             return None;
         }
-        let reads = self.printed(&name, value);
+        let mut reads = self.printed(&name, value);
+        if reads.is_empty() {
+            reads.extend(self.changed(&name, value));
+        }
         if reads.is_empty() {
             return None;
         }
@@ -97,5 +101,60 @@ impl Linker<'_, '_> {
             let outputs = self.cx.outputs(self.response(hit), &jq).ok()?;
             (outputs.as_slice() == items).then(|| (self.source(hit).0, jq))
         })
+    }
+
+    /// Where the one thing that was read last has this list under the same name with some elements fewer or more, and the program
+    /// that adds or takes away these.
+    fn changed(&self, name: &str, value: &Value) -> Option<Read> {
+        let sent = value.as_array().filter(|sent| !sent.is_empty() && self.call.is_write())?;
+        let earlier = self.draft.steps.iter().filter(|step| step.calls[0] < self.step.calls[0]);
+        let stays = earlier.filter(|step| step.broken.is_none() && step.out.is_none());
+        stays.rev().find_map(|step| {
+            let response = step.call(self.cx.trace).response;
+            let body = self.cx.body(response)?;
+            let (mut path, mut lists) = (String::new(), Vec::new());
+            lists_of_one(&body, &mut path, name, &mut lists);
+            lists.into_iter().find_map(|(list, had)| {
+                let jq = program_of(&list, had, sent)?;
+                let gives = self.cx.outputs(response, &jq).is_ok_and(|outputs| *outputs == [value.clone()]);
+                gives.then(|| Read { step: step.id.clone(), response, jq })
+            })
+        })
+    }
+}
+
+/// The lists of this name that are in an answer once: not in items of which there are several.
+fn lists_of_one<'v>(value: &'v Value, path: &mut String, name: &str, found: &mut Vec<(String, &'v Vec<Value>)>) {
+    let length = path.len();
+    match value {
+        Value::Object(members) => {
+            for (key, inner) in members {
+                path.push_str(&jq_of(&[Segment::Key(key.clone())]));
+                match inner {
+                    Value::Array(items) if same_name(key, name) => found.push((path.clone(), items)),
+                    _ => lists_of_one(inner, path, name, found),
+                }
+                path.truncate(length);
+            }
+        }
+        Value::Array(items) if items.len() == 1 => {
+            path.push_str(if path.is_empty() { ".[]" } else { "[]" });
+            lists_of_one(&items[0], path, name, found);
+            path.truncate(length);
+        }
+        _ => {}
+    }
+}
+
+/// What makes the list that was sent of the one that was there.
+fn program_of(list: &str, had: &[Value], sent: &[Value]) -> Option<String> {
+    let without = |some: &[Value], others: &[Value]| -> Vec<Value> {
+        some.iter().filter(|one| !others.contains(one)).cloned().collect()
+    };
+    let (added, gone) = (Value::from(without(sent, had)), Value::from(without(had, sent)));
+    match (had.is_empty(), added == Value::Array(Vec::new()), gone == Value::Array(Vec::new())) {
+        (false, false, true) => Some(format!("{list} | . + ({added} - .)")),
+        (false, true, false) => Some(format!("{list} - {gone}")),
+        _ => None,
     }
 }

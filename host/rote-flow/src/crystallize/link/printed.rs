@@ -120,7 +120,7 @@ pub(super) fn distinct(reads: impl IntoIterator<Item = Read>) -> Vec<Read> {
 }
 
 /// Values that are equal by chance.
-fn says_nothing(value: &Value) -> bool {
+pub(super) fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,
         Value::Array(items) => items.is_empty(),
