@@ -178,7 +178,9 @@ impl<'a> Linker<'a, '_> {
             !of.is_write() && of.arguments.as_object().is_some_and(|arguments| !arguments.is_empty())
         };
         let read = |hit: &&&Hit| source::same_name(hit.field(), name) && about(hit) && alone(hit);
-        self.call.is_write() && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
+        // A project or a state is what a person says as well as what an answer has.
+        let said = value.as_str().is_some_and(|text| text.chars().all(char::is_lowercase));
+        self.call.is_write() && !said && !printed::says_nothing(value) && hits.iter().any(|hit| read(&hit))
     }
 
     /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.

@@ -180,10 +180,11 @@ async fn what_the_one_thing_that_was_read_has_under_the_same_name_is_asked() {
         ("x", json!([{"id": 7, "sprint": "EUR", "estimate": 5}]), vec!["source:s2/estimate", "source:s2/sprint"]),
         ("x", json!([{"id": 7, "sprint": "EUR", "estimate": 5}, {"id": 8}]), vec![]),
         ("EUR", json!([{"id": 7, "sprint": "EUR"}]), vec![]),
+        ("x", json!([{"id": 7, "project": "atlas"}]), vec![]),
     ] {
         let mut tale = Tale::new();
         tale.call("listIssues", json!({"project": project}), json!({"items": items})).await;
-        tale.call("createIssue", json!({"sprint": "EUR", "estimate": 5}), json!({"id": 50})).await;
+        tale.call("createIssue", json!({"sprint": "EUR", "estimate": 5, "project": "atlas"}), json!({"id": 50})).await;
         let made = tale.made(&[]).await;
         let mut found = open(&made);
         found.sort_unstable();
