@@ -152,9 +152,9 @@ fn program_of(list: &str, had: &[Value], sent: &[Value]) -> Option<String> {
         some.iter().filter(|one| !others.contains(one)).cloned().collect()
     };
     let (added, gone) = (Value::from(without(sent, had)), Value::from(without(had, sent)));
-    match (had.is_empty(), added == Value::Array(Vec::new()), gone == Value::Array(Vec::new())) {
-        (false, false, true) => Some(format!("{list} | . + ({added} - .)")),
-        (false, true, false) => Some(format!("{list} - {gone}")),
-        _ => None,
+    let none = Value::Array(Vec::new());
+    if had.is_empty() || (added == none) == (gone == none) {
+        return None;
     }
+    Some(if gone == none { format!("{list} | . + ({added} - .)") } else { format!("{list} - {gone}") })
 }
