@@ -1,5 +1,7 @@
 //! One governed call: arguments, verdicts, confirmation, redaction, files.
 
+use std::process::Command;
+
 use expect_test::{Expect, expect};
 use rote_testkit::{FakeApi, Script, TestHome};
 use serde_json::{Value, json};
@@ -539,6 +541,7 @@ fn an_argument_is_typed_a_value_a_file_or_a_text() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a pipe that another program made")]
 fn an_answer_is_asked_and_written_to_a_file_by_its_call() {
     let (home, server) = tracker();
     let call = ["call", "tracker", "getIssue", "project=atlas", "number=3"];
@@ -556,6 +559,13 @@ fn an_answer_is_asked_and_written_to_a_file_by_its_call() {
     }
     assert_eq!(server.requests().len(), sent, "nothing was sent");
     assert_eq!(with(&["-o", "issue.json", "--force"]).code, 0);
+    let pipe = home.work().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let policy = home.home().join("adapters/tracker/config/policies.json");
+    for (file, code, words) in [(&pipe, 10, "is not a plain file"), (&policy, 6, "is below the home")] {
+        let refused = with(&["-o", file.to_str().unwrap(), "--force"]);
+        assert!(refused.code == code && refused.stderr.contains(words), "{refused}");
+    }
     let failed = with(&["--jq", ".title + 1"]);
     assert!(failed.code != 0 && failed.stderr.contains("answered 200 and recorded as"), "{failed}");
     assert_eq!(home.data(&call)["body"]["kind"], "json");

@@ -24,6 +24,7 @@ fn page(request: &Received) -> Script {
                 [("Content-Type".to_owned(), "application/json".to_owned())].into_iter().chain(link).chain(last);
             Script::Answer(200, headers.collect(), json!(things).to_string().into_bytes())
         }
+        "/hostile" => Script::Json(200, json!({ "things": things, "next_cursor": "@1{tojson}" })),
         "/broken" if page == 3 => Script::Json(500, json!({ "message": "down" })),
         _ => {
             let next = next.map(|next| next.to_string()).unwrap_or_default();
@@ -40,7 +41,8 @@ fn listed() -> (TestHome, FakeApi) {
     let document = json!({
         "openapi": "3.1.0", "info": { "title": "Things", "version": "1" },
         "paths": {
-            "/cursor": read("listThings", by_cursor.clone()), "/broken": read("listBroken", by_cursor),
+            "/cursor": read("listThings", by_cursor.clone()), "/broken": read("listBroken", by_cursor.clone()),
+            "/hostile": read("listHostile", by_cursor),
             "/link": read("listLinked", json!([parameter("page", "integer")])),
             "/plain": read("listPlain", json!([parameter("q", "string")])),
             "/make": { "post": { "operationId": "makeThing" } },
@@ -82,6 +84,17 @@ fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
     assert!(broken.stderr.contains(r#"rote call things listBroken '{"cursor":"3"}' --all"#), "{broken}");
     assert_eq!(home.rote(&["call", "things", "makeThing", "--all"]).code, 2);
     assert_eq!(api.received().len(), sent + 3, "nothing that writes was sent");
+}
+
+/// `-t` fills in what the caller typed, never what the API names its next page.
+#[test]
+fn a_page_that_looks_like_a_reference_is_not_filled_in() {
+    let (home, api) = listed();
+    assert_eq!(home.rote(&["set", "first=one"]).code, 0);
+    let run = home.rote(&["call", "things", "listHostile", "-t", "cursor=$first", "--all"]);
+    assert!(run.code == 8 && run.stderr.contains(r#"names "@1{tojson}" as the next `cursor`"#), "{run}");
+    let sent: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
+    assert_eq!(sent, ["/hostile?cursor=one"], "what the caller typed is filled in");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Invariant: what can be found wrong with the wish is found before the call is made: put right, it would be made twice.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use rote_home::{FileMode, read_capped, write_atomic};
 use rote_types::{ErrorKind, QueryEngine as _, QueryError, QueryLimits, ResponseId, command};
@@ -94,7 +94,23 @@ impl Session {
                 if path.is_dir() { "--output names a file" } else { "another --output, or --force to replace it" };
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint(hint));
         }
+        if there.is_ok_and(|there| !there.is_file()) {
+            let message = format!("`{}` is not a plain file, and would be replaced by one", path.display());
+            return Err(AppError::new(ErrorKind::Conflict, message).with_hint("--body prints the whole body"));
+        }
+        self.check_outside_home(&path)?;
         Ok(Some(path))
+    }
+
+    /// What an API says does not become a policy, a vault or a journal, whoever asks for the file.
+    fn check_outside_home(&self, path: &Path) -> Result<(), AppError> {
+        let real = |path: &Path| path.canonicalize().ok();
+        let (home, folder) = (real(self.host.home()?.root()), path.parent().and_then(real));
+        if home.zip(folder).is_none_or(|(home, folder)| !folder.starts_with(home)) {
+            return Ok(());
+        }
+        let message = format!("`{}` is below the home, where rote keeps its own files", path.display());
+        Err(AppError::new(ErrorKind::Denied, message).with_hint("--output names a file elsewhere"))
     }
 
     /// The bytes of a body as it is kept.

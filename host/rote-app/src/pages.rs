@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use rote_bind::{Paging, Step};
 use rote_govern::egress::Target;
 use rote_types::{ErrorKind, ResponseId, Tool, command, read_word};
+use rote_workspace::has_template;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -106,7 +107,12 @@ impl Session {
                         format!("the list does not end: a page of `{}` leads to one that was read", tool.name);
                     return Err(broken_off(AppError::new(ErrorKind::Upstream, message), &request, &read, &arguments));
                 }
-                Next::Page(next) => arguments = next,
+                Next::Page(next) => {
+                    if let Some(problem) = filled_in(request.references, &arguments, &next) {
+                        return Err(broken_off(problem, &request, &read, &arguments));
+                    }
+                    arguments = next;
+                }
             }
         };
         let more = more || read.items.len() > bounds.items;
@@ -170,6 +176,16 @@ impl Read {
         let items: Vec<&str> = self.items.iter().map(|item| item.get()).collect();
         format!("[{}]", items.join(","))
     }
+}
+
+/// Why a page is not asked for: what names it is the API's text, and `-t` would fill it in as if the caller had typed it.
+fn filled_in(references: References, sent: &Map<String, Value>, next: &Map<String, Value>) -> Option<AppError> {
+    let named = next.iter().filter(|(name, value)| sent.get(*name) != Some(*value));
+    let (name, value) = named.into_iter().find(|(_, value)| has_template(value))?;
+    matches!(references, References::Fill).then(|| {
+        let message = format!("the API names {value} as the next `{name}`, which -t would fill in");
+        AppError::new(ErrorKind::Upstream, message)
+    })
 }
 
 /// Says of a failed page which ones are there, and how to go on with it.

@@ -6,8 +6,6 @@ use std::fmt;
 use rote_types::{AdapterId, Fingerprint};
 use serde::Serialize;
 
-use crate::AdapterPin;
-
 /// Whether a pinned tool still takes what the flow sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -76,12 +74,6 @@ pub struct Drift {
 }
 
 impl Drift {
-    /// Whether nothing changed that the flow uses: its tools and where they go are the pinned ones.
-    pub(crate) fn spares(&self, pin: &AdapterPin) -> bool {
-        let identical = self.tools.iter().all(|tool| tool.verdict == Compatibility::Identical);
-        identical && self.elsewhere.is_none() && pin.goes_to.is_some()
-    }
-
     /// Returns the tools that may not take any more what the flow sends.
     pub(crate) fn breaking(&self) -> impl Iterator<Item = &ToolChange> {
         self.tools.iter().filter(|tool| tool.verdict == Compatibility::Breaking)

@@ -3,8 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rote_types::command;
-
 use crate::drift::Drift;
 use crate::error::PinError;
 use crate::surface::drift;
@@ -45,21 +43,7 @@ impl Pins {
         Ok(drifts)
     }
 
-    /// Says of each adapter that changed in what the flow does not use that it did.
-    pub(crate) fn notices(&self, package: &Package) -> Result<Vec<String>, FlowError> {
-        let name = &package.frontmatter.name;
-        let spared = self.drifts(package, None)?.into_iter().filter(|drift| spares(package, drift));
-        let say = |drift: Drift| {
-            let command = command("rote flow repin").argument(name);
-            format!(
-                "adapter `{}` is another one, with the very tools that this flow uses; {command} pins it",
-                drift.adapter
-            )
-        };
-        Ok(spared.map(say).collect())
-    }
-
-    /// Checks every pinned adapter; all missing ones are named at once, then all that changed in what the flow uses.
+    /// Checks every pinned adapter; all missing ones are named at once, then all changed ones.
     pub(crate) fn check_adapters(&self, package: &Package, path: &Path) -> Result<(), FlowError> {
         let frontmatter = &package.frontmatter;
         let mut missing = Vec::new();
@@ -76,12 +60,7 @@ impl Pins {
         if !missing.is_empty() {
             return Err(FlowError::Pins(PinError::MissingAdapters { flow, missing, origin }));
         }
-        let mut drifts = self.drifts(package, Some(path))?;
-        drifts.retain(|drift| !spares(package, drift));
+        let drifts = self.drifts(package, Some(path))?;
         if drifts.is_empty() { Ok(()) } else { Err(FlowError::Pins(PinError::FingerprintMismatch { flow, drifts })) }
     }
-}
-
-fn spares(package: &Package, drift: &Drift) -> bool {
-    package.frontmatter.adapters.get(&drift.adapter).is_some_and(|pin| drift.spares(pin))
 }

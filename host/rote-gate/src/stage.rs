@@ -279,9 +279,7 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
     let Some(pin) = &invocation.pin else {
         return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
     };
-    // Where the rest of an adapter changed, its tool and where that goes can still be the pinned ones.
-    let same_surface = pin.fingerprint == adapter.fingerprint;
-    if !same_surface && (pin.goes_to.is_none() || pin.tool_digest != digest) {
+    if pin.fingerprint != adapter.fingerprint {
         let error = mismatch(Pinned::Adapter, pin.fingerprint.as_str(), adapter.fingerprint.as_str());
         return case.deny(STAGE, error);
     }
@@ -301,7 +299,7 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
         let error = mismatch(Pinned::Origin, &pinned, &now);
         return case.deny(STAGE, error);
     }
-    pass(STAGE, if same_surface { "adapter and tool are the pinned ones" } else { "the tool is the pinned one" })
+    pass(STAGE, "adapter and tool are the pinned ones")
 }
 
 /// What no grant can lift: an unreadable policy, the deny list.

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::{RunContext, ToolSource};
 use crate::error::RunnerError;
 use crate::surface::{Surface, opened};
-use crate::{FlowError, Frontmatter, ToolPin};
+use crate::{FlowError, Frontmatter};
 
 /// Installed adapters, as flows use them.
 #[derive(Debug, Clone)]
@@ -224,13 +224,8 @@ impl ToolHost for LiveTools {
     fn status(&self, adapter: &AdapterId) -> Result<Value, RunError> {
         let pin = self.pinned(adapter)?;
         let nested = |error: FlowError| RunError::nested(&error);
-        let manifest = Surface::manifest(&*self.tools.adapters, adapter).map_err(nested)?;
-        // What the flow uses of it is what it pins: to the flow it is the same adapter. The gate compares tool and origin.
-        let spared = manifest.as_ref().is_some_and(|manifest| {
-            let same = |(name, tool): (&String, &ToolPin)| manifest.tool_digests.get(name) == Some(&tool.digest);
-            pin.goes_to.is_some() && pin.tools.iter().all(same)
-        });
-        let installed = manifest.map(|manifest| if spared { pin.fingerprint.clone() } else { manifest.fingerprint });
+        let installed =
+            Surface::manifest(&*self.tools.adapters, adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
         let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
         let credentials = self.tools.credentials(adapter, &tools).map_err(nested)?;
         // Where a value is kept is not the flow's business.
