@@ -100,11 +100,9 @@ fn no_arguments() -> Value {
 /// How one call of a batch ended.
 #[derive(Debug)]
 pub struct BatchResult {
-    /// The tool.
     pub tool: String,
     /// Its number; none for a dry run.
     pub response: Option<ResponseId>,
-    /// The outcome.
     pub outcome: Result<CallOutcome, AdapterError>,
 }
 

@@ -74,7 +74,6 @@ pub enum AdapterError {
     Damaged {
         /// The adapter.
         id: AdapterId,
-        /// The file.
         file: PathBuf,
         /// What does not fit.
         problem: String,
@@ -90,7 +89,6 @@ pub enum AdapterError {
     Unsettled {
         /// The adapter.
         id: AdapterId,
-        /// The file.
         file: PathBuf,
     },
     /// The manifest or a tool does not have the identity that it claims.
@@ -120,7 +118,6 @@ pub enum AdapterError {
     Arguments {
         /// The adapter.
         id: AdapterId,
-        /// The tool.
         tool: String,
         /// Everything that does not fit.
         problems: Vec<ArgumentProblem>,
@@ -128,7 +125,6 @@ pub enum AdapterError {
     /// An argument looks like a reference, and nobody said whether it is one.
     #[error("argument `{argument}` holds `{written}`, which looks like a reference to an answer or a variable")]
     Reference {
-        /// The argument.
         argument: String,
         /// How the reference is written.
         written: String,
@@ -201,7 +197,6 @@ pub enum AdapterError {
     /// The document could not be fetched.
     #[error("cannot fetch `{url}`")]
     Fetch {
-        /// Its URL.
         url: String,
         /// What the gate said.
         #[source]

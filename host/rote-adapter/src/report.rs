@@ -65,7 +65,6 @@ impl OperationCounts {
 /// A mended operation and how.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Repair {
-    /// The tool.
     pub tool: String,
     /// JSON pointer of the operation.
     pub pointer: String,
@@ -87,9 +86,7 @@ impl Repair {
 /// What an installation made, or would make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InstallReport {
-    /// The adapter.
     pub adapter: AdapterLine,
-    /// Its operations.
     pub operations: OperationCounts,
     /// What was left out.
     pub skipped: Vec<Skipped>,
@@ -97,7 +94,6 @@ pub struct InstallReport {
     pub repaired: Vec<Repair>,
     /// What else was noticed.
     pub diagnostics: Vec<Diagnostic>,
-    /// The component.
     pub component: ComponentInfo,
     /// Credentials.
     pub auth: Authentication,
@@ -156,7 +152,6 @@ pub struct Capabilities {
 /// The size of one toolset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolsetCount {
-    /// Its name.
     pub name: String,
     /// Tools in it.
     pub tool_count: usize,

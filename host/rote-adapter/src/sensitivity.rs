@@ -187,7 +187,6 @@ pub struct Evidence {
 /// One tool's classification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSensitivity {
-    /// Its tier.
     pub tier: SensitivityTier,
     /// Why, most serious first; empty for a low tier.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

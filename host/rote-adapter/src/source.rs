@@ -53,7 +53,6 @@ pub struct Document {
     pub name: String,
     /// What the manifest records as its source; no credentials.
     pub source: String,
-    /// Its bytes.
     pub bytes: Vec<u8>,
     /// Where its references may lead.
     pub reach: Reach,
@@ -66,7 +65,6 @@ pub enum Reach {
     Directory(PathBuf),
     /// The same origin.
     Origin(Url),
-    /// Nowhere.
     Nowhere,
 }
 

@@ -33,13 +33,11 @@ pub struct AdapterList {
 /// An installed adapter with what a person wants to know of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct AdapterDetail {
-    /// The adapter.
     pub adapter: AdapterLine,
     /// Where it came from.
     pub spec_source: String,
     /// What it is about.
     pub description: String,
-    /// The component.
     pub component: ComponentInfo,
     /// Credential slots.
     pub auth: Authentication,
@@ -70,7 +68,6 @@ pub struct AdapterDetail {
 /// Which entry of the vault fills the slots of an adapter.
 #[derive(Debug, Clone, Serialize)]
 pub struct CredentialSet {
-    /// The adapter.
     pub adapter: AdapterId,
     /// The entry that they had.
     pub replaced: String,
@@ -122,14 +119,12 @@ impl IdempotencyKeys {
 pub struct Described {
     /// Whose tool it is.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: Tool,
 }
 
 /// A tool in a line.
 #[derive(Debug, Clone, Serialize)]
 pub struct ToolLine {
-    /// Its name.
     pub name: String,
     /// The request method.
     pub method: Method,

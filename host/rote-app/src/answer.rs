@@ -33,7 +33,6 @@ pub struct Wanted {
 /// What a caller got of an answer.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct HandedOn {
-    /// The body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<BodyView>,
     /// What the program gave.

@@ -26,7 +26,6 @@ const MAX_FILE: u64 = 48 << 20;
 pub struct CallRequest {
     /// The adapter, or its shorthand.
     pub adapter: String,
-    /// The tool.
     pub tool: String,
     /// Arguments as JSON.
     pub arguments: Map<String, Value>,

@@ -38,9 +38,7 @@ pub struct SettledWrite {
     pub workspace: WorkspaceName,
     /// Its number there.
     pub id: ResponseId,
-    /// The adapter.
     pub adapter: Option<AdapterId>,
-    /// The tool.
     pub tool: Option<String>,
     /// How.
     pub settled: Settled,

@@ -12,7 +12,6 @@ use crate::{AppError, Session};
 /// A question to a recorded response.
 #[derive(Debug, Clone)]
 pub struct Query {
-    /// The response.
     pub response: ResponseId,
     /// The jq program; none shows the response as a whole.
     pub program: String,
@@ -48,9 +47,7 @@ pub enum BodyView {
         /// The text as received.
         text: String,
     },
-    /// Text.
     Text {
-        /// The text.
         text: String,
         /// Why it is not JSON when it was declared as that.
         note: Option<String>,

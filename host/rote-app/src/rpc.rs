@@ -47,12 +47,10 @@ pub enum RpcCall {
     Tool {
         /// Its name.
         tool: String,
-        /// Its arguments.
         arguments: Map<String, Value>,
     },
     /// Call several.
     Batch {
-        /// The calls.
         calls: Vec<BatchItem>,
         /// How many at once.
         parallel: usize,

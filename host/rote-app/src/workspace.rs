@@ -45,7 +45,6 @@ pub enum WorkspaceOrigin {
 /// The workspace in use.
 #[derive(Debug, Clone, Serialize)]
 pub struct Where {
-    /// Its name.
     pub name: WorkspaceName,
     /// Its folder.
     pub path: PathBuf,
@@ -56,7 +55,6 @@ pub struct Where {
 /// What `rote init` did.
 #[derive(Debug, Clone, Serialize)]
 pub struct Initialised {
-    /// Its name.
     pub name: WorkspaceName,
     /// Its folder.
     pub path: PathBuf,

@@ -9,7 +9,6 @@ pub enum BindError {
     /// The options name a tool that the adapter does not have. The caller is to blame.
     #[error("adapter `{adapter}` has no tool `{tool}`")]
     UnknownTool {
-        /// The adapter.
         adapter: String,
         /// The name.
         tool: String,
@@ -17,7 +16,6 @@ pub enum BindError {
     /// The options name a toolset that no tool belongs to. The caller is to blame.
     #[error("adapter `{adapter}` has no toolset `{toolset}`")]
     UnknownToolset {
-        /// The adapter.
         adapter: String,
         /// The name.
         toolset: String,
@@ -25,25 +23,16 @@ pub enum BindError {
     /// Two tools have the same name. The package is damaged.
     #[error("adapter `{adapter}` has two tools `{tool}`")]
     DuplicateTool {
-        /// The adapter.
         adapter: String,
         /// The name.
         tool: String,
     },
     /// The manifest does not have the tool's digest, or not a digest in its place. The package is damaged.
     #[error("the manifest of `{adapter}` has no valid digest for tool `{tool}`")]
-    Digest {
-        /// The adapter.
-        adapter: String,
-        /// The tool.
-        tool: String,
-    },
+    Digest { adapter: String, tool: String },
     /// The manifest's fingerprint does not look like one. The package is damaged.
     #[error("the manifest of `{adapter}` has no valid fingerprint")]
-    Fingerprint {
-        /// The adapter.
-        adapter: String,
-    },
+    Fingerprint { adapter: String },
 }
 
 impl Classify for BindError {

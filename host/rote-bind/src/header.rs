@@ -18,7 +18,6 @@ const LINES: usize = 64;
 pub struct Header {
     /// Version of the generated code's shape: 1.
     pub version: u32,
-    /// The adapter.
     pub adapter: AdapterId,
     /// The surface that the file was made from.
     pub fingerprint: Fingerprint,

@@ -34,7 +34,6 @@ pub(crate) struct Model<'t> {
 
 /// One tool to bind.
 pub(crate) struct Call<'t> {
-    /// The tool.
     pub(crate) tool: &'t Tool,
     /// Identity of its contract.
     pub(crate) digest: &'t str,

@@ -20,9 +20,7 @@ pub(crate) enum Shape {
     Boolean,
     /// A whole number.
     Integer,
-    /// A number.
     Number,
-    /// A text.
     Text,
     /// One of some scalars; never empty.
     Literals(Vec<Value>),

@@ -81,7 +81,6 @@ pub struct Global {
 
 /// The commands, in the order in which one meets them.
 #[derive(Debug, Subcommand)]
-#[expect(missing_docs, reason = "text here would replace the help text, which stands at each command's `Args`")]
 pub enum Command {
     Demo(demo::Demo),
     #[command(subcommand)]

@@ -128,7 +128,6 @@ pub struct RunRow {
 /// What the runs of one flow were like.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowStats {
-    /// The flow.
     pub flow: String,
     /// Runs that the figures are of: at most the last 1,000.
     pub runs: u64,
@@ -159,7 +158,6 @@ pub struct FlowStats {
 pub struct TrackRecord {
     /// Share of the runs that ended well, 0 to 1.
     pub success_rate: f64,
-    /// Runs.
     pub runs: u64,
     /// When the last one ended.
     pub last_run: Option<String>,

@@ -31,7 +31,6 @@ const MAX_BYTES: u64 = 1 << 20;
 /// What a person allows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BlessRequest {
-    /// The flow.
     pub flow: FlowName,
     /// Most calls of each tool in one run.
     pub max_calls: Option<u32>,

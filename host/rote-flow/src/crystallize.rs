@@ -69,7 +69,6 @@ use parameters::Parameters;
 pub struct Crystallized {
     /// What it says of itself.
     pub frontmatter: Frontmatter,
-    /// Its plan.
     pub plan: Plan,
     /// That plan in words.
     pub sentences: Sentences,

@@ -33,7 +33,6 @@ impl Compatibility {
 /// What became of one pinned tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ToolChange {
-    /// The tool.
     pub tool: String,
     /// Whether this flow can go on using it.
     pub verdict: Compatibility,
@@ -60,7 +59,6 @@ pub struct Elsewhere {
 /// One adapter that is not the pinned one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Drift {
-    /// The adapter.
     pub adapter: AdapterId,
     /// The pinned surface.
     pub expected: Fingerprint,

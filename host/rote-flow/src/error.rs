@@ -87,13 +87,10 @@ pub enum FlowError {
     /// An installed adapter cannot be read.
     #[error("cannot read adapter `{adapter}`: {message}")]
     Adapter {
-        /// The adapter.
         adapter: AdapterId,
         /// What its own error said.
         message: String,
-        /// Its kind.
         kind: ErrorKind,
-        /// Its hint.
         hint: Option<String>,
     },
     /// The words of a request are wrong.

@@ -23,7 +23,6 @@ pub(crate) struct Evidence {
     pub(crate) flow: Option<String>,
     /// The parameters of that run.
     pub(crate) parameters: Map<String, Value>,
-    /// Its calls.
     pub(crate) calls: Vec<RecordedExchange>,
     /// What it was told beside responses; a workspace that a person filled has none.
     pub(crate) tape: Option<Vec<Frame>>,

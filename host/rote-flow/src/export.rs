@@ -13,7 +13,6 @@ use crate::{FlowError, FlowReference, Library, Package};
 /// Sources that were written out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Exported {
-    /// The files.
     pub files: Vec<PathBuf>,
 }
 

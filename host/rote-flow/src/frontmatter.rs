@@ -27,7 +27,6 @@ pub(crate) const MAX_FRONTMATTER_BYTES: usize = 1 << 20;
 pub struct Frontmatter {
     /// Version of this shape: 1.
     pub schema: u32,
-    /// Its name.
     pub name: FlowName,
     /// What it does, one paragraph.
     pub description: String,
@@ -89,7 +88,6 @@ impl OpenQuestion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlowPin {
-    /// Its version.
     pub version: String,
     /// Digest of its whole file.
     pub sha256: Sha256Digest,
@@ -224,7 +222,6 @@ impl ToolPin {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CredentialSlot {
-    /// The adapter.
     pub adapter: AdapterId,
     /// The slot in its manifest.
     pub slot: String,
@@ -236,9 +233,7 @@ pub struct CredentialSlot {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WritePermission {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// How the write guard treated it when it was recorded; the installed policy decides anew at each run.
     pub mode: WriteMode,

@@ -60,7 +60,6 @@ impl AdapterState {
 /// One adapter of a flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AdapterHealth {
-    /// The adapter.
     pub adapter: AdapterId,
     /// How it stands to the pinned one.
     pub state: AdapterState,
@@ -81,7 +80,6 @@ pub struct FlowHealth {
     pub healthy: bool,
     /// Whether the digest in the file is that of its bytes.
     pub intact: bool,
-    /// Its adapters.
     pub adapters: Vec<AdapterHealth>,
     /// How its blessing stands; none when it has none, which is the word `none` in machine output.
     #[serde(serialize_with = "or_none")]

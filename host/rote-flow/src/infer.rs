@@ -85,7 +85,6 @@ impl InferSource {
 /// What is known of one parameter.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct InferredParameter {
-    /// Its name.
     pub name: String,
     /// Whether a run without it is refused.
     pub required: bool,
@@ -106,7 +105,6 @@ pub struct InferredParameter {
 /// What a run of a flow would be given.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Inference {
-    /// The flow.
     pub flow: String,
     /// Its parameters, in its own order.
     pub parameters: Vec<InferredParameter>,
@@ -119,7 +117,6 @@ pub struct Inference {
 /// What values can come from.
 #[derive(Debug, Clone, Default)]
 pub struct InferContext {
-    /// The environment.
     pub environment: BTreeMap<String, String>,
     /// Variables of the workspace in use.
     pub variables: Vec<(String, Value)>,

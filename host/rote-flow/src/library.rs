@@ -71,9 +71,7 @@ pub struct FlowEntry {
     pub name: String,
     /// What it does; empty for a broken one.
     pub description: String,
-    /// Its version.
     pub version: Option<String>,
-    /// Its status.
     pub status: Option<FlowStatus>,
     /// What it is made of.
     pub form: Option<Form>,

@@ -46,9 +46,7 @@ pub struct LintOptions {
 /// What lint found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LintReport {
-    /// The flow.
     pub flow: String,
-    /// Its version.
     pub version: String,
     /// Number of errors.
     pub errors: usize,

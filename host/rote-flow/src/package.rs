@@ -42,7 +42,6 @@ pub const SOURCE_MAP_SECTION: &str = "rote:sourcemap";
 /// What a flow does, by form.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Content {
-    /// A plan.
     Plan(Plan),
     /// A script, bundled, with its source map.
     Script {

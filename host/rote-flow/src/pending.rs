@@ -25,7 +25,6 @@ const MAX_BYTES: u64 = 64 << 10;
 pub struct PendingFlow {
     /// The workspace that it would be made from.
     pub workspace: WorkspaceName,
-    /// Its name.
     pub name: FlowName,
     /// The adapters that matter.
     pub adapters: Vec<AdapterId>,

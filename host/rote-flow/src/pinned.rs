@@ -19,7 +19,6 @@ const MAX_PINNED: usize = 1_000;
 /// A flow that another one pins, as it is here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PinnedFlow {
-    /// Its name.
     pub name: FlowName,
     /// The pinned version.
     pub version: String,
@@ -36,9 +35,7 @@ pub struct PinnedFlow {
 /// A write that a flow, or one that it runs, may make.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowWrite {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// How the write guard treated it when it was recorded.
     pub mode: WriteMode,

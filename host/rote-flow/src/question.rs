@@ -118,7 +118,6 @@ pub struct Note {
 /// A call that did not become a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Its response.
     pub response: ResponseId,
     /// What it called, `adapter/tool`.
     pub call: String,
@@ -129,7 +128,6 @@ pub struct Dropped {
 /// A place in the plan.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Place {
-    /// The step.
     pub step: String,
     /// JSON pointer into its arguments.
     pub pointer: String,

@@ -36,13 +36,10 @@ const MAX_ARTIFACT_BYTES: u64 = 256 << 20;
 pub struct RunRecording {
     /// Version of this shape: 1.
     pub recording: u32,
-    /// The flow.
     pub flow: FlowName,
-    /// Its version.
     pub version: String,
     /// Digest of its file.
     pub sha256: Sha256Digest,
-    /// Its parameters.
     pub parameters: Map<String, Value>,
     /// Its calls, in the order of their numbers.
     pub calls: Vec<RecordedExchange>,
@@ -69,9 +66,7 @@ pub struct ExpectedOutput {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedExchange {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// The tool's method.
     pub method: Method,
@@ -91,7 +86,6 @@ pub enum ExchangeOutcome {
         status: u16,
         /// Media type.
         content_type: String,
-        /// The body.
         body: RecordedBody,
         /// It was cut off at a bound.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -112,7 +106,6 @@ pub enum RecordedBody {
     Empty,
     /// A JSON text, as it came.
     Json(String),
-    /// Text.
     Text(String),
     /// Anything else, as base64.
     Base64(String),

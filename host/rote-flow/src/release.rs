@@ -17,9 +17,7 @@ use crate::{FlowError, FlowReference, FlowStatus, Frontmatter, Library, LintOpti
 /// A flow that is released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Released {
-    /// Its name.
     pub name: FlowName,
-    /// Its version.
     pub version: String,
     /// The file.
     pub path: PathBuf,

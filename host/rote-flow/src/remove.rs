@@ -9,7 +9,6 @@ use crate::{Blessings, FlowError, FlowReference, FlowStatus};
 /// A flow that may be removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    /// The flow.
     pub flow: FlowName,
     /// Its file; none when that cannot be read as one.
     pub sha256: Option<Sha256Digest>,

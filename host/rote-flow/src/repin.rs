@@ -19,7 +19,6 @@ use crate::{AdapterPin, Content, CredentialSlot, FlowError, FlowReference, Front
 /// What repinning a flow would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Repin {
-    /// The flow.
     pub flow: FlowName,
     /// Its version now.
     pub from: String,

@@ -58,9 +58,7 @@ impl fmt::Display for RunStatus {
 /// How a run ended well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunReport {
-    /// The flow.
     pub flow: FlowName,
-    /// Its version.
     pub version: String,
     /// How it is written; the lines of a plan are its steps, those of a script what its author tells.
     #[serde(skip)]
@@ -92,9 +90,7 @@ pub struct RunReport {
 /// A run that a person began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct LatestRun {
-    /// Its workspace.
     pub workspace: WorkspaceName,
-    /// Its flow.
     pub flow: FlowName,
     /// When it was begun.
     pub begun_at: Timestamp,

@@ -45,7 +45,6 @@ pub struct Decided {
     /// What was asked; nothing where the answer came first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ask: Option<String>,
-    /// The answer.
     pub answer: String,
 }
 

@@ -15,7 +15,6 @@ pub const RUBRIC: &str = "1.1.0";
 /// One dimension of the rubric.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Dimension {
-    /// Its name.
     pub name: &'static str,
     /// Its share of the score; all together are 1.
     pub weight: f64,
@@ -28,9 +27,7 @@ pub struct Dimension {
 /// The score of one flow.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FlowScore {
-    /// The flow.
     pub flow: String,
-    /// Its version.
     pub version: String,
     /// The rubric's version.
     pub rubric: &'static str,

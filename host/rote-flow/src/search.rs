@@ -98,7 +98,6 @@ pub struct Explanation {
 /// A flow that was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SearchHit {
-    /// Its name.
     pub name: FlowName,
     /// How well it fits, 0 to 100.
     pub match_percent: u8,
@@ -106,7 +105,6 @@ pub struct SearchHit {
     pub kind: FlowKind,
     /// Where it is in its life.
     pub status: FlowStatus,
-    /// Its version.
     pub version: String,
     /// What it does.
     pub description: String,

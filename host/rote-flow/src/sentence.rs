@@ -21,12 +21,10 @@ const WIDTH: usize = 120;
 /// One step of a plan in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Sentence {
-    /// The step.
     pub step: String,
     /// What its call does; none for a tool that the flow does not pin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<Access>,
-    /// The method.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<Method>,
     /// The path template.
@@ -37,7 +35,6 @@ pub struct Sentence {
     /// For which items and on which condition it is made, what it comes after, and what its failure means.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<String>,
-    /// Its arguments.
     pub arguments: Vec<Phrase>,
 }
 

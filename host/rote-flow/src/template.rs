@@ -41,7 +41,6 @@ pub(crate) enum Code {
     Template(&'static [u8], Sha256Digest),
     /// That of an older template, by the version of rote that came with it.
     Older(&'static str),
-    /// Its own.
     Own,
 }
 

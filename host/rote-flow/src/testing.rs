@@ -20,16 +20,13 @@ const TIMES: usize = 2;
 pub struct ReplayRequest {
     /// The flow; the recorded one when absent.
     pub flow: Option<FlowReference>,
-    /// The recording.
     pub recording: PathBuf,
 }
 
 /// A replay that gave what was recorded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ReplayReport {
-    /// The flow.
     pub flow: FlowName,
-    /// Its version.
     pub version: String,
     /// Whether the file is the one that was recorded.
     pub same_file: bool,

@@ -26,9 +26,7 @@ pub struct FormatCheck {
 /// What a flow's file was checked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Validated {
-    /// The flow.
     pub flow: String,
-    /// Its version.
     pub version: String,
     /// The file.
     pub path: PathBuf,

@@ -43,9 +43,7 @@ pub struct Doubt {
     pub workspace: WorkspaceName,
     /// Its number there.
     pub response: ResponseId,
-    /// The adapter.
     pub adapter: Option<AdapterId>,
-    /// The tool.
     pub tool: Option<String>,
     /// The method on the wire.
     pub method: String,

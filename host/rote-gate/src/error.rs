@@ -31,7 +31,6 @@ pub enum GateError {
     /// A rule forbids the call. The caller is to blame; a retry does not help.
     #[error("{message}")]
     Denied {
-        /// The rule.
         rule: String,
         /// What was refused and of which object.
         message: String,
@@ -52,7 +51,6 @@ pub enum GateError {
     /// The installed adapter is not the pinned one.
     #[error("adapter `{adapter}` is not the one that was pinned: {subject} is `{installed}`, not `{expected}`")]
     FingerprintMismatch {
-        /// The adapter.
         adapter: AdapterId,
         /// What differs.
         subject: Pinned,
@@ -64,9 +62,7 @@ pub enum GateError {
     /// A person has to confirm the call first.
     #[error("`{tool}` of adapter `{adapter}` needs confirmation: it {detail}")]
     ConfirmationNeeded {
-        /// The adapter.
         adapter: AdapterId,
-        /// The tool.
         tool: String,
         /// The token that confirms this call once.
         token: String,
@@ -78,7 +74,6 @@ pub enum GateError {
     /// A credential is missing or cannot be used.
     #[error("adapter `{adapter}` has no usable credential for `{slot}`: {problem}")]
     Auth {
-        /// The adapter.
         adapter: AdapterId,
         /// The slot in the manifest.
         slot: String,
@@ -90,7 +85,6 @@ pub enum GateError {
     /// A credential is there, and a person has not said that it may go there.
     #[error("nobody bound `{token}` to adapter `{adapter}` at {origin}")]
     Unbound {
-        /// The adapter.
         adapter: AdapterId,
         /// The vault entry, or the variable.
         token: String,
@@ -110,9 +104,7 @@ pub enum GateError {
         response: ResponseRef,
         /// What the answer itself says is wrong, as one line.
         said: Option<String>,
-        /// The adapter.
         adapter: AdapterId,
-        /// The tool.
         tool: String,
     },
     /// The remote answered with a redirect that is not followed; the answer is recorded.
@@ -133,9 +125,7 @@ pub enum GateError {
     BrokenJson {
         /// The recorded answer.
         response: ResponseRef,
-        /// The adapter.
         adapter: AdapterId,
-        /// The tool.
         tool: String,
         /// What is wrong with it, and where.
         problem: String,
@@ -175,7 +165,6 @@ pub enum GateError {
         (`{adapter}/{tool}`, begun at {at}), which the workspace lost and which may have happened"
     )]
     BegunBefore {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         response: ResponseId,
@@ -192,7 +181,6 @@ pub enum GateError {
         under its name as `{response}` at {at}"
     )]
     Forgotten {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         response: ResponseId,
@@ -208,7 +196,6 @@ pub enum GateError {
         "the same call (`{adapter}/{tool}`, `{response}` of workspace `{workspace}`) is under way in another process"
     )]
     SameUnderWay {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number of the other one.
         response: ResponseId,
@@ -220,7 +207,6 @@ pub enum GateError {
     /// A person says what a write answered whose workspace is not there.
     #[error("workspace `{workspace}` is gone, so that nothing can keep what `{response}` answered")]
     AnswerOfGone {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         response: ResponseId,
@@ -255,7 +241,6 @@ pub enum GateError {
     /// Somebody said something else of a write in doubt, and was cut off before the workspace had it.
     #[error("of `{response}` of workspace `{workspace}` the journal says `{outcome}` already")]
     SettledOtherwise {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         response: ResponseId,

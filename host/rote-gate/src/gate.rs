@@ -30,9 +30,7 @@ use crate::{Confirmation, Environment, GateError, Preview, Resolve, StageName, S
 /// What a gate is made of.
 #[derive(Clone)]
 pub struct GateParts {
-    /// The home.
     pub home: Home,
-    /// The journal.
     pub journal: Arc<Journal>,
     /// The token store.
     pub vault: Arc<Vault>,

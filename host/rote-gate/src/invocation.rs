@@ -34,16 +34,13 @@ pub struct Pin {
 /// One tool that a flow may write with.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ToolPermission {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
 }
 
 /// The flow on whose behalf a call is made.
 #[derive(Debug, Clone)]
 pub struct FlowStamp {
-    /// Its name.
     pub name: FlowName,
     /// Its scope: the only tools that it may write with.
     pub write_permissions: Vec<ToolPermission>,
@@ -58,7 +55,6 @@ pub struct FlowStamp {
 pub struct Invocation {
     /// The installed adapter.
     pub adapter: Arc<Manifest>,
-    /// Its policy.
     pub policy: Arc<PolicyState>,
     /// The called tool.
     pub tool: Arc<Tool>,
@@ -135,13 +131,11 @@ impl Invocation {
 /// A request as a guest claims it. Nothing in it has been checked.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ClaimedRequest {
-    /// The method.
     pub method: String,
     /// Absolute, or starting with `/` and then below the adapter's base URL.
     pub url: String,
     /// Headers in order.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Option<Vec<u8>>,
     /// Ways to authenticate (OR of ANDs of slot names).
     pub credentials: Vec<Vec<String>>,

@@ -54,9 +54,7 @@ impl StageName {
 /// What one stage of the gate says.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StageVerdict {
-    /// The stage.
     pub stage: StageName,
-    /// Its verdict.
     pub verdict: Verdict,
     /// The rule that decided.
     pub rule: Cow<'static, str>,
@@ -91,15 +89,12 @@ pub struct CredentialPreview {
 /// A request that was described instead of sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Preview {
-    /// The method.
     pub method: String,
     /// The absolute URL, secrets masked; as claimed when it was refused.
     pub url: String,
     /// The headers in order, secrets masked as `<NAME>`.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Option<BodyPreview>,
-    /// The credentials.
     pub credentials: Vec<CredentialPreview>,
     /// The stages in order.
     pub stages: Vec<StageVerdict>,

@@ -200,7 +200,6 @@ fn facts<'t>(adapter: &Manifest, tool: &'t Tool, raised_by: Option<&'t str>) -> 
 /// What the gate will say of a call whose arguments are not all known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outlook {
-    /// The verdict.
     pub verdict: Verdict,
     /// Why.
     pub reason: String,

@@ -59,9 +59,7 @@ pub enum Decision {
 /// The body of the events that say what was decided: started, denied, previewed, confirmation requested.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EffectRecord {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// The method on the wire.
     pub method: Method,
@@ -85,7 +83,6 @@ pub struct EffectRecord {
     /// The flow that makes the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
-    /// The workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The id of the workspace of the run that a person started, where a run or one that it started makes the call.
@@ -117,11 +114,8 @@ fn may_write() -> bool {
 /// The body of the event that says that a write is sent once more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectRepeated {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
-    /// The workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The response number.
@@ -135,11 +129,8 @@ pub struct EffectRepeated {
 /// The body of the events that close an effect: finished and failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectOutcome {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
-    /// The workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The response number.
@@ -269,11 +260,8 @@ impl fmt::Display for Said {
 /// The body of the event that settles a write whose outcome was not known.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EffectSettled {
-    /// The adapter.
     pub adapter: Option<AdapterId>,
-    /// The tool.
     pub tool: Option<String>,
-    /// The workspace.
     #[serde(flatten)]
     pub workspace: WorkspaceIdentity,
     /// The response number.
@@ -297,9 +285,7 @@ pub struct JournalLine<'e> {
     pub at: Timestamp,
     /// What kind.
     pub kind: &'e str,
-    /// The effect.
     pub effect: Option<&'e EffectId>,
-    /// The body.
     pub body: &'e Value,
 }
 

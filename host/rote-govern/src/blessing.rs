@@ -33,7 +33,6 @@ const MAX_TOOLS: usize = 1_000;
 pub struct Permissions {
     /// Version of this shape: 3.
     pub version: u32,
-    /// The flow.
     pub flow: FlowName,
     /// Digest of its whole file.
     pub source_sha256: Sha256Digest,
@@ -58,9 +57,7 @@ pub struct Permissions {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlessedTool {
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// The flow that writes with it, when it is not the blessed flow but one that this one runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +74,6 @@ pub struct BlessedTool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BlessedFlow {
-    /// Its name.
     pub name: FlowName,
     /// Digest of its whole file.
     pub sha256: Sha256Digest,
@@ -113,14 +109,10 @@ pub enum BlessingError {
     },
     /// It was written before the journal said which blessing counts.
     #[error("the blessing is of an older kind (version {version}) and no longer counts")]
-    Outdated {
-        /// Its version.
-        version: u64,
-    },
+    Outdated { version: u64 },
     /// An adapter is not what it was.
     #[error("adapter `{adapter}` is not what it was when the flow was blessed: {change}")]
     Adapter {
-        /// The adapter.
         adapter: AdapterId,
         /// What differs.
         change: TrustChange,

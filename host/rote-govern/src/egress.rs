@@ -47,16 +47,11 @@ pub enum EgressRefusal {
     },
     /// The operation has a server of its own that only the description names.
     #[error("nobody decided whether requests go to `{server}`, which only the description names")]
-    Server {
-        /// The server.
-        server: String,
-    },
+    Server { server: String },
     /// The address is not on the public internet and nobody allowed it.
     #[error("address `{address}` port {port} is refused: {class}")]
     Address {
-        /// The address.
         address: std::net::IpAddr,
-        /// The port.
         port: u16,
         /// What kind of address it is, with the document that says so.
         class: AddressClass,

@@ -75,11 +75,8 @@ impl Risk {
 /// What the guard has to know of a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolFacts<'t> {
-    /// Its name.
     pub name: &'t str,
-    /// Its toolset.
     pub toolset: &'t str,
-    /// Its method.
     pub method: Method,
     /// What calling it does.
     pub access: Access,
@@ -132,7 +129,6 @@ impl Rule {
 /// What the guard says of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GuardDecision {
-    /// The verdict.
     pub verdict: Verdict,
     /// What decided.
     pub rule: Rule,

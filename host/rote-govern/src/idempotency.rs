@@ -22,7 +22,6 @@ pub const KEY_LIFE: Duration = Duration::from_mins(25);
 pub struct KnownApi {
     /// The origin of its base URL.
     pub origin: &'static str,
-    /// The header.
     pub header: &'static str,
     /// Where its makers say so.
     pub source: &'static str,

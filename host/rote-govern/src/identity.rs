@@ -28,7 +28,6 @@ pub enum IdentityError {
     /// The schema is nested too deeply to be walked.
     #[error("the input schema of tool `{tool}` is nested more than {limit} levels deep")]
     TooDeep {
-        /// The tool.
         tool: String,
         /// The bound on depth.
         limit: usize,

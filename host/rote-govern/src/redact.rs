@@ -51,7 +51,6 @@ const RUNS: u8 = 2;
 pub struct Secret {
     /// What is shown in its place, in angle brackets.
     pub name: String,
-    /// The value.
     pub value: SecretString,
 }
 

@@ -20,7 +20,6 @@ pub(crate) struct Written {
     pub(crate) content_type: String,
     /// A header parameter must not replace `content_type`: it carries the multipart boundary.
     pub(crate) owns_content_type: bool,
-    /// The bytes.
     pub(crate) bytes: Vec<u8>,
 }
 

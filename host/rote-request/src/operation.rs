@@ -39,7 +39,6 @@ pub enum Location {
     Path,
     /// The query string.
     Query,
-    /// A header.
     Header,
     /// The `Cookie` header.
     Cookie,
@@ -72,7 +71,6 @@ pub enum Style {
 /// How one value is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Encoding {
-    /// The style.
     pub style: Style,
     /// Each element or property as a pair of its own.
     pub explode: bool,

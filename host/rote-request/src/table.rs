@@ -61,10 +61,7 @@ pub enum TableError {
         source: Option<serde_json::Error>,
     },
     /// Two operations have one name.
-    DuplicateName {
-        /// The name.
-        name: String,
-    },
+    DuplicateName { name: String },
     /// The table would be larger than 4 GiB.
     TooLarge,
 }

@@ -55,7 +55,6 @@ pub enum LoadError {
     ForbiddenImport {
         /// The world that was asked for.
         world: World,
-        /// The import.
         import: String,
     },
     /// An interface of its world in a version that this rote does not have.
@@ -63,7 +62,6 @@ pub enum LoadError {
     OtherVersion {
         /// The world that was asked for.
         world: World,
-        /// The import.
         import: String,
     },
     /// An export that its world does not have.
@@ -71,7 +69,6 @@ pub enum LoadError {
     ExtraExport {
         /// The world that was asked for.
         world: World,
-        /// The export.
         export: String,
     },
     /// A function that its world demands is not there.
@@ -79,7 +76,6 @@ pub enum LoadError {
     MissingExport {
         /// The world that was asked for.
         world: World,
-        /// The export.
         export: String,
     },
     /// The names fit the world, the types do not.
@@ -244,7 +240,6 @@ impl LimitKind {
 pub struct Within {
     /// What the guest was doing, cleaned.
     pub context: String,
-    /// The error.
     pub error: RunError,
 }
 
@@ -276,13 +271,10 @@ pub enum RunError {
     /// What a layer above reported of a nested call: already classified.
     #[error("{message}")]
     Nested {
-        /// Its kind.
         kind: ErrorKind,
         /// Its text.
         message: String,
-        /// Its hint.
         hint: Option<String>,
-        /// Its details.
         details: Option<Value>,
         /// Which refusal it is.
         refusal: Option<Box<Refusal>>,
@@ -370,10 +362,7 @@ pub enum RunError {
     },
     /// The guest asked for a response that is not one of its call's.
     #[error("{response} is not a response of this call")]
-    OtherResponse {
-        /// The response.
-        response: ResponseId,
-    },
+    OtherResponse { response: ResponseId },
     /// The guest used the host while it only describes itself.
     #[error("nothing may be called while describing")]
     Describing,

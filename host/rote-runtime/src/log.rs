@@ -18,7 +18,6 @@ pub enum LogLevel {
 /// One line that a guest wrote, cleaned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogLine {
-    /// Its level.
     pub level: LogLevel,
     /// Its text: one printable line.
     pub text: String,

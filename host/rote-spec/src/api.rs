@@ -140,7 +140,6 @@ pub struct ServerChoice {
 /// One tool and how to call it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeneratedTool {
-    /// The tool.
     pub tool: Tool<SchemaText>,
     /// How its request is built.
     pub operation: Operation,
@@ -164,10 +163,7 @@ pub enum Outcome {
     /// As the source describes it.
     Generated,
     /// With something mended or left out; each note says what, why and where.
-    Repaired {
-        /// The notes.
-        notes: Vec<String>,
-    },
+    Repaired { notes: Vec<String> },
 }
 
 /// An operation that became no tool.

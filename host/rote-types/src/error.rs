@@ -116,7 +116,6 @@ pub enum Refusal {
 pub struct WantedCredential {
     /// The entry of the vault.
     pub token: String,
-    /// The adapter.
     pub adapter: AdapterId,
 }
 

@@ -155,7 +155,6 @@ impl fmt::Display for EffectId {
 /// A workspace as the journal knows it: names are given again, ids are not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkspaceIdentity {
-    /// Its name.
     #[serde(rename = "workspace")]
     pub name: WorkspaceName,
     /// Its id; none of one that was made before there were any.

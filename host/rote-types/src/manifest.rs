@@ -180,7 +180,6 @@ pub struct Manifest {
     pub auth: Authentication,
     /// Highest tier over the tools.
     pub sensitivity_tier: SensitivityTier,
-    /// The component.
     pub component: ComponentInfo,
     /// When it was installed.
     pub created_at: Timestamp,

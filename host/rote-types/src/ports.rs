@@ -66,7 +66,6 @@ pub enum QueryError {
     /// The program is not jq. The author of the query is to blame.
     #[error("jq program `{program}` does not parse: {message}")]
     Syntax {
-        /// The program.
         program: String,
         /// What the parser or compiler said.
         message: String,
@@ -80,7 +79,6 @@ pub enum QueryError {
     /// The program raised an error on this input.
     #[error("jq program `{program}` failed: {message}")]
     Runtime {
-        /// The program.
         program: String,
         /// The error that it raised.
         message: String,
@@ -88,7 +86,6 @@ pub enum QueryError {
     /// A bound of [`QueryLimits`] was reached.
     #[error("jq program `{program}` stopped: {limit}")]
     Limit {
-        /// The program.
         program: String,
         /// Which bound, with its value, such as `time limit of 5 s reached`.
         limit: String,

@@ -8,7 +8,6 @@ use crate::{AdapterId, ResponseId};
 /// A wish to call a tool, as a person, a script or a guest wrote it. Nothing in it has been checked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// The adapter.
     pub adapter: AdapterId,
     /// The tool's name in that adapter.
     pub tool: String,

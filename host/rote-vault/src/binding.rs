@@ -20,7 +20,6 @@ pub(crate) const ENVIRONMENT: &str = "environment";
 /// One adapter that may use a credential, and where it may send it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Binding {
-    /// The adapter.
     pub adapter: AdapterId,
     /// Origins as RFC 6454 §6.2 writes them: scheme, host, and the port where it is not the scheme's own.
     pub origins: BTreeSet<String>,

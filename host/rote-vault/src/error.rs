@@ -65,7 +65,6 @@ pub enum VaultError {
     /// A name that is not a token name.
     #[error("`{name}` is not a token name: {rule}")]
     InvalidName {
-        /// The name.
         name: String,
         /// What is allowed.
         rule: &'static str,

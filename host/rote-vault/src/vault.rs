@@ -28,7 +28,6 @@ pub struct TokenMeta {
 /// One line of a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TokenInfo {
-    /// Its name.
     pub name: String,
     /// `jwt` or `static`; `environment` where a person bound the name of a variable.
     #[serde(rename = "type")]
@@ -47,7 +46,6 @@ pub struct TokenInfo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TokenSource {
-    /// The vault.
     Vault,
     /// An environment variable of the token's name.
     Environment,

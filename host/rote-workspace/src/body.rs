@@ -35,7 +35,6 @@ pub enum Body {
     Json(String),
     /// A text, with why it is not JSON when it was declared as that.
     Text {
-        /// The text.
         text: String,
         /// A note for people, such as `declared as JSON, but is not: …`.
         note: Option<String>,
@@ -100,7 +99,6 @@ pub enum Decoded {
     Json(String),
     /// A text in UTF-8, with why it is not JSON when it was declared as that.
     Text {
-        /// The text.
         text: String,
         /// A note for people.
         note: Option<String>,

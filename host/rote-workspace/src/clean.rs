@@ -14,7 +14,6 @@ use crate::{ResponseState, Result, Workspace, WorkspaceError};
 /// A workspace in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkspaceSummary {
-    /// Its name.
     pub name: WorkspaceName,
     /// Response numbers allocated.
     pub responses: u64,
@@ -42,7 +41,6 @@ pub struct WorkspaceList {
 /// A workspace that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct WorkspaceProblem {
-    /// Its name.
     pub name: WorkspaceName,
     /// What is wrong.
     pub problem: String,
@@ -63,7 +61,6 @@ pub struct Cleaning {
 /// A workspace that was selected and is still there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Kept {
-    /// Its name.
     pub name: WorkspaceName,
     /// Why.
     pub because: KeptFor,

@@ -20,7 +20,6 @@ use crate::{CommandKind, ResponseState, Result, Workspace, WorkspaceError};
 pub struct Ask {
     /// The command.
     pub condition: AskKind,
-    /// The response.
     pub response: ResponseId,
     /// The jq programs as typed.
     pub programs: Vec<String>,

@@ -39,7 +39,6 @@ const SETTLE_WAIT: Duration = Duration::from_secs(30);
 /// A write that left and whose answer is lost.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LostAnswer {
-    /// The request.
     pub request: RequestRecord,
     /// The status that its answer began with, where the head of one came.
     pub status: Option<u16>,

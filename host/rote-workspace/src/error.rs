@@ -30,7 +30,6 @@ pub enum WorkspaceError {
     /// No response of that number was ever allocated.
     #[error("workspace `{workspace}` has no response `{id}`{}", range_text(*.highest))]
     NoResponse {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number asked for.
         id: ResponseId,
@@ -54,7 +53,6 @@ pub enum WorkspaceError {
     /// A person settles what is known, or was settled already.
     #[error("response `{id}` of workspace `{workspace}` is not in doubt: it is `{state}`")]
     NotInDoubt {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         id: ResponseId,
@@ -64,7 +62,6 @@ pub enum WorkspaceError {
     /// A write would be made again that is in doubt, and the idempotency key that it carries is trusted no longer.
     #[error("`{id}` of workspace `{workspace}` may have happened, and its idempotency key is too old to be sent again")]
     KeyTooOld {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The number.
         id: ResponseId,
@@ -78,23 +75,16 @@ pub enum WorkspaceError {
     /// No variable of that name.
     #[error("workspace `{workspace}` has no variable `{name}`")]
     NoVariable {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The name asked for.
         name: String,
     },
     /// The name cannot be a variable.
     #[error("`{name}` is not a variable name; use a letter or `_`, then letters, digits or `_`, at most 64")]
-    BadVariableName {
-        /// The name.
-        name: String,
-    },
+    BadVariableName { name: String },
     /// The name cannot be a file of a run.
     #[error("`{}` is not a file name; use 1 to 100 letters, digits, `.`, `_` or `-`, not starting with `.`", .name.escape_debug())]
-    BadFileName {
-        /// The name.
-        name: String,
-    },
+    BadFileName { name: String },
     /// A run keeps more in files than it may.
     #[error("a run keeps at most {max} {what}")]
     FileLimit {
@@ -138,7 +128,6 @@ pub enum WorkspaceError {
     /// The query was expected to give exactly one value.
     #[error("query `{program}` gave {count} values where one is needed")]
     NotOneValue {
-        /// The program.
         program: String,
         /// How many values it gave.
         count: usize,
@@ -190,7 +179,6 @@ pub enum WorkspaceError {
     Database {
         /// What was being done.
         action: &'static str,
-        /// The workspace.
         workspace: WorkspaceName,
         /// The database file.
         path: PathBuf,
@@ -206,7 +194,6 @@ pub enum WorkspaceError {
     Io {
         /// What was being done.
         action: &'static str,
-        /// The path.
         path: PathBuf,
         /// Why.
         #[source]

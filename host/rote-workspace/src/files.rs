@@ -23,7 +23,6 @@ const MAX_TOTAL_BYTES: u64 = 512 << 20;
 /// One blob of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamedFile {
-    /// Its name.
     pub name: String,
     /// Its size in bytes.
     pub bytes: u64,

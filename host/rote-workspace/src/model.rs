@@ -103,7 +103,6 @@ pub struct DependencyRecord {
 /// A call about to be made: what the log knows before the outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewCall {
-    /// The adapter.
     pub adapter: AdapterId,
     /// The tool's name.
     pub tool: String,
@@ -166,9 +165,7 @@ pub enum RecordedOutcome {
 /// Everything that [`crate::Workspace::record`] writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recording {
-    /// The request.
     pub request: RequestRecord,
-    /// The outcome.
     pub outcome: RecordedOutcome,
     /// When the effect started.
     pub started: Timestamp,
@@ -317,11 +314,9 @@ impl ResponseSummary {
 pub struct StoredResponse {
     /// What the database knows.
     pub summary: ResponseSummary,
-    /// The request.
     pub request: RequestRecord,
     /// Response headers in order.
     pub headers: Vec<(String, String)>,
-    /// The body.
     pub body: Body,
     /// The answer was cut off at a bound.
     pub truncated: bool,

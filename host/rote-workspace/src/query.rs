@@ -26,7 +26,6 @@ const UNWRAP: &str = "((if type == \"object\" then (.content // .result.content?
 pub enum QuerySource {
     /// A recorded response.
     Response(ResponseId),
-    /// A variable.
     Variable(String),
     /// A text of the caller's own (standard input); JSON, or else taken as one string.
     Text(Vec<u8>),

@@ -16,7 +16,6 @@ use crate::{Body, CommandId, Result, Tokenizer, Workspace};
 /// One logged query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct QueryRecord {
-    /// The command.
     pub command: CommandId,
     /// The response that was read; `None` for variables and standard input.
     pub source_response: Option<ResponseId>,
@@ -59,7 +58,6 @@ pub struct WorkspaceStats {
     pub responses: u64,
     /// Of these, errors.
     pub errors: u64,
-    /// Variables.
     pub variables: u64,
     /// Queries logged.
     pub queries: u64,

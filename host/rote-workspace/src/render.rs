@@ -17,7 +17,6 @@ const MAX_DEPTH: usize = 128;
 /// A filled template and where its parts came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rendered {
-    /// The value.
     pub value: Value,
     /// One entry per substituted reference, in document order.
     pub uses: Vec<Dependency>,

@@ -11,7 +11,6 @@ use serde_json::Value;
 pub enum Piece {
     /// Text that stays.
     Text(String),
-    /// A reference.
     Reference {
         /// What it names.
         reference: Reference,

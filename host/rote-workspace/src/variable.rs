@@ -16,9 +16,7 @@ const MAX_NAME_CHARS: usize = 64;
 /// A named value.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
-    /// Its value.
     pub value: Value,
     /// The response that it was read from, if it was.
     pub source_response: Option<ResponseId>,

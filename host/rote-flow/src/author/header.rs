@@ -24,7 +24,6 @@ pub struct SourceHeader {
     pub name: FlowName,
     /// What it does.
     pub description: String,
-    /// Its version.
     #[serde(default = "first_version")]
     pub version: String,
     /// Words to find it by.

@@ -23,7 +23,6 @@ pub enum BuildSource {
     Script(PathBuf),
     /// A plan as JSON, and its `flow.yaml`.
     Plan {
-        /// The plan.
         plan: PathBuf,
         /// The frontmatter.
         header: PathBuf,

@@ -96,7 +96,6 @@ impl Sources for Folder {
 /// A project that was begun.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct NewProject {
-    /// Its folder.
     pub folder: PathBuf,
     /// The files that were written, relative to it.
     pub files: Vec<String>,

@@ -14,7 +14,6 @@ pub(crate) enum Kind {
     Interpolated,
     /// A name, a keyword, a `$variable`, a `.field` or an `@format`.
     Word,
-    /// A number.
     Number,
     /// An operator or a bracket.
     Symbol,

@@ -13,7 +13,6 @@ use crate::trace::Trace;
 /// A step and the call that it was made from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct StepOrigin {
-    /// The step.
     pub step: String,
     /// The recorded response.
     pub response: ResponseId,
@@ -28,7 +27,6 @@ pub struct StepOrigin {
 /// A parameter and where it goes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ParameterReport {
-    /// Its name.
     pub name: String,
     /// The recorded value.
     pub example: Value,
@@ -46,7 +44,6 @@ pub struct ParameterReport {
 pub struct Proposal {
     /// A name for it.
     pub name: String,
-    /// Its value.
     pub value: Value,
     /// Why it is proposed.
     pub reason: &'static str,
@@ -61,7 +58,6 @@ pub struct Report {
     pub steps: Vec<StepOrigin>,
     /// What was left out.
     pub dropped: Vec<Dropped>,
-    /// The parameters.
     pub parameters: Vec<ParameterReport>,
     /// What could become a parameter: `--param name=value`.
     pub proposals: Vec<Proposal>,

@@ -55,7 +55,6 @@ impl CrystallizeRequest {
 /// A chosen result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultSpec {
-    /// The response.
     pub response: ResponseId,
     /// The jq program on it.
     pub jq: String,
@@ -77,7 +76,6 @@ impl FromStr for ResultSpec {
 /// A parameter that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ParamSpec {
-    /// Its name.
     pub name: String,
     /// The recorded value that it stands for; without one, the argument of that name is meant.
     pub value: Option<String>,
@@ -94,7 +92,6 @@ pub struct ParamSpec {
 /// A place in the arguments of a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spot {
-    /// The step.
     pub step: String,
     /// JSON pointer into its arguments.
     pub pointer: String,

@@ -82,7 +82,6 @@ pub enum AuthorError {
     /// A flow cannot be written as sources.
     #[error("flow `{flow}` cannot be written as a program: {reason}")]
     CannotExport {
-        /// The flow.
         flow: FlowName,
         /// Why not.
         reason: String,
@@ -110,7 +109,6 @@ pub enum AuthorError {
     /// Generated bindings are those of another surface.
     #[error("`{file}` of flow `{flow}` was made for {expected} of adapter `{adapter}`; installed is {installed}")]
     BindingDrift {
-        /// The flow.
         flow: FlowName,
         /// The file with the bindings.
         file: String,
@@ -118,7 +116,6 @@ pub enum AuthorError {
         place: PathBuf,
         /// The tools that it has functions for; all of the adapter when none is named.
         tools: Vec<String>,
-        /// The adapter.
         adapter: AdapterId,
         /// The surface that it was made for.
         expected: Fingerprint,
@@ -128,7 +125,6 @@ pub enum AuthorError {
     /// A source names a tool that its adapter does not have.
     #[error("adapter `{adapter}` has no tool `{tool}`{}", did_you_mean(nearest))]
     NoTool {
-        /// The adapter.
         adapter: AdapterId,
         /// The tool asked for.
         tool: String,
@@ -152,7 +148,6 @@ pub enum AuthorError {
     /// The flow is not fit to be released.
     #[error("flow `{flow}` cannot be released: {}", problems.join("; "))]
     NotReleasable {
-        /// The flow.
         flow: FlowName,
         /// Everything that stands in the way.
         problems: Vec<String>,

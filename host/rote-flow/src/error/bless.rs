@@ -12,7 +12,6 @@ pub enum BlessError {
     /// The permissions file of a flow does not count.
     #[error("the blessing of flow `{flow}` does not count: {source}")]
     Void {
-        /// The flow.
         flow: FlowName,
         /// Why.
         source: BlessingError,
@@ -20,17 +19,13 @@ pub enum BlessError {
     /// Nobody has said what the recording of the flow did not decide.
     #[error("flow `{flow}` has open questions ({open}), so nobody knows yet what it should write")]
     Questions {
-        /// The flow.
         flow: FlowName,
         /// How many.
         open: usize,
     },
     /// There is nothing that a blessing could lift.
     #[error("flow `{flow}` writes nothing, so there is nothing to bless")]
-    NothingToBless {
-        /// The flow.
-        flow: FlowName,
-    },
+    NothingToBless { flow: FlowName },
 }
 
 classified!(BlessError);

@@ -14,19 +14,15 @@ pub enum CrystallizeError {
         "`{response}` (`{adapter}/{tool}`) of workspace `{workspace}` was sent and nobody knows what came of it: it may have happened"
     )]
     InDoubt {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The response number.
         response: ResponseId,
-        /// The adapter.
         adapter: AdapterId,
-        /// The tool.
         tool: String,
     },
     /// The workspace has no calls.
     #[error("workspace `{workspace}` has nothing to crystallize: {reason}")]
     NothingToCrystallize {
-        /// The workspace.
         workspace: WorkspaceName,
         /// Why there is nothing.
         reason: String,
@@ -36,7 +32,6 @@ pub enum CrystallizeError {
     UnusableResponse {
         /// Who needs it.
         by: String,
-        /// The response.
         response: ResponseId,
         /// Why it cannot be used, such as `was cleared`.
         reason: String,
@@ -84,7 +79,6 @@ pub enum CrystallizeError {
     /// A flow has nothing to answer, or cannot be made again.
     #[error("the questions of flow `{flow}` cannot be answered: {reason}")]
     NotAnswerable {
-        /// The flow.
         flow: FlowName,
         /// It is a release, and no draft that can be made anew.
         released: bool,
@@ -94,7 +88,6 @@ pub enum CrystallizeError {
     /// The adapter or tool of a recorded call is gone or another one.
     #[error("`{adapter}` changed since the workspace was recorded: {reason}")]
     AdapterChanged {
-        /// The adapter.
         adapter: AdapterId,
         /// What changed.
         reason: String,

@@ -29,7 +29,6 @@ pub enum LibraryError {
     /// A flow of that name exists and is not to be replaced.
     #[error("flow `{name}` exists already{}", if *.released { " and is released" } else { "" })]
     Exists {
-        /// The name.
         name: FlowName,
         /// Whether it is more than a draft.
         released: bool,
@@ -37,17 +36,13 @@ pub enum LibraryError {
     /// The name of a copy is another flow's.
     #[error("there is a flow `{name}` already")]
     NameTaken {
-        /// The name.
         name: FlowName,
         /// The flow that was to be copied.
         of: FlowName,
     },
     /// A released flow is not removed by the way: others may run it by its digest.
     #[error("flow `{flow}` is released, and other flows may run it")]
-    IsReleased {
-        /// The flow.
-        flow: FlowName,
-    },
+    IsReleased { flow: FlowName },
     /// A file cannot be used as a flow.
     #[error("cannot use flow file `{}`", path.display())]
     File {
@@ -66,16 +61,10 @@ pub enum LibraryError {
     },
     /// Somebody else replaced the file between two steps.
     #[error("flow `{flow}` was changed by somebody else meanwhile; nothing was written")]
-    ChangedMeanwhile {
-        /// The flow.
-        flow: FlowName,
-    },
+    ChangedMeanwhile { flow: FlowName },
     /// A workspace has no pending stub.
     #[error("workspace `{workspace}` has no pending flow")]
-    NotPending {
-        /// The workspace.
-        workspace: WorkspaceName,
-    },
+    NotPending { workspace: WorkspaceName },
     /// The search index failed.
     #[error("cannot {action} the search index of flows")]
     Index {

@@ -14,7 +14,6 @@ pub enum PinError {
     /// Adapters that the flow needs are not installed.
     #[error("flow `{flow}` needs adapters that are not installed: {}", names(.missing))]
     MissingAdapters {
-        /// The flow.
         flow: FlowName,
         /// The adapters.
         missing: Vec<AdapterId>,
@@ -24,7 +23,6 @@ pub enum PinError {
     /// Installed adapters are not the pinned ones. Nothing was sent.
     #[error("{}", mismatch_text(.drifts))]
     FingerprintMismatch {
-        /// The flow.
         flow: FlowName,
         /// What differs, per adapter.
         drifts: Vec<Drift>,
@@ -32,27 +30,16 @@ pub enum PinError {
     /// An adapter changed so that the flow may no longer work.
     #[error("repinning flow `{flow}` may break it: {}", breaking_text(.drifts))]
     RepinBreaking {
-        /// The flow.
         flow: FlowName,
         /// What changed.
         drifts: Vec<Drift>,
     },
     /// A tool that the flow uses is not there to be pinned.
     #[error("flow `{flow}` cannot be repinned: `{adapter}` has no tool `{tool}` any more")]
-    ToolGone {
-        /// The flow.
-        flow: FlowName,
-        /// The adapter.
-        adapter: AdapterId,
-        /// The tool.
-        tool: String,
-    },
+    ToolGone { flow: FlowName, adapter: AdapterId, tool: String },
     /// What a person agreed to is not what is there now.
     #[error("flow `{flow}` or an adapter of it changed meanwhile")]
-    RepinStale {
-        /// The flow.
-        flow: FlowName,
-    },
+    RepinStale { flow: FlowName },
 }
 
 classified!(PinError);

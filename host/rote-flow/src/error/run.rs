@@ -27,7 +27,6 @@ pub enum RunnerError {
     /// The parameters of a run do not fit.
     #[error("{}; flow `{flow}` takes {}", problems_text(.problems), expected_text(.expected))]
     Parameters {
-        /// The flow.
         flow: FlowName,
         /// What is wrong.
         problems: Vec<ParameterProblem>,
@@ -39,25 +38,16 @@ pub enum RunnerError {
     /// Questions about what it writes are open.
     #[error("flow `{flow}` has open questions about what it writes: {}", asked_text(questions))]
     Undecided {
-        /// The flow.
         flow: FlowName,
         /// What nobody has answered.
         questions: Vec<OpenQuestion>,
     },
     /// A flow tried to call something that it does not pin.
     #[error("flow `{flow}` may not call `{adapter}/{tool}`: its frontmatter does not pin it")]
-    NotPinned {
-        /// The flow.
-        flow: FlowName,
-        /// The adapter.
-        adapter: AdapterId,
-        /// The tool.
-        tool: String,
-    },
+    NotPinned { flow: FlowName, adapter: AdapterId, tool: String },
     /// The run ended without a result.
     #[error("flow `{flow}` stopped: {source}{}{}", left_text(left), unkept_text(unkept))]
     Stopped {
-        /// The flow.
         flow: FlowName,
         /// The workspace of the run, where what happened can be read.
         workspace: WorkspaceName,
@@ -85,7 +75,6 @@ pub enum RunnerError {
     /// A run of the same flow cannot be read, so that nobody knows whether a write of it is in doubt.
     #[error("`{workspace}` may be a run of the same flow with a write in doubt, and cannot be read: {problem}")]
     Unreadable {
-        /// Its workspace.
         workspace: WorkspaceName,
         /// What is wrong with it.
         problem: String,
@@ -93,7 +82,6 @@ pub enum RunnerError {
     /// The flow ended, and nobody knows what came of a write of its run.
     #[error("flow `{flow}` ended, and {doubt}{}: say what came of it{}", others_text(*others), unkept_text(unkept))]
     EndedInDoubt {
-        /// The flow.
         flow: FlowName,
         /// The workspace of the run.
         workspace: WorkspaceName,
@@ -112,24 +100,17 @@ pub enum RunnerError {
     },
     /// Another process makes the run.
     #[error("the run in workspace `{workspace}` is still going on in another process")]
-    StillRunning {
-        /// The workspace.
-        workspace: WorkspaceName,
-    },
+    StillRunning { workspace: WorkspaceName },
     /// Another process makes the same run.
     #[error("the same run of flow `{flow}`, with the same parameters, is going on in workspace `{workspace}`")]
     UnderWay {
-        /// The flow.
         flow: FlowName,
         /// The workspace of that run.
         workspace: WorkspaceName,
     },
     /// The workspace is not one of a run.
     #[error("workspace `{workspace}` is not one of a run, so there is nothing to go on with")]
-    NotARun {
-        /// The workspace.
-        workspace: WorkspaceName,
-    },
+    NotARun { workspace: WorkspaceName },
     /// There is no run.
     #[error("there is no run{} to go on with", of_text(flow.as_ref()))]
     NoRun {
@@ -155,7 +136,6 @@ pub enum RunnerError {
     /// A workspace of a run cannot be read, so that nobody knows whether it is that of the latest one.
     #[error("workspace `{workspace}` cannot be read, and its run may be the latest one: {problem}")]
     LatestUnreadable {
-        /// The workspace.
         workspace: WorkspaceName,
         /// What is wrong with it.
         problem: String,
@@ -165,7 +145,6 @@ pub enum RunnerError {
     /// The run that is to go on was another one.
     #[error("the run of `{flow}` in workspace `{workspace}` cannot go on: {what}")]
     OtherRun {
-        /// The workspace.
         workspace: WorkspaceName,
         /// The flow that began the run.
         flow: FlowName,
@@ -259,7 +238,6 @@ impl RunnerError {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Left {
-    /// Nothing.
     Nothing,
     /// A write, its own or of a run that it started.
     Doubt {

@@ -12,7 +12,6 @@ use crate::{FlowKind, FlowStatus, Form, Package};
 /// One parameter, in a line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ParameterLine {
-    /// Its name.
     pub name: String,
     /// Its type, such as `string`.
     #[serde(rename = "type")]
@@ -28,7 +27,6 @@ pub struct FlowDocument {
     pub name: FlowName,
     /// What it does.
     pub description: String,
-    /// Its version.
     pub version: String,
     /// Where it is in its life.
     pub status: FlowStatus,

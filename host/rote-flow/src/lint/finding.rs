@@ -81,7 +81,6 @@ impl fmt::Display for Position {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fix {
-    /// A command.
     Command(String),
     /// What to write where.
     Edit(String),

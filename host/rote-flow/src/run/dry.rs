@@ -26,11 +26,8 @@ pub struct DryRunCall {
     /// The pinned flow that makes it; the flow itself, when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<FlowName>,
-    /// The step.
     pub step: String,
-    /// The adapter.
     pub adapter: AdapterId,
-    /// The tool.
     pub tool: String,
     /// The arguments; `<s1 .id>` stands for what is not known yet.
     pub arguments: Value,
@@ -66,9 +63,7 @@ impl fmt::Display for DryRunCall {
 /// All calls that a run would make, in the order of the plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct DryRun {
-    /// The flow.
     pub flow: FlowName,
-    /// Its version.
     pub version: String,
     /// The parameters, typed.
     pub parameters: Map<String, Value>,

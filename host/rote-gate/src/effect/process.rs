@@ -46,7 +46,6 @@ pub(crate) const RISK: GuardDecision = GuardDecision {
 pub struct ClaimedProcess {
     /// Its name, looked up as a shell does, or its path.
     pub program: String,
-    /// Its arguments.
     pub arguments: Vec<String>,
     /// The folder that it runs in.
     pub folder: PathBuf,
@@ -135,17 +134,13 @@ pub enum ProcessFailure {
     /// It could not be started.
     #[error("cannot run `{program}`")]
     Start {
-        /// The program.
         program: String,
         /// Why.
         source: std::io::Error,
     },
     /// It took longer than 30 minutes and was stopped.
     #[error("`{program}` was stopped after {} minutes", TIMEOUT.as_secs() / 60)]
-    Timeout {
-        /// The program.
-        program: String,
-    },
+    Timeout { program: String },
 }
 
 impl Classify for ProcessFailure {

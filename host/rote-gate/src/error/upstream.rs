@@ -75,7 +75,6 @@ pub enum UpstreamFailure {
     Unsettled {
         /// Host and port.
         host: String,
-        /// The status.
         status: u16,
     },
     /// The call was given up while it ran.

@@ -25,7 +25,6 @@ pub struct OpenWrite {
 /// A write that counts for a run: its own, or one of a run that it started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenOfRun {
-    /// The write.
     pub write: OpenWrite,
     /// The workspace of the run.
     pub run: WorkspaceIdentity,

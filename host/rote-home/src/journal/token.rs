@@ -20,11 +20,9 @@ const AHEAD: SignedDuration = SignedDuration::from_secs(60);
 /// What a token is good for: this call and no other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenBinding {
-    /// The adapter.
     pub adapter: AdapterId,
     /// What the adapter was when the token was made.
     pub trust: TrustRoot,
-    /// The tool.
     pub tool: String,
     /// SHA-256 of the canonical arguments.
     pub arguments: Sha256Digest,
