@@ -87,7 +87,9 @@ impl<'a> Linker<'a, '_> {
         if key_of(value).is_some() {
             return self.seen.is_typed_before(value, name, call);
         }
-        self.cx.trace.calls[..=call].iter().any(|call| holds(&call.raw, value))
+        let said = |value: &Value| self.cx.trace.calls[..=call].iter().any(|call| holds(&call.raw, value));
+        // A list of what was typed one by one: `labels=bug` of the search is `["bug"]` of what is made.
+        said(value) || value.as_array().is_some_and(|items| items.iter().all(said))
     }
 
     /// The places that queries showed of things of another kind than the likeliest source, which they did not show as well.
@@ -133,7 +135,7 @@ fn same(one: &Value, other: &Value) -> bool {
     one == other || key_of(one).is_some() && key_of(one) == key_of(other)
 }
 
-/// Whether a list or an object stands in a value.
+/// Whether a value stands in another one.
 fn holds(value: &Value, wanted: &Value) -> bool {
     value == wanted
         || match value {
