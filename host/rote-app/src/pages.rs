@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use rote_bind::{Paging, Step};
 use rote_govern::egress::Target;
-use rote_types::{ErrorKind, ResponseId, Tool, command, read_word};
+use rote_types::{ErrorKind, ResponseId, Tool, command, next_link, read_word};
 use rote_workspace::has_template;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -285,25 +285,6 @@ fn linked(header: &str, tool: &Tool, arguments: &Map<String, Value>) -> Option<M
         }
     }
     (next != *arguments).then_some(next)
-}
-
-/// The target of a link with `rel="next"`.
-fn next_link(header: &str) -> Option<&str> {
-    let mut rest = header;
-    while let Some((_, behind)) = rest.split_once('<') {
-        let (url, behind) = behind.split_once('>')?;
-        let end = behind.find('<').unwrap_or(behind.len());
-        let is_next = |word: &str| {
-            let (name, value) = word.split_once('=').unwrap_or_default();
-            let mut kinds = value.trim().trim_end_matches(',').trim().trim_matches('"').split(' ');
-            name.trim().eq_ignore_ascii_case("rel") && kinds.any(|kind| kind.eq_ignore_ascii_case("next"))
-        };
-        if behind[..end].split(';').any(is_next) {
-            return Some(url);
-        }
-        rest = &behind[end..];
-    }
-    None
 }
 
 #[cfg(test)]

@@ -37,6 +37,26 @@ impl ResponseRef {
     }
 }
 
+/// Returns the target of a link with `rel="next"` in a `Link` header (RFC 8288).
+#[must_use]
+pub fn next_link(header: &str) -> Option<&str> {
+    let mut rest = header;
+    while let Some((_, behind)) = rest.split_once('<') {
+        let (url, behind) = behind.split_once('>')?;
+        let end = behind.find('<').unwrap_or(behind.len());
+        let is_next = |word: &str| {
+            let (name, value) = word.split_once('=').unwrap_or_default();
+            let mut kinds = value.trim().trim_end_matches(',').trim().trim_matches('"').split(' ');
+            name.trim().eq_ignore_ascii_case("rel") && kinds.any(|kind| kind.eq_ignore_ascii_case("next"))
+        };
+        if behind[..end].split(';').any(is_next) {
+            return Some(url);
+        }
+        rest = &behind[end..];
+    }
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -116,8 +116,9 @@ impl<'a> Context<'a> {
             return Ok(false);
         };
         if let Some(body) = bodies.last_mut()
-            && let Some(named) = at_mut(body, next)
-                .filter(|named| named.is_number() || named.as_str().is_some_and(|text| !text.is_empty()))
+            && let Some(named) = at_mut(body, next).filter(|named| {
+                named.is_number() || **named == Value::Bool(true) || named.as_str().is_some_and(|text| !text.is_empty())
+            })
         {
             *named = Value::Null;
             self.ended.borrow_mut().insert(*last, Rc::new(body.clone()));

@@ -22,11 +22,12 @@ use crate::trace::RecordedCall;
 /// Marks what falls out.
 pub(crate) fn sift(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<(), FlowError> {
     undo::pairs(cx, draft, desk)?;
+    let asked = undo::reversals(cx, draft, desk)?;
     // Each is compared with all behind it.
     let sent: Vec<_> = draft.steps.iter().map(|step| exact_json(&step.call(cx.trace).arguments).ok()).collect();
     for earlier in 0..draft.steps.len() {
         let step = &draft.steps[earlier];
-        if step.out.is_some() || !step.is_write(cx.trace) {
+        if step.out.is_some() || !step.is_write(cx.trace) || asked.contains(&earlier) {
             continue;
         }
         let call = step.call(cx.trace);

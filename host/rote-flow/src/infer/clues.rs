@@ -5,6 +5,8 @@
 //! gives, or an allowed value said outright. Each word belongs to one parameter at most; what two parameters can claim
 //! belongs to none. What is not said stays open: a wrong value costs more than a question.
 
+mod joined;
+mod kinds;
 mod rules;
 mod wish;
 mod words;
@@ -54,22 +56,30 @@ impl Clues {
     }
 
     pub(super) fn read(frontmatter: &Frontmatter, intent: &str) -> Self {
-        let words = words(intent);
+        let words = joined::joined(words(intent));
         let used = vec![false; words.len()];
         let wishes = Wish::all(frontmatter);
         let mut reading = Reading { frontmatter, wishes, words, used, clues: Self::default() };
         reading.explicit();
         reading.shapes();
         reading.repository();
+        reading.told();
         reading.allowed();
         reading.examples();
+        reading.counted();
         reading.numbers();
+        reading.bounds();
         reading.truths();
         reading.called();
         reading.quoted();
         reading.named();
         reading.ends();
+        reading.looks();
+        reading.proper_names();
         reading.before_names();
+        reading.amount();
+        reading.asked();
+        reading.thing();
         reading.nearly_allowed();
         reading.clues
     }

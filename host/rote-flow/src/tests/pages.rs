@@ -275,6 +275,49 @@ async fn a_choice_from_a_page_that_may_not_be_the_last_is_asked() {
 }
 
 #[tokio::test]
+async fn the_only_page_of_a_list_is_a_list_where_it_says_how_it_would_go_on() {
+    for next in [Value::Null, json!("")] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "atlas"}), page(&[41, 42], &next)).await;
+        comment(&mut tale, "@1{.items[0].id}").await;
+        comment(&mut tale, "@1{.items[1].id}").await;
+        let made = tale.made(&[]).await;
+        assert_eq!((pages(&made)[0][1].clone(), open(&made)), (one_list(), vec![]));
+        let told = "s1 read the only page of a list; each run reads the list to its end";
+        assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+        let alone = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+        assert!(alone.plan.steps.iter().all(|step| step.pages.is_none()));
+    }
+}
+
+#[tokio::test]
+async fn a_list_that_goes_on_behind_its_last_thing_is_read_to_its_end() {
+    for more in [false, true] {
+        let mut tale = Tale::new();
+        let page = json!({"items": [{"id": "cus_1", "name": "Ada"}, {"id": "cus_2", "name": "Bo"}], "has_more": more});
+        tale.call("listCustomers", json!({}), page).await;
+        for at in 0..2 {
+            comment(&mut tale, &format!("@1{{.items[{at}].id}}")).await;
+        }
+        let made = tale.answered_with(&[]).await.unwrap();
+        let next = "if .has_more then .items[-1].id else empty end";
+        let list = json!({"argument": "starting_after", "next": next, "items": ".items"});
+        let asked = if more { vec!["pages:s1"] } else { vec![] };
+        assert_eq!((pages(&made)[0][1].clone(), open(&made)), (list, asked));
+    }
+}
+
+#[tokio::test]
+async fn a_later_page_alone_is_asked_about() {
+    let items = json!({"items": [{"id": 41, "title": "Issue 41"}, {"id": 42, "title": "Issue 42"}]});
+    for (page, wanted) in [(1, vec![]), (2, vec!["pages:s1".to_owned()])] {
+        let (open, asked) = choosing("searchContacts", json!({"page": page}), items.clone()).await;
+        assert_eq!(open, wanted);
+        assert!(wanted.is_empty() || asked.contains("`page` is always 2"), "{asked}");
+    }
+}
+
+#[tokio::test]
 async fn pages_that_were_counted_by_hand_are_asked_about() {
     for (argument, counts, asked) in [
         ("page", [None, Some(2), Some(3)], true),

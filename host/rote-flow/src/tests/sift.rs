@@ -108,3 +108,36 @@ async fn what_was_made_and_deleted_again_and_is_sent_elsewhere_is_asked() {
     tale.call("deleteIssue", json!({"issue_id": 91}), json!({})).await;
     assert!(open(&tale.made(&[]).await).contains(&"undo:s1"));
 }
+
+#[tokio::test]
+async fn what_was_changed_and_changed_back_is_asked() {
+    let issue = |state: &str| json!({"id": 7, "title": "Crash", "state": state});
+    for read in [
+        ("getIssue", json!({"issue_id": 7}), issue("open")),
+        ("listIssues", json!({}), json!({"items": [issue("open")]})),
+    ] {
+        let mut tale = Tale::new();
+        tale.call(read.0, read.1, read.2).await;
+        tale.call("updateIssue", json!({"issue_id": 7, "state": "done"}), issue("done")).await;
+        tale.call("updateIssue", json!({"issue_id": 7, "state": "open"}), issue("open")).await;
+        tale.call("addComment", json!({"issue_id": 8, "body": "Hi"}), json!({"id": 1})).await;
+        let writes = |made: &crate::Crystallized| {
+            let all = made.frontmatter.write_permissions.iter().map(|one| one.tool.clone());
+            all.collect::<Vec<String>>()
+        };
+        let made = tale.made(&[]).await;
+        assert_eq!((open(&made), writes(&made).len()), (vec!["undo:s2"], 2));
+        let pair = tale.answered_with(&[("undo:s2", "pair")]).await.unwrap();
+        assert_eq!((open(&pair), writes(&pair)), (vec![], vec!["addComment".to_owned()]));
+        let keep = tale.answered_with(&[("undo:s2", "keep")]).await.unwrap();
+        assert_eq!(keep.plan.steps.iter().filter(|step| step.tool.ends_with("updateIssue")).count(), 2);
+        let last = tale.answered_with(&[("undo:s2", "last")]).await.unwrap();
+        assert_eq!(last.plan.steps.iter().filter(|step| step.tool.ends_with("updateIssue")).count(), 1);
+    }
+    // Another value than before is a correction.
+    let mut tale = Tale::new();
+    tale.call("getIssue", json!({"issue_id": 7}), issue("open")).await;
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "done"}), issue("done")).await;
+    tale.call("updateIssue", json!({"issue_id": 7, "state": "doing"}), issue("doing")).await;
+    assert!(open(&tale.made(&[]).await).is_empty());
+}

@@ -6,8 +6,9 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 13] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 14] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
+    ("listCustomers", "get", "/customers", &["starting_after"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
     (
         "createIssue",

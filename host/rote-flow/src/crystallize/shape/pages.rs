@@ -27,6 +27,8 @@ pub(super) struct Turn {
     pub(super) next: Vec<Segment>,
     /// It was sent as text and is a number.
     pub(super) as_text: bool,
+    /// `next` only says whether there is another page, and the last thing of a page names it by this member.
+    pub(super) by_last: Option<&'static str>,
 }
 
 /// Calls that read one list.
@@ -73,7 +75,10 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         match unread {
             Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
             None => {
-                let text = format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]);
+                let text = match ids.len() {
+                    1 => format!("{} read the only page of a list; each run reads the list to its end", ids[0]),
+                    _ => format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]),
+                };
                 desk.note(Some(&ids[0]), text, Some(command("--pages").assignment(&ids[0], "no")));
             }
         }
@@ -173,7 +178,8 @@ fn turn(cx: &Context<'_>, draft: &Draft, position: usize, turns: &[Option<(usize
             _ => return None,
         };
         let scalar = at(&body, &next).is_some_and(|value| value.is_string() || value.is_number());
-        (scalar && names_page(&next)).then(|| (before, Turn { argument: argument.clone(), next, as_text }))
+        (scalar && names_page(&next))
+            .then(|| (before, Turn { argument: argument.clone(), next, as_text, by_last: None }))
     })
 }
 
@@ -264,15 +270,23 @@ pub(super) fn arrays(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<Vec
 
 impl List {
     fn pages(&self) -> Pages {
-        let next = jq_of(&self.turn.next);
-        let next = if self.turn.as_text { format!("{next} // empty | tostring") } else { next };
-        Pages { argument: self.turn.argument.clone(), next, items: jq_of(&self.items) }
+        let (next, items) = (jq_of(&self.turn.next), jq_of(&self.items));
+        let next = match self.turn.by_last {
+            Some(id) => format!("if {next} then {items}[-1].{id} else empty end"),
+            None if self.turn.as_text => format!("{next} // empty | tostring"),
+            None => next,
+        };
+        Pages { argument: self.turn.argument.clone(), next, items }
     }
 
     /// What the last answer that was read names as the next page.
     fn unread(&self, cx: &Context<'_>, last: ResponseId) -> Option<Value> {
         let body = cx.body(last)?;
         let next = at(&body, &self.turn.next)?;
+        if self.turn.by_last.is_some() {
+            let last = at(&body, &self.items)?.as_array()?.last()?;
+            return last.get(self.turn.by_last?).filter(|_| *next == Value::Bool(true)).cloned();
+        }
         (next.is_number() || next.as_str().is_some_and(|text| !text.is_empty())).then(|| next.clone())
     }
 
@@ -381,7 +395,10 @@ impl List {
             ask: format!("{count} of a list was read and {last} names another one: is the whole list meant?"),
             places: vec![Place { step: first.id.clone(), pointer: pointer_of(&[At::Key(&self.turn.argument)]) }],
             evidence: vec![Evidence {
-                what: format!("page {} was not read", text_of(&next)),
+                what: match self.turn.by_last {
+                    Some(_) => format!("what comes after {} was not read", text_of(&next)),
+                    None => format!("page {} was not read", text_of(&next)),
+                },
                 response: Some(last),
                 jq: Some(jq_of(&self.turn.next)),
                 value: next,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use rote_plan::{At, Expression, text_of};
-use rote_types::command;
+use rote_types::{command, next_link};
 use serde_json::Value;
 
 use super::super::closure;
@@ -41,12 +41,22 @@ const MORE: [&str; 6] = ["hasmore", "hasnext", "hasnextpage", "more", "truncated
 /// Arguments that count pages or items.
 const COUNTERS: [&str; 8] = ["page", "pagenumber", "pageno", "pageindex", "offset", "skip", "start", "startat"];
 
+/// Members after which a page is named that says that there is none, and that never hold a link.
+const CURSORS: [&str; 7] =
+    ["nextpagetoken", "nextcursor", "nexttoken", "nextmarker", "endcursor", "cursor", "continuationtoken"];
+/// Arguments that take the id of the last thing of the page before.
+const AFTER_LAST: [&str; 3] = ["startingafter", "afterid", "lastid"];
+
 /// What a page says of the one behind it.
 enum Sign {
     /// Where it names it.
     Next(Vec<Segment>),
     /// Where it says that there is one.
     More(Vec<Segment>),
+    /// In its header `Link`.
+    Link(String),
+    /// It was asked for by its number: the argument, and which it was.
+    Numbered(String, i64),
 }
 
 /// Calls of one tool that are equal but for an argument that counts.
@@ -56,18 +66,58 @@ struct Counted {
     values: Vec<i64>,
 }
 
-/// The pages that name another one, which nobody read, as lists of one page.
+/// The pages that name another one, which nobody read, and those that say that they are the only one, as lists of one page.
 pub(super) fn lists(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List> {
     let pages = candidates(cx, draft, read).into_iter().filter_map(|position| {
         let step = &draft.steps[position];
-        let Sign::Next(next) = sign(cx, step)? else { return None };
-        let argument = argument_of(cx, step, &next)?;
-        let body = cx.body(step.call(cx.trace).response)?;
-        let as_text = at(&body, &next)?.is_number() && takes_text(cx, step, &argument);
         let items = items(cx, draft, &[position])?;
-        Some(List { positions: vec![position], turn: Turn { argument, next, as_text }, items })
+        let turn = by_name(cx, step).or_else(|| only(cx, step)).or_else(|| by_last(cx, draft, step, &items))?;
+        Some(List { positions: vec![position], turn, items })
     });
     pages.collect()
+}
+
+/// How a page goes on that names another one.
+fn by_name(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
+    let Sign::Next(next) = sign(cx, step)? else { return None };
+    let argument = argument_of(cx, step, &next)?;
+    let body = cx.body(step.call(cx.trace).response)?;
+    let as_text = at(&body, &next)?.is_number() && takes_text(cx, step, &argument);
+    Some(Turn { argument, next, as_text, by_last: None })
+}
+
+/// How a page would go on where it names no other one, in a member that is there for that.
+fn only(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
+    let body = cx.body(step.call(cx.trace).response)?;
+    let mut ended = None;
+    outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
+        let is_empty = value.is_null() || value.as_str() == Some("");
+        if is_empty && CURSORS.contains(&&*letters(&path_name(path))) {
+            ended.get_or_insert_with(|| path.to_vec());
+        }
+    });
+    let next = ended?;
+    let argument = argument_of(cx, step, &next)?;
+    Some(Turn { as_text: takes_text(cx, step, &argument), argument, next, by_last: None })
+}
+
+/// How a page goes on that only says whether there is another one, where an argument takes the id of its last thing.
+fn by_last(cx: &Context<'_>, draft: &Draft, step: &DraftStep, items: &[Segment]) -> Option<Turn> {
+    let call = step.call(cx.trace);
+    let body = cx.body(call.response)?;
+    let mut next = None;
+    outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
+        if value.is_boolean() && MORE[..3].contains(&&*letters(&path_name(path))) {
+            next.get_or_insert_with(|| path.to_vec());
+        }
+    });
+    let things = at(&body, items)?.as_array().filter(|things| !things.is_empty())?;
+    let named = things.iter().all(|thing| thing.get("id").is_some_and(Value::is_string));
+    let free = |argument: &String| members(&step.arguments).is_some_and(|known| !known.contains_key(argument));
+    let mut all = arguments(cx, step).into_iter().filter(|name| AFTER_LAST.contains(&&*letters(name)));
+    let argument = all.next().filter(|_| all.next().is_none()).filter(free)?;
+    let alone = draft.steps.iter().filter(|other| other.call(cx.trace).tool == call.tool).count() == 1;
+    (named && alone).then_some(Turn { argument, next: next?, as_text: false, by_last: Some("id") })
 }
 
 /// Asks of the pages that stayed as they were read; `read` are those of which another one was read by what they name.
@@ -131,12 +181,28 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
         }
     });
     if told.iter().any(|(_, more, _)| !more) {
-        return None;
+        return numbered(step);
     }
     if let Some((path, ..)) = told.iter().find(|(.., names)| *names) {
         return Some(Sign::Next(path.clone()));
     }
-    told.into_iter().next().map(|(path, ..)| Sign::More(path))
+    let more = told.into_iter().next().map(|(path, ..)| Sign::More(path));
+    more.or_else(|| linked(cx, step)).or_else(|| numbered(step))
+}
+
+/// What the header of an answer names.
+fn linked(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
+    let response = cx.workspace.response(step.call(cx.trace).response).ok()?;
+    let link = response.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("link"))?;
+    next_link(&link.1).map(|url| Sign::Link(url.to_owned()))
+}
+
+/// A page behind the first one, of which the number was typed.
+fn numbered(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
+    let known = members(&step.arguments)?;
+    let (name, value) = known.iter().find(|(name, _)| COUNTERS[..4].contains(&&*letters(name)))?;
+    let number = integer(value).filter(|number| *number > 1)?;
+    Some(Sign::Numbered(name.clone(), number))
 }
 
 /// The arguments of the tool of a step.
@@ -265,16 +331,20 @@ impl Counted {
 impl Sign {
     fn question(self, cx: &Context<'_>, step: &DraftStep) -> Option<Question> {
         let response = step.call(cx.trace).response;
-        let body = cx.body(response)?;
-        let (Self::Next(path) | Self::More(path)) = self;
-        let (value, jq) = (at(&body, &path)?.clone(), jq_of(&path));
-        let told = format!("`{jq}` of {response} is {value}");
+        let (jq, value, told) = match self {
+            Self::Next(path) | Self::More(path) => {
+                let (jq, value) = (jq_of(&path), at(&*cx.body(response)?, &path)?.clone());
+                let told = format!("`{jq}` of {response} is {value}");
+                (Some(jq), value, told)
+            }
+            Self::Link(url) => (None, url.clone().into(), format!("header `Link` of {response} names {url}")),
+            Self::Numbered(name, number) => (None, number.into(), format!("`{name}` is always {number}")),
+        };
         let ask = format!(
             "the list of {} may go on: {told}, and no argument that a plan can fill is known: is this page meant?",
             step.id
         );
-        let evidence =
-            Evidence { what: "the list may go on".to_owned(), response: Some(response), jq: Some(jq), value };
+        let evidence = Evidence { what: "the list may go on".to_owned(), response: Some(response), jq, value };
         Some(question(&step.id, ask, vec![Place { step: step.id.clone(), pointer: String::new() }], evidence))
     }
 }

@@ -13,13 +13,14 @@ use super::super::occurrences::id_words;
 use crate::FlowError;
 use crate::literals::{last_segment, walk_scalars};
 use crate::question::{Answer, Place, Question, QuestionId};
+use crate::trace::RecordedCall;
 
 /// Words that tools begin with which end what another one made.
 const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
 
 /// Whether a person said that a step stays which would fall out.
 pub(super) fn is_kept(desk: &mut Desk, step: &str) -> bool {
-    desk.given(&QuestionId::Undo(step.to_owned()), &["keep", "pair"]).is_some_and(|word| word == "keep")
+    desk.given(&QuestionId::Undo(step.to_owned()), &["keep", "pair", "last"]).is_some_and(|word| word == "keep")
 }
 
 /// Takes out each pair of a write that made a thing and the one that deleted it.
@@ -55,6 +56,93 @@ pub(super) fn pairs(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
 fn leave(draft: &mut Draft, members: &BTreeSet<usize>) {
     for member in members {
         draft.steps[*member].out = Some("was made and deleted again".to_owned());
+    }
+}
+
+/// Asks of each change that a later one takes back, and returns those that stay for it: switched off and on again is a job,
+/// and a slip of the hand is none.
+pub(super) fn reversals(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<BTreeSet<usize>, FlowError> {
+    let mut stay = BTreeSet::new();
+    for later in 0..draft.steps.len() {
+        let Some(earlier) = taken_back(cx, draft, later) else { continue };
+        match desk.ask(reversal(cx, draft, earlier, later))?.as_str() {
+            "pair" => {
+                for member in [earlier, later] {
+                    draft.steps[member].out = Some("was changed and changed back".to_owned());
+                }
+            }
+            "last" => {}
+            _ => {
+                stay.insert(earlier);
+            }
+        }
+    }
+    Ok(stay)
+}
+
+/// The change before `later` that it takes back: of the same thing, and each field has the value again that an answer had before.
+fn taken_back(cx: &Context<'_>, draft: &Draft, later: usize) -> Option<usize> {
+    let step = &draft.steps[later];
+    let call = step.call(cx.trace);
+    let path = cx.path_arguments(call);
+    if step.out.is_some() || !step.is_write(cx.trace) {
+        return None;
+    }
+    let earlier = (0..later).rev().find(|at| {
+        let other = &draft.steps[*at];
+        let same_tool = other.call(cx.trace).adapter == call.adapter && other.call(cx.trace).tool == call.tool;
+        other.out.is_none() && same_tool && super::same_target(call, &path, other.call(cx.trace))
+    })?;
+    let first = draft.steps[earlier].call(cx.trace);
+    let id = path.last()?.1;
+    let before = cx.trace.calls[..draft.steps[earlier].calls[0]].iter().rev().find_map(|known| {
+        let body = cx.body(known.response).filter(|_| known.adapter == call.adapter)?;
+        let same = cx.path_arguments(known).iter().any(|(_, value)| *value == id);
+        thing_with(&body, id).or_else(|| Some(&*body).filter(|body| same && body.is_object())).cloned()
+    })?;
+    let sets = |call: &RecordedCall| {
+        let mut set = Vec::new();
+        super::leaves(&call.arguments, &mut |pointer, value| set.push((pointer.to_owned(), value.clone())));
+        set.retain(|(pointer, _)| !path.iter().any(|(name, _)| *pointer == format!("/{name}")));
+        set
+    };
+    let (changed, back) = (sets(first), sets(call));
+    let had = |pointer: &str| before.pointer(pointer).or_else(|| before.get(last_segment(pointer)));
+    let is_back = back.iter().all(|(pointer, value)| had(pointer) == Some(value));
+    let covers = changed.iter().all(|(pointer, _)| back.iter().any(|(other, _)| other == pointer));
+    (is_back && covers && changed != back).then_some(earlier)
+}
+
+/// The object with this id in an answer.
+fn thing_with<'v>(value: &'v Value, id: &Value) -> Option<&'v Value> {
+    match value {
+        Value::Object(members) => {
+            let own = members.iter().any(|(key, inner)| super::super::context::names_id(key) && inner == id);
+            if own { Some(value) } else { members.values().find_map(|inner| thing_with(inner, id)) }
+        }
+        Value::Array(items) => items.iter().find_map(|inner| thing_with(inner, id)),
+        _ => None,
+    }
+}
+
+fn reversal(cx: &Context<'_>, draft: &Draft, earlier: usize, later: usize) -> Question {
+    let (one, other) = (&draft.steps[earlier], &draft.steps[later]);
+    let (id, response) = (&one.id, one.call(cx.trace).response);
+    let question = QuestionId::Undo(id.clone());
+    Question {
+        kind: question.kind(),
+        ask: format!("{id} changed what {} changed back: are both part of the job?", other.id),
+        places: [one, other].map(|step| Place { step: step.id.clone(), pointer: String::new() }).to_vec(),
+        evidence: Vec::new(),
+        answers: vec![
+            Answer::new("keep", "both are made in each run".to_owned(), command("--keep").argument(response)),
+            Answer::by_id(&question, "pair", format!("{id} and {} fall out", other.id)),
+            Answer::by_id(&question, "last", format!("only {} is made", other.id)),
+        ],
+        taken: "keep".to_owned(),
+        writes: true,
+        open: true,
+        id: question,
     }
 }
 

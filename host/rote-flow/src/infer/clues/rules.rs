@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::super::plain;
+use super::kinds::is_year;
 use super::wish::{End, Wish};
 use super::words::{Shape, Word, is_unit_of};
 use super::{Clue, Reading};
@@ -13,6 +14,33 @@ const DENIALS: [&str; 10] = ["no", "not", "don't", "dont", "don’t", "without",
 const SAYING: [&str; 12] =
     ["saying", "say", "says", "said", "text", "message", "body", "comment", "note", "memo", "write", "with"];
 const CALLED: [&str; 4] = ["called", "named", "titled", "entitled"];
+/// Languages by their codes (ISO 639-1).
+const LANGUAGES: [(&str, &str); 20] = [
+    ("ar", "arabic"),
+    ("cs", "czech"),
+    ("da", "danish"),
+    ("de", "german"),
+    ("el", "greek"),
+    ("en", "english"),
+    ("es", "spanish"),
+    ("fi", "finnish"),
+    ("fr", "french"),
+    ("it", "italian"),
+    ("ja", "japanese"),
+    ("ko", "korean"),
+    ("nl", "dutch"),
+    ("no", "norwegian"),
+    ("pl", "polish"),
+    ("pt", "portuguese"),
+    ("ru", "russian"),
+    ("sv", "swedish"),
+    ("tr", "turkish"),
+    ("zh", "chinese"),
+];
+/// What turns a word into its opposite.
+const OPPOSITES: [&str; 3] = ["in", "un", "non"];
+/// Words that belong to the name before them.
+const OF_NAMES: [&str; 6] = ["number", "id", "name", "address", "called", "named"];
 /// How many words after a name still belong to it.
 const REACH: usize = 3;
 /// How many words before something can deny it.
@@ -189,10 +217,16 @@ impl Reading<'_> {
             return Some(0);
         }
         let number = |at: usize| self.words[at].number().is_some();
-        let before = (1..=REACH)
+        // A year is rarely of what stands further before it.
+        let reach = if is_year(&self.words[place]) { 1 } else { REACH };
+        let before = (1..=reach)
             .find(|back| place.checked_sub(*back).is_some_and(&names) && !(place - back + 1..place).any(number));
         // `number` alone is of what its description says.
         let generic = wish.telling == wish.own && wish.has(&["number", "id"]);
+        let counted = about(place + 1) && wish.is_described(&["number of", "how many"]);
+        if counted {
+            return Some(1);
+        }
         let described = (about(place + 1) || (generic && place > 0 && about(place - 1))).then_some(2);
         before.into_iter().chain(described).min()
     }
@@ -213,7 +247,9 @@ impl Reading<'_> {
                 .collect();
             let place = |stem: &&String| {
                 (0..self.words.len()).rfind(|place| {
-                    !self.used[*place] && !self.words[*place].quoted && self.words[*place].stem == **stem
+                    let word = &self.words[*place];
+                    let opposite = OPPOSITES.iter().any(|begin| word.stem.strip_prefix(begin) == Some(stem.as_str()));
+                    !self.used[*place] && !word.quoted && (word.stem == **stem || opposite)
                 })
             };
             let places: Option<Vec<usize>> = stems.iter().map(place).collect();
@@ -223,8 +259,9 @@ impl Reading<'_> {
                 continue;
             }
             let denied = (first.saturating_sub(DENIED)..first).any(|place| DENIALS.contains(&self.low(place)));
+            let opposite = !stems.iter().any(|stem| self.words[first].stem == **stem);
             let why = format!("`{}` in the intent", self.words[first].text);
-            self.clues.0.insert(wish.name.to_owned(), Clue::Pattern(Value::Bool(!denied), why));
+            self.clues.0.insert(wish.name.to_owned(), Clue::Pattern(Value::Bool(denied == opposite), why));
         }
     }
 
@@ -281,7 +318,9 @@ impl Reading<'_> {
             let value = |place: usize| {
                 let other = self.wishes.iter().any(|wish| wish.own.contains(&self.words[place].stem));
                 let numbered = self.words[place].text.contains(|c: char| c.is_ascii_digit()) && !self.used[place];
-                (self.is_value(place) || numbered) && (!other || self.words[place].shape().is_some())
+                (self.is_value(place) || numbered)
+                    && (!other || self.words[place].shape().is_some())
+                    && !OF_NAMES.contains(&self.low(place))
             };
             let places: Vec<usize> = (1..self.words.len()).filter(|place| names(place - 1) && value(*place)).collect();
             if let [place] = places[..] {
@@ -342,15 +381,19 @@ impl Reading<'_> {
 fn spellings(value: &str, description: &str) -> Vec<Vec<String>> {
     let stems = |text: &str| rote_find::split_words(text).iter().map(|word| rote_find::stem(word)).collect();
     let mut all: Vec<Vec<String>> = vec![stems(value)];
-    let glosses = description.split_once(':').map_or("", |(_, glosses)| glosses);
-    for gloss in glosses.split(',') {
+    let glosses = description.split_once(':').map_or(description, |(_, glosses)| glosses);
+    for gloss in glosses.split([',', ';']) {
         let mut words = gloss.split_whitespace();
-        if let (Some(code), Some(word), None) = (words.next(), words.next(), words.next())
-            && code == value
-        {
+        if words.next() != Some(value) {
+            continue;
+        }
+        let said: Vec<&str> =
+            words.filter(|word| !matches!(*word, "is" | "a" | "an" | "the" | "for" | "means")).collect();
+        if let [word] = said[..] {
             all.push(stems(word));
         }
     }
+    all.extend(LANGUAGES.iter().filter(|(code, _)| *code == value).map(|(_, name)| stems(name)));
     all.retain(|spelling| !spelling.is_empty());
     all
 }

@@ -103,6 +103,17 @@ impl<'f> Wish<'f> {
         self.words.iter().any(|word| words.contains(&word.as_str()))
     }
 
+    /// Whether its description begins with one of these.
+    pub(super) fn is_described(&self, begins: &[&str]) -> bool {
+        let says = self.description.to_lowercase();
+        begins.iter().any(|begin| says.starts_with(begin))
+    }
+
+    /// Whether the beginning of its description has one of these words.
+    pub(super) fn is_about(&self, words: &[&str]) -> bool {
+        words.iter().any(|word| self.about.contains(&stem(word)))
+    }
+
     pub(super) fn is_text(&self) -> bool {
         self.has(&TEXTS)
     }
@@ -140,7 +151,7 @@ fn hinted(schema: &Value, words: &[String], description: &str) -> Option<Shape> 
     });
     let says = |text: &str| description.to_ascii_lowercase().contains(text);
     own.or_else(|| match () {
-        () if says("email address") => Some(Shape::Email),
+        () if says("email address") || description.to_ascii_lowercase().starts_with("email ") => Some(Shape::Email),
         () if says("yyyy-mm-dd") || says("iso 8601") => Some(Shape::Date),
         () if says("hh:mm") => Some(Shape::Time),
         () => None,

@@ -147,7 +147,7 @@ pub(super) struct Word {
 }
 
 impl Word {
-    fn new(text: &str, quoted: bool, ends: bool) -> Self {
+    pub(super) fn new(text: &str, quoted: bool, ends: bool) -> Self {
         let low = text.to_lowercase();
         let own = low.trim_end_matches("'s");
         Self { text: text.to_owned(), quoted, ends, stem: stem(own), low }
