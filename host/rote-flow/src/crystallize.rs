@@ -188,6 +188,7 @@ impl Crystallizer {
         shape::conditions::apply(&cx, &mut draft, &mut desk)?;
         let result = result::choose(&cx, &mut draft, &mut parameters, &mut desk)?;
         bind::bind(&cx, &mut draft, &mut parameters, &mut desk)?;
+        link::ids_in_programs(&cx, &mut draft, &parameters, &mut desk)?;
         closure::prune(&cx, &mut draft, &mut desk)?;
         order::effects(&trace, &mut draft);
         secret::refuse_secrets(&trace, &draft, self.redaction())?;

@@ -27,6 +27,7 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId, QuestionKin
 use crate::trace::RecordedCall;
 use place::{literal_at, replace_at};
 use query::Binding;
+pub(super) use query::known;
 
 /// Makes the parameters that were asked for, in the steps that stay.
 pub(crate) fn bind(

@@ -3,6 +3,7 @@
 //! Only what an answer had before the person typed it can be linked ([`Occurrences`]), and only without a question where the
 //! place names a thing and one source is the likeliest. Everything else that is telling is asked, and stays as it was typed.
 
+mod compared;
 mod lists;
 mod narrowed;
 mod printed;
@@ -25,6 +26,7 @@ use crate::FlowError;
 use crate::literals::{last_segment, looks_like, replace};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 use crate::trace::RecordedCall;
+pub(crate) use compared::ids_in_programs;
 use printed::distinct;
 use source::Sources;
 pub(crate) use source::kind_of_tool;
@@ -44,17 +46,7 @@ pub(crate) fn link(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Resu
         }
         let mut arguments = std::mem::replace(&mut draft.steps[at].arguments, Expression::Literal(Value::Null));
         let step = &draft.steps[at];
-        let mut linker = Linker {
-            cx,
-            draft,
-            step,
-            call: step.call(cx.trace),
-            seen: &seen,
-            desk,
-            whole: Vec::new(),
-            titled: Vec::new(),
-            failed: None,
-        };
+        let mut linker = Linker::of(cx, draft, step, &seen, desk);
         linker.lists(&mut arguments);
         let mut linked = Vec::new();
         replace(&mut arguments, &mut |pointer, value| {
@@ -94,7 +86,18 @@ struct Linker<'a, 'b> {
     failed: Option<FlowError>,
 }
 
-impl<'a> Linker<'a, '_> {
+impl<'a, 'b> Linker<'a, 'b> {
+    fn of(
+        cx: &'a Context<'b>,
+        draft: &'a Draft,
+        step: &'a DraftStep,
+        seen: &'a Occurrences,
+        desk: &'a mut Desk,
+    ) -> Self {
+        let call = step.call(cx.trace);
+        Self { cx, draft, step, call, seen, desk, whole: Vec::new(), titled: Vec::new(), failed: None }
+    }
+
     /// The expression that takes the place of a literal.
     fn value(&mut self, pointer: &str, value: &Value) -> Option<Expression> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);

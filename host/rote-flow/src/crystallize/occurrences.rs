@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use rote_plan::text_of;
+use rote_plan::{Expression, text_of};
 use serde_json::Value;
 
 use super::context::{Context, names_id};
-use super::draft::Draft;
+use super::draft::{Draft, DraftStep};
 use super::path::Segment;
-use super::program::string_literals;
+use super::program::{compared, string_literals};
 use super::words::places;
 use crate::literals::{last_segment, walk_literals, walk_scalars};
 
@@ -89,6 +89,9 @@ impl Occurrences {
                     found.texts.insert(text.to_owned());
                 }
             });
+        }
+        for reference in draft.steps.iter().flat_map(DraftStep::expressions).flat_map(Expression::references) {
+            wanted.extend(compared(&reference.jq).iter().filter_map(|one| key_of(&one.value)));
         }
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {
             for call in &step.calls {

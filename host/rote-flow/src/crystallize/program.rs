@@ -3,6 +3,10 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
+use super::context::names_id;
+
 /// What a piece of a program is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -176,6 +180,49 @@ pub(crate) fn conditions(program: &str) -> Vec<&str> {
     found
 }
 
+/// An id that a program compares with.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Compared {
+    /// What the member is called that has it; with the member around it where that says of what it is.
+    pub(crate) name: String,
+    pub(crate) range: Range<usize>,
+    pub(crate) value: Value,
+}
+
+/// The numbers and texts that members named after ids are compared with by `==`.
+pub(crate) fn compared(program: &str) -> Vec<Compared> {
+    let Some(mut tokens) = tokens(program) else { return Vec::new() };
+    tokens.retain(|token| token.kind != Kind::Space);
+    let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
+    let field = |at: usize| text(at).strip_prefix('.').filter(|name| !name.is_empty());
+    let literal = |at: usize| {
+        let token = tokens.get(at).filter(|token| matches!(token.kind, Kind::Text | Kind::Number))?;
+        let value: Value = serde_json::from_str(&program[token.range.clone()]).ok()?;
+        let is_id = value.is_number()
+            || value.as_str().is_some_and(|text| text.contains(|c: char| c.is_ascii_digit() || c == '_'));
+        is_id.then(|| (token.range.clone(), value))
+    };
+    let ends = |at: usize| matches!(text(at), "" | ")" | "]" | "," | "|" | "and" | "or");
+    let mut found = Vec::new();
+    for at in (1..tokens.len()).filter(|at| text(*at) == "==") {
+        let right =
+            literal(at + 1).filter(|_| ends(at + 2)).and_then(|literal| Some((literal, field(at - 1)?, at - 1)));
+        let left = || {
+            let begins = at < 2 || matches!(text(at - 2), "(" | "|" | "and" | "or" | ",");
+            let last = (at + 1..tokens.len()).take_while(|at| field(*at).is_some()).last()?;
+            literal(at - 1).filter(|_| begins && ends(last + 1)).and_then(|literal| Some((literal, field(last)?, last)))
+        };
+        let Some(((range, value), name, place)) = right.or_else(left) else { continue };
+        if !names_id(name) {
+            continue;
+        }
+        let around = (place > 0).then(|| field(place - 1)).flatten();
+        let name = around.map_or_else(|| name.to_owned(), |around| format!("{around}_{name}"));
+        found.push(Compared { name, range, value });
+    }
+    found
+}
+
 /// By what it takes something for where it stands: numbers in brackets, `-1` too, the bounds of slices, and the words for it.
 pub(crate) fn positions(program: &str) -> Vec<String> {
     let Some(mut tokens) = tokens(program) else { return Vec::new() };
@@ -244,6 +291,23 @@ mod tests {
         assert_eq!(texts(".items[] | select(.title == \"A \\\"b\\\"\") | .id"), ["A \"b\""]);
         assert_eq!(texts("{\"key\": \"value\", b: .[\"c\"]} | .\"d\" | @uri \"e\" | contains(\"f\")"), ["value", "f"]);
         assert_eq!(texts("[\"a\", \"b\"] | \"x\\(.y)\""), ["a", "b"]);
+    }
+
+    #[test]
+    fn ids_that_are_compared_with_are_found() {
+        for (program, found) in [
+            (".[] | select(.assignee_id == 32)", vec!["assignee_id 32"]),
+            (".[] | select(32 == .assignee_id and .state == \"open_1\")", vec!["assignee_id 32"]),
+            ("map(select(.assignee.id == \"u_7\" or .id==9)) | length", vec!["assignee_id \"u_7\"", "id 9"]),
+            (".[] | select(.count == 3 or .id == 3 + 1 or .key == \"open\" or .id != 4)", vec![]),
+            ("{\"id\": 3} | .id == $x", vec![]),
+            (".id ==", vec![]),
+        ] {
+            let all = compared(program);
+            let told: Vec<String> = all.iter().map(|one| format!("{} {}", one.name, one.value)).collect();
+            assert_eq!(told, found, "{program}");
+            assert!(all.iter().all(|one| program[one.range.clone()] == one.value.to_string()));
+        }
     }
 
     #[test]

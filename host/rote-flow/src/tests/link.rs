@@ -374,3 +374,36 @@ async fn a_list_that_a_query_gave_is_asked_as_a_whole() {
     let made = tale.answered_with(&[("source:s2/labels", "always")]).await.unwrap();
     assert_eq!((steps(&made)["s2"]["labels"].clone(), open(&made)), (json!(["needs-a-review", "late"]), vec![]));
 }
+
+#[tokio::test]
+async fn an_id_in_a_program_is_read_where_it_was_found() {
+    let contacts = json!({"contacts": [{"id": 31, "name": "Ada"}, {"id": 32, "name": "Bo"}]});
+    let issues = json!({"items": [{"id": 41, "assignee_id": 31}, {"id": 42, "assignee_id": 32}]});
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "o"}), contacts.clone()).await;
+    tale.query(1, ".contacts[] | select(.name == \"Bo\") | .id");
+    tale.call("listIssues", json!({"project": "atlas"}), issues.clone()).await;
+    let program = "@2{.items[] | select(.assignee_id == 32) | .id}";
+    tale.call("addComment", json!({"issue_id": program, "body": "Hi"}), json!({"id": 1})).await;
+    let made = tale.made(&[]).await;
+    let source = json!({"$from": {"step": "s1", "jq": ".contacts[] | select(.name == \"Bo\") | .id"}});
+    let reads = json!({"$from": {
+        "step": "s2",
+        "jq": ".items[] | select(.assignee_id == $assignee_id) | .id",
+        "with": {"assignee_id": source},
+    }});
+    assert_eq!((steps(&made)["s3"]["issue_id"].clone(), open(&made)), (reads, vec![]));
+    let told = "linked assignee_id 32 in `.items[] | select(.assignee_id == 32) | .id` = .contacts[] | select(.name == \"Bo\") | .id of s1";
+    assert!(notes(&made).contains(&told), "{:?}", notes(&made));
+    let always = tale.answered_with(&[("source:s3/issue_id", "always")]).await.unwrap();
+    assert_eq!(always.plan.steps.len(), 2);
+    // Only seen in a list: a position tells nothing, so it is asked.
+    let mut tale = Tale::new();
+    tale.call("searchContacts", json!({"q": "o"}), contacts).await;
+    tale.call("listIssues", json!({"project": "atlas"}), issues).await;
+    tale.call("addComment", json!({"issue_id": program, "body": "Hi"}), json!({"id": 1})).await;
+    assert_eq!(open(&tale.made(&[]).await), ["source:s3/issue_id", "changed:s3"]);
+    let answer = ("source:s3/issue_id", "@1{.contacts[] | select(.name == \"Bo\") | .id}");
+    let made = tale.answered_with(&[answer]).await.unwrap();
+    assert_eq!((made.plan.steps.len(), open(&made)), (3, vec![]));
+}

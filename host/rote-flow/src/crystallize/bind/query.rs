@@ -84,12 +84,24 @@ impl Binding<'_> {
     fn known(&self, cx: &Context<'_>, draft: &Draft, parameters: &Parameters, bound: &Bound) -> Option<Value> {
         match bound {
             Bound::Param(name) if name == self.name => Some(Value::from(self.value)),
-            Bound::Param(name) => parameters.example(name).cloned(),
-            Bound::From(inner) => {
-                let step = draft.steps.iter().find(|step| step.id == inner.step)?;
-                let response = step.call(cx.trace).response;
-                cx.result(response, &inner.jq).ok().filter(|_| inner.with.is_empty())
-            }
+            other => known(cx, draft, parameters, other),
+        }
+    }
+}
+
+/// What a variable of a program had in the recording.
+pub(in crate::crystallize) fn known(
+    cx: &Context<'_>,
+    draft: &Draft,
+    parameters: &Parameters,
+    bound: &Bound,
+) -> Option<Value> {
+    match bound {
+        Bound::Param(name) => parameters.example(name).cloned(),
+        Bound::From(inner) => {
+            let step = draft.steps.iter().find(|step| step.id == inner.step)?;
+            let response = step.call(cx.trace).response;
+            cx.result(response, &inner.jq).ok().filter(|_| inner.with.is_empty())
         }
     }
 }

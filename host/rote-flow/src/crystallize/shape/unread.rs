@@ -198,7 +198,7 @@ fn linked(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
 }
 
 /// A page behind the first one, of which the number was typed.
-fn numbered(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
+fn numbered(step: &DraftStep) -> Option<Sign> {
     let known = members(&step.arguments)?;
     let (name, value) = known.iter().find(|(name, _)| COUNTERS[..4].contains(&&*letters(name)))?;
     let number = integer(value).filter(|number| *number > 1)?;

@@ -1,0 +1,141 @@
+//! Ids that a program compares with, `select(.assignee_id == 32)`: read where an earlier answer has them, like typed ones.
+//!
+//! What stands in the answer that the program reads is a choice from it and stays. What a parameter was bound to is a variable by now.
+
+use rote_plan::{Bound, Expression, Reference};
+use serde_json::Value;
+
+use super::super::bind::known;
+use super::super::closure;
+use super::super::context::{Context, names_id};
+use super::super::desk::{Desk, REFERENCE};
+use super::super::draft::Draft;
+use super::super::occurrences::{Hit, Occurrences};
+use super::super::parameters::Parameters;
+use super::super::path::Segment;
+use super::super::program::{Compared, compared, names_variable, string_literals};
+use super::source::Sources;
+use super::{Linker, Read, text_of};
+use crate::FlowError;
+use crate::literals::change_references;
+use crate::question::QuestionId;
+use rote_types::command;
+
+/// Finds the sources of the ids that the programs of the steps that stay compare with.
+pub(crate) fn ids_in_programs(
+    cx: &Context<'_>,
+    draft: &mut Draft,
+    parameters: &Parameters,
+    desk: &mut Desk,
+) -> Result<(), FlowError> {
+    let seen = Occurrences::of(cx, draft);
+    for at in closure::needed(cx.trace, draft) {
+        let step = &draft.steps[at];
+        let mut linker = Linker::of(cx, draft, step, &seen, desk);
+        let mut expressions: Vec<(String, Expression)> = vec![(String::new(), step.arguments.clone())];
+        expressions.extend(step.others().into_iter().map(|(place, one)| (format!("/{place}"), one.clone())));
+        for (place, expression) in &mut expressions {
+            change_references(expression, &mut |pointer, reference| {
+                let pointer = if place.is_empty() { pointer } else { place.as_str() };
+                if let Some(linked) = linker.ids_of(pointer, reference, parameters) {
+                    *reference = linked;
+                }
+            });
+        }
+        linker.failed.take().map_or(Ok(()), Err)?;
+        let mut new = expressions.into_iter().map(|(_, expression)| expression);
+        let step = &mut draft.steps[at];
+        step.arguments = new.next().unwrap_or(Expression::Literal(Value::Null));
+        for (old, new) in step.others_mut().into_iter().zip(new) {
+            *old = new;
+        }
+    }
+    Ok(())
+}
+
+impl Linker<'_, '_> {
+    /// The reference with its ids bound to where they come from; none when there is nothing to bind.
+    fn ids_of(&mut self, pointer: &str, reference: &Reference, parameters: &Parameters) -> Option<Reference> {
+        let mut bound = reference.clone();
+        for one in compared(&reference.jq).into_iter().rev() {
+            let Some(source) = self.source_of_id(pointer, reference, &one) else { continue };
+            let mut variable: String = one.name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            while bound.with.contains_key(&variable) || names_variable(&bound.jq, &variable) {
+                variable.push('_');
+            }
+            bound.jq.replace_range(one.range, &format!("${variable}"));
+            bound.with.insert(variable, Bound::From(Box::new(source)));
+        }
+        let step = self.draft.steps.iter().find(|step| step.id == reference.step)?;
+        let run = |response, reference: &Reference| {
+            let value =
+                |(name, bound): (&String, &Bound)| Some((name.clone(), known(self.cx, self.draft, parameters, bound)?));
+            let values: Vec<(String, Value)> = reference.with.iter().map(value).collect::<Option<_>>()?;
+            let program = rote_plan::bind(&reference.jq, values.iter().map(|(name, value)| (name.as_str(), value)));
+            self.cx.outputs(response, &program).ok()
+        };
+        let same = step.calls.iter().all(|call| {
+            let response = self.cx.trace.calls[*call].response;
+            run(response, reference).is_some_and(|before| run(response, &bound) == Some(before))
+        });
+        (same && bound != *reference).then_some(bound)
+    }
+
+    /// Where an id comes from that a program compares with; asked where several places can be it.
+    fn source_of_id(&mut self, pointer: &str, reference: &Reference, one: &Compared) -> Option<Reference> {
+        let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
+        let hits: Vec<&Hit> = self.hits(&one.name, &one.value);
+        let elsewhere =
+            |hit: &&Hit| self.draft.step_of(hit.call).is_some_and(|at| self.draft.steps[at].id != reference.step);
+        let hits: Vec<&Hit> = hits.into_iter().filter(elsewhere).filter(|hit| names_id(hit.field())).collect();
+        if hits.is_empty() || self.cx.is_claimed(&self.step.id, pointer, &one.name, &one.value) {
+            return None;
+        }
+        match self.desk.given(&id, &["always", REFERENCE]) {
+            Some(word) if word.starts_with('@') => match self.read(&id, &word, &one.value) {
+                Ok(Expression::From(source)) => return Some(source),
+                Ok(_) => return None,
+                Err(error) => {
+                    self.failed = Some(error);
+                    return None;
+                }
+            },
+            Some(_) => return None,
+            None => {}
+        }
+        let printed = self.printed_id(&reference.step, &one.value, &hits);
+        let sources = Sources::of(self.cx, self.call, pointer, &one.name, &hits);
+        let certain = sources.likeliest().filter(|hit| !self.is_position(hit)).map(|hit| self.read_of(hit));
+        let Some(read) = printed.or(certain) else {
+            let reads = sources.best().map(|hit| self.read_of(hit)).collect();
+            self.ask(id, pointer, &one.value, reads);
+            return None;
+        };
+        let text =
+            format!("linked {} {} in `{}` = {} of {}", one.name, text_of(&one.value), reference.jq, read.jq, read.step);
+        let undo = command("--no-link").argument(format!("{}:{pointer}", self.step.id));
+        self.desk.note(Some(&self.step.id), text, Some(undo));
+        Some(Reference::new(read.step, read.jq))
+    }
+
+    /// The query that showed the id and nothing else, of an answer that has it.
+    fn printed_id(&self, of: &str, value: &Value, hits: &[&Hit]) -> Option<Read> {
+        let all = self.prints().into_iter();
+        let typed = |jq: &str| string_literals(jq).iter().any(|literal| *value == *literal.text);
+        all.filter(|(read, outputs)| {
+            let stands = hits.iter().any(|hit| self.response(hit) == read.response);
+            read.step != of && stands && outputs.as_slice() == std::slice::from_ref(value) && !typed(&read.jq)
+        })
+        .map(|(read, _)| read)
+        .find(|read| super::super::program::positions(&read.jq).is_empty())
+    }
+
+    /// Whether it is one of several items, which only a position tells.
+    fn is_position(&self, hit: &Hit) -> bool {
+        let body = self.cx.body(self.response(hit));
+        (0..hit.path.len()).filter(|at| matches!(hit.path[*at], Segment::Index(_))).any(|at| {
+            let list = body.as_ref().and_then(|body| super::super::path::at(body, &hit.path[..at])?.as_array());
+            list.is_none_or(|list| list.len() != 1)
+        })
+    }
+}
