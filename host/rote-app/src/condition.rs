@@ -93,28 +93,31 @@ impl Session {
     }
 }
 
-/// What is logged of a condition, but for its answer: what was asked of the contents of one response.
+/// What is logged of a condition, but for its answer: what was asked of responses.
 fn asked(condition: &Condition) -> Option<Ask> {
-    let ask = |condition: AskKind, id: ResponseId, programs: &[String]| Ask {
-        condition,
-        response: id,
-        programs: programs.to_vec(),
-        comparison: None,
-        wanted: None,
-        held: false,
+    let ask = |condition: AskKind, ids: &[ResponseId], programs: &[String]| {
+        let (response, others) = ids.split_first()?;
+        let (others, programs) = (others.to_vec(), programs.to_vec());
+        Some(Ask { condition, response: *response, others, programs, comparison: None, wanted: None, held: false })
     };
-    Some(match condition {
-        Condition::Exists(id, program) => ask(AskKind::Exists, *id, std::slice::from_ref(program)),
-        Condition::IsEmpty(id, program) => ask(AskKind::IsEmpty, *id, std::slice::from_ref(program)),
-        Condition::Compare(id, program, comparison, wanted) => Ask {
-            comparison: Some(*comparison),
-            wanted: Some(wanted.clone()),
-            ..ask(AskKind::Compare, *id, std::slice::from_ref(program))
-        },
-        Condition::IsType(id, program, wanted) => {
-            Ask { wanted: Some(wanted.as_str().to_owned()), ..ask(AskKind::IsType, *id, std::slice::from_ref(program)) }
+    match condition {
+        Condition::IsError(id) => ask(AskKind::IsError, &[*id], &[]),
+        Condition::IsAuthError(id) => ask(AskKind::IsAuthError, &[*id], &[]),
+        Condition::AnyAuthError(ids) => ask(AskKind::AnyAuthError, ids, &[]),
+        Condition::AnyError(ids) => ask(AskKind::AnyError, ids, &[]),
+        Condition::AllSuccess(ids) => ask(AskKind::AllSuccess, ids, &[]),
+        Condition::Exists(id, program) => ask(AskKind::Exists, &[*id], std::slice::from_ref(program)),
+        Condition::IsEmpty(id, program) => ask(AskKind::IsEmpty, &[*id], std::slice::from_ref(program)),
+        Condition::Compare(id, program, comparison, wanted) => {
+            let ask = ask(AskKind::Compare, &[*id], std::slice::from_ref(program))?;
+            Some(Ask { comparison: Some(*comparison), wanted: Some(wanted.clone()), ..ask })
         }
-        Condition::Expect(id, programs) => ask(AskKind::Expect, *id, programs),
-        _ => return None,
-    })
+        Condition::IsType(id, program, wanted) => {
+            let ask = ask(AskKind::IsType, &[*id], std::slice::from_ref(program))?;
+            Some(Ask { wanted: Some(wanted.as_str().to_owned()), ..ask })
+        }
+        Condition::Changed(a, b, program) => ask(AskKind::Changed, &[*a, *b], std::slice::from_ref(program)),
+        Condition::Expect(id, programs) => ask(AskKind::Expect, &[*id], programs),
+        Condition::HasSession(_) | Condition::HasVariable(_) => None,
+    }
 }

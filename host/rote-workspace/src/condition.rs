@@ -1,7 +1,7 @@
 //! The condition commands: questions about stored responses, true or false.
 //!
-//! An unknown response or a broken query is an error, never `false`. What was asked of an answer's contents is logged
-//! ([`Ask`]): crystallize makes a condition of what was asked before a write.
+//! An unknown response or a broken query is an error, never `false`. What was asked of an answer, of its contents or of its
+//! outcome, is logged ([`Ask`]): crystallize makes a condition of what was asked before a write.
 
 use std::cmp::Ordering;
 use std::str::FromStr;
@@ -21,6 +21,9 @@ pub struct Ask {
     /// The command.
     pub condition: AskKind,
     pub response: ResponseId,
+    /// The other responses, of a command that takes several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<ResponseId>,
     /// The jq programs as typed.
     pub programs: Vec<String>,
     /// How `compare` compares; none also where a newer rote compared in a way that this one does not know.
@@ -51,9 +54,46 @@ pub enum AskKind {
     IsType,
     /// `expect`
     Expect,
+    /// `is-error`
+    IsError,
+    /// `is-auth-error`
+    IsAuthError,
+    /// `any-error`
+    AnyError,
+    /// `any-auth-error`
+    AnyAuthError,
+    /// `all-success`
+    AllSuccess,
+    /// `changed`
+    Changed,
     /// One that a newer rote has.
     #[serde(untagged)]
     Other(String),
+}
+
+impl Ask {
+    /// Returns every response that it is about.
+    pub fn responses(&self) -> impl Iterator<Item = ResponseId> + '_ {
+        std::iter::once(self.response).chain(self.others.iter().copied())
+    }
+
+    /// Whether it asked how calls ended, and was told that they succeeded; none where it asked of what an answer has.
+    ///
+    /// That a credential was not refused says of a call that has its answer that it succeeded.
+    #[must_use]
+    pub fn told_success(&self) -> Option<bool> {
+        match self.condition {
+            AskKind::AllSuccess => Some(self.held),
+            AskKind::IsError | AskKind::IsAuthError | AskKind::AnyError | AskKind::AnyAuthError => Some(!self.held),
+            AskKind::Exists
+            | AskKind::IsEmpty
+            | AskKind::Compare
+            | AskKind::IsType
+            | AskKind::Expect
+            | AskKind::Changed
+            | AskKind::Other(_) => None,
+        }
+    }
 }
 
 impl AskKind {
@@ -66,6 +106,12 @@ impl AskKind {
             Self::Compare => "compare",
             Self::IsType => "is-type",
             Self::Expect => "expect",
+            Self::IsError => "is-error",
+            Self::IsAuthError => "is-auth-error",
+            Self::AnyError => "any-error",
+            Self::AnyAuthError => "any-auth-error",
+            Self::AllSuccess => "all-success",
+            Self::Changed => "changed",
             Self::Other(word) => word,
         }
     }
@@ -417,7 +463,9 @@ mod tests {
         };
         let words = [Equal, Greater, Less, Matches, Contains].map(Comparison::as_str);
         let compared = words.map(|word| ask("compare", Some(word)));
-        let plain = ["exists", "is-empty", "is-type", "expect", "newer"].map(|word| ask(word, None));
+        let plain = ["exists", "is-empty", "is-type", "expect", "newer", "is-error", "is-auth-error", "any-error"];
+        let plain = plain.iter().chain(&["any-auth-error", "all-success", "changed"]).map(|word| ask(word, None));
+        let plain: Vec<Value> = plain.collect();
         for logged in compared.iter().chain(&plain) {
             let read: Ask = serde_json::from_value(logged.clone()).unwrap();
             assert_eq!(read.condition.as_str(), logged["condition"]);

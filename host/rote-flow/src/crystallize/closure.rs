@@ -25,7 +25,8 @@ fn used_by(draft: &Draft, mut open: Vec<usize>) -> BTreeSet<usize> {
     let mut kept = BTreeSet::new();
     while let Some(position) = open.pop() {
         if kept.insert(position) {
-            open.extend(draft.steps[position].uses().filter_map(find));
+            let step = &draft.steps[position];
+            open.extend(step.uses().chain(step.relies.iter().map(String::as_str)).filter_map(find));
         }
     }
     kept

@@ -32,6 +32,8 @@ pub(crate) struct DraftStep {
     pub(crate) pages: Option<Pages>,
     pub(crate) when: Option<Condition>,
     pub(crate) needs: Vec<String>,
+    /// Steps that have succeeded before, which somebody asked: they stay, although nothing of their answers is used.
+    pub(crate) relies: BTreeSet<String>,
     /// Steps that have ended before, also when they were skipped.
     pub(crate) after: Vec<String>,
     /// What stands for its answer when it is skipped.
@@ -224,6 +226,7 @@ fn step(cx: &Context<'_>, position: usize, reasons: &[Option<String>], variables
         pages: None,
         when: None,
         needs: Vec::new(),
+        relies: BTreeSet::new(),
         after: Vec::new(),
         instead: None,
         linked: BTreeSet::new(),

@@ -25,9 +25,11 @@ pub(crate) fn effects(trace: &Trace, draft: &mut Draft) {
         // The latest first: what it waits for itself need not be named again.
         for earlier in (0..position).rev() {
             if (writes[position] || writes[earlier]) && !behind.contains(&earlier) {
-                // One that may be skipped must not skip what comes after it.
-                let list = if draft.steps[earlier].when.is_some() { &mut after } else { &mut needs };
-                list.push(draft.steps[earlier].id.clone());
+                // One that may be skipped must not skip what comes after it, unless that was asked whether it succeeded.
+                let id = &draft.steps[earlier].id;
+                let skips = draft.steps[earlier].when.is_none() || draft.steps[position].relies.contains(id);
+                let list = if skips { &mut needs } else { &mut after };
+                list.push(id.clone());
                 behind.insert(earlier);
                 behind.extend(reached[earlier].iter().copied());
             }

@@ -87,6 +87,7 @@ fn asks(tale: &Tale, condition: &str, program: &str, held: bool) {
     let ask = Ask {
         condition: serde_json::from_value(json!(condition)).unwrap(),
         response: ResponseId(1),
+        others: Vec::new(),
         programs: vec![program.to_owned()],
         comparison: None,
         wanted: None,
@@ -170,6 +171,7 @@ async fn a_parameter_reaches_the_filter_of_a_loop_and_the_right_side_of_a_condit
     let ask = Ask {
         condition: AskKind::Compare,
         response: ResponseId(1),
+        others: Vec::new(),
         programs: vec![".project".to_owned()],
         comparison: Some(Comparison::Equal),
         wanted: Some("atlas".to_owned()),

@@ -55,6 +55,11 @@ impl Tale {
         self.answered(tool, arguments, 422, json!({"error": {"message": "no"}})).await
     }
 
+    /// Makes a call of what the API does not have.
+    pub(crate) async fn missing(&mut self, tool: &str, arguments: Value) -> u64 {
+        self.answered(tool, arguments, 404, json!({"error": {"message": "none"}})).await
+    }
+
     async fn answered(&mut self, tool: &str, arguments: Value, status: u16, answer: Value) -> u64 {
         self.fixture.shop.says(status, answer);
         assert_eq!(self.fixture.call(tool, arguments).await, status < 400, "{tool}");

@@ -3,8 +3,11 @@
 //! The reading is that of the recording: what held there has to hold, what did not must not. Was a list asked that is empty, and
 //! something made then, the first of the list stands for what was made when there is one ("found, else made").
 
+mod decided;
 mod looked;
 mod reading;
+
+use std::collections::BTreeSet;
 
 use rote_plan::{Condition, Expression, Reference};
 use rote_types::command;
@@ -28,26 +31,29 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         if step.out.is_some() || step.broken.is_some() || !step.is_write(cx.trace) {
             continue;
         }
-        let Asked { mut read, unread } = asked(cx, draft, position);
+        let Asked { mut read, succeeded, unread } = asked(cx, draft, position);
         let id = step.id.clone();
-        if read.is_empty()
-            && unread.is_empty()
-            && let Some(looked) = looked::looked(cx, draft, step)
-            && desk.ask(looked.question(cx, step))? == "yes"
-        {
-            read.push(looked.reading);
+        if read.is_empty() && unread.is_empty() {
+            let looks = looked::looks(cx, draft, step);
+            if !looks.is_empty() && desk.ask(looked::question(cx, step, &looks))? == "yes" {
+                read.extend(looks.into_iter().filter_map(|look| look.reading.ok()));
+            }
         }
+        let says = says(&read, &succeeded);
         let unconditional = if unread.is_empty() {
-            read.is_empty() || desk.given(&QuestionId::When(id.clone()), &["no"]).is_some()
+            says.is_empty() || desk.given(&QuestionId::When(id.clone()), &["no"]).is_some()
         } else {
-            desk.ask(unread_question(step, &read, &unread, cx))? == "no"
+            desk.ask(unread_question(step, &says, &unread, cx))? == "no"
         };
         if unconditional {
             continue;
         }
-        let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
         let undo = command("--when").assignment(&id, "no");
-        desk.note(Some(&id), format!("{id} only when {}", says.join(" and ")), Some(undo));
+        desk.note(Some(&id), format!("{id} only when {says}"), Some(undo));
+        draft.steps[position].relies = succeeded;
+        if read.is_empty() {
+            continue;
+        }
         let empty = read.iter().find_map(|reading| reading.empty.clone());
         let condition = match read.len() {
             1 => read.remove(0).condition,
@@ -77,25 +83,82 @@ pub(crate) fn of_result(draft: &mut Draft) {
 #[derive(Default)]
 struct Asked {
     read: Vec<Reading>,
+    /// The steps that had succeeded.
+    succeeded: BTreeSet<String>,
     /// What is not a condition of a plan: the ask, and why.
     unread: Vec<(Ask, String)>,
 }
 
-/// The asks right before the call of a step.
+/// The asks right before the calls of a step.
 fn asked(cx: &Context<'_>, draft: &Draft, position: usize) -> Asked {
     let step = &draft.steps[position];
     let mut found = Asked::default();
-    for (command, ask) in asks_before(cx.trace, step.calls[0]) {
-        if is_look(cx, draft, step, ask) {
+    for (call, (command, ask)) in
+        step.calls.iter().flat_map(|call| asks_before(cx.trace, *call).map(move |asked| (*call, asked)))
+    {
+        // What was asked of the contents between the calls of a loop kept them from being one, but for what each reads.
+        if is_look(cx, draft, step, ask)
+            || is_again(cx, call, ask)
+            || call != step.calls[0] && ask.told_success().is_none()
+        {
             continue;
         }
-        match source(cx, draft, step, *command, ask).and_then(|source| reading(cx, source, ask)) {
-            Ok(reading) if !found.read.contains(&reading) => found.read.push(reading),
-            Err(why) if !found.unread.iter().any(|(known, _)| known == ask) => found.unread.push((ask.clone(), why)),
-            _ => {}
+        let outcome = match ask.told_success() {
+            Some(told) => outcome(cx, draft, step, *command, (ask, told)).map(|steps| found.succeeded.extend(steps)),
+            None => source(cx, draft, step, *command, ask).and_then(|source| reading(cx, source, ask)).map(|reading| {
+                if !found.read.contains(&reading) {
+                    found.read.push(reading);
+                }
+            }),
+        };
+        if let Err(why) = outcome
+            && !found.unread.iter().any(|(known, _)| known == ask)
+        {
+            found.unread.push((ask.clone(), why));
         }
     }
     found
+}
+
+/// What was read of the asks, in words.
+fn says(read: &[Reading], succeeded: &BTreeSet<String>) -> String {
+    let read = read.iter().map(|reading| reading.says.clone());
+    let succeeded = succeeded.iter().map(|step| format!("{step} succeeded"));
+    read.chain(succeeded).collect::<Vec<_>>().join(" and ")
+}
+
+/// Whether it asked how an attempt at the same write ended, which was made again then.
+fn is_again(cx: &Context<'_>, call: usize, ask: &Ask) -> bool {
+    let call = &cx.trace.calls[call];
+    let again = |response| {
+        let failed = cx.trace.position(response).map(|at| &cx.trace.calls[at]);
+        failed.is_some_and(|failed| failed.state != ResponseState::Ok && failed.call() == call.call())
+    };
+    ask.told_success().is_some() && ask.responses().all(again)
+}
+
+/// The steps that had succeeded, where that was asked: a plan goes on only behind a call that succeeds.
+fn outcome(
+    cx: &Context<'_>,
+    draft: &Draft,
+    step: &DraftStep,
+    command: u64,
+    (ask, told): (&Ask, bool),
+) -> Result<Vec<String>, String> {
+    is_next(cx, step, command)?;
+    let mut found = Vec::new();
+    for response in ask.responses() {
+        let call = cx.trace.position(response);
+        if let Some(failed) = call.map(|at| &cx.trace.calls[at]).filter(|call| call.state != ResponseState::Ok) {
+            return Err(format!("{} did not succeed, and a plan ends where a call fails", failed.name()));
+        }
+        let source = call.and_then(|call| draft.step_of(call)).map(|at| &draft.steps[at]);
+        let source = source.filter(|step| step.out.is_none() && step.broken.is_none());
+        let source = source.ok_or_else(|| format!("{response} is not the answer of a call that stays"))?;
+        // A call of a loop goes on only behind the one before it.
+        found.extend((source.id != step.id).then(|| source.id.clone()));
+    }
+    if told { Ok(found) } else { Err("it succeeded".to_owned()) }
 }
 
 /// The asks between a call and the last one before it that succeeded: a write that was refused first, and confirmed then, is
@@ -124,6 +187,16 @@ pub(super) fn is_look(cx: &Context<'_>, draft: &Draft, step: &DraftStep, ask: &A
     step.expressions().into_iter().flat_map(Expression::references).any(|reference| reads(&reference))
 }
 
+/// What came after an ask has to be the step.
+fn is_next(cx: &Context<'_>, step: &DraftStep, command: u64) -> Result<(), String> {
+    let call = step.call(cx.trace);
+    let next = cx.trace.calls.iter().find(|next| next.command > command);
+    match next.filter(|next| (&next.adapter, &next.tool) != (&call.adapter, &call.tool)) {
+        Some(next) => Err(format!("what came then was {}, which did not succeed", next.name())),
+        None => Ok(()),
+    }
+}
+
 /// The step of whose answer something was asked, where a plan can ask it too.
 fn source<'d>(
     cx: &Context<'_>,
@@ -132,11 +205,7 @@ fn source<'d>(
     command: u64,
     ask: &Ask,
 ) -> Result<&'d str, String> {
-    let call = step.call(cx.trace);
-    let next = cx.trace.calls.iter().find(|next| next.command > command);
-    if let Some(next) = next.filter(|next| (&next.adapter, &next.tool) != (&call.adapter, &call.tool)) {
-        return Err(format!("what came then was {}, which did not succeed", next.name()));
-    }
+    is_next(cx, step, command)?;
     let position = cx.trace.position(ask.response).and_then(|call| draft.step_of(call));
     let source = position.map(|at| &draft.steps[at]).filter(|step| step.out.is_none() && step.broken.is_none());
     let source = source.ok_or_else(|| format!("{} is not the answer of a call that stays", ask.response))?;
@@ -147,17 +216,17 @@ fn source<'d>(
 }
 
 /// Asks whether a write is made whatever was asked before it.
-fn unread_question(step: &DraftStep, read: &[Reading], unread: &[(Ask, String)], cx: &Context<'_>) -> Question {
+fn unread_question(step: &DraftStep, says: &str, unread: &[(Ask, String)], cx: &Context<'_>) -> Question {
     let id = &step.id;
     let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
     let mut answers = vec![when("no", format!("{id} is made in each run"))];
-    if !read.is_empty() {
-        let says: Vec<&str> = read.iter().map(|reading| reading.says.as_str()).collect();
-        answers.insert(0, when("rest", format!("{id} is made when {}", says.join(" and "))));
+    if !says.is_empty() {
+        answers.insert(0, when("rest", format!("{id} is made when {says}")));
     }
     answers.extend(step.skip(cx.trace));
+    let of = |ask: &Ask| ask.responses().map(|response| response.to_string()).collect::<Vec<_>>().join(", ");
     let spoken: Vec<String> =
-        unread.iter().map(|(ask, why)| format!("`{}` of {} ({why})", words(ask), ask.response)).collect();
+        unread.iter().map(|(ask, why)| format!("`{}` of {} ({why})", words(ask), of(ask))).collect();
     let evidence = unread.iter().map(|(ask, _)| Evidence {
         what: format!("`{}` {}", words(ask), if ask.held { "held" } else { "did not hold" }),
         response: Some(ask.response),

@@ -163,8 +163,10 @@ fn is_asked(cx: &Context<'_>, draft: &Draft, group: &Group) -> bool {
     let (from, until) = (first.calls[0], draft.steps[last.position].calls[0]);
     let of_item = |ask: &Ask| ask.programs.iter().any(|program| has_index(program));
     let writes = (from..=until).filter(|call| cx.trace.calls[*call].is_write());
+    // That a call succeeded is what a loop asks by itself: it stops where one fails.
     writes
         .flat_map(|call| conditions::asks_before(cx.trace, call).map(move |(_, ask)| (call, ask)))
+        .filter(|(_, ask)| ask.told_success() != Some(true))
         .any(|(call, ask)| (call > from || of_item(ask)) && !conditions::is_look(cx, draft, first, ask))
 }
 

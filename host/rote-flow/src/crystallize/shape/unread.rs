@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use rote_plan::{At, Expression, text_of};
 use rote_types::{command, next_link};
+use rote_workspace::Ask;
 use serde_json::Value;
 
 use super::super::closure;
@@ -46,6 +47,11 @@ const CURSORS: [&str; 7] =
     ["nextpagetoken", "nextcursor", "nexttoken", "nextmarker", "endcursor", "cursor", "continuationtoken"];
 /// Arguments that take the id of the last thing of the page before.
 const AFTER_LAST: [&str; 3] = ["startingafter", "afterid", "lastid"];
+/// Whether a member of this name says where a list goes on, and whether it does.
+pub(super) fn turns_a_page(name: &str) -> bool {
+    let name = letters(name);
+    NEXT.contains(&&*name) || MORE.contains(&&*name)
+}
 
 /// What a page says of the one behind it.
 enum Sign {
@@ -151,7 +157,8 @@ fn candidates(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<u
     let asked = |step: &DraftStep| {
         let response = step.call(cx.trace).response;
         let writes = draft.steps.iter().any(|step| step.out.is_none() && step.is_write(cx.trace));
-        writes && cx.trace.asks.iter().any(|(_, ask)| ask.response == response)
+        let contents = |ask: &Ask| ask.told_success().is_none() && ask.responses().any(|one| one == response);
+        writes && cx.trace.asks.iter().any(|(_, ask)| contents(ask))
     };
     let open = |step: &DraftStep| {
         is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id) && (chosen(&step.id) || asked(step))

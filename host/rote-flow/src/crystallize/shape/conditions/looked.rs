@@ -1,8 +1,7 @@
-//! What a query looked for before it was made: a label by its name, of which the list had none. Nobody said that it is made only
-//! where there is none, so that is asked.
+//! What a person looked at before a write and decided by in the head: a label by its name, of which the list had none; a list that
+//! was empty; a state; a thing that was not there. Nobody said that the write depends on it, so that is asked, once for a write.
 
-use rote_types::{Access, Method, command};
-use rote_workspace::QueryRecord;
+use rote_types::{Access, Method, ResponseId, command};
 use serde_json::Value;
 
 use super::super::super::context::{Context, path_names};
@@ -10,6 +9,7 @@ use super::super::super::draft::{Draft, DraftStep};
 use super::super::super::link::place_name;
 use super::super::super::occurrences::names_title;
 use super::super::super::program::{string_literals, tokens};
+use super::decided;
 use super::reading::{Reading, nothing};
 use crate::literals::walk_scalars;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -17,17 +17,35 @@ use crate::question::{Answer, Evidence, Place, Question, QuestionId};
 /// Beginnings of the names of tools that make something.
 const MAKES: [&str; 3] = ["create", "add", "new"];
 
-/// A query that gave nothing before something of that name was made.
-pub(super) struct Looked<'t> {
-    query: &'t QueryRecord,
-    program: String,
-    value: Value,
-    /// That it gives nothing.
-    pub(super) reading: Reading,
+/// Most looks that are kept of one write.
+const MAX_LOOKS: usize = 6;
+
+/// What was seen before a write.
+#[derive(Debug)]
+pub(super) struct Look {
+    pub(super) response: ResponseId,
+    pub(super) program: Option<String>,
+    /// In words.
+    pub(super) what: String,
+    pub(super) value: Value,
+    /// That it is so again; else why a plan does not ask it.
+    pub(super) reading: Result<Reading, String>,
+}
+
+/// All that was looked at before a step.
+pub(super) fn looks(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Vec<Look> {
+    let mut found: Vec<Look> = Vec::new();
+    for look in by_name(cx, draft, step).into_iter().chain(decided::looks(cx, draft, step)) {
+        let known = found.iter().any(|known| (known.response, &known.program) == (look.response, &look.program));
+        if !known && found.len() < MAX_LOOKS {
+            found.push(look);
+        }
+    }
+    found
 }
 
 /// The last query that looked for what a step makes, where it gave nothing.
-pub(super) fn looked<'t>(cx: &Context<'t>, draft: &Draft, step: &DraftStep) -> Option<Looked<'t>> {
+fn by_name(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> Option<Look> {
     let call = step.call(cx.trace);
     if step.calls.len() != 1 || step.for_each.is_some() || !makes(cx, step) {
         return None;
@@ -43,25 +61,34 @@ pub(super) fn looked<'t>(cx: &Context<'t>, draft: &Draft, step: &DraftStep) -> O
         let of_it = names.iter().any(|name| is_in(name, &program, asked));
         (stays && of_it && program.trim() != ".").then_some((query, source, program))
     })?;
-    // The place of what was found may be 0.
-    let words = tokens(&program)?;
-    let counts_places = words.iter().any(|word| ["index", "rindex"].contains(&&program[word.range.clone()]));
-    let response = cx.whole(query.source_response?);
-    let outputs = cx.outputs(response, &program).ok()?;
-    let value = match outputs.as_slice() {
+    let response = query.source_response?;
+    let whole = cx.whole(response);
+    let outputs = cx.outputs(whole, &program).ok()?;
+    if counts_places(&program) && outputs.iter().any(Value::is_number) {
+        return None;
+    }
+    let reading = Ok(nothing(cx, &source.id, whole, &program)?);
+    let what = format!("the query `{program}` of {response} gave nothing");
+    Some(Look { response, program: Some(program), what, value: as_one(&outputs), reading })
+}
+
+/// Whether a program gives a place in a list, which may be 0 of what was found.
+pub(super) fn counts_places(program: &str) -> bool {
+    let words = tokens(program).unwrap_or_default();
+    words.iter().any(|word| ["index", "rindex"].contains(&&program[word.range.clone()]))
+}
+
+/// Outputs as one value.
+pub(super) fn as_one(outputs: &[Value]) -> Value {
+    match outputs {
         [] => Value::Null,
         [one] => one.clone(),
         several => Value::Array(several.to_vec()),
-    };
-    if counts_places && outputs.iter().any(Value::is_number) {
-        return None;
     }
-    let reading = nothing(cx, &source.id, response, &program)?;
-    Some(Looked { query, program, value, reading })
 }
 
 /// Whether a step makes something new.
-fn makes(cx: &Context<'_>, step: &DraftStep) -> bool {
+pub(super) fn makes(cx: &Context<'_>, step: &DraftStep) -> bool {
     let call = step.call(cx.trace);
     let named = MAKES.iter().any(|word| call.tool.to_ascii_lowercase().starts_with(word));
     let grave = cx.tool(call).is_some_and(|tool| tool.access > Access::Write);
@@ -89,35 +116,37 @@ fn is_in(name: &str, program: &str, asked: &Value) -> bool {
     found
 }
 
-impl Looked<'_> {
-    /// Asks whether it is made only where the query gives nothing.
-    pub(super) fn question(&self, cx: &Context<'_>, step: &DraftStep) -> Question {
-        let Self { query, program, value, reading } = self;
-        let id = &step.id;
-        let response = query.source_response;
-        let of = response.map(|response| response.to_string()).unwrap_or_default();
-        let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
-        let answers = [
-            when("no", format!("{id} is made in each run, also where there is one")),
-            when("yes", format!("{id} is made when {}", reading.says)),
-        ];
-        Question {
-            id: QuestionId::When(id.clone()),
-            kind: QuestionId::When(id.clone()).kind(),
-            ask: format!(
-                "the query `{program}` of {of} gave nothing before {id} was made: is it made only where it gives nothing?"
-            ),
-            places: vec![Place { step: id.clone(), pointer: String::new() }],
-            evidence: vec![Evidence {
-                what: "the query gave nothing".to_owned(),
-                response,
-                jq: Some(program.clone()),
-                value: value.clone(),
-            }],
-            answers: answers.into_iter().chain(step.skip(cx.trace)).collect(),
-            taken: "no".to_owned(),
-            writes: true,
-            open: true,
-        }
+/// Asks whether a write is made only where it is again as it was seen.
+pub(super) fn question(cx: &Context<'_>, step: &DraftStep, looks: &[Look]) -> Question {
+    let id = &step.id;
+    let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
+    let mut answers = vec![when("no", format!("{id} is made in each run, whatever is seen then"))];
+    let read: Vec<&str> =
+        looks.iter().filter_map(|look| look.reading.as_ref().ok()).map(|reading| reading.says.as_str()).collect();
+    if !read.is_empty() {
+        answers.push(when("yes", format!("{id} is made when {}", read.join(" and "))));
+    }
+    answers.extend(step.skip(cx.trace));
+    let seen = |look: &Look| match &look.reading {
+        Ok(_) => look.what.clone(),
+        Err(why) => format!("{} ({why})", look.what),
+    };
+    let seen: Vec<String> = looks.iter().map(seen).collect();
+    let evidence = |look: &Look| Evidence {
+        what: look.what.clone(),
+        response: Some(look.response),
+        jq: look.program.clone(),
+        value: look.value.clone(),
+    };
+    Question {
+        id: QuestionId::When(id.clone()),
+        kind: QuestionId::When(id.clone()).kind(),
+        ask: format!("before {id} was made, {}: is it made only where that is so?", seen.join(", and ")),
+        places: vec![Place { step: id.clone(), pointer: String::new() }],
+        evidence: looks.iter().map(evidence).collect(),
+        answers,
+        taken: "no".to_owned(),
+        writes: true,
+        open: true,
     }
 }

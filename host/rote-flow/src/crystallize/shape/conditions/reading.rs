@@ -48,6 +48,7 @@ pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading
             let condition = right.then(|| reader.compares(jq, op, wanted.into())).ok_or(NOT_SO)?;
             Ok(reader.of(condition, format!("`{program}` of {step} is{} of type {wanted}", reader.not())))
         }
+        (AskKind::Changed, _) => Err("a plan does not compare two answers".to_owned()),
         _ => Err("it is not known".to_owned()),
     }
 }
@@ -56,7 +57,7 @@ pub(super) fn reading(cx: &Context<'_>, step: &str, ask: &Ask) -> Result<Reading
 pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, program: &str) -> Option<Reading> {
     let condition = AskKind::IsEmpty;
     let programs = vec![program.to_owned()];
-    let ask = Ask { condition, response, programs, comparison: None, wanted: None, held: true };
+    let ask = Ask { condition, response, others: Vec::new(), programs, comparison: None, wanted: None, held: true };
     let reader = Reader { cx, step, ask: &ask };
     let outputs = reader.outputs(program).ok()?;
     let says = |what: &str| format!("`{program}` of {step} is {what}");
@@ -73,6 +74,14 @@ pub(super) fn nothing(cx: &Context<'_>, step: &str, response: ResponseId, progra
         }
         _ => reader.is_empty(program).ok(),
     }
+}
+
+/// Reads that a query gave this value of the answer of a step.
+pub(super) fn equals(step: &str, program: &str, value: &Value) -> Reading {
+    let left = Expression::From(Reference::new(step.to_owned(), program.to_owned()));
+    let right = Some(Expression::Literal(value.clone()));
+    let condition = Condition::Compare(Comparison { left, op: Operator::Eq, right });
+    Reading { condition, says: format!("`{program}` of {step} is {value}"), empty: None }
 }
 
 /// Why a condition is none that fits the recorded answer in another way than the ask did.
