@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rote_gate::OpenTask;
-use rote_home::{Journal, Restarted};
+use rote_home::{Journal, OpenDifference, Restarted};
 use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,7 +50,12 @@ pub struct Rebuilt {
     pub lines: usize,
     /// Files that did not say what the journal says.
     pub changed: Vec<String>,
+    /// Rows of what is open (runs, writes of flows) that did not say what its events say.
+    pub open_rows: usize,
 }
+
+/// Most writes that an error names.
+const MAX_NAMED: usize = 5;
 
 impl Session {
     /// Returns the last events, oldest first.
@@ -72,12 +77,14 @@ impl Session {
         Ok(events.collect())
     }
 
-    /// Checks the whole chain and that it ends where the anchor says.
+    /// Checks the whole chain, that it ends where the anchor says, and that what is open of runs is what its events say.
     ///
     /// # Errors
-    /// Conflict when an event was changed, removed or added, or when anchor or key are not those of the journal.
+    /// Conflict when an event was changed, removed or added, when anchor or key are not those of the journal, or when what is
+    /// open differs.
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
-        let report = self.host.journal()?.verify()?;
+        let journal = self.host.journal()?;
+        let report = journal.verify()?;
         if let Some(problem) = report.problem {
             let message = match report.first_broken {
                 Some(seq) => format!("the journal is broken at event {seq}"),
@@ -90,6 +97,10 @@ impl Session {
                 .with_hint(
                     "`rote audit restart` keeps these events aside and begins a new journal; nothing can mend it",
                 ));
+        }
+        let open = journal.open_difference()?;
+        if !open.is_none() {
+            return Err(other_open(&open));
         }
         Ok(Verified { events: report.events, head: report.head.to_string(), lost: report.lost })
     }
@@ -110,6 +121,26 @@ impl Session {
     /// General when a file cannot be written.
     pub fn audit_rebuild(&self) -> Result<Rebuilt, AppError> {
         let report = self.host.gate()?.rebuild()?;
-        Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed })
+        let journal = self.host.journal()?;
+        // Of events that somebody made nothing follows.
+        let (missing, added) = if journal.was_intact()? { journal.mend_open()?.counts() } else { (0, 0) };
+        Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed, open_rows: missing + added })
     }
+}
+
+/// What is open is not what the events say: somebody changed the tables beside them.
+fn other_open(open: &OpenDifference) -> AppError {
+    let (missing, added) = open.counts();
+    let message = format!(
+        "what the journal has of open runs and writes is not what its events say: {missing} rows are missing, {added} were added"
+    );
+    let named: Vec<String> = open
+        .missing_writes()
+        .take(MAX_NAMED)
+        .map(|(workspace, id)| format!("`{id}` of workspace `{workspace}`"))
+        .collect();
+    let error = AppError::new(ErrorKind::Conflict, message)
+        .with_details(json!({ "missing": missing, "added": added, "writes": named }))
+        .with_hint("`rote audit rebuild` makes them from the events again; `rote doubts` lists the writes then");
+    named.into_iter().fold(error, |error, write| error.with_cause(format!("{write} may have happened, and is missing")))
 }

@@ -10,6 +10,7 @@ mod chain;
 mod extend;
 mod find;
 mod open;
+mod reopen;
 mod restart;
 mod seal;
 mod token;
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub use chain::genesis;
 pub use open::{OpenOfRun, OpenWrite};
+pub use reopen::OpenDifference;
 pub use restart::Restarted;
 pub use seal::{Breach, VerifyReport};
 pub use token::{NewToken, PendingToken, TokenBinding, TokenClaim, TokenRefusal};

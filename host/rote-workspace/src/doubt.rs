@@ -214,13 +214,18 @@ impl Workspace {
         self.summary(id)
     }
 
-    /// Whether a person said that a write happened, and nobody has said what it answered.
+    /// Whether a write happened, as a person said or its status (2xx) says, and nobody can read what it answered: nobody said
+    /// it, or it was declared as JSON and is not.
     ///
     /// # Errors
     /// The answer cannot be read.
     pub fn lacks_answer(&self, known: &ResponseSummary) -> Result<bool> {
-        if known.settled != Some(Settled::Done) {
-            return Ok(false);
+        match known.settled {
+            Some(Settled::Done) => {}
+            None if known.writes && matches!(known.status, Some(200..=299)) && known.state == ResponseState::Ok => {
+                return Ok(self.response(known.id)?.body.broken_json().is_some());
+            }
+            Some(Settled::Skipped | Settled::Retried) | None => return Ok(false),
         }
         let Some(answer) = known.answer else { return Ok(known.bytes == 0) };
         match self.response(answer) {
@@ -228,6 +233,48 @@ impl Workspace {
             Err(WorkspaceError::Cleared { .. }) => Ok(true),
             Err(error) => Err(error),
         }
+    }
+
+    /// Whether a doubt that was allowed to be made again is one again: what was made in its place was refused (4xx), perhaps
+    /// since the first one had happened.
+    fn may_have_happened(&self, known: &ResponseSummary, settlement: &Settlement) -> Result<bool> {
+        if known.settled != Some(Settled::Retried) || !matches!(settlement, Settlement::Done { .. } | Settlement::Skip)
+        {
+            return Ok(false);
+        }
+        let last = self.ls()?.into_iter().rev().find_map(|one| match self.is_same_write(known, &one) {
+            Ok(true) if one.id > known.id && one.settled != Some(Settled::Retried) => Some(Ok(one)),
+            Ok(_) => None,
+            Err(error) => Some(Err(error)),
+        });
+        Ok(last.transpose()?.is_some_and(|last| last.is_refused()))
+    }
+
+    /// Returns the doubt in whose place a write was made that was refused, where a person let it be made again.
+    ///
+    /// # Errors
+    /// The database refused.
+    pub fn retried_before(&self, refused: ResponseId) -> Result<Option<ResponseSummary>> {
+        let refused = self.summary(refused)?;
+        if !refused.is_refused() {
+            return Ok(None);
+        }
+        for one in self.ls()?.into_iter().rev().filter(|one| one.id < refused.id) {
+            if one.settled == Some(Settled::Retried) && self.is_same_write(&refused, &one)? {
+                return Ok(Some(one));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether two responses are of the same write, by what the log has of it.
+    fn is_same_write(&self, known: &ResponseSummary, other: &ResponseSummary) -> Result<bool> {
+        let same_tool =
+            other.writes && known.tool.is_some() && (&known.adapter, &known.tool) == (&other.adapter, &other.tool);
+        Ok(same_tool && {
+            let sent = self.arguments(known.command)?;
+            sent.is_some() && sent == self.arguments(other.command)?
+        })
     }
 
     /// Returns a response that may be settled so.
@@ -240,7 +287,7 @@ impl Workspace {
         let again = summary.settled == Some(Settled::Skipped) && *settlement == Settlement::Retry;
         // What was answered may turn out to be needed only when the run goes on.
         let later = matches!(settlement, Settlement::Done { answer: Some(_) }) && self.lacks_answer(&summary)?;
-        if !summary.is_open() && !again && !later {
+        if !summary.is_open() && !again && !later && !self.may_have_happened(&summary, settlement)? {
             let state = summary.settled.map_or(summary.state.as_str(), Settled::as_str);
             return Err(WorkspaceError::NotInDoubt { workspace: self.name().clone(), id, state });
         }

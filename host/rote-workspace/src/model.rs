@@ -307,6 +307,13 @@ impl ResponseSummary {
         };
         unsettled && self.writes
     }
+
+    /// Whether it is a write that the server refused (4xx).
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        let refused = self.state == ResponseState::Error && matches!(self.status, Some(400..=499));
+        refused && self.writes && self.settled.is_none()
+    }
 }
 
 /// A recorded response with its body.

@@ -1,7 +1,7 @@
 //! The error of a run that did not end well: what happened, where it is, and the command that goes on.
 
 use rote_runtime::{FlowFailure, LimitKind, RunError};
-use rote_types::{Classify, Refusal, ResponseId, command};
+use rote_types::{Classify, CommandLine, Refusal, ResponseId, command};
 use rote_workspace::Workspace;
 
 use super::Running;
@@ -18,7 +18,6 @@ pub(super) fn stopped(
     (left, within): (Option<LeftInDoubt>, bool),
 ) -> FlowError {
     let FlowFailure { error: source, log, response, .. } = failure;
-    let unanswered = unanswered(workspace).filter(|id| response.is_none_or(|response| response == *id));
     // However deep: what goes on is the run that a person started.
     let token = match source.refusal() {
         Some(Refusal::Confirmation { token, .. }) => Some(token),
@@ -31,10 +30,12 @@ pub(super) fn stopped(
     let resume = match token {
         Some(token) => Some(goes_on().option("--confirm", token).into()),
         None if out_of_time => Some(goes_on().into()),
-        None => unanswered.map(|id| {
-            let done = goes_on().option("--done", id).plain("--answer JSON");
-            done.note("says what it answered, where the flow needs that").into()
-        }),
+        None => unanswered(workspace, response)
+            .map(|id| {
+                let done = goes_on().option("--done", id).plain("--answer JSON");
+                done.note("says what it answered, where the flow needs that").into()
+            })
+            .or_else(|| happened_before(workspace, response?, &goes_on)),
     };
     let left = match left {
         Some(left) => left.of_stopped(workspace, &source, response),
@@ -53,10 +54,19 @@ pub(super) fn stopped(
     })
 }
 
-/// The first write of which a person said that it happened, and not what it answered.
-fn unanswered(workspace: &Workspace) -> Option<ResponseId> {
-    let made = workspace.ls().ok()?;
-    made.into_iter().find(|one| workspace.lacks_answer(one).unwrap_or(false)).map(|one| one.id)
+/// The first write that happened and of which nobody knows what it answered; of a run that a call stopped, that call.
+fn unanswered(workspace: &Workspace, stopped_by: Option<ResponseId>) -> Option<ResponseId> {
+    let mut made = workspace.ls().ok()?.into_iter().filter(|one| stopped_by.is_none_or(|id| id == one.id));
+    made.find(|one| workspace.lacks_answer(one).unwrap_or(false)).map(|one| one.id)
+}
+
+/// The commands for a run that was stopped by a refusal (4xx) of what was made in the place of a doubt: that one may have
+/// happened after all.
+fn happened_before(workspace: &Workspace, refused: ResponseId, goes_on: &dyn Fn() -> CommandLine) -> Option<String> {
+    let first = workspace.retried_before(refused).ok()??.id;
+    let done = goes_on().option("--done", first).note("it had happened; --answer JSON says what it answered");
+    let skip = goes_on().option("--skip", first).note("it did not happen and shall not");
+    Some(format!("{done}\n{skip}\n{}", goes_on().note("makes it again")))
 }
 
 /// An error that the flow made itself, without a second word that it was the flow; that of a script with its places

@@ -473,3 +473,74 @@ async fn an_answer_that_a_later_step_needs_may_be_given_later() {
         assert_eq!((again.result, fixture.shop.writes()), (json!(6), before));
     }
 }
+
+#[tokio::test]
+async fn a_write_whose_answer_is_broken_happened_and_gets_the_answer_that_a_person_knows() {
+    let fixture = Fixture::new();
+    fixture.set("item", json!("pen"));
+    assert!(fixture.call("orders_create", json!({"item": "$item"})).await);
+    assert!(fixture.call("orders_list", json!({"owner": "@1{.created.item}"})).await);
+    fixture.query(2, ".items[0].owner", None);
+    fixture.crystallize(&[]).await.unwrap();
+    let head = "HTTP/1.1 201 Created\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: 10";
+    fixture.shop.lose(format!("{head}\r\n\r\n{{\"created\"").as_bytes());
+    let before = fixture.shop.writes();
+    let error = fixture.run(&fixture.run_request(&[("item", "cup")])).await.unwrap_err();
+    assert!(error.to_string().contains("it happened"), "{error}");
+    for _ in 0..2 {
+        let hint = error.hint().unwrap();
+        assert!(hint.contains("--done @1 --answer JSON") && !hint.contains("makes the call again"), "{hint}");
+    }
+    let FlowError::Run(RunnerError::Stopped { workspace, .. }) = error else { panic!("{error}") };
+    let error = go_on(&fixture, &workspace, &[]).await.unwrap_err();
+    assert!(error.hint().unwrap().contains("--done @1 --answer JSON"), "{error}: {:?}", error.hint());
+    for settlement in [Settlement::Retry, Settlement::Skip, Settlement::Done { answer: None }] {
+        let error = go_on(&fixture, &workspace, &[(1, settlement)]).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    }
+    let answer = Settlement::Done { answer: Some("{\"created\":{\"item\":\"cup\"}}".to_owned()) };
+    let done = go_on(&fixture, &workspace, &[(1, answer)]).await.unwrap();
+    assert_eq!((done.result, fixture.shop.writes()), (json!("cup"), before + 1));
+    let again = go_on(&fixture, &workspace, &[]).await.unwrap();
+    assert_eq!((again.result, fixture.shop.writes()), (json!("cup"), before + 1));
+}
+
+#[tokio::test]
+async fn a_doubt_whose_repetition_was_refused_is_settled_after_all() {
+    let answer = || Some("{\"created\":{\"item\":\"cup\"}}".to_owned());
+    for (settlement, result) in [
+        (Settlement::Done { answer: answer() }, Some(json!(30))),
+        (Settlement::Done { answer: None }, Some(json!(30))),
+        (Settlement::Skip, None),
+    ] {
+        let fixture = Fixture::new();
+        ordering(&fixture).await;
+        let workspace = stopped(&fixture, b"").await;
+        fixture.shop.lose(b"HTTP/1.1 409 Conflict\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+        let error = go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
+        let hint = error.hint().unwrap();
+        for way in ["--done @1 ", "--skip @1 "] {
+            assert!(hint.contains(&format!("rote run --resume {workspace} {way}")), "{error}: {hint}");
+        }
+        let before = fixture.shop.writes();
+        for settle in [&[(1, settlement.clone())][..], &[]] {
+            let ended = go_on(&fixture, &workspace, settle).await;
+            assert_eq!(ended.ok().map(|done| done.result), result, "{settlement:?}");
+        }
+        assert_eq!(fixture.shop.writes(), before, "{settlement:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_doubt_whose_repetition_succeeded_or_waits_is_not_settled_again() {
+    let fixture = Fixture::new();
+    ordering(&fixture).await;
+    let done = || Settlement::Done { answer: None };
+    let workspace = stopped(&fixture, b"").await;
+    go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap();
+    assert_eq!(go_on(&fixture, &workspace, &[(1, done())]).await.unwrap_err().kind(), ErrorKind::Conflict);
+    let workspace = stopped(&fixture, b"").await;
+    fixture.shop.lose(b"");
+    go_on(&fixture, &workspace, &[(1, Settlement::Retry)]).await.unwrap_err();
+    assert_eq!(go_on(&fixture, &workspace, &[(1, done())]).await.unwrap_err().kind(), ErrorKind::Conflict);
+}

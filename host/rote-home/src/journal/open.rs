@@ -39,7 +39,11 @@ pub(super) const OF_RUNS: &str = "SELECT w.workspace, w.workspace_id, w.response
 const ALL: &str = "SELECT workspace, workspace_id, response, run FROM open_writes \
     WHERE ?1 IS NULL OR workspace = ?1 ORDER BY workspace_id, response";
 
-/// Takes over what an event says of what is open.
+/// The kinds of events that say what is open.
+pub(super) const FOLLOWED: [&str; 6] =
+    ["run.started", "run.finished", "effect.started", "effect.finished", "effect.failed", "effect.settled"];
+
+/// Takes over what an event says of what is open: one of [`FOLLOWED`].
 pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), rusqlite::Error> {
     let text = |name: &str| event.body[name].as_str();
     let Some(id) = text("workspace_id") else { return Ok(()) };

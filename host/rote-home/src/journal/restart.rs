@@ -22,7 +22,7 @@ use super::{
 use crate::{Home, HomeError, host_key, lock};
 
 /// The first event of a chain that took the place of another.
-const RESTARTED: &str = "journal.restarted";
+pub(super) const RESTARTED: &str = "journal.restarted";
 /// Most chains that are kept.
 const MAX_KEPT: u32 = 1_000;
 /// How long one waits for another restart.

@@ -10,7 +10,8 @@ use crate::ui::Report;
 /// Check that no event of the journal was changed, removed or added (exit 10 when one was)
 ///
 /// Each event's hash is made with a key of this home, and where the journal ends is kept outside of its folder. Whoever can
-/// read `secrets/` can make both anew: keep the head that is printed elsewhere to notice that too.
+/// read `secrets/` can make both anew: keep the head that is printed elsewhere to notice that too. What is open of runs, which
+/// the journal keeps beside its events, is compared with them.
 #[derive(Debug, Args)]
 pub struct Verify {}
 

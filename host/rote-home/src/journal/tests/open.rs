@@ -166,3 +166,38 @@ fn what_a_run_pays_to_ask() {
     journal.append(at(1), Durability::Process, &events).unwrap();
     println!("{:?} for each event", begun.elapsed() / 30_000);
 }
+
+#[test]
+fn what_is_open_is_compared_with_the_events() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    for run in ["ended", "stopped"] {
+        begin(&journal, run);
+        write(&journal, run, run, 1);
+    }
+    write(&journal, "stopped", "stopped", 2);
+    end(&journal, "effect.finished", "stopped", 1, &json!({"status": 201}));
+    tell(&journal, "run.finished", json!({"workspace": "ended", "workspace_id": "id-ended"}));
+    tell(&journal, "run.started", json!("text"));
+    assert!(journal.open_difference().unwrap().is_none());
+    let expected = open_of(&journal);
+    for (sql, counts, writes) in [
+        ("DELETE FROM open_writes", (1, 0), 1),
+        ("DELETE FROM open_runs; DELETE FROM open_writes", (2, 0), 1),
+        ("INSERT INTO open_writes VALUES ('id-other', 1, 'other', NULL)", (0, 1), 0),
+        ("UPDATE open_runs SET parameters = ''", (1, 1), 0),
+    ] {
+        tamper(&home, sql);
+        assert!(journal.verify().unwrap().is_intact(), "the chain does not show it");
+        let found = journal.open_difference().unwrap();
+        assert_eq!((found.counts(), found.missing_writes().count()), (counts, writes), "{sql}");
+        assert_eq!(journal.mend_open().unwrap(), found);
+        assert!(journal.open_difference().unwrap().is_none() && open_of(&journal) == expected, "{sql}");
+    }
+    // Rows of a chain that was put aside follow from nothing that can be read.
+    tamper(&home, "DELETE FROM events WHERE seq = 2");
+    drop(journal);
+    Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
+    let journal = open(&home);
+    assert!(journal.open_difference().unwrap().is_none() && open_of(&journal) == expected);
+}
