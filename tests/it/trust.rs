@@ -149,3 +149,96 @@ fn what_an_edit_of_the_policies_newly_allows_is_said_once_and_journaled() {
     let third = call();
     assert!(third.stderr.contains("it newly allows credentials unencrypted to http://plain.example"), "{third}");
 }
+
+/// What a flow uses is `list` and `add`; the rest of the description is beside the point.
+const SHELF: &str = r##"{"openapi": "3.1.0", "info": {"title": "Shelf", "version": "1"},
+    "components": {"securitySchemes": {
+        "reader": {"type": "http", "scheme": "bearer"}, "admin": {"type": "apiKey", "in": "header", "name": "X-Admin"}}},
+    "paths": {
+        "/items": {
+            "get": {"operationId": "list", "security": [{"reader": []}], "parameters": [
+                {"name": "ids", "in": "query", "schema": {"type": "array", "items": {"type": "integer"}}},
+                {"name": "X-View", "in": "header", "schema": {"type": "string", "default": "short"}}]},
+            "post": {"operationId": "add", "security": [{"reader": []}], "requestBody": {"content": {
+                "application/json": {"schema": {"type": "object", "properties": {"title": {"type": "string"}}}}}}}},
+        "/keys": {"get": {"operationId": "keys", "security": [{"admin": []}]}}}}"##;
+
+#[test]
+fn a_flow_runs_beside_another_tools_change_and_stops_at_each_change_of_what_it_sends() {
+    let (home, api) = (home(), FakeApi::start(|_| Script::Json(200, json!([{"id": 1}]))));
+    let (other, place) = (FakeApi::start(|_| Script::Json(200, json!([]))), api.url());
+    let install = |document: &str, base: &str, more: &[&str]| {
+        home.file("shelf.json", document);
+        let made = home.rote(&[&["adapter", "new", "shelf", "shelf.json", "--base-url", base, "--yes"], more].concat());
+        assert_eq!(made.code, 0, "{made}");
+    };
+    install(SHELF, &place, &[]);
+    for name in ["SHELF_READER_TOKEN", "SHELF_TOKEN", "OTHER"] {
+        assert_eq!(home.invocation(&["token", "set", name, "--stdin", "--yes"]).input(crate::SECRET).run().code, 0);
+    }
+    // The last answer is the result, so both calls are the flow's.
+    let calls = [["call", "shelf", "add", "-p", "title=x"], ["call", "shelf", "list", "-p", "ids=1"]];
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    for call in &calls {
+        let made = home.rote(call);
+        assert_eq!(made.code, 0, "{made}");
+    }
+    assert_eq!(home.rote(&["flow", "template", "create", "--workspace", "w", "--name", "look"]).code, 0);
+    let (first, sent) = (home.rote(&["run", "look", "-o", "json"]), || api.received().len());
+    assert_eq!(first.code, 0, "{first}");
+
+    let spared = [
+        SHELF.replace("/keys", "/all-keys"),
+        SHELF.replace("\"operationId\": \"keys\"", "\"operationId\": \"secrets\""),
+        SHELF.replace("\"version\": \"1\"", "\"version\": \"2\""),
+        SHELF.replace("X-Admin", "X-Root"),
+    ];
+    let health = home.rote(&["flow", "health", "look"]).code;
+    for document in spared {
+        install(&document, &place, &[]);
+        let run = home.rote(&["run", "look", "-o", "json"]);
+        assert_eq!((run.code, &run.stdout), (0, &first.stdout), "{document}: {run}");
+        assert!(run.stderr.contains("adapter `shelf` was made anew"), "{run}");
+        assert!(run.stderr.contains("rote flow repin look"), "{run}");
+        assert_eq!(home.rote(&["flow", "health", "look"]).code, health);
+    }
+
+    let before = sent();
+    let stops = |what: &str| {
+        let run = home.rote(&["run", "look"]);
+        assert!(run.code == 7 && run.stderr.contains("hint: rote flow repin look"), "{what}: {run}");
+        assert_eq!((sent(), other.received().len()), (before, 0), "{what}");
+    };
+    let post = |from: &str, to: &str| {
+        let (head, tail) = SHELF.split_once("\"post\"").unwrap();
+        format!("{head}\"post\"{}", tail.replacen(from, to, 1))
+    };
+    for (what, document) in [
+        ("the credential of a read", SHELF.replacen("[{\"reader\": []}]", "[{\"admin\": []}]", 1)),
+        ("the credential of the write", post("reader", "admin")),
+        ("none at all", SHELF.replacen("[{\"reader\": []}]", "[]", 1)),
+        ("how the credential travels", SHELF.replacen("\"scheme\": \"bearer\"", "\"scheme\": \"basic\"", 1)),
+        ("the encoding of the body", SHELF.replace("application/json", "application/x-www-form-urlencoded")),
+        ("the default of a header", SHELF.replace("\"short\"", "\"full\"")),
+        ("the place of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"cookie\"", 1)),
+        ("the style of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"query\", \"explode\": false", 1)),
+        ("the write's body", post("\"title\": {\"type\": \"string\"}", "\"title\": {\"type\": \"integer\"}")),
+        ("what the write is called", post("\"add\"", "\"delete_all\"")),
+        (
+            "a server of its own",
+            post("\"operationId\"", "\"servers\": [{\"url\": \"https://evil.example\"}], \"operationId\""),
+        ),
+    ] {
+        assert_ne!(document, SHELF, "{what}");
+        install(&document, &place, &[]);
+        stops(what);
+    }
+    install(SHELF, &format!("{place}/v2"), &[]);
+    stops("the base path");
+    install(SHELF, &other.url(), &[]);
+    stops("the origin");
+    install(SHELF, &place, &["--bearer-token", "OTHER"]);
+    stops("whose credential");
+    install(SHELF, &place, &[]);
+    assert_eq!(home.rote(&["run", "look"]).code, 0);
+}

@@ -292,6 +292,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            request: None,
         }
     }
 

@@ -139,7 +139,7 @@ impl Package {
         let operations = OperationCounts::of(&api);
         let repaired = api.tools.iter().filter_map(Repair::of).collect();
         let calm = api.tools.iter().filter(|tool| tool.calm).map(|tool| tool.tool.name.clone()).collect();
-        let Made { listed, digests, sensitivity, tools, offsets, search, component } = make(id, api.tools)?;
+        let Made { listed, digests, sensitivity, tools, offsets, search, component } = make(id, &api.auth, api.tools)?;
         let decisions = servers::decide(id, &listed, &options.servers)?;
         let manifest = Manifest {
             schema: MANIFEST_SCHEMA,

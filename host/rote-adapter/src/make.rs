@@ -12,8 +12,8 @@ use rote_find::{Builder, Row};
 use rote_govern::tool_digest;
 use rote_request::Operation;
 use rote_spec::GeneratedTool;
-use rote_types::{AdapterId, Tool, ToolDigest};
-use serde_json::Value;
+use rote_types::{AdapterId, AuthKind, Authentication, Sha256Digest, Tool, ToolDigest, sha256};
+use serde_json::{Value, json};
 
 use crate::package::{self, ToolsFile};
 use crate::sensitivity::{Known, Sensitivity, ToolSensitivity, classify};
@@ -37,9 +37,9 @@ pub(crate) struct Made {
 }
 
 /// Makes it.
-pub(crate) fn make(id: &AdapterId, tools: Vec<GeneratedTool>) -> Result<Made, AdapterError> {
+pub(crate) fn make(id: &AdapterId, auth: &Authentication, tools: Vec<GeneratedTool>) -> Result<Made, AdapterError> {
     let mut all = Part::default();
-    for part in in_parallel(tools, |tools| Part::of(id, tools)) {
+    for part in in_parallel(tools, |tools| Part::of(id, auth, tools)) {
         all.append(part?);
     }
     let Part { listed, operations, digests, sensitivity, file, rows } = all;
@@ -78,10 +78,11 @@ struct Part {
 }
 
 impl Part {
-    fn of(id: &AdapterId, tools: Vec<GeneratedTool>) -> Result<Self, AdapterError> {
+    fn of(id: &AdapterId, auth: &Authentication, tools: Vec<GeneratedTool>) -> Result<Self, AdapterError> {
         let mut part = Self::default();
         let mut known = Known::default();
-        for tool in tools {
+        for mut tool in tools {
+            tool.tool.request = Some(request_digest(&tool, auth));
             part.push(tool, &mut known).map_err(|(name, error)| match error {
                 Failure::Json(error) => AdapterError::Damaged {
                     id: id.clone(),
@@ -118,6 +119,16 @@ impl Part {
         self.file.append(other.file);
         self.rows.append(&mut other.rows);
     }
+}
+
+/// Digest of all that the component knows of a tool (places, styles, encodings of the body) and of how each credential
+/// that it may send travels. The text of neither depends on anything but its content.
+fn request_digest(tool: &GeneratedTool, auth: &Authentication) -> Sha256Digest {
+    let kind = |slot: &String| -> Option<(String, AuthKind, bool)> {
+        auth.schemes.get(slot).map(|scheme| (slot.clone(), scheme.kind.clone(), scheme.parameter))
+    };
+    let credentials: Vec<Vec<_>> = tool.tool.security.iter().map(|way| way.iter().filter_map(kind).collect()).collect();
+    sha256(json!({"operation": tool.operation, "credentials": credentials}).to_string().as_bytes())
 }
 
 /// Why a tool cannot be part of a package.

@@ -194,14 +194,19 @@ pub struct ToolPin {
     /// What calling it does, where that is more than the method says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub access: Option<Access>,
+    /// The URLs, with their paths, that its requests are appended to; `None` in flows that were made before this was
+    /// pinned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub below: Option<BTreeSet<String>>,
 }
 
 impl ToolPin {
-    /// Pins a tool under its digest.
+    /// Pins a tool under its digest, to go below these URLs.
     #[must_use]
-    pub fn of(tool: &Tool, digest: ToolDigest) -> Self {
+    pub fn of(tool: &Tool, digest: ToolDigest, below: BTreeSet<String>) -> Self {
         let more = tool.access != Access::least(tool.method, ToolHints::default(), &tool.name);
-        Self { digest, method: tool.method, path: tool.path.clone(), access: more.then_some(tool.access) }
+        let access = more.then_some(tool.access);
+        Self { digest, method: tool.method, path: tool.path.clone(), access, below: Some(below) }
     }
 
     /// Returns what calling the tool `name` does.

@@ -168,7 +168,8 @@ impl Doctor {
         let frontmatter = &package.frontmatter;
         let mut problems = Vec::new();
         let mut adapters = Vec::new();
-        let drifts = self.pins().drifts(package, Some(&path))?;
+        // What changed beside the flow is not the flow's problem.
+        let (drifts, _) = self.pins().stopping(package, self.pins().drifts(package, Some(&path))?)?;
         for (adapter, pin) in &frontmatter.adapters {
             let installed = self.pins().surface.manifest(adapter)?.is_some();
             let state = match (installed, drifts.iter().find(|drift| drift.adapter == *adapter)) {

@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use rote_types::command;
+
 use crate::drift::Drift;
 use crate::error::PinError;
-use crate::surface::drift;
+use crate::surface::{drift, spares};
 use crate::usage::Usage;
 use crate::{FlowError, Library, Package, Surface};
 
@@ -43,7 +45,31 @@ impl Pins {
         Ok(drifts)
     }
 
-    /// Checks every pinned adapter; all missing ones are named at once, then all changed ones.
+    /// Parts what stops a run from what spares it: adapters of which all that the flow uses is what it pins.
+    pub(crate) fn stopping(&self, package: &Package, drifts: Vec<Drift>) -> Result<(Vec<Drift>, Vec<Drift>), FlowError> {
+        let (mut stopping, mut spared) = (Vec::new(), Vec::new());
+        for drift in drifts {
+            let installed = self.surface.manifest(&drift.adapter)?;
+            let same = match &installed {
+                Some(installed) => spares(&*self.surface, &package.frontmatter, &drift.adapter, installed)?,
+                None => false,
+            };
+            if same && drift.elsewhere.is_none() { spared.push(drift) } else { stopping.push(drift) }
+        }
+        Ok((stopping, spared))
+    }
+
+    /// Says of each adapter that changed in what the flow does not use that it did.
+    pub(crate) fn notices(&self, package: &Package) -> Result<Vec<String>, FlowError> {
+        let (_, spared) = self.stopping(package, self.drifts(package, None)?)?;
+        let pin = command("rote flow repin").argument(&package.frontmatter.name);
+        let say = |drift: Drift| {
+            format!("adapter `{}` was made anew; what this flow uses of it is as it was ({pin} pins it)", drift.adapter)
+        };
+        Ok(spared.into_iter().map(say).collect())
+    }
+
+    /// Checks every pinned adapter; all missing ones are named at once, then all that changed in what the flow uses.
     pub(crate) fn check_adapters(&self, package: &Package, path: &Path) -> Result<(), FlowError> {
         let frontmatter = &package.frontmatter;
         let mut missing = Vec::new();
@@ -60,7 +86,7 @@ impl Pins {
         if !missing.is_empty() {
             return Err(FlowError::Pins(PinError::MissingAdapters { flow, missing, origin }));
         }
-        let drifts = self.drifts(package, Some(path))?;
+        let (drifts, _) = self.stopping(package, self.drifts(package, Some(path))?)?;
         if drifts.is_empty() { Ok(()) } else { Err(FlowError::Pins(PinError::FingerprintMismatch { flow, drifts })) }
     }
 }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use rote_govern::reach;
 use rote_types::{AdapterId, FlowName, Manifest, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -203,13 +204,13 @@ impl Pins {
                 slot,
                 token_env,
             }));
-            pin.tools.insert(name.clone(), ToolPin::of(&tool, digest));
+            pin.tools.insert(name.clone(), ToolPin::of(&tool, digest, reach::below(manifest, &tool)));
         }
         Ok((pin, slots))
     }
 
     /// The flows that pin this one by digest; broken files pin nothing.
-    fn pinned_by(&self, name: &FlowName) -> Vec<FlowName> {
+    pub(crate) fn pinned_by(&self, name: &FlowName) -> Vec<FlowName> {
         let names = self.library.names().unwrap_or_default();
         let pins = |other: &FlowName| {
             let loaded = self.library.load(&FlowReference::Name(other.clone()));

@@ -355,6 +355,7 @@ impl Runner {
         root: WorkspaceIdentity,
     ) -> Result<(Inherited, Vec<String>), FlowError> {
         let (blessing, mut notes) = self.parts.blessings.blessing_of_run(package)?;
+        notes.extend(self.pins().notices(package)?);
         if let (Some(FlowReference::Name(_)), Some(source)) = (&request.flow, self.library().edited_source(package)?) {
             notes.push(format!(
                 "its {source} was edited and is not what runs: `rote flow build` makes a flow of it, `rote flow dev` runs it"

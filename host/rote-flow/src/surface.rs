@@ -2,12 +2,13 @@
 //!
 //! A change is judged for the flow at hand: an adapter may have changed a lot and still be compatible with the
 //! arguments that this flow sends ([`Usage`]). `compatible` is shown, never assumed: what cannot be shown to fit is
-//! breaking. The judgement only informs; a changed fingerprint stops a run either way.
+//! breaking. The judgement only informs; a used tool that is not the pinned one in every digest stops a run either way.
 
 mod installed;
 
 use std::collections::BTreeSet;
 
+use rote_gate::Pin;
 use rote_govern::{Verdict, reach};
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::Value;
@@ -16,7 +17,7 @@ pub(crate) use installed::opened;
 
 use crate::drift::{Compatibility, Drift, Elsewhere, ToolChange};
 use crate::usage::{Call, Sent, Usage};
-use crate::{AdapterPin, FlowError, ToolPin};
+use crate::{AdapterPin, FlowError, Frontmatter, ToolPin};
 
 /// Installed adapters, as far as flows look at them.
 pub trait Surface: Send + Sync {
@@ -71,8 +72,48 @@ fn elsewhere(
 ) -> Result<Option<Elsewhere>, FlowError> {
     let Some(pinned) = &pin.goes_to else { return Ok(None) };
     let now = goes_to(surface, adapter, installed, pin.tools.keys())?;
-    let differs = !now.is_subset(pinned);
-    Ok(differs.then(|| Elsewhere { expected: pinned.clone(), installed: now }))
+    if !now.is_subset(pinned) {
+        return Ok(Some(Elsewhere { expected: pinned.clone(), installed: now }));
+    }
+    for (name, pin) in &pin.tools {
+        let (Some(pinned), Some(tool)) = (&pin.below, surface.tool(adapter, name)?) else { continue };
+        let now = reach::below(installed, &tool);
+        if !now.is_subset(pinned) {
+            return Ok(Some(Elsewhere { expected: pinned.clone(), installed: now }));
+        }
+    }
+    Ok(None)
+}
+
+/// What the gate is told of a pinned tool.
+pub(crate) fn gate_pin(frontmatter: &Frontmatter, adapter: &AdapterId, pin: &AdapterPin, tool: &ToolPin) -> Pin {
+    let slots = frontmatter.credentials.iter().filter(|slot| slot.adapter == *adapter);
+    Pin {
+        fingerprint: pin.fingerprint.clone(),
+        tool_digest: tool.digest.clone(),
+        goes_to: pin.goes_to.clone(),
+        below: tool.below.clone(),
+        credentials: slots.map(|slot| (slot.slot.clone(), slot.token_env.clone())).collect(),
+    }
+}
+
+/// Whether nothing of an adapter with another fingerprint changed that the flow uses: all its pinned tools are what the
+/// gate lets pass under that pin.
+pub(crate) fn spares(
+    surface: &dyn Surface,
+    frontmatter: &Frontmatter,
+    adapter: &AdapterId,
+    installed: &Manifest,
+) -> Result<bool, FlowError> {
+    let Some(pin) = frontmatter.adapters.get(adapter) else { return Ok(false) };
+    for (name, tool_pin) in &pin.tools {
+        let tool = surface.tool(adapter, name)?;
+        let pin = gate_pin(frontmatter, adapter, pin, tool_pin);
+        if !tool.is_some_and(|tool| pin.spares(installed, &tool)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Compares a pin with what is installed; `None` when surface and origins are the pinned ones.

@@ -218,6 +218,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: std::collections::BTreeMap::new(),
+            request: None,
         }
     }
 

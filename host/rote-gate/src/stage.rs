@@ -5,12 +5,13 @@
 //! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
 use rote_govern::reach::origin;
 use rote_govern::{
-    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
+    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, reach, tool_digest, trust_root,
 };
 use rote_types::{Manifest, Tool, command, conceal};
 use serde_json::Value;
@@ -278,7 +279,9 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
     let Some(pin) = &invocation.pin else {
         return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
     };
-    if pin.fingerprint != adapter.fingerprint {
+    // Where the rest of an adapter changed, the called tool can still be the pinned one in all that it does.
+    let same_surface = pin.fingerprint == adapter.fingerprint;
+    if !same_surface && !pin.spares(adapter, tool) {
         let error = mismatch(Pinned::Adapter, pin.fingerprint.as_str(), adapter.fingerprint.as_str());
         return case.deny(STAGE, error);
     }
@@ -286,6 +289,10 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
         let error = mismatch(subject(), &pin.tool_digest.0, &digest.0);
         return case.deny(STAGE, error);
     }
+    let named = |places: &BTreeSet<String>| {
+        let names: Vec<&str> = places.iter().map(String::as_str).collect();
+        if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") }
+    };
     let target = match &case.effect {
         Some(Effect::Http(request)) => Some(origin(request.plain.target.url().as_str())),
         _ => None,
@@ -293,12 +300,14 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
     if let (Some(now), Some(pinned)) = (target, &pin.goes_to)
         && !pinned.contains(&now)
     {
-        let names: Vec<&str> = pinned.iter().map(String::as_str).collect();
-        let pinned = if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") };
-        let error = mismatch(Pinned::Origin, &pinned, &now);
+        let error = mismatch(Pinned::Origin, &named(pinned), &now);
         return case.deny(STAGE, error);
     }
-    pass(STAGE, "adapter and tool are the pinned ones")
+    if let Some(pinned) = pin.below.as_ref().filter(|_| !pin.stays_below(adapter, tool)) {
+        let error = mismatch(Pinned::Origin, &named(pinned), &named(&reach::below(adapter, tool)));
+        return case.deny(STAGE, error);
+    }
+    pass(STAGE, if same_surface { "adapter and tool are the pinned ones" } else { "the tool is the pinned one" })
 }
 
 /// What no grant can lift: an unreadable policy, the deny list.

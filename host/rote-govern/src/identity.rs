@@ -55,7 +55,8 @@ const NAME_MAPS: [&str; 5] = ["properties", "patternProperties", "$defs", "defin
 /// Keywords whose value is data, to be taken as it stands.
 const DATA: [&str; 4] = ["const", "enum", "default", "required"];
 
-/// Returns the identity of one tool's contract: name, method, path, input schema without prose, access, hints.
+/// Returns the identity of one tool's contract: name, method, path, input schema without prose, access, hints, the
+/// making of its request and its credentials.
 ///
 /// # Errors
 /// [`IdentityError`] when the schema has no canonical form or is nested too deeply.
@@ -83,6 +84,12 @@ pub fn tool_digest(tool: &Tool) -> Result<ToolDigest, IdentityError> {
     if !tool.raising.is_empty() {
         // It decides who is asked; absent for those without, as in packages from before it.
         identity.push(("raising", Some(json!(tool.raising))));
+    }
+    if let Some(request) = &tool.request {
+        // All that decides what goes out and with which credential; packages from before it keep their identity.
+        identity.push(("request", Some(json!(request))));
+        identity.push(("security", Some(json!(tool.security))));
+        identity.push(("spelled", Some(json!(tool.spelled))));
     }
     let mut canonical = Canonical::default();
     let written = canonical.members(identity.into_iter(), |canonical, _, value| match value {
@@ -190,6 +197,7 @@ mod tests {
             spelled: Vec::new(),
             idempotency_header: None,
             raising: BTreeMap::new(),
+            request: None,
         }
     }
 
@@ -233,6 +241,20 @@ mod tests {
             change(&mut changed);
             assert_ne!(tool_digest(&changed).unwrap(), digest, "{changed:?}");
         }
+        let whole = Tool { request: Some(sha256(b"as described")), ..base.clone() };
+        let digest = tool_digest(&whole).unwrap();
+        let changes: [fn(&mut Tool); 4] = [
+            |tool| tool.request = None,
+            |tool| tool.request = Some(sha256(b"otherwise")),
+            |tool| tool.security.push(vec!["admin".into()]),
+            |tool| tool.spelled.push("id".into()),
+        ];
+        for change in changes {
+            let mut changed = whole.clone();
+            change(&mut changed);
+            assert_ne!(tool_digest(&changed).unwrap(), digest, "{changed:?}");
+        }
+        let digest = tool_digest(&base).unwrap();
         let mut reworded = base.clone();
         reworded.description = "Fetches a pet".into();
         reworded.toolset = "other".into();

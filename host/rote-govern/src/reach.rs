@@ -81,6 +81,12 @@ pub fn origins(manifest: &Manifest, tool: &Tool) -> BTreeSet<String> {
     bases(manifest, tool).unwrap_or_default().into_iter().map(origin).collect()
 }
 
+/// Returns the URLs that requests of `tool` are appended to, with their paths, without those that are refused.
+#[must_use]
+pub fn below(manifest: &Manifest, tool: &Tool) -> BTreeSet<String> {
+    bases(manifest, tool).unwrap_or_default().into_iter().map(|base| base.trim_end_matches('/').to_owned()).collect()
+}
+
 /// Returns every place that an adapter's operations go to, the base URL first and then by name.
 pub fn destinations<'t>(manifest: &Manifest, tools: impl IntoIterator<Item = &'t Tool>) -> Vec<Destination> {
     let mut counts: BTreeMap<(Standing, String, Option<String>), usize> = BTreeMap::new();

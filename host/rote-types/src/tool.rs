@@ -9,6 +9,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::Sha256Digest;
+
 pub use schema::SchemaText;
 
 /// How a tool acts on the remote. For HTTP this is the request method.
@@ -190,6 +192,10 @@ pub struct Tool<S = Value> {
     /// as text in lower case.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub raising: BTreeMap<String, Vec<String>>,
+    /// Digest of how a request is made of the arguments, and of how each of its credentials travels: what a component
+    /// knows of the tool beside all this. Packages from before it have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<Sha256Digest>,
 }
 
 impl<S> Tool<S> {
@@ -211,6 +217,7 @@ impl<S> Tool<S> {
             spelled: self.spelled,
             idempotency_header: self.idempotency_header,
             raising: self.raising,
+            request: self.request,
         };
         (tool, self.input_schema)
     }

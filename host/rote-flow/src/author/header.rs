@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rote_govern::tool_digest;
+use rote_govern::{reach, tool_digest};
 use rote_types::{AdapterId, Fingerprint, FlowName, did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -341,7 +341,7 @@ impl Author {
                     slots.push(CredentialSlot { adapter, slot: slot.clone(), token_env });
                 }
             }
-            tools.insert(name.clone(), ToolPin::of(&tool, digest));
+            tools.insert(name.clone(), ToolPin::of(&tool, digest, reach::below(&manifest, &tool)));
         }
         let server = format!("{} {}", manifest.server.name, manifest.server.version);
         let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));

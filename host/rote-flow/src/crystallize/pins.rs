@@ -88,7 +88,7 @@ impl Pins {
             goes_to: Some(BTreeSet::new()),
         });
         pin.goes_to.get_or_insert_default().extend(origins(manifest, tool, recorded));
-        pin.tools.insert(tool.name.clone(), ToolPin::of(tool, digest));
+        pin.tools.insert(tool.name.clone(), ToolPin::of(tool, digest, below(manifest, tool, recorded)));
         Ok(())
     }
 }
@@ -121,6 +121,19 @@ fn origins(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) ->
         Some(went) if !went.is_empty() && !now.contains(&went) => BTreeSet::from([went]),
         _ => now,
     }
+}
+
+/// What the requests of a recorded call are appended to: the tool's base URLs, provided that it went below one of them.
+fn below(manifest: &Manifest, tool: &Tool, recorded: Option<&EffectRecord>) -> BTreeSet<String> {
+    let now = reach::below(manifest, tool);
+    match recorded.map(|record| record.url.as_str()).filter(|url| !url.is_empty()) {
+        Some(url) if !now.iter().any(|base| is_below(url, base)) => BTreeSet::from([reach::origin(url)]),
+        _ => now,
+    }
+}
+
+fn is_below(url: &str, base: &str) -> bool {
+    url.strip_prefix(base).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
 }
 
 /// The started effects of a workspace, by response.

@@ -109,6 +109,7 @@ impl Runner {
             .map_err(|error| FlowError::Usage { message: error.to_string() })?;
         let workspace = Workspace::create(&home, &name, self.parts.clock.now())?;
         let (blessing, mut notes) = self.parts.blessings.blessing_of_run(&package)?;
+        notes.extend(self.pins().notices(&package)?);
         notes.extend(self.refusal(request, &package.frontmatter, &parameters));
         let context = RunContext { blessing, ..RunContext::plain(workspace, &package.frontmatter) };
         let blessing = context.blessing.as_deref();

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use rote_adapter::{Adapter, AdapterError, Adapters, CallOptions, Caller, Checked, Reservation};
-use rote_gate::{CredentialPreview, FlowStamp, GateError, Outlook, Pin, Preview, ToolPermission};
+use rote_gate::{CredentialPreview, FlowStamp, GateError, Outlook, Preview, ToolPermission};
 use rote_govern::{Blessing, Verdict};
 use rote_runtime::{CallOutcome, Reserved, RunError, ToolHost};
 use rote_types::{AdapterId, ResponseId, ResponseRef, Tool, ToolCall};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
 use crate::error::RunnerError;
-use crate::surface::{Surface, opened};
+use crate::surface::{Surface, gate_pin, opened, spares};
 use crate::{FlowError, Frontmatter};
 
 /// Installed adapters, as flows use them.
@@ -117,11 +117,7 @@ fn options(context: &RunContext, stamp: &Arc<FlowStamp>, call: &ToolCall) -> Res
         let (flow, adapter, tool) = (frontmatter.name.clone(), call.adapter.clone(), call.tool.clone());
         return Err(RunError::nested(&FlowError::Run(RunnerError::NotPinned { flow, adapter, tool })));
     };
-    let pin = Pin {
-        fingerprint: adapter.fingerprint.clone(),
-        tool_digest: tool.digest.clone(),
-        goes_to: adapter.goes_to.clone(),
-    };
+    let pin = gate_pin(frontmatter, &call.adapter, adapter, tool);
     Ok(CallOptions { pin: Some(pin), flow: Some(Arc::clone(stamp)), ..CallOptions::default() })
 }
 
@@ -224,8 +220,14 @@ impl ToolHost for LiveTools {
     fn status(&self, adapter: &AdapterId) -> Result<Value, RunError> {
         let pin = self.pinned(adapter)?;
         let nested = |error: FlowError| RunError::nested(&error);
-        let installed =
-            Surface::manifest(&*self.tools.adapters, adapter).map_err(nested)?.map(|manifest| manifest.fingerprint);
+        let surface = &*self.tools.adapters;
+        let installed = match Surface::manifest(surface, adapter).map_err(nested)? {
+            // What the flow uses of it is what it pins: to the flow, and to what `rote bind` wrote for it, it is the same adapter.
+            Some(manifest) if spares(surface, &self.context.frontmatter, adapter, &manifest).map_err(nested)? => {
+                Some(pin.fingerprint.clone())
+            }
+            other => other.map(|manifest| manifest.fingerprint),
+        };
         let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
         let credentials = self.tools.credentials(adapter, &tools).map_err(nested)?;
         // Where a value is kept is not the flow's business.

@@ -180,6 +180,7 @@ async fn a_flow_of_before_goes_wherever_its_adapter_goes() {
     let pin = old.adapters.get_mut(&id()).unwrap();
     assert_eq!(pin.goes_to, Some(std::collections::BTreeSet::from([fixture.shop.url.clone()])));
     pin.goes_to = None;
+    pin.tools.values_mut().for_each(|tool| tool.below = None);
     let written = package.with_frontmatter(old).unwrap();
     write_durable(&path, written.bytes(), FileMode::Private).unwrap();
     let other = Shop::start();

@@ -20,6 +20,7 @@ fn full() -> Frontmatter {
         method: Method::Get,
         path: "/orders".to_owned(),
         access: Some(rote_types::Access::Destroy),
+        below: Some(BTreeSet::from(["https://shop.example/v2".to_owned()])),
     };
     let adapter = AdapterPin {
         fingerprint: Fingerprint::of(sha256(b"shop")),

@@ -1,6 +1,6 @@
 //! What is decided before anything is sent, and what a dry run says of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::{FlowStamp, GateError, Pin, ToolPermission};
@@ -46,13 +46,18 @@ async fn what_is_installed_must_be_what_was_pinned() {
         fingerprint: surface.manifest.fingerprint.clone(),
         tool_digest: surface.manifest.tool_digests["get"].clone(),
         goes_to: Some(BTreeSet::from([server.url()])),
+        below: Some(BTreeSet::from([server.url()])),
+        credentials: BTreeMap::new(),
     };
+    let elsewhere = || Some(BTreeSet::from([format!("{}/v2", server.url())]));
     let pins = [
         (right.clone(), true),
         (Pin { fingerprint: Fingerprint("mcp_other".into()), ..right.clone() }, false),
         (Pin { tool_digest: ToolDigest("other".into()), ..right.clone() }, false),
         (Pin { goes_to: Some(BTreeSet::from(["http://127.0.0.1:1".to_owned()])), ..right.clone() }, false),
         (Pin { goes_to: Some(BTreeSet::new()), ..right.clone() }, false),
+        (Pin { below: elsewhere(), ..right.clone() }, false),
+        (Pin { below: None, ..right.clone() }, true),
         (Pin { goes_to: None, ..right }, true),
     ];
     for (pin, good) in pins {
@@ -65,7 +70,41 @@ async fn what_is_installed_must_be_what_was_pinned() {
             assert_eq!(result.unwrap_err().kind(), ErrorKind::FingerprintMismatch)
         }
     }
-    assert_eq!(server.requests.lock().unwrap().len(), 2);
+    assert_eq!(server.requests.lock().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn beside_another_fingerprint_a_tool_is_sent_that_is_the_pinned_one_in_everything() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    let surface = Surface::at(&server.url()).whole("get");
+    let right = Pin {
+        fingerprint: Fingerprint("mcp_other".into()),
+        tool_digest: surface.manifest.tool_digests["get"].clone(),
+        goes_to: Some(BTreeSet::from([server.url()])),
+        below: Some(BTreeSet::from([server.url()])),
+        credentials: BTreeMap::new(),
+    };
+    let send = async |surface: &Surface, pin: &Pin| {
+        let mut call = world.call(surface, "get", json!({}));
+        call.pin = Some(pin.clone());
+        world.send(&call, claim("GET", "/things/7")).await.map_err(|error| error.kind())
+    };
+    drop(send(&surface, &right).await.unwrap());
+    let wrong = [
+        Pin { tool_digest: ToolDigest("other".into()), ..right.clone() },
+        Pin { goes_to: None, ..right.clone() },
+        Pin { goes_to: Some(BTreeSet::new()), ..right.clone() },
+        Pin { below: None, ..right.clone() },
+        Pin { below: Some(BTreeSet::from([format!("{}/v2", server.url())])), ..right.clone() },
+    ];
+    for pin in wrong {
+        assert_eq!(send(&surface, &pin).await.err(), Some(ErrorKind::FingerprintMismatch), "{pin:?}");
+    }
+    // A package from before what is sent was part of the digest: nobody knows what else changed of the tool.
+    let before = Surface::at(&server.url());
+    let pin = Pin { tool_digest: before.manifest.tool_digests["get"].clone(), ..right };
+    assert_eq!(send(&before, &pin).await.err(), Some(ErrorKind::FingerprintMismatch));
+    assert_eq!(server.requests.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]

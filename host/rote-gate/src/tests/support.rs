@@ -375,6 +375,7 @@ impl Surface {
                 spelled: Vec::new(),
                 idempotency_header: None,
                 raising: BTreeMap::new(),
+                request: None,
             })
             .collect();
         let digests: BTreeMap<_, _> =
@@ -408,6 +409,15 @@ impl Surface {
         };
         let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
         Self { manifest: Arc::new(manifest), tools, policy: policy.to_owned() }
+    }
+
+    /// The same adapter with a tool whose digest covers all that it sends.
+    pub(crate) fn whole(mut self, tool: &str) -> Self {
+        let tool = self.tools.iter_mut().find(|one| one.name == tool).unwrap();
+        tool.request = Some(sha256(b"as described"));
+        let manifest = Arc::make_mut(&mut self.manifest);
+        manifest.tool_digests.insert(tool.name.clone(), tool_digest(tool).unwrap());
+        self
     }
 
     /// The same adapter with its base URL typed by a person, and a tool that has a server of its own.

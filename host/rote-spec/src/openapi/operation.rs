@@ -121,6 +121,7 @@ fn tool_of(
         security: operation.credentials.clone(),
         spelled: spelled::arguments(operation, schema),
         raising: if access == Access::Write { access::raising(schema) } else { BTreeMap::new() },
+        request: None,
         input_schema: SchemaText::of(schema),
         idempotency_header,
     }

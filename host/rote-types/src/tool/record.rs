@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
+use crate::Sha256Digest;
+
 use super::{Access, Method, SecurityAlternative, Tool, ToolHints};
 
 /// The fields of [`Tool`], each as it is written there.
@@ -35,6 +37,8 @@ pub(super) struct Record<S> {
     idempotency_header: Option<String>,
     #[serde(default)]
     raising: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    request: Option<Sha256Digest>,
 }
 
 impl<S> From<Record<S>> for Tool<S> {
@@ -56,6 +60,7 @@ impl<S> From<Record<S>> for Tool<S> {
             spelled: record.spelled,
             idempotency_header: record.idempotency_header,
             raising: record.raising,
+            request: record.request,
         }
     }
 }
