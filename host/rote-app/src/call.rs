@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, References};
 use rote_gate::{GateError, Preview};
+use rote_govern::reach;
 use rote_runtime::{CallOutcome, RunError};
 use rote_types::{AdapterId, CallLimits, ErrorKind, Given, ResponseId, ResponseRef, Tool, WorkspaceName, command};
 use rote_workspace::{ResponseState, has_template, meant_reference};
@@ -171,7 +172,7 @@ impl Session {
                 Ok(outcome) => Ok((outcome, None)),
                 Err(error) => match redirected(&error).filter(|_| !tool.access.changes()) {
                     Some((reference, location)) if request.wanted.follow => {
-                        let bytes = self.follow(&adapter, location, &options.limits).await?;
+                        let bytes = self.follow(&adapter, &tool, location, &options.limits).await?;
                         Ok((CallOutcome::Response(reference.clone()), Some(bytes)))
                     }
                     Some(_) => {
@@ -223,9 +224,16 @@ impl Session {
     }
 
     /// Fetches what an answer redirects to, as an effect of its own and without credentials.
-    async fn follow(&self, adapter: &Adapter, location: &str, limits: &CallLimits) -> Result<Vec<u8>, AppError> {
+    async fn follow(
+        &self,
+        adapter: &Adapter,
+        tool: &Tool,
+        location: &str,
+        limits: &CallLimits,
+    ) -> Result<Vec<u8>, AppError> {
         let allowed = adapter.policy().as_ref().as_ref().map_or(&[][..], |policy| policy.allowed_ranges());
-        let fetched = self.host.gate()?.follow(location, allowed, limits).await;
+        let below = reach::below(adapter.manifest(), tool);
+        let fetched = self.host.gate()?.follow(location, (&below, allowed), limits).await;
         fetched.map_err(|error| {
             let error = AppError::from(error);
             let message =

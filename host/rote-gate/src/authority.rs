@@ -37,6 +37,8 @@ pub enum HostTask {
     Follow {
         /// Where it leads: nothing of another origin is fetched.
         leads: Url,
+        /// The base URL of the tool that it is below; its redirects stay there. None elsewhere.
+        below: Option<String>,
         /// What a person lets the adapter reach beside public addresses.
         allowed: Vec<AllowedRange>,
         /// The bounds.
@@ -56,11 +58,19 @@ impl HostTask {
         }
     }
 
+    /// The base URL that its redirects stay below.
+    pub(crate) fn below(&self) -> Option<&str> {
+        match self {
+            Self::Follow { below, .. } => below.as_deref(),
+            Self::Install { .. } | Self::Build => None,
+        }
+    }
+
     /// For a task that fetches: the URL whose origin it stays at, what it may reach beside public addresses, and its bounds.
     pub(crate) fn fetches(&self) -> Option<(&Url, Cow<'_, [AllowedRange]>, CallLimits)> {
         match self {
             Self::Install { typed, limits } => Some((typed, Cow::Owned(loopback_grant(typed)), *limits)),
-            Self::Follow { leads, allowed, limits } => Some((leads, Cow::Borrowed(allowed), *limits)),
+            Self::Follow { leads, allowed, limits, .. } => Some((leads, Cow::Borrowed(allowed), *limits)),
             Self::Build => None,
         }
     }

@@ -16,6 +16,7 @@ mod error;
 mod flight;
 mod gate;
 mod gone;
+mod header_name;
 mod idempotency;
 mod invocation;
 mod journal;

@@ -11,6 +11,7 @@ use std::fmt;
 
 use rote_request::COOKIE_PARAMETER_HEADER;
 
+use crate::header_name;
 use crate::invocation::ClaimedRequest;
 use crate::request::shown;
 
@@ -41,7 +42,7 @@ pub(crate) fn find(
     asked
         .pairs("the query field", query)
         .or_else(|| asked.plain(query, is_declared))
-        .or_else(|| asked.headers(&claimed.headers))
+        .or_else(|| asked.headers(&claimed.headers, is_declared))
         .or_else(|| asked.body(claimed.body.as_deref().unwrap_or_default(), &claimed.headers))
 }
 
@@ -68,21 +69,29 @@ impl Asked<'_> {
     /// A query field `method` that the tool does not have and whose value is a method (Facebook's Graph API reads it).
     /// One that it has is an argument of its own, such as a filter of a log.
     fn plain(&self, text: &[u8], is_declared: &dyn Fn(&str) -> bool) -> Option<Override> {
-        const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
         let mut pairs = text.split(|byte| matches!(byte, b'&' | b';')).flat_map(url::form_urlencoded::parse);
         pairs.find_map(|(name, value)| {
-            let said = value.trim().to_ascii_lowercase();
             let plain = ["method", "httpmethod"].contains(&letters(&name).as_str());
-            let other = METHODS.contains(&said.as_str()) && !said.eq_ignore_ascii_case(self.own);
-            let found = plain && other && !is_declared(&name);
+            let found = plain && self.is_another_method(&value) && !is_declared(&name);
             found.then(|| Override { place: "the query field", name: name.into_owned(), value: value.into_owned() })
         })
     }
 
-    fn headers(&self, headers: &[(String, String)]) -> Option<Override> {
+    /// Whether a value is a method, and not the tool's.
+    fn is_another_method(&self, value: &str) -> bool {
+        const METHODS: [&str; 7] = ["delete", "get", "head", "options", "patch", "post", "put"];
+        let said = value.trim().to_ascii_lowercase();
+        METHODS.contains(&said.as_str()) && !said.eq_ignore_ascii_case(self.own)
+    }
+
+    /// A header with a name that nobody uses for it may be one of the tool's own, such as a way to pay; one that is not
+    /// counts where its value is a method.
+    fn headers(&self, headers: &[(String, String)], is_declared: &dyn Fn(&str) -> bool) -> Option<Override> {
         headers.iter().find_map(|(name, value)| {
             if !name.eq_ignore_ascii_case(COOKIE_PARAMETER_HEADER) {
-                return self.check("the header", name, value);
+                let made_up = header_name::names_a_method(name) && self.is_another_method(value) && !is_declared(name);
+                let found = || Override { place: "the header", name: name.clone(), value: value.trim().to_owned() };
+                return self.check("the header", name, value).or_else(|| made_up.then(found));
             }
             let (name, value) = value.split_once('=')?;
             self.check("the cookie", &percent_decoded(name), &percent_decoded(value))

@@ -8,9 +8,10 @@ use http::{HeaderName, HeaderValue, Method};
 use rote_govern::egress::{Route, Target, match_url};
 use rote_govern::{folded, same_field};
 use rote_request::COOKIE_PARAMETER_HEADER;
-use rote_types::{AuthKind, CallLimits, Tool};
+use rote_types::{AuthKind, CallLimits, Tool, command};
 
 use crate::GateError;
+use crate::header_name::{names_a_credential, names_a_method};
 use crate::invocation::{ClaimedRequest, Invocation};
 use crate::method_override;
 
@@ -122,6 +123,8 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
         let why = match () {
             () if is_one_of(&of_slots) => "carries a credential, which comes from the vault",
             () if is_host_only(&name.to_ascii_lowercase()) => "is set by rote alone",
+            () if names_a_method(name) => "may name another method than the tool's",
+            () if names_a_credential(name) => return Err(typed_credential(invocation, name)),
             () if is_one_of(&OF_THE_BODY) => "says what the body is, which the tool does",
             () => {
                 claimed.headers.retain(|(known, _)| !same_field(known, name));
@@ -132,6 +135,17 @@ pub(crate) fn add_headers(claimed: &mut ClaimedRequest, invocation: &Invocation)
     }
     claimed.headers.extend(invocation.headers.iter().cloned());
     Ok(())
+}
+
+/// What is typed stands in histories and prompts; the vault gives the value to this adapter and its origin only.
+fn typed_credential(invocation: &Invocation, name: &str) -> GateError {
+    let (id, source) = (&invocation.adapter.id, &invocation.adapter.spec_source);
+    let new = command("rote adapter new").argument(id).argument(source).plain("--api-key-header");
+    GateError::Denied {
+        rule: "request.header".to_owned(),
+        message: format!("header `{}` carries a credential, which comes from the vault", shown(name)),
+        hint: Some(new.assignment(shown(name), "ENTRY").into()),
+    }
 }
 
 fn check_method(claimed: &ClaimedRequest, tool: &Tool) -> Result<Method, GateError> {

@@ -114,7 +114,7 @@ pub(super) struct Options {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Where a read is redirected elsewhere, as archives and logs are, write what is there to the file of --output: fetched
-    /// without credentials, over https, from a public address
+    /// without credentials, over https, from a public address; from a granted private one only below the tool's base URL
     #[arg(long, requires = "output")]
     follow: bool,
     /// Replace the file of --output

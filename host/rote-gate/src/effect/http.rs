@@ -51,8 +51,8 @@ fn bare(target: &rote_govern::egress::Target) -> String {
 pub(crate) enum Course {
     /// The called tool's own route.
     Route(Route),
-    /// The origin of a URL that a person typed.
-    Origin(Url),
+    /// The origin of a URL that a person typed, or that an answer led to; of a base URL, no more than what is below it.
+    Origin { typed: Url, below: Option<String> },
 }
 
 impl Request {
@@ -70,7 +70,7 @@ impl Request {
         let cleartext = invocation.policy.as_ref().as_ref().map_or(&[][..], |policy| policy.cleartext());
         match &self.course {
             Course::Route(route) => Some(Way { route, cleartext, adapter: &invocation.adapter.id }),
-            Course::Origin(_) => None,
+            Course::Origin { .. } => None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Tasks of rote itself: fetches of descriptions and build tools have a start and an outcome in the journal.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rote_govern::egress::AllowedRange;
@@ -244,7 +245,12 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
     let world = World::new();
     let server = Server::start(|request| {
         let away = || answer("302 F", &[("location", "https://elsewhere.example/")], b"");
-        if request.starts_with("GET /away") { away() } else { ok("application/zip", b"PK") }
+        let out = || answer("302 F", &[("location", "/admin")], b"");
+        match request.split(' ').nth(1) {
+            Some("/v1/away") => away(),
+            Some("/v1/out") => out(),
+            _ => ok("application/zip", b"PK"),
+        }
     })
     .await;
     let limits = CallLimits::default();
@@ -253,8 +259,9 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
     let cidr = format!("{host}/32").parse().unwrap();
     let allowed = AllowedRange { cidr, port: port.parse().ok(), reason: String::new() };
     let allowed = [allowed];
-    let url = format!("{}/archive?sig=1", server.url());
-    assert_eq!(world.gate.follow(&url, &allowed, &limits).await.unwrap(), b"PK");
+    let url = format!("{}/v1/archive?sig=1", server.url());
+    let below = BTreeSet::from([format!("{}/v1", server.url())]);
+    assert_eq!(world.gate.follow(&url, (&below, &allowed), &limits).await.unwrap(), b"PK");
     assert!(!server.request(0).to_lowercase().contains("authorization"), "{}", server.request(0));
     let started = world.events().into_iter().find(|event| event.kind == "effect.started").unwrap();
     assert_eq!((&started.body["task"], &started.body["url"]), (&json!("follow"), &json!(url.replace("?sig=1", ""))));
@@ -263,10 +270,19 @@ async fn what_an_answer_leads_to_is_fetched_without_credentials_where_it_may_be_
         ("http://elsewhere.example/x", &allowed),
         ("https://10.0.0.1/x", &allowed),
         ("file:///etc/passwd", &allowed),
-        (&format!("{}/away", server.url()), &allowed),
+        (&format!("{}/v1/away", server.url()), &allowed),
+        // A machine that was granted to an API is not asked for anything else because an answer of it says so.
+        (&format!("{}/v1/out", server.url()), &allowed),
+        (&format!("{}/admin", server.url()), &allowed),
+        (&format!("{}/v1/../admin", server.url()), &allowed),
+        (&format!("{}/v1/%2e%2e/admin", server.url()), &allowed),
+        (&format!("{}/v10", server.url()), &allowed),
     ] {
-        let error = world.gate.follow(refused, granted, &limits).await.unwrap_err();
+        let error = world.gate.follow(refused, (&below, granted), &limits).await.unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Denied, "{refused}: {error}");
     }
-    assert_eq!(server.requests.lock().unwrap().len(), 2);
+    assert_eq!(server.requests.lock().unwrap().len(), 3);
+    let error = world.gate.follow(&url, (&BTreeSet::new(), &allowed), &limits).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Denied, "the call went elsewhere: {error}");
+    assert_eq!(server.requests.lock().unwrap().len(), 3);
 }

@@ -3,6 +3,8 @@
 //! Invariants: the same egress as any call; no credential; no other origin than the one that a person typed;
 //! a private address only when the person typed a loopback address themselves.
 
+use std::collections::BTreeSet;
+
 use bytes::Bytes;
 use http::{HeaderValue, Method, header};
 use rote_govern::egress::{AllowedRange, EgressRefusal, Target, address_verdict};
@@ -58,7 +60,8 @@ pub(crate) fn of_document(task: &HostTask, claimed: &ClaimedRequest) -> Result<(
         body: None::<Bytes>,
         dropped: Vec::new(),
     };
-    Ok((Request::new(outgoing, Course::Origin(typed.clone())), "the URL can be fetched".to_owned()))
+    let course = Course::Origin { typed: typed.clone(), below: task.below().map(str::to_owned) };
+    Ok((Request::new(outgoing, course), "the URL can be fetched".to_owned()))
 }
 
 /// Refuses another origin than that of the URL that a person typed.
@@ -70,6 +73,14 @@ pub(crate) fn same_origin(url: &Url, typed: &Url) -> Result<(), GateError> {
     let message = format!("a document at `{own}` may not lead to `{other}`");
     let hint = Some("fetch the other document yourself and pass the files".to_owned());
     Err(GateError::Denied { rule: "fetch.origin".to_owned(), message, hint })
+}
+
+/// Whether a URL, in the form in which it is dialled, is a base URL or below it.
+pub(crate) fn is_below(url: &Url, base: &str) -> bool {
+    let Ok(base) = Target::parse(base) else { return false };
+    let (own, path) = (base.url().path().trim_end_matches('/'), url.path());
+    url.origin() == base.url().origin()
+        && path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// The grant that lies in typing a loopback address: that address and that port.
@@ -99,14 +110,16 @@ impl Gate {
     }
 
     /// Fetches what the answer of a call that reads redirects to: without credentials and without what the call said, over
-    /// https or from a loopback address that `allowed` has, and from no other origin.
+    /// https, and from no other origin. `allowed`, what the adapter may reach beside public addresses, counts only below the
+    /// URLs that the called tool's requests are appended to: an answer does not choose what is asked of a machine that is
+    /// reached because a person granted it to an API.
     ///
     /// # Errors
     /// As [`Gate::fetch`].
     pub async fn follow(
         &self,
         location: &str,
-        allowed: &[AllowedRange],
+        (below, allowed): (&BTreeSet<String>, &[AllowedRange]),
         limits: &CallLimits,
     ) -> Result<Vec<u8>, GateError> {
         let target = Target::parse(location).map_err(|refusal| GateError::Egress { refusal, adapter: None })?;
@@ -114,7 +127,18 @@ impl Gate {
             return Err(refused("fetch.cleartext", "what an answer leads to is fetched over https only".to_owned()));
         }
         let leads = target.url().clone();
-        let task = HostTask::Follow { leads: leads.clone(), allowed: allowed.to_owned(), limits: *limits };
+        let base = below.iter().find(|base| is_below(&leads, base)).cloned();
+        if base.is_none()
+            && target.literal().is_some_and(|address| address_verdict(address, &[], target.port()).is_err())
+        {
+            let places: Vec<&str> = below.iter().map(String::as_str).collect();
+            let places = if places.is_empty() { "nowhere".to_owned() } else { places.join("` or `") };
+            let message =
+                format!("an answer may lead to a private address only below `{places}`, where the call's requests go");
+            return Err(refused("fetch.private", message));
+        }
+        let allowed = if base.is_some() { allowed.to_owned() } else { Vec::new() };
+        let task = HostTask::Follow { leads: leads.clone(), below: base, allowed, limits: *limits };
         self.document(&task, &leads).await
     }
 

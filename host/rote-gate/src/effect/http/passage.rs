@@ -6,7 +6,7 @@ use http::{HeaderMap, HeaderValue, Method, header};
 use rote_govern::egress::{AllowedRange, Target, match_url};
 use rote_types::CallLimits;
 
-use super::document::same_origin;
+use super::document::{is_below, same_origin};
 use super::{Course, Request, bare};
 use crate::authority::Authority;
 use crate::credential::{Choice, Credential, Way, inject};
@@ -14,7 +14,7 @@ use crate::departure::Departure;
 use crate::effect::Failure;
 use crate::egress::{Answer, Egress, Wire, authority};
 use crate::idempotency::Repeats;
-use crate::request::Outgoing;
+use crate::request::{Outgoing, refused};
 use crate::{GateError, UpstreamFailure};
 
 /// Most redirects that one read follows, within its own course.
@@ -118,10 +118,14 @@ impl<'p> Passage<'p> {
         }
         match &self.request.course {
             Course::Route(_) => Ok(self.hop_of_call(answer, &outgoing.target)),
-            Course::Origin(typed) => {
+            Course::Origin { typed, below } => {
                 let denied = |error| Failure::Denied(Box::new(error));
                 let target = redirect(answer, &outgoing.target).map_err(denied)?;
                 same_origin(target.url(), typed).map_err(denied)?;
+                if let Some(base) = below.as_deref().filter(|base| !is_below(target.url(), base)) {
+                    let message = format!("what is below `{base}` may not lead out of it");
+                    return Err(denied(refused("fetch.private", message)));
+                }
                 Ok(Some(Outgoing { target, ..self.request.plain.clone() }))
             }
         }
