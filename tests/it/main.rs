@@ -16,6 +16,7 @@ mod credentials;
 mod demo;
 mod disk;
 mod doubts;
+mod first_hour;
 mod first_use;
 mod flow;
 mod flow_file;

@@ -121,6 +121,11 @@ impl Host {
         Ok(self.home.get_or_init(|| home))
     }
 
+    /// Whether there is a home; none is made.
+    pub(crate) fn has_home(&self) -> bool {
+        self.home.get().is_some() || Home::is_at(&in_directory(self.config.directory.as_deref(), &self.config.home))
+    }
+
     /// Returns the vault for its credentials; one that an older rote wrote is taken over first.
     pub(crate) fn vault(&self) -> Result<Arc<Vault>, AppError> {
         let vault = self.vault_as_it_is()?;
@@ -148,9 +153,7 @@ impl Host {
     #[must_use]
     pub fn masked(&self, error: AppError) -> AppError {
         // An error may come before the home was opened; where there is none, none is made for it.
-        let there = self.home.get().is_some()
-            || Home::is_at(&in_directory(self.config.directory.as_deref(), &self.config.home));
-        let redactor = there.then(|| self.redaction().ok()?.redactor().ok()).flatten();
+        let redactor = self.has_home().then(|| self.redaction().ok()?.redactor().ok()).flatten();
         let Some(redactor) = redactor.filter(|redactor| !redactor.is_empty()) else { return error };
         let mask = |text: String| redactor.text(&text).into_owned();
         AppError {

@@ -54,7 +54,7 @@ pub use query::{BodyView, Query, ResponseView};
 pub use rpc::{RPC_HINT, RpcCall, RpcFailure, RpcRequest, rpc_error, rpc_result};
 pub use session::Session;
 pub use token::TokenStored;
-pub use trusted::TRUST;
+pub use trusted::{TRUST, trust_note};
 pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.

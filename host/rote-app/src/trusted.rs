@@ -22,6 +22,12 @@ const CHANGED: &str = "trust.changed";
 /// Longest file of authorities whose digest is taken; of a longer one, and of a folder, the event has the path alone.
 const MAX_AUTHORITIES: u64 = 16 << 20;
 
+/// What a person is told of a choice.
+#[must_use]
+pub fn trust_note(name: &str, path: &str) -> String {
+    format!("{name} is set: the authorities in `{path}` are trusted in place of the system's")
+}
+
 impl Host {
     /// Has the journal tell whom the environment makes TLS trust, unless it told of just that last.
     pub(crate) fn tell_trust(&self, journal: &Journal) -> Result<(), AppError> {
@@ -47,6 +53,9 @@ impl Host {
         }
         let body = json!({ "authorities": authorities, "by": user(environment) });
         journal.append(self.now(), Durability::Disk, &[NewEvent { kind: CHANGED, effect: None, body }])?;
+        let set: Vec<(&str, &str)> =
+            TRUST.into_iter().filter_map(|name| Some((name, environment.get(name)?.as_str()))).collect();
+        set.iter().filter(|(_, path)| !path.is_empty()).for_each(|(name, path)| self.note(trust_note(name, path)));
         Ok(())
     }
 }

@@ -113,6 +113,10 @@ impl Session {
     /// # Errors
     /// `NotFound` when none is, or when the one asked for does not exist.
     pub fn locate(&self) -> Result<Where, AppError> {
+        // To ask where something is makes nothing.
+        if !self.host.has_home() {
+            return Err(no_workspace());
+        }
         let (name, origin) = self.resolve()?.ok_or_else(no_workspace)?;
         let workspace = Workspace::open(self.host.home()?, &name)?;
         Ok(Where { path: workspace.folder().to_owned(), name, origin })

@@ -25,7 +25,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use clap::FromArgMatches;
-use rote_app::TRUST;
+use rote_app::{TRUST, trust_note};
+use rote_types::ErrorKind;
 
 use crate::again::Place;
 use crate::commands::Cli;
@@ -58,12 +59,18 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
     }
     let outcome = parse(words).and_then(|cli| {
-        if cli.command.sends() || cli.command.is_checkup() {
-            note_trust(&environment, &mut ui);
-        }
+        let (sends, verbose) = (cli.command.sends(), cli.global.verbose > 0);
+        let trusted = trust_notes(&environment);
+        let said = cli.command.is_checkup() || (sends && verbose);
+        trusted.iter().filter(|_| said).for_each(|note| ui.talk(note));
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
-        context.notes().iter().for_each(|note| ui.talk(&format!("note: {note}")));
+        // Whoever set it can read what is sent: said of a choice when it is new, and where trust may be what failed.
+        let failed =
+            sends && !said && ran.as_ref().is_err_and(|error| error.exit_code() == ErrorKind::Upstream.exit_code());
+        let notes: Vec<String> = context.notes().iter().map(|note| format!("note: {note}")).collect();
+        trusted.iter().filter(|note| failed && !notes.contains(note)).for_each(|note| ui.talk(note));
+        notes.iter().filter(|note| !said || !trusted.contains(note)).for_each(|note| ui.talk(note));
         let place = Place::of(&context.named(cli.global), context.environment.directory.as_deref());
         let report = place.of_report(ran.map_err(|error| place.of_error(context.masked(error)))?);
         ui.show(&report).map_err(|error| place.of_error(unshown(error, &report)))?;
@@ -108,13 +115,10 @@ fn parse(words: Vec<OsString>) -> Result<Cli> {
     Cli::from_arg_matches(&matches).map_err(|error| CliError::Words(Box::new(error)))
 }
 
-/// Says that the environment decides whom TLS trusts: whoever set it can read what is sent.
-fn note_trust(environment: &Environment, ui: &mut Ui<'_>) {
-    for name in TRUST {
-        if let Some(path) = environment.get(name).filter(|path| !path.is_empty()) {
-            ui.talk(&format!("note: {name} is set: the authorities in `{path}` are trusted in place of the system's"));
-        }
-    }
+/// What there is to say of an environment that decides whom TLS trusts.
+fn trust_notes(environment: &Environment) -> Vec<String> {
+    let set = TRUST.into_iter().filter_map(|name| Some((name, environment.get(name)?)));
+    set.filter(|(_, path)| !path.is_empty()).map(|(name, path)| format!("note: {}", trust_note(name, path))).collect()
 }
 
 #[cfg(test)]

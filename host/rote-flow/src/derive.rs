@@ -69,7 +69,7 @@ impl Author {
 }
 
 impl Library {
-    /// Makes the next version of a flow, as a draft in its place.
+    /// Makes the next version of a flow, as a draft in its place: to be changed, and not found until it is released.
     ///
     /// # Errors
     /// There is no such flow, or its version is not `major.minor.patch`.

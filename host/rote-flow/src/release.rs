@@ -11,8 +11,11 @@ use rote_types::{Clock, FlowName, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use crate::derive::next_version;
 use crate::error::{AuthorError, LibraryError};
-use crate::{FlowError, FlowReference, FlowStatus, Frontmatter, Library, LintOptions, Linter, Package, Severity};
+use crate::{
+    FlowError, FlowReference, FlowStatus, Frontmatter, Library, LintOptions, Linter, Package, Severity, VersionPart,
+};
 
 /// A flow that is released.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -63,12 +66,38 @@ impl Releases {
         if draft.frontmatter.status == FlowStatus::Released {
             return self.released_before(name, path, &draft);
         }
-        let violations = self.release_violations(&draft).await?;
+        let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
+        self.put(name, path, &draft, frontmatter, force).await
+    }
+
+    /// Gives a released flow its next version. It is held against what is installed and linted as any release; what runs is
+    /// the same, but its digest is another, so blessings and pins of it end. A draft is left as it is, with `None`.
+    ///
+    /// # Errors
+    /// As [`Releases::release`], or a version that is not `major.minor.patch`. The flow is then as it was.
+    pub async fn bump(&self, name: &FlowName, part: VersionPart) -> Result<Option<Released>, FlowError> {
+        let (path, old) = self.library().load(&FlowReference::Name(name.clone()))?;
+        if old.frontmatter.status != FlowStatus::Released {
+            return Ok(None);
+        }
+        let version = next_version(&old.frontmatter.version, part)?;
+        self.put(name, path, &old, Frontmatter { version, ..old.frontmatter.clone() }, false).await.map(Some)
+    }
+
+    /// Puts a release in the place of what is there: file, index and journal, or none of them.
+    async fn put(
+        &self,
+        name: &FlowName,
+        path: PathBuf,
+        draft: &Package,
+        frontmatter: Frontmatter,
+        force: bool,
+    ) -> Result<Released, FlowError> {
+        let released = draft.with_frontmatter(frontmatter)?;
+        let violations = self.release_violations(&released).await?;
         if !violations.is_empty() && !force {
             return Err(FlowError::Author(AuthorError::NotReleasable { flow: name.clone(), problems: violations }));
         }
-        let frontmatter = Frontmatter { status: FlowStatus::Released, ..draft.frontmatter.clone() };
-        let released = draft.with_frontmatter(frontmatter)?;
         let guard = self.library().lock_flows()?;
         let (_, current) = self.library().load(&FlowReference::Name(name.clone()))?;
         if current.digest() != draft.digest() {
@@ -76,7 +105,7 @@ impl Releases {
         }
         self.library().announce_change()?;
         write_durable(&path, released.bytes(), FileMode::Private)?;
-        if let Err(error) = self.publish(name, &draft, &released, &violations) {
+        if let Err(error) = self.publish(name, draft, &released, &violations) {
             // The draft comes back first: the marker stays until the index has it too.
             write_durable(&path, draft.bytes(), FileMode::Private)?;
             if self.library().index_draft(name).is_ok() {
@@ -89,9 +118,17 @@ impl Releases {
         let mut notes: Vec<String> = violations.iter().map(|one| format!("released in spite of {one}")).collect();
         if self.library().home.flow_permissions_file(name).exists() {
             notes.push(format!(
-                "releasing changed the flow's digest, so its blessing no longer counts: rote flow bless {name}"
+                "the release changed the flow's digest, so its blessing no longer counts: rote flow bless {name}"
             ));
         }
+        notes.extend(
+            self.linter
+                .pins
+                .pinned_by(name)
+                .into_iter()
+                .filter(|_| draft.frontmatter.status == FlowStatus::Released)
+                .map(|other| format!("flow `{other}` runs the version before, and stops until it is made anew")),
+        );
         let (version, sha256) = (released.frontmatter.version.clone(), released.digest());
         let draft_sha256 = Some(draft.digest());
         Ok(Released { name: name.clone(), version, path, sha256, draft_sha256, already: false, notes })

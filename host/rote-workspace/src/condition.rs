@@ -123,12 +123,21 @@ pub enum Comparison {
     /// `-eq`: equal as JSON, or as text when the wanted value is not JSON.
     #[serde(rename = "eq")]
     Equal,
+    /// `-ne`: not `-eq`.
+    #[serde(rename = "ne")]
+    NotEqual,
     /// `-gt`: greater number, or later text.
     #[serde(rename = "gt")]
     Greater,
     /// `-lt`: less number, or earlier text.
     #[serde(rename = "lt")]
     Less,
+    /// `-ge`: not `-lt`.
+    #[serde(rename = "ge")]
+    AtLeast,
+    /// `-le`: not `-gt`.
+    #[serde(rename = "le")]
+    AtMost,
     /// `-match`: the regular expression matches the text.
     #[serde(rename = "match")]
     Matches,
@@ -143,8 +152,11 @@ impl Comparison {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Equal => "eq",
+            Self::NotEqual => "ne",
             Self::Greater => "gt",
             Self::Less => "lt",
+            Self::AtLeast => "ge",
+            Self::AtMost => "le",
             Self::Matches => "match",
             Self::Contains => "contains",
         }
@@ -394,6 +406,9 @@ pub fn compare(value: &Value, comparison: Comparison, wanted: &str) -> Result<bo
         Comparison::Equal => Ok(equal(value, wanted)),
         Comparison::Greater => Ok(order(value, wanted)? == Ordering::Greater),
         Comparison::Less => Ok(order(value, wanted)? == Ordering::Less),
+        Comparison::NotEqual => Ok(!equal(value, wanted)),
+        Comparison::AtLeast => Ok(order(value, wanted)? != Ordering::Less),
+        Comparison::AtMost => Ok(order(value, wanted)? != Ordering::Greater),
         Comparison::Matches => {
             let pattern = regex::RegexBuilder::new(wanted).size_limit(1 << 20).build();
             let pattern = pattern.map_err(|error| bad(format!("`{wanted}` is not a regular expression: {error}")))?;
@@ -452,7 +467,7 @@ mod tests {
 
     #[test]
     fn an_ask_is_logged_in_the_words_that_were_typed() {
-        use Comparison::{Contains, Equal, Greater, Less, Matches};
+        use Comparison::{AtLeast, AtMost, Contains, Equal, Greater, Less, Matches, NotEqual};
         let ask = |condition: &str, comparison: Option<&str>| {
             let mut ask = json!({"condition": condition, "response": 1, "programs": [".a"]});
             if let Some(word) = comparison {
@@ -461,7 +476,7 @@ mod tests {
             ask["held"] = json!(true);
             ask
         };
-        let words = [Equal, Greater, Less, Matches, Contains].map(Comparison::as_str);
+        let words = [Equal, NotEqual, Greater, AtLeast, Less, AtMost, Matches, Contains].map(Comparison::as_str);
         let compared = words.map(|word| ask("compare", Some(word)));
         let plain = ["exists", "is-empty", "is-type", "expect", "newer", "is-error", "is-auth-error", "any-error"];
         let plain = plain.iter().chain(&["any-auth-error", "all-success", "changed"]).map(|word| ask(word, None));
@@ -512,6 +527,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_judged_is_an_error() {
+        for (value, comparison, wanted, holds) in [
+            (json!(3), Comparison::NotEqual, "3.0", false),
+            (json!("a"), Comparison::NotEqual, "b", true),
+            (json!(3), Comparison::AtLeast, "3", true),
+            (json!(3), Comparison::AtLeast, "4", false),
+            (json!(3), Comparison::AtMost, "3", true),
+            (json!("b"), Comparison::AtMost, "a", false),
+        ] {
+            assert_eq!(compare(&value, comparison, wanted).unwrap(), holds, "{value} {comparison:?} {wanted}");
+        }
+        assert!(compare(&json!(null), Comparison::AtLeast, "1").is_err());
         assert!(compare(&json!(null), Comparison::Greater, "1").is_err());
         assert!(compare(&json!(3), Comparison::Less, "soon").is_err());
         assert!(compare(&json!("a"), Comparison::Matches, "(").is_err());

@@ -64,7 +64,7 @@ pub enum Condition {
         id: ResponseId,
         /// The jq program
         program: String,
-        /// -eq, -gt, -lt, -match or -contains
+        /// -eq, -ne, -gt, -ge, -lt, -le, -match or -contains
         #[arg(value_parser = comparison, allow_hyphen_values = true)]
         operator: Comparison,
         /// What to compare with
@@ -118,11 +118,14 @@ pub enum Condition {
 fn comparison(word: &str) -> Result<Comparison, String> {
     match word {
         "-eq" | "--eq" => Ok(Comparison::Equal),
+        "-ne" | "--ne" => Ok(Comparison::NotEqual),
+        "-ge" | "--ge" => Ok(Comparison::AtLeast),
+        "-le" | "--le" => Ok(Comparison::AtMost),
         "-gt" | "--gt" => Ok(Comparison::Greater),
         "-lt" | "--lt" => Ok(Comparison::Less),
         "-match" | "--match" => Ok(Comparison::Matches),
         "-contains" | "--contains" => Ok(Comparison::Contains),
-        _ => Err("use -eq, -gt, -lt, -match or -contains".to_owned()),
+        _ => Err("use -eq, -ne, -gt, -ge, -lt, -le, -match or -contains".to_owned()),
     }
 }
 

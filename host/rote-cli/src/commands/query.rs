@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use rote_app::BodyView;
-use rote_types::ResponseId;
+use rote_types::{ResponseId, command};
 use serde_json::{Value, json};
 
 use crate::commands::condition;
@@ -13,6 +13,8 @@ use crate::ui::{Report, Ui};
 
 /// Rows of a body that are shown when a response is looked at without a program.
 const ROWS: usize = 5;
+/// Most lines of a whole body on a terminal.
+const MAX_LINES: usize = 100;
 
 /// Look at a recorded response: its shape, its body, or what a jq program makes of it
 #[derive(Debug, Args)]
@@ -76,6 +78,10 @@ impl Query {
                 let data = json!({ "response": id, "program": result.program, "values": values, "saved": saved, "unlogged": result.unlogged });
                 let text = match &saved {
                     Some(name) => format!("saved as ${name}"),
+                    // A pipe gets all of it, and a person who asked for a part that part.
+                    None if ui.terminal && result.program.trim() == "." => {
+                        cut(&response::values_text(&result.values, self.raw), id)
+                    }
                     None => response::values_text(&result.values, self.raw),
                 };
                 if let Some(why) = &result.unlogged {
@@ -86,6 +92,16 @@ impl Query {
             (None, None, _) => Err(usage("no response was named", "rote @1 '.'")),
         }
     }
+}
+
+/// A text of no more lines than a person looks through; what is left out is counted, with the command that prints it.
+fn cut(text: &str, id: ResponseId) -> String {
+    let more = text.lines().count().saturating_sub(MAX_LINES);
+    if more == 0 {
+        return text.to_owned();
+    }
+    let shown: Vec<&str> = text.lines().take(MAX_LINES).collect();
+    format!("{}\n… {more} more lines; all: {}", shown.join("\n"), command("rote query").argument(id).plain("--body"))
 }
 
 fn body(context: &Context, id: ResponseId) -> Result<Report> {
@@ -101,5 +117,18 @@ pub(super) fn body_text(body: &BodyView) -> String {
         BodyView::Json { text } | BodyView::Text { text, .. } => text.clone(),
         BodyView::Binary { path, .. } => path.clone(),
         BodyView::LeftOut { .. } => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_body_is_cut_with_a_count_and_a_short_one_is_whole() {
+        let lines = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>().join("\n");
+        assert_eq!(cut(&lines(MAX_LINES), ResponseId(7)), lines(MAX_LINES));
+        let long = cut(&lines(MAX_LINES + 3), ResponseId(7));
+        assert!(long.ends_with("… 3 more lines; all: rote query @7 --body"), "{long}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use rote_gate::{ClaimedProcess, Gate};
+use rote_gate::{ClaimedProcess, Gate, ProcessRun};
 
 use crate::FlowError;
 use crate::error::{AuthorError, CargoSaid, TARGET};
@@ -72,20 +72,31 @@ impl BuildSource {
     }
 }
 
+/// Whether rustc said that there is no standard library for the target: E0463 is its word for a crate that is not there.
+fn lacks_target(run: &ProcessRun) -> bool {
+    !run.is_success() && run.output.contains("E0463") && run.output.contains(TARGET)
+}
+
 /// Builds the crate in `folder` and returns its core module.
 pub(super) async fn cargo_build(gate: &Gate, folder: &Path) -> Result<PathBuf, FlowError> {
-    let arguments = ["build", "--release", "--target", TARGET, "--target-dir", "target"];
-    let process = ClaimedProcess {
-        program: "cargo".to_owned(),
-        arguments: arguments.map(str::to_owned).to_vec(),
+    let tool = |program: &str, arguments: &[&str]| ClaimedProcess {
+        program: program.to_owned(),
+        arguments: arguments.iter().map(|&word| word.to_owned()).collect(),
         folder: folder.to_owned(),
     };
-    let run = gate.build(process).await.map_err(|error| AuthorError::BuildTool(Box::new(error)))?;
+    let refused = |said| AuthorError::Cargo { folder: folder.to_owned(), said };
+    // Cargo would build every dependency for this machine before it says so. A compiler that cannot be asked is cargo's
+    // to find.
+    let nothing = ["-", "--crate-type", "lib", "--emit", "metadata", "--target", TARGET, "--out-dir", "target"];
+    if gate.build(tool("rustc", &nothing)).await.is_ok_and(|run| lacks_target(&run)) {
+        return Err(refused(CargoSaid::NoTarget).into());
+    }
+    let cargo = tool("cargo", &["build", "--release", "--target", TARGET, "--target-dir", "target"]);
+    let run = gate.build(cargo).await.map_err(|error| AuthorError::BuildTool(Box::new(error)))?;
     if !run.is_success() {
-        // E0463 is what rustc says of a standard library that is not there.
-        let lacks_target = run.output.contains("E0463") && run.output.contains(TARGET);
-        let said = if lacks_target { CargoSaid::NoTarget } else { CargoSaid::Output(run.output.trim().to_owned()) };
-        return Err(AuthorError::Cargo { folder: folder.to_owned(), said }.into());
+        let lacks = lacks_target(&run);
+        let said = if lacks { CargoSaid::NoTarget } else { CargoSaid::Output(run.output.trim().to_owned()) };
+        return Err(refused(said).into());
     }
     let built = folder.join("target").join(TARGET).join("release");
     let entries = built.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());

@@ -92,7 +92,9 @@ impl LibraryError {
             Self::Exists { released: false, name } => Told::new(ErrorKind::Conflict).hint(
                 command("rote flow template create").option("--name", name).plain("--workspace <workspace> --force"),
             ),
-            Self::Exists { name, .. } => Told::new(ErrorKind::Conflict).hint(of_flow("rote flow bump", name)),
+            Self::Exists { name, .. } => {
+                Told::new(ErrorKind::Conflict).hint(of_flow("rote flow bump", name).plain("--draft"))
+            }
             Self::NameTaken { name, of } => Told::new(ErrorKind::Conflict)
                 .details(json!({ "name": name }))
                 .hint(command("rote flow fork").argument(of).plain("--as <name>")),

@@ -156,7 +156,7 @@ fn derive(stage: &mut Stage) -> Result<()> {
     stage.step("rote flow test ./script.wasm --replay run.rec", 0, &["3 calls answered"])?;
     let says = ["name: report", r#"title: "Again: {the "#, "gives"];
     stage.step("rote flow decompile report", 0, &says)?;
-    stage.step("rote flow bump report minor", 0, &["report is now a draft of 0.2.0"])?;
+    stage.step("rote flow bump report minor", 0, &["released report 0.2.0"])?;
     stage.step("rote flow doctor", 1, &["note 0.1.0 healthy", "report 0.2.0 1 problem"])?;
     stage.step("rote flow bless report --yes", 0, &["blessed report"])?;
     stage.step(RUN, 0, &["report completed: 3 calls"])?;

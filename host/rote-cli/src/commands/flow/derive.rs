@@ -37,7 +37,10 @@ impl Fork {
     }
 }
 
-/// Make the next version of a flow, as a draft in its place
+/// Make the next version of a flow in its place; what is released stays released
+///
+/// A released flow is held against what is installed and linted again, and gets a new digest: a blessing of it ends, and
+/// flows that run it are made anew.
 #[derive(Debug, Args)]
 pub struct Bump {
     /// The flow's name
@@ -45,6 +48,9 @@ pub struct Bump {
     /// Which part of the version goes up
     #[arg(default_value = "patch")]
     part: Part,
+    /// Make it a draft, to be built anew: a search does not find it until it is released
+    #[arg(long)]
+    draft: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -61,7 +67,14 @@ impl Bump {
             Part::Minor => VersionPart::Minor,
             Part::Patch => VersionPart::Patch,
         };
-        let bumped = context.host()?.library()?.bump(&self.flow.parse()?, part)?;
+        let (host, name) = (context.host()?, self.flow.parse()?);
+        let released = if self.draft { None } else { context.block_on(host.releases()?.bump(&name, part))?? };
+        if let Some(done) = released {
+            let mut lines = vec![format!("released {} {}; what it does is as it was", done.name, done.version)];
+            lines.extend(done.notes.iter().map(|note| format!("  note: {note}")));
+            return Ok(Report::new(&done, lines.join("\n")));
+        }
+        let bumped = host.library()?.bump(&name, part)?;
         let text = format!(
             "{} is now a draft of {}; a search does not find it until that is released",
             self.flow, bumped.frontmatter.version

@@ -174,10 +174,12 @@ impl Reader<'_, '_> {
         };
         let held = self.ask.held;
         match asked {
-            Asked::Equal if held => Ok(of(Operator::Eq, value.clone())),
-            Asked::Equal => Ok(of(Operator::Ne, as_kind_of(value, wanted))),
+            Asked::Equal | Asked::NotEqual if held == (asked == Asked::Equal) => Ok(of(Operator::Eq, value.clone())),
+            Asked::Equal | Asked::NotEqual => Ok(of(Operator::Ne, as_kind_of(value, wanted))),
             Asked::Greater => Ok(of(if held { Operator::Gt } else { Operator::Le }, ordered(value, wanted)?)),
             Asked::Less => Ok(of(if held { Operator::Lt } else { Operator::Ge }, ordered(value, wanted)?)),
+            Asked::AtLeast => Ok(of(if held { Operator::Ge } else { Operator::Lt }, ordered(value, wanted)?)),
+            Asked::AtMost => Ok(of(if held { Operator::Le } else { Operator::Gt }, ordered(value, wanted)?)),
             Asked::Matches => Err("a plan does not compare with a pattern".to_owned()),
             Asked::Contains => {
                 let right = contained(value, wanted)?;

@@ -1,0 +1,101 @@
+//! The first hour of somebody new: next versions, a compiler that lacks something, headers, comparisons.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use rote_testkit::TestHome;
+
+use crate::{home, tracker};
+
+/// A program that somebody has installed, in place of the real one.
+fn program(home: &TestHome, name: &str, script: &str) {
+    let file = home.file(&format!("bin/{name}"), format!("#!/bin/sh\n{script}\n"));
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_next_version_of_a_released_flow_is_released_and_found() {
+    let (home, _server) = tracker();
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas"]).code, 0);
+    assert_eq!(home.rote(&["flow", "template", "create", "-w", "w", "--name", "look"]).code, 0);
+    let drafted = home.rote(&["flow", "bump", "look"]);
+    assert!(drafted.code == 0 && drafted.stdout.contains("look is now a draft of 0.1.1"), "{drafted}");
+    assert_eq!(home.rote(&["flow", "release", "look"]).code, 0);
+    let found = || home.rote(&["flow", "search", "look"]).stdout.contains("look");
+    let bumped = home.rote(&["flow", "bump", "look", "minor"]);
+    assert!(bumped.code == 0 && bumped.stdout.contains("released look 0.2.0"), "{bumped}");
+    assert!(found());
+    let released = home.rote(&["audit", "tail", "-n", "50", "--json"]).stdout.matches("\"flow.released\"").count();
+    assert_eq!(released, 2, "each release is in the journal");
+    assert_eq!(home.rote(&["run", "look"]).code, 0);
+    // What is installed is held against it as at each release, and a refused one leaves the flow as it was.
+    let info = || home.data(&["flow", "info", "look"])["sha256"].clone();
+    let before = info();
+    assert_eq!(home.rote(&["adapter", "set", "tracker", "base_url", "http://127.0.0.1:9/v1", "-y"]).code, 0);
+    let refused = home.rote(&["flow", "bump", "look"]);
+    assert_eq!((refused.code, info()), (7, before), "{refused}");
+    let draft = home.rote(&["flow", "bump", "look", "--draft"]);
+    assert!(draft.code == 0 && draft.stdout.contains("look is now a draft of 0.2.1"), "{draft}");
+    assert!(!found());
+}
+
+#[test]
+fn a_missing_target_is_named_before_anything_is_compiled() {
+    let home = home();
+    let mark = home.work().join("cargo-ran");
+    program(&home, "cargo", &format!(": > {}; exit 1", mark.display()));
+    program(
+        &home,
+        "rustc",
+        "echo \"error[E0463]: can't find crate for \\`std\\`\" >&2\n\
+         echo ' = note: the `wasm32-unknown-unknown` target may not be installed' >&2; exit 1",
+    );
+    assert_eq!(home.rote(&["flow", "new", "rusty", "--lang", "rust"]).code, 0);
+    let path = home.work().join("bin");
+    let build =
+        |path: &Path| home.invocation(&["flow", "build", "rusty"]).env("PATH", &path.display().to_string()).run();
+    let refused = build(&path);
+    assert_ne!(refused.code, 0, "{refused}");
+    assert!(refused.stderr.contains("the standard library for wasm32-unknown-unknown is not installed"), "{refused}");
+    assert!(refused.stderr.contains("hint: rustup target add wasm32-unknown-unknown"), "{refused}");
+    assert!(!mark.exists(), "cargo was run");
+    // One that has it, or cannot be asked, leaves the rest to cargo.
+    program(&home, "rustc", "exit 0");
+    assert_ne!(build(&path).code, 0);
+    assert!(mark.exists(), "cargo was not run");
+}
+
+#[test]
+fn a_header_that_goes_around_the_guard_or_the_vault_is_refused() {
+    let (home, _server) = tracker();
+    let call = |header: &str| home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas", "-H", header]);
+    for header in ["X-Tunnel-Method: DELETE", "x-verb: delete", "X-HTTP-Method: PUT"] {
+        let run = call(header);
+        assert_eq!(run.code, 6, "{header}: {run}");
+    }
+    for header in ["PRIVATE-TOKEN: abc", "X-Authorization: abc", "X-Access-Token: abc", "X-Api-Key: abc"] {
+        let run = call(header);
+        assert!(run.code == 6 && run.stderr.contains("carries a credential, which comes from the vault"), "{run}");
+        assert!(run.stderr.contains("--api-key-header"), "{run}");
+    }
+    assert_eq!(call("X-Trace: 7").code, 0);
+}
+
+#[test]
+fn values_compare_in_all_six_ways() {
+    let (home, _server) = tracker();
+    assert_eq!(home.rote(&["call", "tracker", "listIssues", "-p", "project=atlas"]).code, 0);
+    for (operator, wanted, code) in
+        [("-ge", "0", 0), ("-le", "0", 1), ("-ne", "0", 0), ("-ge", "9999", 1), ("-le", "9999", 0), ("-eq", "0", 1)]
+    {
+        let run = home.rote(&["compare", "@1", "length", operator, wanted]);
+        assert_eq!(run.code, code, "{operator} {wanted}: {run}");
+    }
+}
+
+#[test]
+fn to_ask_where_something_is_makes_nothing() {
+    let home = home();
+    assert_ne!(home.rote(&["where"]).code, 0);
+    assert!(!home.home().exists(), "a folder was made");
+}
