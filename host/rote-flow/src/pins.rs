@@ -46,7 +46,11 @@ impl Pins {
     }
 
     /// Parts what stops a run from what spares it: adapters of which all that the flow uses is what it pins.
-    pub(crate) fn stopping(&self, package: &Package, drifts: Vec<Drift>) -> Result<(Vec<Drift>, Vec<Drift>), FlowError> {
+    pub(crate) fn stopping(
+        &self,
+        package: &Package,
+        drifts: Vec<Drift>,
+    ) -> Result<(Vec<Drift>, Vec<Drift>), FlowError> {
         let (mut stopping, mut spared) = (Vec::new(), Vec::new());
         for drift in drifts {
             let installed = self.surface.manifest(&drift.adapter)?;

@@ -306,7 +306,8 @@ mod tests {
             let all = compared(program);
             let told: Vec<String> = all.iter().map(|one| format!("{} {}", one.name, one.value)).collect();
             assert_eq!(told, found, "{program}");
-            assert!(all.iter().all(|one| program[one.range.clone()] == one.value.to_string()));
+            let stands = |one: &Compared| one.value.to_string().as_str() == &program[one.range.clone()];
+            assert!(all.iter().all(stands));
         }
     }
 

@@ -337,6 +337,43 @@ pub(crate) struct Surface {
     pub(crate) policy: String,
 }
 
+/// A tool of each method, and a `GET` that deletes.
+fn things(security: &[Vec<String>]) -> Vec<Tool> {
+    let methods = [
+        ("get", Method::Get),
+        ("head", Method::Head),
+        ("post", Method::Post),
+        ("patch", Method::Patch),
+        ("put", Method::Put),
+        ("delete", Method::Delete),
+        ("forget", Method::Get),
+    ];
+    methods
+        .into_iter()
+        .map(|(name, method)| Tool {
+            name: name.into(),
+            original_operation_id: None,
+            description: String::new(),
+            method,
+            path: "/things/{id}".into(),
+            servers: Vec::new(),
+            toolset: "things".into(),
+            access: match name {
+                "forget" => Access::Destroy,
+                name => Access::least(method, ToolHints::default(), name),
+            },
+            hints: ToolHints::default(),
+            deprecated: false,
+            security: security.to_vec(),
+            input_schema: json!({"type": "object"}),
+            spelled: Vec::new(),
+            idempotency_header: None,
+            raising: BTreeMap::new(),
+            request: None,
+        })
+        .collect()
+}
+
 impl Surface {
     /// An adapter at a base URL; a person has allowed the loopback address.
     pub(crate) fn at(base: &str) -> Self {
@@ -345,39 +382,7 @@ impl Surface {
 
     pub(crate) fn with_auth(base: &str, kind: Option<AuthKind>) -> Self {
         let security = if kind.is_some() { vec![vec!["key".to_owned()]] } else { Vec::new() };
-        let methods = [
-            ("get", Method::Get),
-            ("head", Method::Head),
-            ("post", Method::Post),
-            ("patch", Method::Patch),
-            ("put", Method::Put),
-            ("delete", Method::Delete),
-            ("forget", Method::Get),
-        ];
-        let tools: Vec<Tool> = methods
-            .into_iter()
-            .map(|(name, method)| Tool {
-                name: name.into(),
-                original_operation_id: None,
-                description: String::new(),
-                method,
-                path: "/things/{id}".into(),
-                servers: Vec::new(),
-                toolset: "things".into(),
-                access: match name {
-                    "forget" => Access::Destroy,
-                    name => Access::least(method, ToolHints::default(), name),
-                },
-                hints: ToolHints::default(),
-                deprecated: false,
-                security: security.clone(),
-                input_schema: json!({"type": "object"}),
-                spelled: Vec::new(),
-                idempotency_header: None,
-                raising: BTreeMap::new(),
-                request: None,
-            })
-            .collect();
+        let tools = things(&security);
         let digests: BTreeMap<_, _> =
             tools.iter().map(|tool| (tool.name.clone(), tool_digest(tool).unwrap())).collect();
         let slot = |kind| AuthSlot { kind, token_env: "API_TOKEN".into(), evidence: String::new(), parameter: false };

@@ -65,7 +65,7 @@ fn date(words: &[Word]) -> Option<(usize, String)> {
 /// The number of a month, by its name or the beginning of it.
 pub(super) fn month(word: &Word) -> Option<i8> {
     let known = |month: &&str| word.low.len() >= SHORT && month.starts_with(word.low.as_str()) && !word.quoted;
-    let at = MONTHS.iter().position(|month| known(&month))?;
+    let at = MONTHS.iter().position(known)?;
     i8::try_from(at + 1).ok()
 }
 
