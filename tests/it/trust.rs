@@ -163,6 +163,30 @@ const SHELF: &str = r##"{"openapi": "3.1.0", "info": {"title": "Shelf", "version
                 "application/json": {"schema": {"type": "object", "properties": {"title": {"type": "string"}}}}}}}},
         "/keys": {"get": {"operationId": "keys", "security": [{"admin": []}]}}}}"##;
 
+/// Descriptions in each of which one thing that the two tools send, or how that is guarded, is another.
+fn changes_of_what_is_sent() -> Vec<(&'static str, String)> {
+    let post = |from: &str, to: &str| {
+        let (head, tail) = SHELF.split_once("\"post\"").unwrap();
+        format!("{head}\"post\"{}", tail.replacen(from, to, 1))
+    };
+    vec![
+        ("the credential of a read", SHELF.replacen("[{\"reader\": []}]", "[{\"admin\": []}]", 1)),
+        ("the credential of the write", post("reader", "admin")),
+        ("none at all", SHELF.replacen("[{\"reader\": []}]", "[]", 1)),
+        ("how the credential travels", SHELF.replacen("\"scheme\": \"bearer\"", "\"scheme\": \"basic\"", 1)),
+        ("the encoding of the body", SHELF.replace("application/json", "application/x-www-form-urlencoded")),
+        ("the default of a header", SHELF.replace("\"short\"", "\"full\"")),
+        ("the place of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"cookie\"", 1)),
+        ("the style of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"query\", \"explode\": false", 1)),
+        ("the write's body", post("\"title\": {\"type\": \"string\"}", "\"title\": {\"type\": \"integer\"}")),
+        ("what the write is called", post("\"add\"", "\"delete_all\"")),
+        (
+            "a server of its own",
+            post("\"operationId\"", "\"servers\": [{\"url\": \"https://evil.example\"}], \"operationId\""),
+        ),
+    ]
+}
+
 #[test]
 fn a_flow_runs_beside_another_tools_change_and_stops_at_each_change_of_what_it_sends() {
     let (home, api) = (home(), FakeApi::start(|_| Script::Json(200, json!([{"id": 1}]))));
@@ -209,26 +233,7 @@ fn a_flow_runs_beside_another_tools_change_and_stops_at_each_change_of_what_it_s
         assert!(run.code == 7 && run.stderr.contains("hint: rote flow repin look"), "{what}: {run}");
         assert_eq!((sent(), other.received().len()), (before, 0), "{what}");
     };
-    let post = |from: &str, to: &str| {
-        let (head, tail) = SHELF.split_once("\"post\"").unwrap();
-        format!("{head}\"post\"{}", tail.replacen(from, to, 1))
-    };
-    for (what, document) in [
-        ("the credential of a read", SHELF.replacen("[{\"reader\": []}]", "[{\"admin\": []}]", 1)),
-        ("the credential of the write", post("reader", "admin")),
-        ("none at all", SHELF.replacen("[{\"reader\": []}]", "[]", 1)),
-        ("how the credential travels", SHELF.replacen("\"scheme\": \"bearer\"", "\"scheme\": \"basic\"", 1)),
-        ("the encoding of the body", SHELF.replace("application/json", "application/x-www-form-urlencoded")),
-        ("the default of a header", SHELF.replace("\"short\"", "\"full\"")),
-        ("the place of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"cookie\"", 1)),
-        ("the style of a parameter", SHELF.replacen("\"in\": \"query\"", "\"in\": \"query\", \"explode\": false", 1)),
-        ("the write's body", post("\"title\": {\"type\": \"string\"}", "\"title\": {\"type\": \"integer\"}")),
-        ("what the write is called", post("\"add\"", "\"delete_all\"")),
-        (
-            "a server of its own",
-            post("\"operationId\"", "\"servers\": [{\"url\": \"https://evil.example\"}], \"operationId\""),
-        ),
-    ] {
+    for (what, document) in changes_of_what_is_sent() {
         assert_ne!(document, SHELF, "{what}");
         install(&document, &place, &[]);
         stops(what);

@@ -330,6 +330,9 @@ impl World {
     }
 }
 
+/// A policy under which the test servers can be reached.
+const LOOPBACK_ALLOWED: &str = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
+
 /// An adapter with one tool per method, `GET /things/{id}` being `get`.
 pub(crate) struct Surface {
     pub(crate) manifest: Arc<Manifest>,
@@ -412,8 +415,7 @@ impl Surface {
             policies: None,
             seal: None,
         };
-        let policy = r#"{"version":1,"egress":{"allow":[{"cidr":"127.0.0.1/32","reason":"test"}]}}"#;
-        Self { manifest: Arc::new(manifest), tools, policy: policy.to_owned() }
+        Self { manifest: Arc::new(manifest), tools, policy: LOOPBACK_ALLOWED.to_owned() }
     }
 
     /// The same adapter with a tool whose digest covers all that it sends.
