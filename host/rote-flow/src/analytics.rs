@@ -219,7 +219,11 @@ impl Analytics {
             return Ok(());
         }
         let end = result.as_ref().err().map(|error| without(&error.to_string(), concealed));
-        let stopped = if workspace.doubts(1)?.is_empty() { RunRowStatus::Stopped } else { RunRowStatus::InDoubt };
+        let status = match result {
+            Ok(report) => report.status.into(),
+            Err(_) if workspace.doubts(1)?.is_empty() => RunRowStatus::Stopped,
+            Err(_) => RunRowStatus::InDoubt,
+        };
         let shown = result.as_ref().ok().map(shown_bytes);
         let resumed = result.as_ref().is_ok_and(|report| report.steps.iter().any(|step| step.resumed));
         let calls = result.as_ref().map_or(0, |report| report.steps.len());
@@ -233,7 +237,7 @@ impl Analytics {
                     frontmatter.version,
                     digest.to_string(),
                     workspace.name().as_str(),
-                    result.as_ref().map_or(stopped, |report| report.status.into()),
+                    status,
                     end,
                     signed(duration_ms),
                     signed(calls as u64),

@@ -4,10 +4,11 @@
 //! pay for two fsyncs at its end (the next writer checkpoints when the log has grown).
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -30,6 +31,10 @@ const CHECKPOINT_PAGES: i32 = 1_000;
 const BETWEEN_CHECKPOINTS: Duration = Duration::from_millis(500);
 /// Pages in the log from which nothing is waited for: 32 MB.
 const MOST_PAGES: i32 = 8_000;
+
+/// What SQLite adds to the name of a database for its write-ahead log, and for the index of that.
+const LOG: &str = "-wal";
+const INDEX: &str = "-shm";
 
 /// What puts the first rows into a database.
 pub type Fill<'f> = dyn Fn(&Connection) -> rusqlite::Result<()> + 'f;
@@ -72,20 +77,71 @@ impl<'f> Creation<'f> {
 /// [`HomeError::Database`] otherwise.
 pub fn open_database(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Result<Connection, HomeError> {
     create_private_dir(parent(path))?;
-    // SQLite opens these as it finds them.
-    let mut has_leftover = false;
-    for beside in ["-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(beside);
-        has_leftover |= refuse_link(Path::new(&name))?;
-    }
+    let has_leftover = refuse_links_beside(path)?;
     let is_new = !refuse_link(path)?;
     match creation {
         _ if !is_new => {}
         // Beside an empty file SQLite removes the log of a database that is gone; into a full one it would put that.
-        Creation::Unsynced | Creation::Filled { .. } if !has_leftover => create_full(path, migrations, creation)?,
+        Creation::Unsynced | Creation::Filled { .. } if !has_leftover => {
+            let _by_another_one = create_full(path, migrations, creation)?;
+        }
         _ => create_empty(path)?,
     }
+    connect(path, migrations, (creation, is_new))
+}
+
+/// Makes the database at `path` as [`Creation::Filled`] does, not synced, and opens it for nobody: a run that makes no call
+/// needs no connection, which costs more than the file. Whoever opens it finds it whole, with an empty log. Returns `false`
+/// where one is there, or something of one: nothing is made then.
+///
+/// # Errors
+/// As [`open_database`].
+pub fn make_database(path: &Path, migrations: &[&str], fill: &Fill<'_>) -> Result<bool, HomeError> {
+    create_private_dir(parent(path))?;
+    let is_in_the_way = refuse_links_beside(path)? | refuse_link(path)?;
+    if is_in_the_way || !create_full(path, migrations, Creation::Filled { fill, synced: false })? {
+        return Ok(false);
+    }
+    // Where nothing can be made any more, as on a disk that became read-only, SQLite reads only beside these.
+    for log in [LOG, INDEX] {
+        create_empty(&beside(path, log))?;
+    }
+    Ok(true)
+}
+
+/// Opens for the first time what [`make_database`] made.
+///
+/// # Errors
+/// As [`open_database`]; one that was removed meanwhile is not made anew.
+pub fn open_made(path: &Path, migrations: &[&str]) -> Result<Connection, HomeError> {
+    refuse_links_beside(path)?;
+    refuse_link(path)?;
+    connect(path, migrations, (Creation::Unsynced, true))
+}
+
+/// Whether nobody has written to a database since [`make_database`] made it: whoever does has written to its log.
+#[must_use]
+pub fn is_as_made(path: &Path) -> bool {
+    beside(path, LOG).symlink_metadata().is_ok_and(|log| log.is_file() && log.len() == 0)
+}
+
+/// The name of a file that SQLite has beside a database.
+fn beside(path: &Path, what: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(what);
+    name.into()
+}
+
+/// SQLite opens these as it finds them; returns whether there are any.
+fn refuse_links_beside(path: &Path) -> Result<bool, HomeError> {
+    [LOG, INDEX, "-journal"].iter().try_fold(false, |found, what| Ok(refuse_link(&beside(path, what))? || found))
+}
+
+fn connect(
+    path: &Path,
+    migrations: &[&str],
+    (creation, is_new): (Creation<'_>, bool),
+) -> Result<Connection, HomeError> {
     let failed = |action| move |source| HomeError::Database { action, path: path.to_owned(), source };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed("open"))?;
@@ -110,27 +166,20 @@ fn create_empty(path: &Path) -> Result<(), HomeError> {
     opened.map(drop).map_err(|source| HomeError::io("open the database", path, source))
 }
 
-/// Makes the file with all migrations applied, in one step, unless another process is faster. The migrations run once per
-/// process: each run of a flow has a database of its own, and they were most of what a short one took.
-fn create_full(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Result<(), HomeError> {
-    static MADE: Mutex<BTreeMap<String, Arc<[u8]>>> = Mutex::new(BTreeMap::new());
-    let text = migrations.concat();
-    let known = MADE.lock().unwrap_or_else(PoisonError::into_inner).get(&text).cloned();
-    let bytes = match known {
-        Some(bytes) => bytes,
-        None => {
-            let made = image(path, migrations)?;
-            MADE.lock().unwrap_or_else(PoisonError::into_inner).entry(text).or_insert(made).clone()
+/// Makes the file with all migrations applied, in one step; `false` where another process was faster. The migrations run, and
+/// the schema is parsed, once per process: each run of a flow has a database of its own, and they were most of what a short one took.
+fn create_full(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Result<bool, HomeError> {
+    static TEMPLATES: Mutex<BTreeMap<String, Connection>> = Mutex::new(BTreeMap::new());
+    let failed = |source| HomeError::Database { action: "create", path: path.to_owned(), source };
+    let mut bytes = match TEMPLATES.lock().unwrap_or_else(PoisonError::into_inner).entry(migrations.concat()) {
+        Entry::Occupied(template) => filled(template.into_mut(), creation.fill()),
+        Entry::Vacant(place) => {
+            let template = Connection::open_in_memory().map_err(failed)?;
+            migrate(&template, path, migrations, None)?;
+            filled(place.insert(template), creation.fill())
         }
-    };
-    let mut bytes = match creation.fill() {
-        Some(fill) => filled(&bytes, fill).map_err(|source| HomeError::Database {
-            action: "create",
-            path: path.to_owned(),
-            source,
-        })?,
-        None => bytes.to_vec(),
-    };
+    }
+    .map_err(failed)?;
     // Versions for writing and reading: 2 says WAL (SQLite, "Database File Format" §1.3.3). One in memory has none.
     if let Some(versions) = bytes.get_mut(18..20) {
         versions.fill(2);
@@ -138,20 +187,15 @@ fn create_full(path: &Path, migrations: &[&str], creation: Creation<'_>) -> Resu
     write_new(path, &bytes, matches!(creation, Creation::Filled { synced: true, .. }))
 }
 
-/// The bytes of a database that has all migrations.
-fn image(path: &Path, migrations: &[&str]) -> Result<Arc<[u8]>, HomeError> {
-    let failed = |source| HomeError::Database { action: "create", path: path.to_owned(), source };
-    let mut connection = Connection::open_in_memory().map_err(failed)?;
-    migrate(&connection, path, migrations, None)?;
-    Ok(connection.serialize(MAIN_DB).map_err(failed)?.to_vec().into())
-}
-
-/// The bytes of a database with what is put into it.
-fn filled(image: &[u8], fill: &Fill<'_>) -> rusqlite::Result<Vec<u8>> {
-    let mut connection = Connection::open_in_memory()?;
-    connection.deserialize_read_exact(MAIN_DB, image, image.len(), false)?;
-    fill(&connection)?;
-    Ok(connection.serialize(MAIN_DB)?.to_vec())
+/// The bytes of a template with what is put into it, in a transaction that is never committed.
+fn filled(template: &mut Connection, fill: Option<&Fill<'_>>) -> rusqlite::Result<Vec<u8>> {
+    // Here and not at the end, so that one that failed or panicked leaves nothing either.
+    if !template.is_autocommit() {
+        template.execute_batch("ROLLBACK")?;
+    }
+    template.execute_batch("BEGIN")?;
+    fill.map_or(Ok(()), |fill| fill(template))?;
+    Ok(template.serialize(MAIN_DB)?.to_vec())
 }
 
 /// Runs `work` in one transaction that has the write lock from its beginning.
@@ -400,6 +444,53 @@ mod tests {
                 .unwrap();
             assert_eq!(rows, (1, 7), "{leftover}");
         }
+    }
+
+    #[test]
+    fn what_is_made_is_whole_before_anybody_opens_it_and_opened_by_whom_it_was_made_for() {
+        let dir = tempfile::tempdir().unwrap();
+        for value in [7, 8] {
+            let path = dir.path().join(format!("{value}.db"));
+            let fill = |connection: &Connection| connection.execute("INSERT INTO a VALUES (?1)", [value]).map(drop);
+            assert!(make_database(&path, &[FIRST], &fill).unwrap());
+            assert!(is_as_made(&path));
+            assert!(!make_database(&path, &[FIRST], &fill).unwrap(), "it is there");
+            let rows = |connection: &Connection| -> (i64, i64, String) {
+                let sql = "SELECT count(*), sum(x), (SELECT integrity_check FROM pragma_integrity_check) FROM a";
+                connection.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap()
+            };
+            let other = open_database(&path, &[FIRST], Creation::Unsynced).unwrap();
+            assert_eq!(rows(&other), (1, value, "ok".to_owned()), "nothing of the one before");
+            assert!(is_as_made(&path), "it was only read");
+            other.execute("INSERT INTO a VALUES (1)", []).unwrap();
+            assert!(!is_as_made(&path));
+            assert_eq!(rows(&open_made(&path, &[FIRST]).unwrap()), (2, value + 1, "ok".to_owned()));
+        }
+    }
+
+    #[test]
+    fn what_was_made_and_removed_is_not_made_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        assert!(make_database(&path, &[FIRST], &|_| Ok(())).unwrap());
+        crate::remove_file(&path).unwrap();
+        let error = open_made(&path, &[FIRST]).unwrap_err();
+        assert!(error.to_string().contains("x.db"), "{error}");
+        assert!(!path.exists());
+        assert!(!make_database(&path, &[FIRST], &|_| Ok(())).unwrap(), "something of it is there");
+    }
+
+    #[test]
+    fn what_cannot_be_filled_leaves_nothing_behind_and_the_next_one_is_made() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.db");
+        let half = |connection: &Connection| connection.execute_batch("INSERT INTO a VALUES (1); nonsense");
+        assert!(make_database(&path, &[FIRST], &half).is_err());
+        assert!(!path.exists());
+        assert!(make_database(&path, &[FIRST], &|_| Ok(())).unwrap());
+        let connection = open_made(&path, &[FIRST]).unwrap();
+        let rows: i64 = connection.query_row("SELECT count(*) FROM a", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 0);
     }
 
     #[test]

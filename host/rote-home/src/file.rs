@@ -181,16 +181,17 @@ pub fn write_durable(path: &Path, bytes: &[u8], mode: FileMode) -> Result<(), Ho
     sync_dir(parent(path))
 }
 
-/// Puts a file where there is none, whole; one that came meanwhile stays. Its directory is there. A sync comes behind the
+/// Puts a file where there is none, whole; `false` where one came meanwhile, which stays. Its directory is there. A sync comes behind the
 /// name, so that it is for that as well where the file system writes both at once.
-pub(crate) fn write_new(path: &Path, bytes: &[u8], synced: bool) -> Result<(), HomeError> {
+pub(crate) fn write_new(path: &Path, bytes: &[u8], synced: bool) -> Result<bool, HomeError> {
     let fail = |source: io::Error| HomeError::io("write", path, source);
     let mut temporary = temporary_beside(path, FileMode::Private)?;
     temporary.write_all(bytes).map_err(fail)?;
     match temporary.persist_noclobber(path) {
-        Err(refused) if refused.error.kind() != io::ErrorKind::AlreadyExists => Err(fail(refused.error)),
-        Ok(file) if synced => file.sync_all().map_err(fail),
-        _ => Ok(()),
+        Err(refused) if refused.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(refused) => Err(fail(refused.error)),
+        Ok(file) if synced => file.sync_all().map(|()| true).map_err(fail),
+        Ok(_) => Ok(true),
     }
 }
 

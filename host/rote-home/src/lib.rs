@@ -20,7 +20,7 @@ mod staged;
 mod stamp;
 
 pub use below::refuse_linked_dir;
-pub use database::{Creation, Fill, open_database, write_all_to, write_to};
+pub use database::{Creation, Fill, is_as_made, make_database, open_database, open_made, write_all_to, write_to};
 pub use error::{HomeError, storage_hint};
 pub use file::{
     FileMode, append_line, create_private_dir, keep_private, open_file, read_capped, read_ends, read_trusted,

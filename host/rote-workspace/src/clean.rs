@@ -167,7 +167,8 @@ impl Workspace {
             return Ok(Some(needed));
         }
         let refused = |source| self.refused("remove the workspace", source);
-        write_to(&self.connection(), refused, |connection| {
+        let connection = self.connection()?;
+        write_to(&connection, refused, |connection| {
             if open_numbers(connection).map_err(refused)? != open {
                 return Ok(Some(KeptFor::GoingOn));
             }

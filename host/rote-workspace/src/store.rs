@@ -3,12 +3,13 @@
 //! Every write is one `BEGIN IMMEDIATE` transaction, so several processes can work in one workspace; waiting for
 //! each other is SQLite's busy timeout, set by `rote-home`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use jiff::Timestamp;
-use rote_home::{Creation, Folder, Home, open_database, write_to};
+use rote_home::{Creation, Folder, Home, is_as_made, make_database, open_database, open_made, write_to};
 use rote_types::{AdapterId, FlowName, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension};
@@ -35,7 +36,8 @@ pub struct Workspace {
     identity: WorkspaceIdentity,
     folder: PathBuf,
     pub(crate) home: Home,
-    connection: Mutex<Connection>,
+    /// Of a workspace that was made here it is opened when it is first needed: a run without calls never does.
+    connection: OnceLock<Mutex<Connection>>,
     pub(crate) responses: OnceLock<Folder>,
     /// What is to be written, for whoever writes next.
     pub(crate) writing: Writing,
@@ -72,15 +74,22 @@ impl Workspace {
     }
 
     fn made(home: &Home, name: &WorkspaceName, now: Timestamp, synced: bool) -> Result<Self> {
-        if !database_file(&home.workspace_dir(name)).is_file() {
+        let file = database_file(&home.workspace_dir(name));
+        if !file.is_file() {
             home.check_room(now)?;
         }
+        let id = Cell::new(None);
         // One that is there keeps what it is: its events have the same id, or none from before there were ids.
         let fill = |connection: &Connection| {
             let sql = "INSERT INTO meta (key, value) \
                        VALUES ('id', lower(hex(randomblob(16)))), ('created_at', ?1), ('name', ?2)";
-            connection.execute(sql, [now.to_string(), name.to_string()]).map(drop)
+            connection.prepare_cached(sql)?.execute([now.to_string(), name.to_string()])?;
+            id.set(id_in(connection)?);
+            Ok(())
         };
+        if !synced && make_database(&file, MIGRATIONS, &fill)? {
+            return Ok(Self::of(home, name, (id.take(), OnceLock::new())));
+        }
         Self::at(home, name, Creation::Filled { fill: &fill, synced })?.identified()
     }
 
@@ -135,11 +144,20 @@ impl Workspace {
     fn at(home: &Home, name: &WorkspaceName, creation: Creation<'_>) -> Result<Self> {
         let folder = home.workspace_dir(name);
         let connection = open_database(&database_file(&folder), MIGRATIONS, creation)?;
-        let identity = WorkspaceIdentity { name: name.clone(), id: None };
-        let connection = Mutex::new(connection);
+        Ok(Self::of(home, name, (None, OnceLock::from(Mutex::new(connection)))))
+    }
+
+    fn of(home: &Home, name: &WorkspaceName, (id, connection): (Option<String>, OnceLock<Mutex<Connection>>)) -> Self {
+        let identity = WorkspaceIdentity { name: name.clone(), id };
+        let (folder, home) = (home.workspace_dir(name), home.clone());
         let (responses, begun) = (OnceLock::new(), Mutex::default());
         let (writing, filing) = (Writing::default(), Filing::default());
-        Ok(Self { identity, folder, home: home.clone(), connection, responses, writing, filing, begun })
+        Self { identity, folder, home, connection, responses, writing, filing, begun }
+    }
+
+    /// Whether nobody has written to it since it was made here: it has no number and no command then.
+    pub(crate) fn is_as_made(&self) -> bool {
+        self.connection.get().is_none() && is_as_made(&database_file(&self.folder))
     }
 
     /// Says whether the disk has room for what comes next.
@@ -189,9 +207,28 @@ impl Workspace {
         self.folder.join("run.lock")
     }
 
-    pub(crate) fn connection(&self) -> MutexGuard<'_, Connection> {
+    pub(crate) fn connection(&self) -> Result<MutexGuard<'_, Connection>> {
+        let connection = match self.connection.get() {
+            Some(connection) => connection,
+            None => {
+                let opened = self.opened()?;
+                self.connection.get_or_init(|| Mutex::new(opened))
+            }
+        };
         // A panic elsewhere cannot leave the connection half-used: an open transaction rolls back when dropped.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        Ok(connection.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Opens what was made here. One that was removed since is not begun anew, and another one in its place is not this one.
+    fn opened(&self) -> Result<Connection> {
+        let file = database_file(&self.folder);
+        let gone = || WorkspaceError::NoWorkspace { name: self.name().clone() };
+        if !file.is_file() {
+            return Err(gone());
+        }
+        let connection = open_made(&file, MIGRATIONS)?;
+        let id = id_in(&connection).map_err(|source| self.refused("read what it is", source))?;
+        if id == self.identity.id { Ok(connection) } else { Err(gone()) }
     }
 
     /// Runs single statements; `action` names them in an error.
@@ -200,7 +237,8 @@ impl Workspace {
         action: &'static str,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        run(&self.connection()).map_err(|source| self.refused(action, source))
+        let connection = self.connection()?;
+        run(&connection).map_err(|source| self.refused(action, source))
     }
 
     /// Runs statements that must stand or fall together and see no other writer in between.
@@ -209,7 +247,8 @@ impl Workspace {
         action: &'static str,
         run: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T> {
-        write_to(&self.connection(), |source| source, run).map_err(|source| self.refused(action, source))
+        let connection = self.connection()?;
+        write_to(&connection, |source| source, run).map_err(|source| self.refused(action, source))
     }
 
     /// Keeps what the rows say of numbers that were just begun.
@@ -245,6 +284,11 @@ impl Workspace {
             Err(error) => error,
         }
     }
+}
+
+/// The id that a workspace was made with; none of before there were any.
+fn id_in(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    connection.prepare_cached("SELECT value FROM meta WHERE key = 'id'")?.query_row([], |row| row.get(0)).optional()
 }
 
 pub(crate) fn database_file(folder: &Path) -> PathBuf {

@@ -17,8 +17,8 @@ use serde_json::{Value, json};
 
 use self::support::{Setup, at, call, failed, http, json_body, large};
 use crate::{
-    Body, ChangeKind, CleanFilter, CommandKind, CommandStatus, Comparison, JsonType, ResponseState, SessionRecord,
-    Workspace, WorkspaceError, list_workspaces,
+    Body, ChangeKind, CleanFilter, CommandKind, CommandStatus, Comparison, JsonType, NewCall, ResponseState,
+    SessionRecord, Workspace, WorkspaceError, list_workspaces,
 };
 
 #[test]
@@ -349,4 +349,63 @@ fn a_call_that_begins_in_a_workspace_that_was_removed_is_given_no_number() {
 #[test]
 fn errors_are_small_enough_to_return_by_value() {
     assert!(size_of::<WorkspaceError>() <= 128, "{}", size_of::<WorkspaceError>());
+}
+
+#[test]
+fn one_that_was_just_made_is_there_for_others_before_it_is_opened_here() {
+    let setup = Setup::new();
+    let (home, name) = (&setup.home, setup.workspace.name());
+    assert_eq!(list_workspaces(home).unwrap().workspaces.len(), 1);
+    assert_eq!(setup.workspace.doubts(9).unwrap(), []);
+    let other = Workspace::open(home, name).unwrap();
+    assert_eq!(other.identity(), setup.workspace.identity());
+    assert!(other.identity().id.is_some() && other.is_where_it_was_made().unwrap());
+    assert_eq!(setup.workspace.doubts(9).unwrap(), [], "it was only read");
+    let (_, response) = other.begin_call(&call("t")).unwrap();
+    assert_eq!(response, ResponseId(1));
+    assert_eq!(setup.record(json_body("1")), ResponseId(2), "numbers go on from those of others");
+    assert_eq!(setup.workspace.ls().unwrap().len(), 2);
+    assert_eq!(Workspace::create(home, name, at(3)).unwrap().identity(), other.identity());
+}
+
+#[test]
+fn a_write_in_doubt_that_somebody_else_left_is_seen_before_it_is_opened_here() {
+    let setup = Setup::new();
+    let other = Workspace::open(&setup.home, setup.workspace.name()).unwrap();
+    let write = NewCall { access: rote_types::Access::Write, ..call("t") };
+    let (_, response) = other.begin_call(&write).unwrap();
+    let sql = "UPDATE responses SET owner = 'nobody'";
+    other.connection().unwrap().execute(sql, []).unwrap();
+    let found = setup.workspace.doubts(9).unwrap();
+    assert_eq!(found.iter().map(|one| one.id).collect::<Vec<_>>(), [response]);
+}
+
+#[test]
+fn one_that_was_removed_or_made_anew_before_its_first_call_is_not_written_to() {
+    for made_anew in [false, true] {
+        let setup = Setup::new();
+        let (home, name) = (&setup.home, setup.workspace.name());
+        rote_home::discard_dir(&home.workspaces_dir().join(name.as_str())).unwrap();
+        let new = made_anew.then(|| Workspace::create(home, name, at(1)).unwrap());
+        let error = setup.workspace.begin_call(&call("t")).unwrap_err();
+        assert!(matches!(error, WorkspaceError::NoWorkspace { .. }), "{error}");
+        assert_eq!(home.workspace_dir(name).exists(), made_anew);
+        assert!(new.is_none_or(|new| new.ls().unwrap().is_empty()));
+    }
+}
+
+#[test]
+fn several_that_are_made_at_once_have_ids_of_their_own() {
+    let setup = Setup::new();
+    let made = |n: usize| Workspace::create(&setup.home, &format!("w{}", n % 4).parse().unwrap(), at(0)).unwrap();
+    let made: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..8).map(|n| scope.spawn(move || made(n))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let ids: std::collections::BTreeSet<_> = made.iter().map(|one| one.identity().id.clone().unwrap()).collect();
+    assert_eq!(ids.len(), 4, "one for each name, whoever was faster");
+    for one in &made {
+        one.begin_call(&call("t")).unwrap();
+    }
+    assert!(made.iter().all(|one| one.ls().unwrap().len() == 2));
 }

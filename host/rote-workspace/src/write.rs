@@ -13,7 +13,7 @@ use crate::store::{allocate, to_i64, word};
 use crate::{CommandId, CommandStatus, NewCall, Result, Workspace};
 
 /// What waits to be written.
-pub(crate) type Writing = Group<Write, rusqlite::Result<Written>>;
+pub(crate) type Writing = Group<Write, Result<Written>>;
 
 /// One write.
 pub(crate) enum Write {
@@ -83,21 +83,25 @@ impl Write {
 impl Workspace {
     /// Writes, and waits with the thread.
     pub(crate) fn write(&self, write: Write) -> Result<Written> {
-        let action = write.action();
-        let written = self.writing.wait(write, false, |all| self.write_all(&all));
-        written.map_err(|source| self.refused(action, source))
+        self.writing.wait(write, false, |all| self.write_all(&all))
     }
 
     /// Writes, for a task to wait for.
     pub(crate) async fn write_soon(&self, write: Write) -> Result<Written> {
-        let action = write.action();
-        let written = self.writing.hand_in(write, |all| self.write_all(&all)).await;
-        written.map_err(|source| self.refused(action, source))
+        self.writing.hand_in(write, |all| self.write_all(&all)).await
     }
 
-    fn write_all(&self, all: &[Write]) -> Vec<rusqlite::Result<Written>> {
-        let written =
-            write_all_to(&self.connection(), |source| source, all, |transaction, write| write.run(transaction));
+    fn write_all(&self, all: &[Write]) -> Vec<Result<Written>> {
+        let written = match self.connection() {
+            Ok(connection) => {
+                let written =
+                    write_all_to(&connection, |source| source, all, |transaction, write| write.run(transaction));
+                let told = written.into_iter().zip(all);
+                told.map(|(one, write)| one.map_err(|source| self.refused(write.action(), source))).collect()
+            }
+            // Each has an error of its own.
+            Err(_) => all.iter().map(|one| self.transact(one.action(), |transaction| one.run(transaction))).collect(),
+        };
         self.note_kept(all.iter().filter(|write| write.has_content()).count());
         written
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::support::{Fixture, SHOP, id};
 use crate::error::{PinError, RunnerError};
-use crate::{FlowError, FlowInfo, FlowReference, Package, Runner, RunnerParts};
+use crate::{FlowError, FlowInfo, FlowReference, Package, RunRequest, Runner, RunnerParts};
 
 /// Lists the orders of an owner, gets the first, returns its price.
 async fn report(fixture: &Fixture) {
@@ -204,4 +204,50 @@ async fn a_run_that_cannot_begin_is_not_in_the_journal() {
     std::fs::create_dir(fixture.home.flow_permissions_file(&"report".parse().unwrap())).unwrap();
     fixture.run(&fixture.run_request(&[("owner", "monalisa")])).await.unwrap_err();
     assert_eq!(run_events(&fixture), [""; 0]);
+}
+
+/// A plan that calls nothing takes the place of the flow.
+async fn without_calls(fixture: &Fixture) {
+    assert!(fixture.call("orders_list", json!({"owner": "octocat"})).await);
+    let made = fixture.crystallize(&[]).await.unwrap();
+    let mut frontmatter = made.frontmatter.clone();
+    frontmatter.parameters = json!({"type": "object", "properties": {}});
+    let plan = json!({"version": 1, "steps": [], "result": {"fine": true}});
+    let package = Package::of_plan(frontmatter, serde_json::from_value(plan).unwrap()).unwrap();
+    let redaction = fixture.runtime.redaction();
+    fixture.flows.library.write_draft(&made.frontmatter.name, &package, true, redaction).unwrap();
+}
+
+#[tokio::test]
+async fn a_run_without_calls_opens_no_database_and_is_there_as_any_other() {
+    let fixture = Fixture::new();
+    without_calls(&fixture).await;
+    let request = fixture.run_request(&[]);
+    let (one, other) = tokio::join!(fixture.run(&request), fixture.run(&request));
+    let listed = rote_workspace::list_workspaces(&fixture.home).unwrap();
+    for done in [one.unwrap(), other.unwrap()] {
+        assert_eq!(done.result, json!({"fine": true}));
+        assert!(rote_home::is_as_made(&fixture.home.workspace_dir(&done.workspace).join("workspace.db")));
+        assert!(listed.workspaces.iter().any(|one| one.name == done.workspace));
+        let opened = Workspace::open(&fixture.home, &done.workspace).unwrap();
+        assert!(opened.ls().unwrap().is_empty() && opened.is_where_it_was_made().unwrap());
+        let again = RunRequest { resume: Some(done.workspace), ..RunRequest::default() };
+        assert_eq!(fixture.run(&again).await.unwrap().result, json!({"fine": true}));
+    }
+    let (started, finished) = ("run.started", "run.finished");
+    assert_eq!(run_events(&fixture).iter().filter(|kind| *kind == started).count(), 4);
+    assert_eq!(run_events(&fixture).iter().filter(|kind| *kind == finished).count(), 4);
+}
+
+#[tokio::test]
+async fn a_run_that_is_killed_before_its_first_call_is_gone_on_with() {
+    let fixture = Fixture::new();
+    report(&fixture).await;
+    let begun = fixture.flows.runner.begin(&fixture.run_request(&[("owner", "monalisa")])).unwrap();
+    let identity = begun.workspace.identity().clone();
+    drop(begun);
+    let again = RunRequest { resume: Some(identity.name.clone()), ..RunRequest::default() };
+    assert_eq!(fixture.run(&again).await.unwrap().result, json!(80));
+    let opened = Workspace::open(&fixture.home, &identity.name).unwrap();
+    assert_eq!((opened.identity(), opened.ls().unwrap().len()), (&identity, 2));
 }
