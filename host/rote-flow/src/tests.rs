@@ -10,6 +10,7 @@ mod keys;
 mod life;
 mod link;
 mod lint;
+mod looks;
 pub(crate) mod package;
 mod pages;
 mod pick;

@@ -45,13 +45,13 @@ async fn told(ask: &Ask) -> Tale {
     tale
 }
 
-fn when(made: &Crystallized, step: &str) -> Value {
+pub(super) fn when(made: &Crystallized, step: &str) -> Value {
     let step = made.plan.steps.iter().find(|one| one.id == step).unwrap();
     serde_json::to_value(&step.when).unwrap()
 }
 
 /// A comparison as `jq op right`.
-fn short(when: &Value) -> String {
+pub(super) fn short(when: &Value) -> String {
     let sides = &when["compare"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{} {} {}", text(&sides["left"]["$from"]["jq"]), text(&sides["op"]), sides["right"])
@@ -423,159 +423,4 @@ async fn writes_between_which_was_asked_whether_they_succeeded_are_a_loop() {
     }
     let made = tale.made(&[]).await;
     assert_eq!((made.plan.steps.len(), made.plan.steps[1].for_each.is_some(), open(&made)), (2, true, vec![]));
-}
-
-/// A list, a thing, what queries printed of them, and a write.
-async fn seen(query: (u64, &str), write: (&str, Value)) -> Tale {
-    let mut tale = Tale::new();
-    let items = json!([{"id": 41, "state": "open", "title": "a"}]);
-    let list = json!({"items": items, "none": [], "total": 0, "next_page_token": "", "has_more": false, "size": 4});
-    tale.call("listIssues", json!({}), list).await;
-    let issue = json!({"id": 7, "state": "open", "title": "bug", "locked": false, "due": null, "estimate": 3,
-        "assignee": "mona", "body": "It does not work", "at": "2026-01-01", "ok": true, "url": "https://a.example/b"});
-    tale.call("getIssue", json!({"issue_id": 7}), issue).await;
-    tale.query(query.0, query.1);
-    tale.call(write.0, write.1, json!({"id": 900})).await;
-    tale
-}
-
-fn patch() -> (&'static str, Value) {
-    ("updateIssue", json!({"issue_id": 7, "state": "closed"}))
-}
-
-fn create() -> (&'static str, Value) {
-    ("createIssue", json!({"title": "triage"}))
-}
-
-#[tokio::test]
-async fn what_was_seen_before_a_write_and_used_by_nothing_is_asked() {
-    for (query, write, wanted) in [
-        ((2, ".state"), patch(), ".state eq \"open\""),
-        ((2, ".locked"), patch(), ".locked eq false"),
-        ((2, ".ok"), patch(), ".ok eq true"),
-        ((2, ".estimate"), patch(), ".estimate eq 3"),
-        ((2, ".assignee"), patch(), ".assignee eq \"mona\""),
-        ((2, ".due"), patch(), "[.due | select(. != null and . != \"\" and . != [] and . != {})] | length eq 0"),
-        ((2, ".state"), ("addComment", json!({"issue_id": "@2{.id}", "body": "Seen"})), ".state eq \"open\""),
-        ((1, ".none"), create(), ".none | length eq 0"),
-        ((1, ".none | length"), create(), ".none | length eq 0"),
-        ((1, ".total"), create(), ".total eq 0"),
-        (
-            (1, "[.items[] | select(.state == \"done\")] | length"),
-            create(),
-            "[.items[] | select(.state == \"done\")] | length eq 0",
-        ),
-    ] {
-        let tale = seen(query, write).await;
-        let made = tale.made(&[]).await;
-        assert_eq!((open(&made), when(&made, "s3")), (vec!["when:s3"], Value::Null), "{query:?}");
-        assert!(made.frontmatter.questions[0].writes && made.report.questions[0].taken == "no");
-        let made = tale.answered_with(&[("when:s3", "yes")]).await.unwrap();
-        assert_eq!((short(&when(&made, "s3")).as_str(), open(&made)), (wanted, vec![]), "{query:?}");
-        let made = tale.answered_with(&[("when:s3", "no")]).await.unwrap();
-        assert_eq!((open(&made), when(&made, "s3")), (vec![], Value::Null), "{query:?}");
-    }
-}
-
-#[tokio::test]
-async fn what_was_read_to_find_the_way_or_to_be_sent_is_not_asked() {
-    let comment = |body: &str| ("addComment", json!({"issue_id": 7, "body": body}));
-    for (query, write) in [
-        ((2, ".title"), patch()),
-        ((2, ".id"), patch()),
-        ((2, ".body"), patch()),
-        ((2, ".at"), patch()),
-        ((2, ".url"), patch()),
-        ((2, "."), patch()),
-        ((1, ".items"), create()),
-        ((1, ".items | length"), create()),
-        ((1, ".items[] | .id"), create()),
-        ((1, ".next_page_token"), create()),
-        ((1, ".has_more"), create()),
-        ((2, ".state"), ("updateIssue", json!({"issue_id": 7, "state": "open"}))),
-        ((2, ".state"), comment("It is open now")),
-        ((2, ".estimate"), comment("3 points")),
-        ((2, ".state"), ("updateContact", json!({"contact_id": "c_9", "plan": "pro"}))),
-    ] {
-        let made = seen(query, write).await.made(&[]).await;
-        assert!(!open(&made).contains(&"when:s3"), "{query:?}");
-    }
-    let mut tale = seen((2, ".state"), ("createIssue", json!({"title": "x"}))).await;
-    tale.query(2, ".state");
-    tale.call("addComment", json!({"issue_id": 7, "body": "Seen"}), json!({"id": 1})).await;
-    tale.call("updateIssue", patch().1, json!({"id": 7})).await;
-    let made = tale.made(&[]).await;
-    let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("when:")).collect();
-    assert_eq!(asked, ["when:s4"], "each look is asked of the write behind it");
-}
-
-#[tokio::test]
-async fn all_looks_before_a_write_are_one_question() {
-    let mut tale = Tale::new();
-    tale.call("getIssue", json!({"issue_id": 7}), json!({"id": 7, "state": "open", "locked": false})).await;
-    tale.query(1, ".state");
-    tale.call("searchContacts", json!({"q": "x"}), json!({"items": [{"id": "c_1"}]})).await;
-    tale.query(1, ".locked");
-    tale.query(1, ".state");
-    tale.call("updateIssue", patch().1, json!({"id": 7})).await;
-    let made = tale.made(&[]).await;
-    assert_eq!((open(&made), made.report.questions[0].evidence.len()), (vec!["when:s3"], 2));
-    let made = tale.answered_with(&[("when:s3", "yes")]).await.unwrap();
-    let all: Vec<String> = when(&made, "s3")["all"].as_array().unwrap().iter().map(short).collect();
-    assert_eq!(all, [".state eq \"open\"", ".locked eq false"]);
-}
-
-#[tokio::test]
-async fn a_list_that_was_empty_before_something_was_made_is_asked() {
-    for (search, list, jq) in [
-        (("searchContacts", json!({"email": "new@acme.test"})), json!({"items": []}), ".items | length eq 0"),
-        (("listIssues", json!({})), json!([]), ". | length eq 0"),
-        (("listIssues", json!({})), json!({"warnings": [], "items": []}), "([.warnings[], .items[]]) | length eq 0"),
-    ] {
-        let mut tale = Tale::new();
-        tale.call(search.0, search.1, list).await;
-        tale.call("createIssue", json!({"title": "new@acme.test"}), json!({"id": 9})).await;
-        let made = tale.made(&[]).await;
-        assert_eq!(open(&made), ["when:s2"], "{jq}");
-        let made = tale.answered_with(&[("when:s2", "yes")]).await.unwrap();
-        assert_eq!((short(&when(&made, "s2")).as_str(), open(&made)), (jq, vec![]));
-    }
-    for (search, list) in [
-        (("searchContacts", json!({"email": "other@acme.test"})), json!({"items": []})),
-        (("listIssues", json!({})), json!({"items": [{"id": 1}]})),
-    ] {
-        let mut tale = Tale::new();
-        tale.call(search.0, search.1, list).await;
-        tale.call("createIssue", json!({"title": "new@acme.test"}), json!({"id": 9})).await;
-        assert_eq!(open(&tale.made(&[]).await), [""; 0]);
-    }
-}
-
-#[tokio::test]
-async fn a_thing_that_was_not_there_before_it_was_made_is_asked() {
-    for (title, asked) in [("triage", vec!["when:s2"]), ("other", vec![])] {
-        let mut tale = Tale::new();
-        tale.missing("getIssue", json!({"issue_id": "triage"})).await;
-        tale.call("createIssue", json!({"title": title}), json!({"id": 9})).await;
-        let made = tale.made(&[]).await;
-        assert_eq!(open(&made), asked, "{title}");
-        let words = |made: &Crystallized| {
-            made.report.questions.iter().flat_map(|one| one.answers.iter().map(|a| a.word.clone())).collect::<Vec<_>>()
-        };
-        assert!(!words(&made).contains(&"yes".to_owned()));
-    }
-}
-
-#[tokio::test]
-async fn what_each_item_was_looked_at_for_before_it_was_written_is_asked() {
-    let mut tale = Tale::new();
-    tale.call("listIssues", json!({}), json!({"items": [{"id": 41}, {"id": 42}]})).await;
-    for index in 0..2 {
-        let issue = format!("@1{{.items[{index}].id}}");
-        let read = tale.call("getIssue", json!({"issue_id": issue}), json!({"state": "stale"})).await;
-        tale.query(read, ".state");
-        tale.call("updateIssue", json!({"issue_id": issue, "state": "closed"}), json!({"id": index})).await;
-    }
-    let made = tale.made(&[]).await;
-    assert!(open(&made).iter().any(|id| id.starts_with("when:")), "{:?}", made.plan);
 }

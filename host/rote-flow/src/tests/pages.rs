@@ -346,3 +346,48 @@ async fn pages_that_were_counted_by_hand_are_asked_about() {
         }
     }
 }
+
+#[tokio::test]
+async fn pages_that_were_counted_by_hand_are_asked_about_however_their_items_reach_writes() {
+    let counts = [("page", [1, 2, 3]), ("offset", [0, 2, 4]), ("skip", [0, 2, 4]), ("start", [0, 2, 4])];
+    for (argument, counts) in counts {
+        for way in ["by position", "typed", "the first page", "through a read", "asked"] {
+            let mut tale = Tale::new();
+            for (at, count) in counts.into_iter().enumerate() {
+                let items = json!({"items": [{"id": 4100 + at, "title": "a"}, {"id": 5100 + at, "title": "b"}]});
+                let arguments = json!({"limit": 2, argument: count});
+                tale.call("searchContacts", arguments, if at == 2 { json!({"items": []}) } else { items }).await;
+            }
+            match way {
+                "by position" => {
+                    for item in ["@1{.items[0].id}", "@1{.items[1].id}", "@2{.items[0].id}", "@2{.items[1].id}"] {
+                        comment(&mut tale, item).await;
+                    }
+                }
+                "typed" => {
+                    for item in [4100, 5100, 4101, 5101] {
+                        let arguments = json!({"issue_id": item, "body": "Done"});
+                        tale.call("addComment", arguments, json!({"id": 900})).await;
+                    }
+                }
+                "the first page" => comment(&mut tale, "@1{.items[1].id}").await,
+                "through a read" => {
+                    let read = json!({"issue_id": "@2{.items[1].id}"});
+                    tale.call("getIssue", read, json!({"id": 5101, "state": "x"})).await;
+                    comment(&mut tale, "@4{.id}").await;
+                }
+                _ => {
+                    let ask = json!({"condition": "is-empty", "response": 3, "programs": [".items"], "held": true});
+                    let (ask, at) = (serde_json::from_value(ask).unwrap(), "2026-03-01T00:00:00Z".parse().unwrap());
+                    tale.fixture.workspace.log_ask(&ask, at).unwrap();
+                    comment(&mut tale, "41").await;
+                }
+            }
+            let made = tale.made(&[]).await;
+            assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
+            let asked = made.frontmatter.questions.iter().find(|one| one.id == "pages:s1");
+            assert!(asked.is_some_and(|asked| asked.writes), "{argument} {way}: {:?}", open(&made));
+            assert!(made.report.questions.iter().any(|one| one.taken == "no"), "{argument} {way}");
+        }
+    }
+}

@@ -187,3 +187,25 @@ async fn a_parameter_reaches_the_filter_of_a_loop_and_the_right_side_of_a_condit
     let places = made.report.parameters[0].places.iter().map(|place| format!("{}:{}", place.step, place.pointer));
     assert_eq!(places.collect::<Vec<_>>(), ["s2:for_each{}", "s4:when"]);
 }
+
+#[tokio::test]
+async fn an_item_that_was_asked_about_and_left_out_is_not_a_condition_of_the_next_one() {
+    let list = json!({"items": [{"id": 41, "n": 1}, {"id": 42, "n": 2}, {"id": 43, "n": 3}]});
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), list).await;
+    for (index, held) in [true, false, true].into_iter().enumerate() {
+        asks(&tale, "expect", &format!(".items[{index}].n {} 9", if held { "<" } else { ">" }), held);
+        if held {
+            let arguments = json!({"issue_id": at(index), "state": "closed"});
+            tale.call("updateIssue", arguments, json!({"id": index})).await;
+        }
+    }
+    let made = tale.made(&[]).await;
+    assert_eq!((for_each(&made), made.plan.steps.len()), (Value::Null, 3));
+    for (step, index) in made.plan.steps[1..].iter().zip([0, 2]) {
+        let when = serde_json::to_value(&step.when).unwrap()["compare"]["left"]["$from"]["jq"].to_string();
+        assert!(when.contains(&format!("items[{index}]")), "{when}");
+    }
+    let asked: Vec<&str> = open(&made).into_iter().filter(|id| id.starts_with("when:")).collect();
+    assert_eq!(asked, ["when:s3"]);
+}

@@ -19,7 +19,7 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 14] = [
     ("updateIssue", "patch", "/issues/{issue_id}", &["state", "due_date", "version", "labels"]),
     ("replaceIssue", "put", "/issues/{issue_id}", &["state", "due_date"]),
     ("addComment", "post", "/issues/{issue_id}/comments", &["body"]),
-    ("searchContacts", "get", "/contacts", &["email", "q", "limit", "page", "offset", "sort"]),
+    ("searchContacts", "get", "/contacts", &["email", "q", "limit", "page", "offset", "skip", "start", "sort"]),
     ("updateContact", "patch", "/contacts/{contact_id}", &["plan"]),
     ("createEvent", "post", "/events", &["title", "start", "end", "secret"]),
     ("updateEvent", "patch", "/events/{event_id}", &["title", "start"]),

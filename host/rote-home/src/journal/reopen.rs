@@ -87,7 +87,7 @@ fn difference(connection: &Connection) -> Result<OpenDifference, rusqlite::Error
         writes: (&said_writes - &writes, &writes - &said_writes),
     };
     if restarted {
-        (found.runs.1, found.writes.1) = Default::default();
+        (found.runs.1, found.writes.1) = (BTreeSet::new(), BTreeSet::new());
     }
     Ok(found)
 }

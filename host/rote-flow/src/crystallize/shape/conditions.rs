@@ -104,6 +104,9 @@ fn asked(cx: &Context<'_>, draft: &Draft, position: usize) -> Asked {
             continue;
         }
         let outcome = match ask.told_success() {
+            None if is_of_another_item(cx.trace, call, ask) => {
+                Err("it is of another item than the last one".to_owned())
+            }
             Some(told) => outcome(cx, draft, step, *command, (ask, told)).map(|steps| found.succeeded.extend(steps)),
             None => source(cx, draft, step, *command, ask).and_then(|source| reading(cx, source, ask)).map(|reading| {
                 if !found.read.contains(&reading) {
@@ -118,6 +121,24 @@ fn asked(cx: &Context<'_>, draft: &Draft, position: usize) -> Asked {
         }
     }
     found
+}
+
+/// Whether the last ask before a call was of another item of the same array: this one decided that nothing was done for its item,
+/// and is not a condition of what was done for the other.
+fn is_of_another_item(trace: &Trace, call: usize, ask: &Ask) -> bool {
+    let item = |ask: &Ask| {
+        ask.programs.iter().find_map(|program| {
+            let (array, rest) = program.split_once('[')?;
+            let index: usize = rest.split_once(']')?.0.trim().parse().ok()?;
+            Some((ask.response, array.trim().to_owned(), index))
+        })
+    };
+    let Some((response, array, index)) = item(ask) else { return false };
+    let last = asks_before(trace, call)
+        .filter_map(|(_, other)| item(other))
+        .filter(|(of, list, _)| (*of, list) == (response, &array))
+        .last();
+    last.is_some_and(|(.., of)| of != index)
 }
 
 /// What was read of the asks, in words.
