@@ -192,6 +192,20 @@ fn an_intent_finds_tools_with_what_they_take() {
 }
 
 #[test]
+fn where_no_tool_fits_that_is_said_and_the_nearest_are_named_apart() {
+    let (home, _server) = tracker();
+    let intent = "purple whales heavier than issues";
+    for data in [home.data(&["tracker_probe", intent]), home.data(&["explore", intent])] {
+        assert!(data["tools"].as_array().is_some_and(Vec::is_empty), "{data}");
+        let near = data["near"].as_array().unwrap();
+        assert!((1..=3).contains(&near.len()), "{data}");
+        assert!(near.iter().all(|one| one["tool"]["access"] != "destroy"), "{data}");
+    }
+    let data = home.data(&["tracker_probe", "qwertzuiop"]);
+    assert!(data["near"].as_array().is_some_and(Vec::is_empty), "{data}");
+}
+
+#[test]
 fn a_credential_can_be_given_where_the_description_names_none() {
     let api = FakeApi::start(|_| Script::Json(200, json!({})));
     let home = home();

@@ -35,5 +35,6 @@ pub use registry::servers::ServerWord;
 pub use registry::{AdapterEntry, AdapterProblem, Adapters, Hit};
 pub use report::{AdapterLine, Capabilities, InstallReport, OperationCounts, Repair, ToolsetCount};
 pub use reservation::Reservation;
+pub use rote_find::Answer;
 pub use sensitivity::{Evidence, Sensitivity, ToolSensitivity};
 pub use source::{Document, Loader, SpecLocation, read_source};

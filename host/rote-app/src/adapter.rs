@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, EntryWord, Hit};
+use rote_adapter::{Adapter, AdapterEntry, AdapterLine, AdapterProblem, Answer, EntryWord, Hit};
 use rote_govern::egress::AllowedRange;
 use rote_govern::idempotency::key_header;
 use rote_govern::reach::{self, Destination};
@@ -351,19 +351,19 @@ impl Session {
         Ok(Described { adapter: id, tool })
     }
 
-    /// Returns the tools of an adapter that fit an intent, best first.
+    /// Returns the tools of an adapter that fit an intent, best first, or else the nearest.
     ///
     /// # Errors
     /// `NotFound` when it is not installed.
-    pub fn probe(&self, text: &str, intent: &str, limit: usize) -> Result<Vec<Hit>, AppError> {
+    pub fn probe(&self, text: &str, intent: &str, limit: usize) -> Result<Answer<Hit>, AppError> {
         Ok(self.host.adapters()?.probe(&self.adapter_id(text)?, intent, limit)?)
     }
 
-    /// Returns the tools of all adapters that fit an intent, best first, and the adapters that cannot be read.
+    /// Returns the tools of all adapters that fit an intent, best first, or else the nearest, and the adapters that cannot be read.
     ///
     /// # Errors
     /// General when the home cannot be read.
-    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AppError> {
+    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Answer<Hit>, Vec<AdapterProblem>), AppError> {
         Ok(self.host.adapters()?.explore(intent, limit)?)
     }
 

@@ -58,7 +58,7 @@ pub use trusted::{TRUST, trust_note};
 pub use workspace::{Cleaned, Initialised, Listing, Where, WorkspaceOrigin};
 
 // Plain data of the layers below that outcomes are made of.
-pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, BatchItem, Hit, InstallReport, References};
+pub use rote_adapter::{AdapterEntry, AdapterLine, AdapterProblem, Answer, BatchItem, Hit, InstallReport, References};
 pub use rote_flow::{
     BlessRequest, BlessingInfo, BlessingState, BuildRequest, BuildSource, Built, CallableState, CrystallizeRequest,
     Crystallized, Decided, DryRun, EndpointState, FRONTMATTER_SCHEMA, FlowHealth, FlowInfo, FlowQuestion,

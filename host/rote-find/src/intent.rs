@@ -2,12 +2,13 @@
 
 use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::text::{split_words, stem};
+use crate::value;
 use crate::vocabulary::{Deed, Match, Vocabulary};
 
 /// Longest query, in words.
 const MAX_WORDS: usize = 48;
 /// How much a word counts that another one stands for.
-const STANDS_FOR: f32 = 0.93;
+const STANDS_FOR: f32 = 1.0;
 /// Weights of words in an intent.
 const OBJECT: f32 = 1.4;
 const OTHER: f32 = 0.8;
@@ -25,9 +26,11 @@ pub(crate) const PLAIN: [&str; 20] = [
 ];
 const SLIGHT: f32 = 0.3;
 const PREFIX: f32 = 0.4;
+/// What the shape of a value counts.
+const BY_SHAPE: f32 = 0.4;
 /// What a word counts that is a part of what others stand for, one that a verb stands for elsewhere, and one that is alike.
 const PART: f32 = 0.6;
-const ELSEWHERE: f32 = 0.7;
+const ELSEWHERE: f32 = 0.4;
 const ALIKE: f32 = 0.9;
 
 /// Words with which a question begins.
@@ -47,6 +50,8 @@ const CLAUSES: [&str; 21] = [
     "that", "who", "which", "we", "they", "i",
 ];
 
+/// Words of whoever speaks.
+const OWN: [&str; 5] = ["my", "mine", "i", "me", "am"];
 const ARTICLES: [&str; 5] = ["the", "a", "an", "my", "our"];
 /// Words in front of an order.
 const POLITE: [&str; 22] = [
@@ -76,6 +81,13 @@ pub(crate) struct Term {
     known: bool,
 }
 
+impl Term {
+    /// What a value says besides which one.
+    fn of_value(forms: Vec<(String, f32)>, weight: f32, prefix: bool) -> Self {
+        Self { forms, weight, verb: false, object: false, valued: true, given: true, prefix, name: true, known: false }
+    }
+}
+
 /// What somebody wants to do.
 #[derive(Debug)]
 pub(crate) struct Intent {
@@ -86,6 +98,8 @@ pub(crate) struct Intent {
     pub(crate) one: bool,
     /// The object is many.
     pub(crate) many: bool,
+    /// It is about whoever says it.
+    pub(crate) mine: bool,
 }
 
 /// One token of a sentence.
@@ -125,7 +139,8 @@ impl Intent {
         reading.others();
         let terms = reading.terms;
         let (one, many) = number(&tokens, &stems, &terms);
-        Self { whole: text.trim().to_owned(), terms, deed, one, many }
+        let mine = tokens.iter().any(|token| OWN.contains(&token.text.as_str()));
+        Self { whole: text.trim().to_owned(), terms, deed, one, many, mine }
     }
 }
 
@@ -319,9 +334,15 @@ impl Reading<'_> {
         (!forms.is_empty()).then_some(Word { forms, known, slight: emptiness > 0 && meaning <= 1 })
     }
 
-    /// The word in front of an id, such as `file-9` or `proj_5`.
+    /// The word in front of an id, such as `file-9` or `proj_5`, or else what its shape says.
     fn prefix(&mut self, place: usize) {
         let text = self.tokens[place].text.as_str();
+        let words = value::stands_for(text);
+        if !words.is_empty() {
+            let words: Vec<String> = words.iter().map(|word| stem(word)).collect();
+            self.terms.push(Term::of_value(stand_for(&words, &[], true), BY_SHAPE, false));
+            return;
+        }
         let letters: String = text.chars().take_while(char::is_ascii_alphabetic).collect();
         let joined = text[letters.len()..].starts_with(['_', '-']);
         if letters.len() < 2 || !joined {
@@ -333,17 +354,7 @@ impl Reading<'_> {
         if let Some(found) = self.vocabulary.noun(&alone, 0) {
             forms.extend(stand_for(&found.meaning.stands_for, &[], true));
         }
-        self.terms.push(Term {
-            forms,
-            weight: PREFIX,
-            verb: false,
-            object: false,
-            valued: true,
-            given: true,
-            prefix: true,
-            name: true,
-            known: false,
-        });
+        self.terms.push(Term::of_value(forms, PREFIX, true));
     }
 }
 

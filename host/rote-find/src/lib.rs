@@ -6,6 +6,7 @@ mod intent;
 mod near;
 mod rank;
 mod text;
+mod value;
 mod vocabulary;
 
 pub use file::{Builder, Row};
@@ -23,6 +24,24 @@ pub struct Found {
     pub score: f32,
 }
 
+/// What there is for an intent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer<T> {
+    /// What fits, best first.
+    pub fits: Vec<T>,
+    /// Where nothing fits, what comes nearest, best first, at most [`MOST_NEAR`]; nothing that destroys unless that is wanted.
+    pub near: Vec<T>,
+}
+
+/// Most that is named where nothing fits.
+pub const MOST_NEAR: usize = 3;
+
+impl<T> Default for Answer<T> {
+    fn default() -> Self {
+        Self { fits: Vec::new(), near: Vec::new() }
+    }
+}
+
 /// An intent that is looked for in any number of indexes.
 #[derive(Debug)]
 pub struct Search {
@@ -36,9 +55,9 @@ impl Search {
         Self { intent: Intent::new(intent) }
     }
 
-    /// Returns the tools of an index that fit best, at most `limit`; `None` for bytes that are not an index.
+    /// Returns the tools of an index that fit best, at most `limit`, or else the nearest; `None` for bytes that are not an index.
     #[must_use]
-    pub fn best(&self, index: &[u8], limit: usize) -> Option<Vec<Found>> {
+    pub fn best(&self, index: &[u8], limit: usize) -> Option<Answer<Found>> {
         rank::rank(&self.intent, &Index::read(index)?, limit)
     }
 }

@@ -2,19 +2,22 @@
 //!
 //! What a tool covers of the intent is weighed by how rare its words are among the tools, and by where they stand.
 //! That is lowered when the tool does something else than is wanted, and when it says much that nobody asked for.
-//! Where the best covers too little, nothing fits. What is wanted to be read is never answered with what destroys.
+//! Where the best covers too little, nothing fits, and what comes nearest is told apart. What is wanted to be read is
+//! never answered with what destroys.
 
 use rote_types::{Access, Method};
 
-use crate::Found;
 use crate::fields::{ASKED, NAME, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
 use crate::intent::{Intent, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
 use crate::vocabulary::{Deed, Vocabulary};
+use crate::{Answer, Found, MOST_NEAR};
 
 /// Below this share of what was said nothing fits.
-const FITS: f32 = 0.31;
+const FITS: f32 = 0.37;
+/// Below this share what nothing fits is not even near.
+const NEAR: f32 = 0.1;
 /// What at least has to be said where there is no verb: `who` alone says nothing.
 const LEAST_SAID: f32 = 0.7;
 /// Hits below this share of the best one's score are noise.
@@ -48,6 +51,10 @@ const DEEP: f32 = 0.012;
 /// What a reading of many loses where one is wanted.
 const ONE_OF_MANY: f32 = 0.92;
 const DEPRECATED: f32 = 0.7;
+/// What a tool counts more that is about whoever calls it, where somebody speaks of that.
+const IS_OWN: f32 = 1.12;
+/// Stems of names and paths of such tools.
+const OWN: [&str; 5] = ["authent", "me", "current", "self", "myself"];
 
 /// One tool that shares a word with the intent.
 struct Ranked<'t, 'i> {
@@ -68,8 +75,8 @@ struct Looked {
     said: Vec<f32>,
 }
 
-/// Returns the tools that fit, best first, at most `limit`; `None` when the index is not whole.
-pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<Vec<Found>> {
+/// Returns the tools that fit, best first, at most `limit`, or else the nearest; `None` when the index is not whole.
+pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<Answer<Found>> {
     let named = index.tools.iter().find(|tool| tool.name == intent.whole);
     let mut ranked = covering(intent, index)?;
     ranked.sort_by(|one, other| {
@@ -79,17 +86,25 @@ pub(crate) fn rank(intent: &Intent, index: &Index<'_>, limit: usize) -> Option<V
             .then_with(|| simple(one).cmp(&simple(other)))
             .then_with(|| one.tool.name.cmp(other.tool.name))
     });
-    let best = ranked.first().filter(|best| !best.last && best.covered >= FITS).map(|best| best.score);
-    let kept = best.map_or(f32::INFINITY, |best| best * WITH_THE_BEST);
+    let best = ranked.first().filter(|best| !best.last);
+    let kept = best.map_or(f32::INFINITY, |best| best.score * WITH_THE_BEST);
     let found = |tool: &Entry<'_>, score: f32| Found { tool: tool.name.to_owned(), score };
-    let others = ranked.iter().filter(|one| one.score >= kept && named.is_none_or(|named| named.name != one.tool.name));
+    let fits = best.is_some_and(|best| best.covered >= FITS);
+    let near = |one: &&Ranked<'_, '_>| !one.last && one.covered >= NEAR && one.score >= kept;
+    if !fits && named.is_none() {
+        let near = ranked.iter().filter(near).take(limit.min(MOST_NEAR));
+        return Some(Answer { fits: Vec::new(), near: near.map(|one| found(one.tool, one.score)).collect() });
+    }
+    let others = ranked.iter().filter(|one| fits && one.score >= kept);
+    let others = others.filter(|one| named.is_none_or(|named| named.name != one.tool.name));
     // What destroys stands behind what a question may mean, and so scores no more.
     let mut least: f32 = 0.99;
     let others = others.map(|one| {
         least = least.min(one.score);
         found(one.tool, least)
     });
-    Some(named.map(|tool| found(tool, 1.0)).into_iter().chain(others).take(limit).collect())
+    let fits = named.map(|tool| found(tool, 1.0)).into_iter().chain(others).take(limit).collect();
+    Some(Answer { fits, near: Vec::new() })
 }
 
 /// Weighs every tool that shares a word with the intent.
@@ -218,8 +233,11 @@ fn fit(deed: Deed, tool: &Entry<'_>) -> f32 {
 
 /// How little a tool says besides, how simple it is, and whether it is of one or of many as the intent is.
 fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> f32 {
-    let (mut all, mut known) = (0.0, 0.0);
+    let (mut all, mut known, mut own) = (0.0, 0.0, 1.0);
     for stem in tool.head.iter().filter_map(|number| index.stems.get(*number)) {
+        if intent.mine && OWN.contains(&stem.text) {
+            own = IS_OWN;
+        }
         let weight = rarity(stem.count, index.tools.len());
         all += weight;
         known += weight * said[stem.number].min(1.0);
@@ -234,7 +252,7 @@ fn shape(intent: &Intent, tool: &Entry<'_>, said: &[f32], index: &Index<'_>) -> 
         _ => 1.0,
     };
     let age = if tool.deprecated { DEPRECATED } else { 1.0 };
-    (1.0 - OTHER_WORDS + OTHER_WORDS * precision) * number * age * (1.0 - DEEP * float(tool.depth.min(12)))
+    (1.0 - OTHER_WORDS + OTHER_WORDS * precision) * own * number * age * (1.0 - DEEP * float(tool.depth.min(12)))
 }
 
 fn float(number: usize) -> f32 {

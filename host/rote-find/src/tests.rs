@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use rote_types::{Access, Method, Tool, ToolHints};
 use serde_json::json;
 
-use crate::{Builder, Row, Search};
+use crate::{Answer, Builder, Row, Search};
 
 fn tool(method: Method, name: &str, description: &str, path: &str) -> Tool {
     Tool {
@@ -60,7 +60,7 @@ fn tools() -> Vec<Tool> {
 
 fn names(intent: &str) -> Vec<String> {
     let found = Search::new(intent).best(&index_of(&tools()), 10).unwrap();
-    found.into_iter().map(|found| found.tool).collect()
+    found.fits.into_iter().map(|found| found.tool).collect()
 }
 
 #[test]
@@ -81,6 +81,7 @@ fn an_intent_finds_the_tool_for_it_first() {
         ("throw the repository away", "repos/delete"),
         ("could you delete the repo octo/scratch?", "repos/delete"),
         ("which orders were shipped?", "orders/list"),
+        ("an issue in octo/hello", "issues/list-for-repo"),
     ];
     for (intent, expected) in cases {
         assert_eq!(names(intent).first().map(String::as_str), Some(expected), "{intent}: {:?}", names(intent));
@@ -94,6 +95,22 @@ fn what_no_tool_has_is_not_found() {
     {
         assert_eq!(names(intent), Vec::<String>::new(), "{intent}");
     }
+}
+
+#[test]
+fn where_nothing_fits_the_nearest_are_told_apart_from_what_fits() {
+    let near = |intent: &str| {
+        let found = Search::new(intent).best(&index_of(&tools()), 10).unwrap();
+        assert!(found.near.is_empty() || found.fits.is_empty(), "{intent}: {found:?}");
+        found.near.into_iter().map(|found| found.tool).collect::<Vec<_>>()
+    };
+    assert!(near("seven purple whales heavier than orders").contains(&"orders/list".to_owned()));
+    assert!(near("zzzzqqq").is_empty() && near("create an issue").is_empty());
+    for intent in ["ship the old repository overseas by boat", "are purple whales heavier than the repository?"] {
+        assert!(!near(intent).contains(&"repos/delete".to_owned()), "{intent}: {:?}", near(intent));
+    }
+    let all = Search::new("seven purple whales heavier than a repository").best(&index_of(&tools()), 1).unwrap();
+    assert!(all.near.len() <= 1, "{all:?}");
 }
 
 #[test]
@@ -123,7 +140,7 @@ fn nothing_that_is_typed_is_a_syntax_error() {
 
 #[test]
 fn the_limit_holds() {
-    assert_eq!(Search::new("list").best(&index_of(&tools()), 1).unwrap().len(), 1);
+    assert_eq!(Search::new("list").best(&index_of(&tools()), 1).unwrap().fits.len(), 1);
 }
 
 #[test]
@@ -167,6 +184,7 @@ proptest! {
         content.splice(from..(from + bytes.len()).min(end), bytes);
         let sealed = [&content[..], &rote_types::sha256(&content).0].concat();
         let found = Search::new(&intent).best(&sealed, 5).unwrap_or_default();
-        prop_assert!(found.len() <= 5 && found.iter().all(|one| one.score <= 1.0), "{:?}", found);
+        let Answer { fits, near } = &found;
+        prop_assert!(fits.len() + near.len() <= 5 && fits.iter().chain(near).all(|one| one.score <= 1.0), "{:?}", found);
     }
 }

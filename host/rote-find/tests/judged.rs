@@ -23,24 +23,32 @@ fn judge(set: &str, api: &str, file: &str, least: Figures) {
         all += described.judge(one).1;
     }
     assert_eq!((all.findable, all.unfindable), (least.findable, least.unfindable), "the set is another");
-    let worse = all.first < least.first || all.top3 < least.top3 || all.none < least.none;
+    let listed = |of: &Figures| (of.first + of.near_first, of.top3 + of.near);
+    let (now, before) = (listed(&all), listed(&least));
+    let worse = all.first < least.first
+        || all.top3 < least.top3
+        || now.0 < before.0
+        || now.1 < before.1
+        || all.none < least.none;
     assert!(!worse && all.destructive <= least.destructive, "{api}: {all}; it was {least}");
 }
 
 #[test]
 fn a_small_description_is_searched_as_well_as_it_was() {
-    let least = Figures { findable: 6, first: 6, top3: 6, unfindable: 0, none: 0, destructive: 0 };
+    let least = Figures { findable: 6, first: 6, top3: 6, ..Figures::default() };
     judge(JUDGED, "petstore3.openapi.yaml", "petstore3.openapi.yaml", least);
 }
 
 #[test]
 fn a_part_of_a_large_description_is_searched_as_well_as_it_was() {
-    let least = Figures { findable: 6, first: 6, top3: 6, unfindable: 7, none: 7, destructive: 0 };
+    let least =
+        Figures { findable: 6, first: 6, top3: 6, unfindable: 7, none: 7, destructive: 0, ..Figures::default() };
     judge(JUDGED, "github-rest.openapi.json", "github-subset.openapi.json", least);
 }
 
 #[test]
 fn intents_that_nobody_looked_at_are_found_as_well_as_they_were() {
-    let least = Figures { findable: 2, first: 1, top3: 2, unfindable: 1, none: 1, destructive: 0 };
+    let least =
+        Figures { findable: 2, first: 1, top3: 2, unfindable: 1, none: 1, destructive: 0, ..Figures::default() };
     judge(APART, "github-rest.openapi.json", "github-subset.openapi.json", least);
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use rote_find::{Builder, Found, Row, Search};
+use rote_find::{Answer, Builder, Found, MOST_NEAR, Row, Search};
 use rote_home::{FileMode, HomeError, read_capped, write_atomic};
 use rote_types::{AdapterId, Tool};
 
@@ -16,22 +16,23 @@ use crate::{Adapter, AdapterError, package};
 const MAX_HITS: usize = 50;
 
 impl Adapters {
-    /// Returns the tools of an adapter that fit `intent`, best first.
+    /// Returns the tools of an adapter that fit `intent`, best first, or else the nearest.
     ///
     /// # Errors
     /// As [`Adapters::open`] and [`crate::Adapter::tool`].
-    pub fn probe(&self, id: &AdapterId, intent: &str, limit: usize) -> Result<Vec<Hit>, AdapterError> {
+    pub fn probe(&self, id: &AdapterId, intent: &str, limit: usize) -> Result<Answer<Hit>, AdapterError> {
         self.open(id)?;
         let found = self.find(id, &Search::new(intent), limit.clamp(1, MAX_HITS))?;
-        found.into_iter().map(|found| self.hit(id, found)).collect()
+        let hits = |found: Vec<Found>| found.into_iter().map(|one| self.hit(id, one)).collect::<Result<_, _>>();
+        Ok(Answer { fits: hits(found.fits)?, near: hits(found.near)? })
     }
 
-    /// Returns the tools of all adapters that fit `intent`: the best first, whichever adapter they are of. Packages that
+    /// Returns the tools of all adapters that fit `intent`, or else the nearest: the best first, whichever adapter they are of. Packages that
     /// cannot be searched, or whose tools belong here and cannot be read, are left out and named.
     ///
     /// # Errors
     /// [`AdapterError::Home`] when the adapters cannot be listed.
-    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AdapterError> {
+    pub fn explore(&self, intent: &str, limit: usize) -> Result<(Answer<Hit>, Vec<AdapterProblem>), AdapterError> {
         let limit = limit.clamp(1, MAX_HITS);
         match self.explore_once(intent, limit)? {
             (hits, problems) if problems.is_empty() => Ok((hits, problems)),
@@ -40,15 +41,29 @@ impl Adapters {
         }
     }
 
-    fn explore_once(&self, intent: &str, limit: usize) -> Result<(Vec<Hit>, Vec<AdapterProblem>), AdapterError> {
+    fn explore_once(&self, intent: &str, limit: usize) -> Result<(Answer<Hit>, Vec<AdapterProblem>), AdapterError> {
         let search = Search::new(intent);
-        let (mut found, mut problems) = (Vec::new(), Vec::new());
+        let (mut found, mut problems) = (Answer::default(), Vec::new());
         for id in self.ids()? {
             match self.find(&id, &search, limit) {
-                Ok(tools) => found.extend(tools.into_iter().map(|one| (id.clone(), one))),
+                Ok(Answer { fits, near }) => {
+                    found.fits.extend(fits.into_iter().map(|one| (id.clone(), one)));
+                    found.near.extend(near.into_iter().map(|one| (id.clone(), one)));
+                }
                 Err(error) => problems.push(AdapterProblem { id, problem: error.to_string() }),
             }
         }
+        let mut answer = Answer { fits: self.hits(found.fits, limit, &mut problems), near: Vec::new() };
+        // What is near in one adapter is nothing beside what fits in another.
+        if answer.fits.is_empty() {
+            answer.near = self.hits(found.near, limit.min(MOST_NEAR), &mut problems);
+        }
+        problems.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok((answer, problems))
+    }
+
+    /// Opens the tools of the best; an adapter whose tools cannot be read is left out and named.
+    fn hits(&self, mut found: Vec<(AdapterId, Found)>, limit: usize, problems: &mut Vec<AdapterProblem>) -> Vec<Hit> {
         found.sort_by(|(id, one), (other_id, other)| {
             other.score.total_cmp(&one.score).then_with(|| (id, &one.tool).cmp(&(other_id, &other.tool)))
         });
@@ -69,8 +84,7 @@ impl Adapters {
                 }
             }
         }
-        problems.sort_by(|one, other| one.id.cmp(&other.id));
-        Ok((hits, problems))
+        hits
     }
 
     fn hit(&self, id: &AdapterId, found: Found) -> Result<Hit, AdapterError> {
@@ -79,7 +93,7 @@ impl Adapters {
     }
 
     /// Searches the index of one adapter; one that is missing, damaged or of another version is made anew.
-    fn find(&self, id: &AdapterId, search: &Search, limit: usize) -> Result<Vec<Found>, AdapterError> {
+    fn find(&self, id: &AdapterId, search: &Search, limit: usize) -> Result<Answer<Found>, AdapterError> {
         let file = self.home.adapter_dir(id).join(package::SEARCH);
         match read_capped(&file, package::MAX_SEARCH_BYTES) {
             Ok(bytes) => {

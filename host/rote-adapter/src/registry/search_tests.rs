@@ -19,7 +19,7 @@ fn install(fixture: &Fixture, name: &str, text: &str) {
 /// What another process finds, as `adapter tool`, with the adapters that it could not read.
 fn found(fixture: &Fixture, intent: &str) -> (Vec<String>, Vec<AdapterProblem>) {
     let (hits, problems) = fixture.again().explore(intent, 10).unwrap();
-    (hits.into_iter().map(|hit| format!("{} {}", hit.adapter, hit.tool.name)).collect(), problems)
+    (hits.fits.into_iter().map(|hit| format!("{} {}", hit.adapter, hit.tool.name)).collect(), problems)
 }
 
 #[test]
@@ -44,6 +44,17 @@ fn what_is_found_is_what_is_installed() {
 }
 
 #[test]
+fn where_nothing_fits_anywhere_the_nearest_of_all_adapters_are_named() {
+    let fixture = Fixture::new();
+    install(&fixture, "one", SHOP);
+    install(&fixture, "two", LIBRARY);
+    let (found, _) = fixture.adapters.explore("purple whales heavier than orders", 10).unwrap();
+    assert!(found.fits.is_empty() && !found.near.is_empty() && found.near.len() <= 3, "{found:?}");
+    let (found, _) = fixture.adapters.explore("order a book", 10).unwrap();
+    assert!(!found.fits.is_empty() && found.near.is_empty(), "{found:?}");
+}
+
+#[test]
 fn an_index_that_is_missing_cut_or_of_another_version_is_made_anew() {
     let fixture = Fixture::new();
     install(&fixture, "shop", SHOP);
@@ -59,7 +70,7 @@ fn an_index_that_is_missing_cut_or_of_another_version_is_made_anew() {
     }
     remove_file(&file).unwrap();
     let hits = fixture.again().probe(&id("shop"), "cancel an order", 1).unwrap();
-    assert_eq!(hits[0].tool.name, "orders/cancel");
+    assert_eq!(hits.fits[0].tool.name, "orders/cancel");
     assert!(file.is_file());
 }
 

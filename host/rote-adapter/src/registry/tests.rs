@@ -280,7 +280,7 @@ fn a_package_that_cannot_be_read_is_named_and_spoils_nothing() {
         assert_eq!((entries.len(), problems.len()), (1, 1), "{content}");
         assert!(matches!(fixture.adapters.open(&id("shop")), Err(AdapterError::Damaged { .. })), "{content}");
         let (hits, problems) = fixture.adapters.explore("cancel order", 5).unwrap();
-        assert_eq!((hits[0].tool.name.as_str(), problems.len()), ("orders/cancel", 1));
+        assert_eq!((hits.fits[0].tool.name.as_str(), problems.len()), ("orders/cancel", 1));
     }
     fixture.adapters.remove(&id("shop")).unwrap();
     assert_eq!(fixture.adapters.ids().unwrap(), [id("other")]);
@@ -358,12 +358,12 @@ fn a_new_grant_joins_the_marks_of_a_replaced_adapter() {
 #[test]
 fn an_intent_finds_its_tool_with_the_parameters() {
     let fixture = Fixture::installed();
-    let hits = fixture.adapters.probe(&id("shop"), "cancel an order", 10).unwrap();
+    let hits = fixture.adapters.probe(&id("shop"), "cancel an order", 10).unwrap().fits;
     assert_eq!(hits[0].tool.name, "orders/cancel");
     assert_eq!(hits[0].tool.input_schema["required"][0], "id");
-    assert_eq!(fixture.adapters.probe(&id("shop"), "order", 1).unwrap().len(), 1);
+    assert_eq!(fixture.adapters.probe(&id("shop"), "order", 1).unwrap().fits.len(), 1);
     let (all, problems) = fixture.adapters.explore("place an order", 0).unwrap();
-    assert_eq!((all[0].tool.name.as_str(), problems.len()), ("orders/create", 0));
+    assert_eq!((all.fits[0].tool.name.as_str(), problems.len()), ("orders/create", 0));
 }
 
 #[test]

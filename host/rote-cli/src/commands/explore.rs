@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::hits;
+use crate::render::adapter::answer;
 use crate::ui::Report;
 
 /// Find tools of all adapters that fit an intent
@@ -21,7 +21,8 @@ pub struct Explore {
 impl Explore {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let (found, unreadable) = context.session()?.explore(&self.intent, usize::from(self.limit))?;
-        let text = if found.is_empty() { "no tool fits; try other words".to_owned() } else { hits(&found, true) };
-        Ok(Report::new(json!({ "intent": self.intent, "tools": found, "unreadable": unreadable }), text))
+        let text = answer(&found, true);
+        let data = json!({ "intent": self.intent, "tools": found.fits, "near": found.near, "unreadable": unreadable });
+        Ok(Report::new(data, text))
     }
 }

@@ -12,7 +12,7 @@ use crate::commands::batch::run_batch;
 use crate::commands::call::{Options, Wish, text_of};
 use crate::context::Context;
 use crate::error::{CliError, Result, usage};
-use crate::render::adapter::hits;
+use crate::render::adapter::answer;
 use crate::ui::{Report, Ui};
 
 /// Send a JSON-RPC `tools/call` to an adapter, as an MCP client would
@@ -122,6 +122,6 @@ fn reply(request: &Value, outcome: Result<Report, RpcFailure>) -> Report {
 
 fn probe(context: &Context, id: &str, query: &str, limit: usize) -> Result<Report> {
     let found = context.session()?.probe(id, query, limit)?;
-    let text = hits(&found, false);
-    Ok(Report::new(json!({ "intent": query, "tools": found }), text))
+    let text = answer(&found, false);
+    Ok(Report::new(json!({ "intent": query, "tools": found.fits, "near": found.near }), text))
 }

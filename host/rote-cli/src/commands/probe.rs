@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::Result;
-use crate::render::adapter::hits;
+use crate::render::adapter::answer;
 use crate::ui::Report;
 
 /// Find the tools of an adapter that fit an intent
@@ -29,12 +29,11 @@ impl Probe {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let mut found = context.session()?.probe(&self.id, &self.intent, usize::from(self.limit))?;
         // Whoever types the name of a tool wants that tool's schema.
-        if let Some(named) = found.iter().position(|hit| hit.tool.name == self.intent).filter(|_| self.schema) {
-            found = vec![found.swap_remove(named)];
+        if let Some(named) = found.fits.iter().position(|hit| hit.tool.name == self.intent).filter(|_| self.schema) {
+            found.fits = vec![found.fits.swap_remove(named)];
         }
-        let text = match (found.as_slice(), self.schema) {
-            ([], _) => "no tool fits; try other words".to_owned(),
-            (found, false) => hits(found, false),
+        let text = match (found.fits.as_slice(), self.schema) {
+            ([], _) | (_, false) => answer(&found, false),
             (found, true) => {
                 let schemas = found.iter().map(|hit| {
                     format!(
@@ -46,8 +45,8 @@ impl Probe {
                 schemas.collect::<Vec<_>>().join("\n")
             }
         };
-        let report = Report::new(json!({ "intent": self.intent, "tools": found }), text);
-        Ok(match found.first() {
+        let report = Report::new(json!({ "intent": self.intent, "tools": found.fits, "near": found.near }), text);
+        Ok(match found.fits.first() {
             // What destroys is looked at first: nobody is handed the command for it.
             Some(first) if first.tool.access == Access::Destroy => report.next(describe(first)),
             Some(first) => report.next(call(first)),

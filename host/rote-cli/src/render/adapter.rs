@@ -1,6 +1,6 @@
 //! Words about adapters that several commands use.
 
-use rote_app::{AdapterLine, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
+use rote_app::{AdapterLine, Answer, AuthKind, Authentication, Binding, Destination, Hit, IdempotencyKeys, Standing};
 use serde_json::Value;
 
 use rote_types::clean_line;
@@ -85,7 +85,17 @@ pub fn bindings(bindings: &[Binding]) -> String {
 
 /// Returns ranked tools, each with what it takes.
 #[must_use]
-pub fn hits(hits: &[Hit], with_adapter: bool) -> String {
+pub fn answer(found: &Answer<Hit>, with_adapter: bool) -> String {
+    if !found.fits.is_empty() {
+        return hits(&found.fits, with_adapter);
+    }
+    if found.near.is_empty() {
+        return "no tool fits; try other words".to_owned();
+    }
+    format!("no tool fits; these come nearest:\n{}", hits(&found.near, with_adapter))
+}
+
+fn hits(hits: &[Hit], with_adapter: bool) -> String {
     let blocks: Vec<String> = hits
         .iter()
         .enumerate()

@@ -30,7 +30,8 @@ fn main() {
             let (found, figures) = described.judge(one);
             let right = figures.first + figures.none == 1;
             if !right && told.as_ref().is_some_and(|part| api.contains(part)) {
-                let best: Vec<&str> = found.iter().take(3).map(|found| found.tool.as_str()).collect();
+                let best: Vec<&str> =
+                    found.fits.iter().chain(&found.near).take(3).map(|found| found.tool.as_str()).collect();
                 let (intent, expect) = (&one.intent, one.expect.join(", "));
                 println!("- {intent}\n    right: {expect}\n    found: {}", best.join(", "));
             }

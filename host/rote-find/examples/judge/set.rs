@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::AddAssign;
 use std::path::{Path, PathBuf};
 
-use rote_find::{Builder, Found, Row, Search};
+use rote_find::{Answer, Builder, Found, Row, Search};
 use rote_spec::{DocumentLoader, Source, SpecLimits};
 use rote_types::{Access, Tool};
 use serde::Deserialize;
@@ -60,22 +60,26 @@ impl Described {
     }
 
     /// Judges what is found for an intent.
-    pub(crate) fn judge(&self, judged: &Judged) -> (Vec<Found>, Figures) {
+    pub(crate) fn judge(&self, judged: &Judged) -> (Answer<Found>, Figures) {
         let found = Search::new(&judged.intent).best(&self.index, 10).expect("an index");
         let right = |name: &String| {
             judged.expect.contains(name) || self.tools.get(name).is_some_and(|(id, _)| judged.expect.contains(id))
         };
-        let place = found.iter().position(|one| right(&one.tool));
+        let listed = || found.fits.iter().chain(&found.near);
+        let place = listed().position(|one| right(&one.tool));
+        let fits = usize::from(!found.fits.is_empty());
         let destroys = |one: &Found| self.tools.get(&one.tool).is_some_and(|(_, access)| *access == Access::Destroy);
         let reads = judged.kind == "read" || judged.question;
         let findable = usize::from(!judged.expect.is_empty());
         let figures = Figures {
             findable,
-            first: usize::from(place == Some(0)),
-            top3: usize::from(place.is_some_and(|place| place < 3)),
+            first: fits * usize::from(place == Some(0)),
+            top3: fits * usize::from(place.is_some_and(|place| place < 3)),
+            near_first: (1 - fits) * usize::from(place == Some(0)),
+            near: (1 - fits) * usize::from(place.is_some()),
             unfindable: 1 - findable,
-            none: (1 - findable) * usize::from(found.is_empty()),
-            destructive: usize::from(reads && found.first().is_some_and(destroys)),
+            none: (1 - findable) * (1 - fits),
+            destructive: usize::from(reads && listed().next().is_some_and(destroys)),
         };
         (found, figures)
     }
@@ -90,9 +94,13 @@ pub(crate) struct Figures {
     pub(crate) first: usize,
     /// Of them those for which it was among the first three.
     pub(crate) top3: usize,
+    /// Of the others, for which nothing was said to fit, those for which it was the nearest.
+    pub(crate) near_first: usize,
+    /// And those for which it was among the nearest three.
+    pub(crate) near: usize,
     /// Intents for which nothing is right.
     pub(crate) unfindable: usize,
-    /// Of them those for which nothing was found.
+    /// Of them those for which it was said that nothing fits.
     pub(crate) none: usize,
     /// Reads and questions for which a tool that destroys came first.
     pub(crate) destructive: usize,
@@ -103,6 +111,8 @@ impl AddAssign for Figures {
         self.findable += other.findable;
         self.first += other.first;
         self.top3 += other.top3;
+        self.near_first += other.near_first;
+        self.near += other.near;
         self.unfindable += other.unfindable;
         self.none += other.none;
         self.destructive += other.destructive;
@@ -111,10 +121,11 @@ impl AddAssign for Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { findable, first, top3, unfindable, none, destructive } = self;
+        let Self { findable, first, top3, near_first, near, unfindable, none, destructive } = self;
         write!(
             f,
-            "first {first}, top 3 {top3} of {findable}; none {none} of {unfindable}; destructive first {destructive}"
+            "first {first} and {near_first} nearest, top 3 {top3} and {near} near of {findable}; \
+             none {none} of {unfindable}; destructive first {destructive}"
         )
     }
 }

@@ -26,7 +26,7 @@ impl Indexed {
     }
 
     fn search(&self, intent: &str) -> Vec<Found> {
-        Search::new(intent).best(&self.0, 8).unwrap()
+        Search::new(intent).best(&self.0, 8).unwrap().fits
     }
 }
 

@@ -204,7 +204,8 @@ impl ToolHost for LiveTools {
     fn probe(&self, adapter: &AdapterId, intent: &str, limit: u32) -> Result<Vec<Value>, RunError> {
         self.pinned(adapter)?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let hits = self.tools.adapters.probe(adapter, intent, limit).map_err(run_error)?;
+        // A program takes what it is given: what only comes near is for people.
+        let hits = self.tools.adapters.probe(adapter, intent, limit).map_err(run_error)?.fits;
         let shown = |hit: rote_adapter::Hit| {
             json!({
                 "tool": hit.tool.name,
