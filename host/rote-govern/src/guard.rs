@@ -175,6 +175,9 @@ fn reason(tool: &ToolFacts<'_>) -> (Rule, &'static str) {
         (_, Access::Destroy) if by_method < Access::Destroy => {
             (Rule::Evidence, "its name, path or summary says that it destroys, sends or pays")
         }
+        (Method::Post, Access::Read) => {
+            (Rule::Evidence, "its name or path says that it searches, and nothing that it changes something")
+        }
         (Method::Put, _) => (Rule::Method, "`PUT` replaces and needs confirmation"),
         (_, access) if access > by_method => {
             (Rule::Evidence, "the method reads, but its name or summary says a change")
@@ -215,6 +218,7 @@ pub fn impact(tool: &ToolFacts<'_>, path: &str, arguments: &Value) -> String {
         (Method::Mcp, _) => "runs",
         (_, Access::Destroy) => "acts, perhaps for good, on",
         (Method::Patch, _) => "changes",
+        (Method::Post, Access::Read) => "searches",
         (Method::Post, _) | (_, Access::Write) => "creates or acts on",
         (Method::Get | Method::Head | Method::Options | Method::Trace, Access::Read) => "reads",
     };

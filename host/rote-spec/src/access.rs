@@ -1,6 +1,6 @@
 //! What an operation does to the remote: from its method, tightened by what its words say.
 //!
-//! Invariants: never less than the method says ([`Access::least`]); pure. The words are data (`words.txt`). An API
+//! Invariants: never less than the method says ([`Access::least`]), except for a `POST` that only searches; pure. The words are data (`words.txt`). An API
 //! of remote procedures says `POST` for everything and some say `GET` for what destroys; names and summaries are
 //! the only evidence left then. Who writes a description to deceive can avoid every word: this keeps accidents
 //! away; the policy's lists and the choice of descriptions keep attackers away.
@@ -9,6 +9,7 @@ mod raising;
 mod words;
 
 use rote_types::{Access, Method, ToolHints};
+use serde_json::Value;
 
 pub(crate) use raising::arguments as raising;
 pub(crate) use words::words_of;
@@ -38,6 +39,25 @@ pub(crate) fn decide(evidence: &Evidence<'_>) -> Access {
     least.max(Reading::new(Table::get(), evidence).access())
 }
 
+/// Whether a `POST` only asks: its name or path says that it searches, none of its words says a change, and none of its
+/// arguments holds a program, which could change what it likes.
+pub(crate) fn only_asks(evidence: &Evidence<'_>, schema: &Value) -> bool {
+    let table = Table::get();
+    let reading = Reading::new(table, evidence);
+    let summary = verbs_of_summary(table, evidence.summary).collect::<Vec<_>>();
+    let asks = |word: &str| table.counts(Class::Read, word, Place::Posted);
+    let verb = verb_of_id(table, evidence.operation_id);
+    let named = verb.is_some_and(|(_, word, _)| asks(word));
+    let whole = matches!(reading.segment.as_slice(), [only] if asks(only));
+    let said = summary.iter().any(|(_, word, _)| asks(word)) && reading.about.iter().any(|word| table.is_search(word));
+    let changes = |(class, ..): &(Class, &str, Place)| !matches!(class, Class::Read);
+    evidence.method == Method::Post
+        && reading.access() == Access::Write
+        && (named || verb.is_none_or(|(class, ..)| class == Class::Read) && (whole || said))
+        && !summary.iter().chain(&reading.verbs).any(changes)
+        && !raising::holds_program(schema)
+}
+
 /// Whether an operation is a `PUT` that replaces nothing that anybody would miss: a star, a mark, a subscription.
 pub(crate) fn is_calm_put(evidence: &Evidence<'_>) -> bool {
     let table = Table::get();
@@ -59,12 +79,22 @@ struct Reading<'t> {
     segment: Vec<String>,
     /// Every word of the id and of the last two segments of the path: what it is about.
     about: Vec<String>,
+    /// The collection at the end of the path, and the segment before it; the same of one of which the path names one member.
+    made: Vec<Vec<String>>,
+    changed: Vec<Vec<String>>,
+    /// What a verb that writes is said of.
+    objects: Vec<String>,
+    /// The verb at the end of a path that calls a procedure (`/files.remote.share`).
+    procedure: Option<String>,
+    /// Whether the operation id says what is done.
+    named: bool,
 }
 
 impl<'t> Reading<'t> {
     fn new(table: &'t Table, evidence: &Evidence<'_>) -> Self {
         let reads_by_method = evidence.method.is_read();
-        let verbs = match verb_of_id(table, evidence.operation_id) {
+        let verb = verb_of_id(table, evidence.operation_id);
+        let verbs = match verb {
             // A summary may begin with what the operation does besides: `untrash` "removes from the trash".
             Some(verb) if !(reads_by_method && verb.0 == Class::Destroy) => vec![verb],
             other => other.into_iter().chain(verbs_of_summary(table, evidence.summary)).collect(),
@@ -73,7 +103,19 @@ impl<'t> Reading<'t> {
         verbs.extend(called_in(evidence.path).filter_map(|name| verb_of_id(table, name)));
         let mut about = words_of(evidence.operation_id);
         about.extend(evidence.path.rsplit('/').take(2).flat_map(words_of));
-        Self { table, method: evidence.method, verbs, segment: words_of(last_segment(evidence.path)), about }
+        let segment = words_of(last_segment(evidence.path));
+        Self {
+            table,
+            method: evidence.method,
+            verbs,
+            objects: objects(table, evidence.operation_id, &segment),
+            procedure: segment.first().filter(|_| calls_procedure(evidence.path)).cloned(),
+            segment,
+            about,
+            made: fixed(evidence.path, false),
+            changed: fixed(evidence.path, true),
+            named: verb.is_some(),
+        }
     }
 
     fn access(&self) -> Access {
@@ -82,10 +124,25 @@ impl<'t> Reading<'t> {
             return Access::Read;
         }
         let verb = self.verbs.iter().any(|(_, word, place)| self.counts(word, *place));
-        if verb || self.path_counts() || self.makes_what_counts() {
+        if verb || self.path_counts() || self.makes_what_counts() || self.grants() {
             return Access::Destroy;
         }
-        if reads && !self.says(Class::Write) { Access::Read } else { Access::Write }
+        if reads && !self.acts() { Access::Read } else { Access::Write }
+    }
+
+    /// Whether the operation acts although its method reads: its verb changes something, or its name says what would destroy
+    /// with another method.
+    fn acts(&self) -> bool {
+        let by_name =
+            |(_, word, place): &(Class, &str, Place)| *place == Place::Id && self.table.destroys(word, *place);
+        let called = self.procedure.as_ref().is_some_and(|word| self.table.counts(Class::Write, word, Place::Get));
+        self.says(Class::Write) || called || self.verbs.iter().any(by_name)
+    }
+
+    /// Whether it changes who may do or see something, or what is paid for.
+    fn grants(&self) -> bool {
+        let counts = |word: &String| self.table.grants(word) && !self.table.excepted(word, &self.about);
+        !self.method.is_read() && !self.says(Class::Read) && self.objects.iter().any(counts)
     }
 
     fn says(&self, class: Class) -> bool {
@@ -94,7 +151,9 @@ impl<'t> Reading<'t> {
 
     fn counts(&self, word: &str, place: Place) -> bool {
         self.table.destroys(word, place)
-            && (!self.method.is_read() || self.table.destroys(word, Place::Get))
+            && (!self.method.is_read()
+                || self.table.destroys(word, Place::Get)
+                || self.procedure.as_deref() == Some(word))
             && !self.table.excepted(word, &self.about)
     }
 
@@ -106,15 +165,21 @@ impl<'t> Reading<'t> {
             return false;
         };
         let alone = words.next().is_none();
-        (alone || !(self.says(Class::Read) || self.says(Class::Write))) && self.counts(first, Place::Path)
+        let said = self.says(Class::Read) || self.named && self.says(Class::Write);
+        (alone || !said) && self.counts(first, Place::Path)
     }
 
     fn makes_what_counts(&self) -> bool {
-        let last = self.segment.last().map_or("", String::as_str);
-        let whole = self.segment.join("_");
-        self.method == Method::Post
-            && !self.says(Class::Read)
-            && [last, &whole].into_iter().any(|name| self.table.destroys(name, Place::Made))
+        // A name of one word may need the segment before it: `/issuing/cards`.
+        let counts = |collection: &[Vec<String>], place: Place| {
+            let last = collection.last().and_then(|words| words.last());
+            let whole = collection.last().map(|words| words.join("_"));
+            let both = collection.concat().join("_");
+            last.into_iter().chain(&whole).chain([&both]).any(|name| self.table.makes(name, place))
+        };
+        let made = self.method == Method::Post && counts(&self.made, Place::Made);
+        let changed = !self.method.is_read() && counts(&self.changed, Place::Changed);
+        !self.says(Class::Read) && (made || changed)
     }
 }
 
@@ -129,6 +194,55 @@ fn verb_of_id(table: &Table, id: &str) -> Option<(Class, &'static str, Place)> {
     let after_name = first.is_none().then(second).flatten().and_then(|word| table.exact(&word));
     let said = first.filter(|(class, _)| *class == Class::Read).or(after_name).or(last).or(first)?;
     Some((said.0, said.1, Place::Id))
+}
+
+/// Words behind which another thing stands than the one that a verb is said of.
+const BEHIND: [&str; 8] = ["by", "for", "from", "in", "of", "on", "to", "with"];
+
+/// What a verb that writes is said of: `admin` of `users_setAdmin`, `memberships` of `memberships/bulk-add`. Where the id has
+/// no verb, the path's last segment is read (`/apply_customer_balance`).
+fn objects(table: &Table, id: &str, segment: &[String]) -> Vec<String> {
+    let parts: Vec<Vec<String>> = id
+        .split(['/', '.', ':', '#', '_'])
+        .map(words_of)
+        .map(|words| words.into_iter().skip_while(|word| table.is_skipped(word)).collect())
+        .filter(|words: &Vec<String>| !words.is_empty())
+        .collect();
+    let writes = |words: &[String]| {
+        let class = words.first().and_then(|word| table.exact(word)).map(|(class, _)| class);
+        class == Some(Class::Write)
+    };
+    let behind = |words: &[String]| -> Vec<String> {
+        words.iter().skip(1).take_while(|word| !BEHIND.contains(&word.as_str())).cloned().collect()
+    };
+    if writes(parts.first().map_or(&[], Vec::as_slice)) {
+        return behind(&parts.concat());
+    }
+    match parts.as_slice() {
+        [.., before, last] if writes(last) => behind(last).into_iter().chain(before.last().cloned()).collect(),
+        _ if writes(segment) && verb_of_id(table, id).is_none() => behind(segment),
+        _ => Vec::new(),
+    }
+}
+
+/// Whether the last segment of a path is a procedure in a namespace: `/files.remote.share`, `/keys/{id}:share`.
+fn calls_procedure(path: &str) -> bool {
+    let segment = path.split(['?', '#']).next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
+    segment.contains(['.', ':'])
+}
+
+/// The words of the last fixed segment of a path and of the one before it, where a parameter stands behind them
+/// (`/subscriptions/{id}`) or none does.
+fn fixed(path: &str, behind: bool) -> Vec<Vec<String>> {
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let mut segments = path.rsplit('/').peekable();
+    let parameter = |segment: &str| segment.contains('{');
+    if segments.peek().is_some_and(|last| parameter(last) != behind) {
+        return Vec::new();
+    }
+    let mut found: Vec<_> = segments.skip(usize::from(behind)).take(2).take_while(|one| !parameter(one)).collect();
+    found.reverse();
+    found.into_iter().map(words_of).collect()
 }
 
 /// Fields by which an API of remote procedures says which one is called.
@@ -146,6 +260,7 @@ fn verbs_of_summary<'t>(table: &'t Table, summary: &str) -> impl Iterator<Item =
     let text = without_tags(summary);
     let first = text.split_whitespace().map(str::to_lowercase).find(|word| !table.is_skipped(word)).unwrap_or_default();
     let verbs: Vec<_> = words_of(&first).iter().filter_map(|word| table.verb(word)).collect();
+    let verbs: Vec<_> = verbs.into_iter().filter(|(_, word)| !table.is_said_in_names_only(word)).collect();
     verbs.into_iter().map(|(class, word)| (class, word, Place::Summary))
 }
 

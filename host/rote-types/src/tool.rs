@@ -98,6 +98,8 @@ impl Access {
     pub fn least(method: Method, hints: ToolHints, name: &str) -> Self {
         match method {
             Method::Get | Method::Head | Method::Options | Method::Trace => Self::Read,
+            // A search, as the reader of the description found.
+            Method::Post if hints.read_only_hint && !hints.destructive_hint => Self::Read,
             Method::Post | Method::Patch | Method::Put => Self::Write,
             Method::Delete => Self::Destroy,
             // A tool that calls itself both harmless and destructive is treated as destructive.

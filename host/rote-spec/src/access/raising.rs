@@ -19,6 +19,16 @@ pub(crate) fn arguments(schema: &Value) -> BTreeMap<String, Vec<String>> {
     raising.filter(|(_, values)| !values.is_empty()).collect()
 }
 
+/// Whether an argument holds a program, or one is the whole body as it stands: nobody can say what such a request does.
+pub(super) fn holds_program(schema: &Value) -> bool {
+    let table = Table::get();
+    let mut properties = schema["properties"].as_object().into_iter().flatten();
+    properties.any(|(name, property)| {
+        let text = || rote_types::types_of(schema, property).iter().any(|name| *name == "string");
+        table.is_program(name) || name == "body" && text()
+    })
+}
+
 /// The definition that a property names, or the property itself.
 fn resolved<'s>(schema: &'s Value, property: &'s Value) -> &'s Value {
     let pointer = property["$ref"].as_str().and_then(|reference| reference.strip_prefix('#'));
@@ -64,12 +74,18 @@ mod tests {
                 "privacy": {"type": "string", "enum": ["PRIVATE", "friends"]},
                 "name": {"type": "string"},
                 "public_key": {"type": "string"},
+                "confirm": {"type": "boolean"},
+                "collection_method": {"type": "string", "enum": ["charge_automatically", "send_invoice"]},
+                "state": {"type": "string", "enum": ["published", "draft"]},
+                "status": {"type": "string", "enum": ["open", "closed"]},
+                "role": {"type": "string", "enum": ["editor", "co-owner"]},
             },
             "$defs": {"Visibility": {"type": "string", "enum": ["Public", "private"]}},
         });
         let expected = json!({
             "private": ["false"], "isPublic": ["true"], "visibility": ["public"], "hard-delete": ["true", "1", "yes"],
             "force": ["1"], "purge": ["true", "1", "yes"],
+            "confirm": ["true"], "collection_method": ["charge_automatically"], "state": ["published"], "role": ["co-owner"],
         });
         assert_eq!(json!(arguments(&schema)), expected);
         assert!(arguments(&json!({"type": "object"})).is_empty());

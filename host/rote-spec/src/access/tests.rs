@@ -137,6 +137,95 @@ fn a_method_that_reads_needs_a_verb_that_is_no_noun() {
 }
 
 #[test]
+fn money_people_and_what_people_may_see_ask() {
+    for (method, id, path, summary) in [
+        (Method::Post, "PostPaymentIntentsIntentConfirm", "/v1/payment_intents/{intent}/confirm", ""),
+        (Method::Post, "PostPaymentIntentsIntentCapture", "/v1/payment_intents/{intent}/capture", ""),
+        (Method::Post, "PostSubscriptions", "/v1/subscriptions", "<p>Creates a new subscription</p>"),
+        (Method::Post, "PostSubscriptionsSubscriptionExposedId", "/v1/subscriptions/{id}", "<p>Updates it</p>"),
+        (Method::Post, "x", "/v1/customers/{customer}/balance_transactions", "<p>Creates one</p>"),
+        (Method::Post, "PostDisputesDisputeClose", "/v1/disputes/{dispute}/close", "<p>Closing the dispute</p>"),
+        (Method::Post, "PostIssuingCards", "/v1/issuing/cards", "<p>Creates a card</p>"),
+        (Method::Post, "post_collaborations", "/collaborations", "Create collaboration"),
+        (Method::Post, "post_users", "/users", "Create user"),
+        (Method::Post, "post_users_terminate_sessions", "/users/terminate_sessions", "Create jobs to terminate"),
+        (Method::Post, "files_sharedPublicURL", "/files.sharedPublicURL", "Enables a file for public sharing."),
+        (Method::Post, "admin_users_setOwner", "/admin.users.setOwner", "Set a user to be an owner"),
+        (Method::Post, "admin_users_setAdmin", "/admin.users.setAdmin", "Set a user to be an admin"),
+        (Method::Post, "admin_conversations_convertToPrivate", "/admin.conversations.convertToPrivate", "Convert"),
+        (Method::Post, "usergroups_users_update", "/usergroups.users.update", "Update the list of users"),
+        (Method::Post, "repos/create-deploy-key", "/repos/{owner}/{repo}/keys", "Create a deploy key"),
+        (Method::Post, "copilot/add-copilot-seats-for-users", "/orgs/{org}/copilot/selected_users", "Add users"),
+    ] {
+        assert_eq!(access(method, id, path, summary), Destroy, "{id}");
+    }
+    for (id, path) in [
+        ("issues/create", "/repos/{owner}/{repo}/issues"),
+        ("chat_postMessage", "/chat.postMessage"),
+        ("files_upload", "/files.upload"),
+        ("users_setPresence", "/users.setPresence"),
+        ("users_setPhoto", "/users.setPhoto"),
+        ("PostDisputesDispute", "/v1/disputes/{dispute}"),
+        ("PostCustomersCustomerCards", "/v1/customers/{customer}/cards"),
+        ("conversations_close", "/conversations.close"),
+        ("forms_submit", "/forms/{id}/submit"),
+    ] {
+        assert_eq!(access(Method::Post, id, path, ""), Write, "{id}");
+    }
+    assert_eq!(access(Method::Get, "subscriptions", "/v1/subscriptions/{id}", ""), Read);
+}
+
+#[test]
+fn a_name_that_acts_counts_where_the_method_reads() {
+    for (id, path, expected) in [
+        ("files_remote_share", "/files.remote.share", Destroy),
+        ("views_open", "/views.open", Write),
+        ("dialog_open", "/dialog.open", Write),
+        ("apps_permissions_request", "/apps.permissions.request", Write),
+        ("views_publish", "/views.publish", Write),
+        ("orders/refund", "/orders/{id}/refund", Write),
+        ("files_remote_list", "/files.remote.list", Read),
+        ("list_shares", "/shares", Read),
+        ("getShare", "/files/{id}/share", Read),
+        ("", "/files/{id}/share", Read),
+        ("files_shares", "/files.shares", Read),
+    ] {
+        assert_eq!(access(Method::Get, id, path, ""), expected, "{id} {path}");
+    }
+}
+
+#[test]
+fn a_post_that_searches_reads() {
+    let asks = |operation_id, path, summary, names: &[&str]| {
+        let properties: serde_json::Map<_, _> =
+            names.iter().map(|name| ((*name).to_owned(), serde_json::json!({"type": "string"}))).collect();
+        let evidence = Evidence { method: Method::Post, operation_id, path, summary };
+        only_asks(&evidence, &serde_json::json!({ "properties": properties }))
+    };
+    for (id, path, summary) in [
+        ("post-search", "/v1/search", "Search by title"),
+        ("query-data-source", "/v1/data_sources/{id}/query", "Query a data source"),
+        ("post_metadata_queries_execute_read", "/metadata_queries/execute_read", "Query files/folders by metadata"),
+        ("", "/things/search", ""),
+        ("searchVectorStore", "/vector_stores/{id}/search", "Search a vector store"),
+    ] {
+        assert!(asks(id, path, summary, &["query"]), "{id}");
+        assert!(!asks(id, path, summary, &["sql"]) && !asks(id, path, summary, &["body"]), "{id}");
+    }
+    for (id, path, summary) in [
+        ("createSavedSearch", "/searches", "Create a saved search"),
+        ("", "/search", "Creates a search"),
+        ("", "/search", "Delete what is found"),
+        ("searchAndDelete", "/things/delete", ""),
+        ("updateByQuery", "/things/query", ""),
+        ("post-page", "/v1/pages", "Create a page"),
+        ("x", "/v1/pages", "Search"),
+    ] {
+        assert!(!asks(id, path, summary, &[]), "{id} {path}");
+    }
+}
+
+#[test]
 fn a_put_that_nobody_would_miss_is_calm() {
     let calm = |method, operation_id, path| is_calm_put(&Evidence { method, operation_id, path, summary: "" });
     for (id, path) in [
@@ -171,6 +260,12 @@ fn hostile_words_are_only_words() {
     }
 }
 
+/// What is decided where no argument says more.
+fn found(method: Method, operation_id: &str, path: &str, summary: &str) -> Access {
+    let asks = only_asks(&Evidence { method, operation_id, path, summary }, &serde_json::Value::Null);
+    if asks { Read } else { access(method, operation_id, path, summary) }
+}
+
 /// One line of the judged list.
 struct Judged {
     line: &'static str,
@@ -194,8 +289,8 @@ fn judged() -> Vec<Judged> {
             other => panic!("`{other}` is not a judgement: {line}"),
         };
         let by_method = Access::least(method, ToolHints::default(), "") == Destroy;
-        assert!(["tuning", "held-out", "fresh"].contains(&half), "{line}");
-        Judged { line, half, own, found: access(method, id, path, summary), by_method }
+        assert!(["tuning", "held-out", "fresh", "trial"].contains(&half), "{line}");
+        Judged { line, half, own, found: found(method, id, path, summary), by_method }
     };
     text.lines().filter(|line| !line.starts_with('#')).skip(1).map(parse).collect()
 }
@@ -214,12 +309,17 @@ fn figures(name: &str, all: &[Judged], counts: impl Fn(&Judged) -> bool) -> (usi
 #[test]
 fn judged_operations_are_found_with_the_stated_precision_and_recall() {
     let all = judged();
-    assert_eq!(all.len(), 500);
+    assert_eq!(all.len(), 549);
     for one in all.iter().filter(|one| (one.own == Destroy) != (one.found == Destroy)) {
         println!("  judged {}, found {}: {}", one.own, one.found, one.line);
     }
     for one in &all {
         assert!(one.own != Read || one.found != Destroy, "a read that would ask: {}", one.line);
+        assert!(
+            one.own == Read || one.found != Read || !one.line.contains("\tPOST\t"),
+            "a change that would count as a read: {}",
+            one.line
+        );
     }
     // Name, whose lines count, whether those that the method says count too, least precision and recall.
     let floors = [
@@ -228,6 +328,7 @@ fn judged_operations_are_found_with_the_stated_precision_and_recall() {
         ("both halves, without what the method says", &["tuning", "held-out"], false, (85, 80)),
         ("held-out half, without what the method says", &["held-out"], false, (85, 80)),
         ("fresh hundred", &["fresh"], true, (80, 85)),
+        ("of the trial", &["trial"], true, (95, 95)),
         ("fresh hundred, without what the method says", &["fresh"], false, (85, 80)),
     ];
     for (name, halves, with_method, (precision, recall)) in floors {

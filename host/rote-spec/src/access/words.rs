@@ -9,6 +9,7 @@ pub(super) enum Class {
     Read,
     Write,
     Destroy,
+    Grant,
     Calm,
     Skip,
 }
@@ -20,7 +21,9 @@ pub(super) enum Place {
     Path,
     Summary,
     Made,
+    Changed,
     Get,
+    Posted,
 }
 
 /// The table, as `words.txt` has it.
@@ -30,6 +33,7 @@ pub(super) struct Table {
     exceptions: HashMap<&'static str, Vec<&'static str>>,
     conditions: HashMap<&'static str, Vec<&'static str>>,
     raising: HashMap<&'static str, Vec<&'static str>>,
+    programs: Vec<&'static str>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -57,6 +61,7 @@ impl Table {
             "write" => Class::Write,
             "destroy" => Class::Destroy,
             "calm" => Class::Calm,
+            "grant" => Class::Grant,
             "skip" => Class::Skip,
             "except" => {
                 self.exceptions.insert(word, parts.collect());
@@ -64,6 +69,10 @@ impl Table {
             }
             "only" => {
                 self.conditions.insert(word, parts.collect());
+                return Ok(());
+            }
+            "program" => {
+                self.programs.push(word);
                 return Ok(());
             }
             "raise" => {
@@ -77,8 +86,15 @@ impl Table {
             other => return Err(format!("`{other}` is not a class")),
         };
         let places = parts.map(place).collect::<Result<Vec<_>, _>>()?;
-        if places.is_empty() == matches!(class, Class::Destroy | Class::Calm) {
-            return Err(format!("`{word}` has places if and only if it destroys or is calm"));
+        let fits = match class {
+            Class::Destroy | Class::Calm => !places.is_empty(),
+            Class::Read => matches!(places[..], [] | [Place::Posted]),
+            Class::Write => matches!(places[..], [] | [Place::Id] | [Place::Get]),
+            Class::Grant => matches!(places[..], [] | [Place::Made]),
+            Class::Skip => places.is_empty(),
+        };
+        if !fits {
+            return Err(format!("`{word}` has places that its class does not have"));
         }
         match self.words.insert(word, (class, places)) {
             None => Ok(()),
@@ -90,7 +106,13 @@ impl Table {
     pub(super) fn verb(&self, word: &str) -> Option<(Class, &'static str)> {
         let stems = [Some(word), word.strip_suffix('s'), word.strip_suffix("es")];
         let known = stems.into_iter().flatten().find_map(|stem| self.words.get_key_value(stem));
-        known.map(|(base, (class, _))| (*class, *base)).filter(|(class, _)| *class != Class::Skip)
+        let says = |class: &Class, places: &[Place]| match class {
+            Class::Skip | Class::Grant => false,
+            // Such a word is the last of a path, or a noun.
+            Class::Write => !places.contains(&Place::Get),
+            Class::Read | Class::Destroy | Class::Calm => true,
+        };
+        known.filter(|(_, (class, places))| says(class, places)).map(|(base, (class, _))| (*class, *base))
     }
 
     /// Whether a word says nothing by itself: one of class `skip`, or an adverb.
@@ -112,6 +134,31 @@ impl Table {
         self.words.get(word).is_some_and(|(own, places)| *own == class && places.contains(&place))
     }
 
+    /// Whether a verb says something in names only: in a sentence it may be another word.
+    pub(super) fn is_said_in_names_only(&self, word: &str) -> bool {
+        self.counts(Class::Write, word, Place::Id)
+    }
+
+    /// Whether a word names what somebody may do or see, or what is paid for.
+    pub(super) fn grants(&self, word: &str) -> bool {
+        self.words.get(word).is_some_and(|(class, _)| *class == Class::Grant)
+    }
+
+    /// Whether to make or change something in a collection of that name destroys, or grants something.
+    pub(super) fn makes(&self, name: &str, place: Place) -> bool {
+        [Class::Destroy, Class::Grant].into_iter().any(|class| self.counts(class, name, place))
+    }
+
+    /// Whether a word of a name says that something is looked for: a verb that a `POST` asks with, or its plural.
+    pub(super) fn is_search(&self, word: &str) -> bool {
+        self.counts(Class::Read, word, Place::Posted) || word == "queries" || word == "searches"
+    }
+
+    /// Whether an argument of that name holds a program.
+    pub(super) fn is_program(&self, name: &str) -> bool {
+        self.programs.contains(&words_of(name).join("_").as_str())
+    }
+
     /// The values with which an argument of that name raises a call.
     pub(super) fn raising(&self, name: &str) -> &[&'static str] {
         self.raising.get(words_of(name).join("_").as_str()).map_or(&[], Vec::as_slice)
@@ -130,6 +177,8 @@ fn place(text: &str) -> Result<Place, String> {
         "path" => Ok(Place::Path),
         "summary" => Ok(Place::Summary),
         "made" => Ok(Place::Made),
+        "changed" => Ok(Place::Changed),
+        "posted" => Ok(Place::Posted),
         "get" => Ok(Place::Get),
         other => Err(format!("`{other}` is not a place")),
     }

@@ -65,6 +65,8 @@ pub(crate) fn generate<'a>(
     let access = access::decide_called(&evidence, &declarations.procedures());
     let idempotency_header = if access.changes() { idempotency::take(reader, &mut planned, &notes) } else { None };
     let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
+    let asks = idempotency_header.is_none() && access::only_asks(&evidence, &assembled.schema);
+    let access = if asks { Access::Read } else { access };
     let mut needs = reader.schemes.needs(reader.documents, &place.operation, &notes);
     credentials::add_to(&mut needs.alternatives, reader, &declarations, found);
     let answers = answers(reader, &place.operation, cache);

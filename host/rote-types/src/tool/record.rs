@@ -116,5 +116,8 @@ mod tests {
         assert_eq!(access(r#""method":"GET","access":"destroy""#), Access::Destroy);
         assert_eq!(access(r#""method":"POST","access":"read""#), Access::Write);
         assert_eq!(access(r#""method":"DELETE","access":"read""#), Access::Destroy);
+        // Of a `POST` that searches the hints, which are part of the digest, say so.
+        assert_eq!(access(r#""method":"POST","access":"read","hints":{"readOnlyHint":true}"#), Access::Read);
+        assert_eq!(access(r#""method":"PUT","access":"read","hints":{"readOnlyHint":true}"#), Access::Write);
     }
 }
