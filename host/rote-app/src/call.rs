@@ -1,6 +1,6 @@
 //! Calls: one, several, described; arguments filled in from earlier answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, References};
@@ -255,7 +255,9 @@ impl Session {
             References::Ask => meant_reference(value).is_some(),
             References::Keep => false,
         };
-        parameters::add(&mut arguments, tool, self.words(parameters)?, &is_reference)
+        let words = self.words(parameters)?;
+        parameters::check_file_names(tool, &words, &|text| self.absolute(Path::new(text)).is_file())?;
+        parameters::add(&mut arguments, tool, words, &is_reference)
             .map_err(|error| error.with_hint(command("rote describe").argument(id).argument(&tool.name)))?;
         Ok(arguments)
     }

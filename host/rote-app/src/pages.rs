@@ -77,7 +77,9 @@ impl Session {
         let tool = self.host.adapters()?.open(&id)?.tool(&request.tool)?;
         if tool.access.changes() {
             let message = format!("`{}` is not a tool that reads, and only reads are made page by page", tool.name);
-            return Err(AppError::new(ErrorKind::Usage, message));
+            let describe = command("rote describe").argument(&id).argument(&tool.name);
+            let hint = format!("call it without --all, then with what its answer names the next page by: {describe}");
+            return Err(AppError::new(ErrorKind::Usage, message).with_hint(hint));
         }
         let given = (request.arguments.clone(), request.parameters.clone());
         let mut arguments = self.arguments(&id, &tool, given, request.references)?;
@@ -327,6 +329,29 @@ mod tests {
         check(&json!({ "starting_after": text }), json!({}), &stripe(true), Some(json!({ "starting_after": "b" })));
         check(&json!({ "starting_after": text }), json!({}), &stripe(false), None);
         check(&json!({ "q": text }), json!({}), &json!([1]), Some(json!("unknown")));
+    }
+
+    #[test]
+    fn a_cursor_in_a_body_leads_on() {
+        let text = json!({ "type": "string" });
+        let schema = json!({ "type": "object", "properties": { "query": text, "start_cursor": text } });
+        let tool = json!({
+            "name": "post-search", "method": "POST", "path": "/v1/search", "toolset": "t", "inputSchema": schema,
+            "access": "read", "hints": { "readOnlyHint": true },
+        });
+        let tool: Tool = serde_json::from_value(tool).unwrap();
+        let arguments = Map::from_iter([("query".to_owned(), json!("x"))]);
+        let next = |body: &Value| {
+            let paging = rote_bind::paging(&tool);
+            let text = body.to_string();
+            match stepped(paging.as_ref(), &tool, &arguments, &text, &items(&text).unwrap()) {
+                Next::Page(next) => Some(Value::Object(next)),
+                Next::End | Next::Unknown => None,
+            }
+        };
+        let page = json!({ "results": [1], "next_cursor": "c", "has_more": true });
+        assert_eq!(next(&page), Some(json!({ "query": "x", "start_cursor": "c" })));
+        assert_eq!(next(&json!({ "results": [1], "next_cursor": null, "has_more": false })), None);
     }
 
     #[test]

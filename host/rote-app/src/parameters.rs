@@ -60,6 +60,32 @@ fn spelled(value: Value, text: &str) -> Value {
     }
 }
 
+/// Whether an argument takes a file, or several.
+fn takes_files(root: &Value, schema: &Value) -> bool {
+    takes_file(root, schema) || types_of(root, schema).contains(&"array") && takes_file(root, &schema["items"])
+}
+
+/// Refuses a text for an argument that takes a file when it is the name of one: the name would be sent as the content.
+pub(crate) fn check_file_names(
+    tool: &Tool,
+    words: &[(String, Content)],
+    is_file: &dyn Fn(&str) -> bool,
+) -> Result<(), AppError> {
+    let schema = &tool.input_schema;
+    let forgotten = words.iter().find_map(|(name, word)| match word {
+        Content::Given(Given::Typed(text)) => {
+            (takes_files(schema, &schema["properties"][name]) && is_file(text)).then_some((name, text))
+        }
+        _ => None,
+    });
+    let Some((name, text)) = forgotten else {
+        return Ok(());
+    };
+    let message = format!("`{name}` takes a file, and `{text}` is the name of one: its content is sent with `@`");
+    let hint = format!("`{name}=@{text}` sends the file, `-f {name}={text}` the text itself");
+    Err(AppError::new(ErrorKind::Usage, message).with_hint(hint))
+}
+
 /// Reads the content of a file as what the schema admits.
 pub(crate) fn content(
     name: &str,
@@ -140,6 +166,28 @@ mod tests {
         check(&[("list", "a"), ("list", "b")], json!({ "list": ["a", "b"] }));
         check(&[("n", "@1")], json!({ "n": "@1" }));
         check(&[("ids", "1"), ("ids", "[2,3]")], json!({ "ids": [1, 2, 3] }));
+    }
+
+    #[test]
+    fn the_name_of_a_file_is_not_sent_as_its_content() {
+        let content = json!({ "type": "object", "properties": { "base64": {} }, "required": ["base64"] });
+        let file = json!({ "anyOf": [{ "type": "string" }, content] });
+        let schema = json!({ "properties": {
+            "file": file, "files": { "type": "array", "items": file }, "name": { "type": "string" },
+        } });
+        let tool = json!({ "name": "t", "method": "POST", "path": "/", "toolset": "t", "inputSchema": schema });
+        let tool: Tool = serde_json::from_value(tool).unwrap();
+        let checked = |name: &str, word: Given| {
+            let words = [(name.to_owned(), Content::Given(word))];
+            check_file_names(&tool, &words, &|text| text == "b.txt").map_err(|error| error.hint)
+        };
+        for name in ["file", "files"] {
+            let hint = format!("`{name}=@b.txt` sends the file, `-f {name}=b.txt` the text itself");
+            assert_eq!(checked(name, Given::Typed("b.txt".to_owned())), Err(Some(hint)));
+            assert_eq!(checked(name, Given::Typed("hello".to_owned())), Ok(()));
+            assert_eq!(checked(name, Given::Text("b.txt".to_owned())), Ok(()));
+        }
+        assert_eq!(checked("name", Given::Typed("b.txt".to_owned())), Ok(()));
     }
 
     #[test]

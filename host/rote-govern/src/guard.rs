@@ -165,7 +165,7 @@ fn by_access(tool: &ToolFacts<'_>) -> (Verdict, Rule, &'static str) {
 
 fn reason(tool: &ToolFacts<'_>) -> (Rule, &'static str) {
     if tool.raised_by.is_some() {
-        return (Rule::Argument, "the value of an argument publishes, forces or cannot be taken back");
+        return (Rule::Argument, "the value of an argument publishes, pays, forces or cannot be taken back");
     }
     let by_method = Access::least(tool.method, ToolHints::default(), tool.name);
     match (tool.method, tool.access) {

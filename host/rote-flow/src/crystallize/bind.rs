@@ -10,7 +10,7 @@ mod query;
 use std::collections::BTreeSet;
 
 use rote_plan::{Expression, text_of};
-use rote_types::{CommandLine, command, escape_token};
+use rote_types::{CommandLine, ResponseId, command, escape_token};
 use serde_json::Value;
 
 use super::closure;
@@ -301,14 +301,14 @@ impl Binder<'_, '_> {
         let call = step.call(self.cx.trace);
         let why = step.out.clone().unwrap_or_else(|| "nothing that stays uses it".to_owned());
         let link = match self.asked_link(step) {
-            Some(flag) => format!("an open question decides that; {flag} keeps it"),
+            Some((id, flag)) => format!("the open question {id} decides that; {flag} keeps it"),
             None => format!("say what was read from it: --link STEP:/PLACE={}{{JQ}}", call.response),
         };
         format!("{} {}/{}, which is left out ({why}); {link}", step.id, call.adapter, call.tool)
     }
 
-    /// The flag that answers an open question by what this step gave, or one that used it.
-    fn asked_link(&self, step: &DraftStep) -> Option<String> {
+    /// An open question that has what this step gave, or one that used it, as an answer, and the flag that says so.
+    fn asked_link(&self, step: &DraftStep) -> Option<(QuestionId, String)> {
         let mut using: BTreeSet<&str> = BTreeSet::from([step.id.as_str()]);
         // A step uses only earlier ones.
         for later in &self.draft.steps {
@@ -316,11 +316,17 @@ impl Binder<'_, '_> {
                 using.insert(&later.id);
             }
         }
-        let responses = self.draft.steps.iter().filter(|one| using.contains(one.id.as_str()));
-        let answers: Vec<String> = responses.map(|one| format!("{}{{", one.call(self.cx.trace).response)).collect();
-        let asked = self.desk.open().filter(|question| question.kind == QuestionKind::Source);
-        let fits = |answer: &&Answer| answers.iter().any(|given| answer.word.starts_with(given));
-        asked.flat_map(|question| &question.answers).find(fits).map(|answer| answer.flag.clone())
+        let used = self.draft.steps.iter().filter(|one| using.contains(one.id.as_str()));
+        let responses: Vec<ResponseId> = used.map(|one| one.call(self.cx.trace).response).collect();
+        let reads = |word: &str| responses.iter().any(|response| word.starts_with(&format!("{response}{{")));
+        let mut asked = self.desk.open().filter(|question| question.kind == QuestionKind::Source);
+        asked.find_map(|question| {
+            // Of a text, what stands in it is taken from all of its sources at once.
+            let among = question.evidence.iter().any(|one| one.response.is_some_and(|one| responses.contains(&one)));
+            let fits = |answer: &&Answer| reads(&answer.word) || among && answer.word == "taken";
+            let answer = question.answers.iter().find(fits)?;
+            Some((question.id.clone(), answer.flag.clone()))
+        })
     }
 
     fn by_argument(&mut self) -> Result<(), FlowError> {

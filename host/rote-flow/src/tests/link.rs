@@ -395,15 +395,15 @@ async fn an_id_in_a_program_is_read_where_it_was_found() {
     assert_eq!((steps(&made)["s3"]["issue_id"].clone(), open(&made)), (reads, vec![]));
     let told = "linked assignee_id 32 in `.items[] | select(.assignee_id == 32) | .id` = .contacts[] | select(.name == \"Bo\") | .id of s1";
     assert!(notes(&made).contains(&told), "{:?}", notes(&made));
-    let always = tale.answered_with(&[("source:s3/issue_id", "always")]).await.unwrap();
+    let always = tale.answered_with(&[("source:s3/issue_id{32}", "always")]).await.unwrap();
     assert_eq!(always.plan.steps.len(), 2);
     // Only seen in a list: a position tells nothing, so it is asked.
     let mut tale = Tale::new();
     tale.call("searchContacts", json!({"q": "o"}), contacts).await;
     tale.call("listIssues", json!({"project": "atlas"}), issues).await;
     tale.call("addComment", json!({"issue_id": program, "body": "Hi"}), json!({"id": 1})).await;
-    assert_eq!(open(&tale.made(&[]).await), ["source:s3/issue_id", "changed:s3"]);
-    let answer = ("source:s3/issue_id", "@1{.contacts[] | select(.name == \"Bo\") | .id}");
+    assert_eq!(open(&tale.made(&[]).await), ["source:s3/issue_id{32}", "changed:s3"]);
+    let answer = ("source:s3/issue_id{32}", "@1{.contacts[] | select(.name == \"Bo\") | .id}");
     let made = tale.answered_with(&[answer]).await.unwrap();
     assert_eq!((made.plan.steps.len(), open(&made)), (3, vec![]));
 }

@@ -58,7 +58,8 @@ impl Linker<'_, '_> {
     fn ids_of(&mut self, pointer: &str, reference: &Reference, parameters: &Parameters) -> Option<Reference> {
         let mut bound = reference.clone();
         for one in compared(&reference.jq).into_iter().rev() {
-            let Some(source) = self.source_of_id(pointer, reference, &one) else { continue };
+            let place = format!("{pointer}{{{}}}", text_of(&one.value));
+            let Some(source) = self.source_of_id(&place, reference, &one) else { continue };
             let mut variable: String = one.name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             while bound.with.contains_key(&variable) || names_variable(&bound.jq, &variable) {
                 variable.push('_');
@@ -81,7 +82,8 @@ impl Linker<'_, '_> {
         (same && bound != *reference).then_some(bound)
     }
 
-    /// Where an id comes from that a program compares with; asked where several places can be it.
+    /// Where an id comes from that a program compares with; asked where several places can be it. Its place is that of the program with
+    /// the id in braces: a program may have several.
     fn source_of_id(&mut self, pointer: &str, reference: &Reference, one: &Compared) -> Option<Reference> {
         let id = QuestionId::at(QuestionId::Source, &self.step.id, pointer);
         let hits: Vec<&Hit> = self.hits(&one.name, &one.value);
