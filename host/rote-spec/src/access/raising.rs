@@ -24,7 +24,7 @@ pub(super) fn holds_program(schema: &Value) -> bool {
     let table = Table::get();
     let mut properties = schema["properties"].as_object().into_iter().flatten();
     properties.any(|(name, property)| {
-        let text = || rote_types::types_of(schema, property).iter().any(|name| *name == "string");
+        let text = || rote_types::types_of(schema, property).contains(&"string");
         table.is_program(name) || name == "body" && text()
     })
 }
