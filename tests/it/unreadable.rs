@@ -32,9 +32,10 @@ fn a_broken_workspace_hides_no_doubt_and_is_named() {
     assert_eq!(home.rote(&["init", "a"]).code, 0);
     break_workspace(&home, "a");
     let run = home.rote(&["doubts"]);
-    assert!(run.code == 0 && run.stdout.contains("1 write in doubt"), "{run}");
-    assert!(run.stdout.contains("\na: unreadable: "), "{run}");
-    let listed = home.data(&["doubts"]);
+    let first = "what is in doubt in 1 workspace cannot be said\na: unreadable: ";
+    assert!(run.code == 10 && run.stdout.starts_with(first), "{run}");
+    assert!(run.stdout.contains("1 write known to be in doubt"), "{run}");
+    let listed = home.rote(&["doubts", "--json"]).envelope()["data"].take();
     assert_eq!((&listed["total"], &listed["unreadable"][0]["name"]), (&json!(1), &json!("a")), "{listed}");
     let run = home.rote(&["ls", "--all"]);
     assert!(run.code == 0 && run.stdout.contains("needs attention") && run.stdout.contains("\na: unreadable"), "{run}");
@@ -45,6 +46,31 @@ fn a_broken_workspace_hides_no_doubt_and_is_named() {
     let event = home.data(&["audit", "tail"]);
     assert!(event.to_string().contains(r#""workspace.removed""#) && event.to_string().contains(r#""b""#), "{event}");
     assert!(home.home().join("rote/workspaces/a").is_dir());
+}
+
+#[test]
+fn a_doubt_of_a_broken_workspace_is_told_by_the_journal() {
+    let (home, _api, losing) = shop();
+    assert_eq!(home.rote(&CREATE).code, 8);
+    losing.store(false, SeqCst);
+    assert_eq!(home.rote(&["call", "shop", "create", "-p", "owner=bob", "-p", "item=mug"]).code, 0);
+    break_workspace(&home, "w");
+    let run = home.rote(&["doubts"]);
+    let first = "what is in doubt in 1 workspace cannot be said\nw: unreadable: ";
+    assert!(run.code == 10 && run.stdout.starts_with(first), "{run}");
+    assert!(run.stdout.contains("1 write known to be in doubt"), "{run}");
+    assert!(run.stdout.contains("/ann/orders` (`shop/create`, `@1` of workspace `w`) left at "), "{run}");
+    assert!(run.stdout.contains("it can be settled when its workspace can be read"), "{run}");
+    assert!(!run.stdout.contains("doubts settle"), "{run}");
+    let run = home.rote(&["doubts", "--json"]);
+    let listed = run.envelope()["data"].take();
+    assert_eq!((run.code, &listed["total"], &listed["doubts"][0]["response"]), (10, &json!(1), &json!(1)), "{listed}");
+    // Nothing is known of a workspace in which nothing was begun, and that is not an all-clear.
+    let (home, _api, _losing) = shop();
+    break_workspace(&home, "w");
+    let run = home.rote(&["doubts"]);
+    assert!(run.code == 10 && run.stdout.starts_with(first), "{run}");
+    assert!(!run.stdout.contains("no write is in doubt"), "{run}");
 }
 
 #[test]

@@ -23,11 +23,11 @@ const MAX_TOLD: usize = 5;
 /// The writes in doubt.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Doubts {
-    /// How many there are.
+    /// How many are known. There may be more in those that cannot be read.
     pub total: usize,
     /// The newest ones, newest first.
     pub doubts: Vec<Doubt>,
-    /// Workspaces that cannot be read, so that nobody knows what is in doubt in them.
+    /// Workspaces that cannot be read: what the journal knows as open in them is among the doubts, and nobody knows more.
     pub unreadable: Vec<WorkspaceProblem>,
 }
 
@@ -53,21 +53,22 @@ pub struct SettledWrite {
 /// A write in doubt that is yet to be described.
 enum Found {
     Known(WorkspaceName, Box<ResponseSummary>),
-    Gone(Box<Doubt>),
+    /// Known by the journal only: its workspace is gone or cannot be read.
+    Told(Box<Doubt>),
 }
 
 impl Found {
     fn at(&self) -> Timestamp {
         match self {
             Self::Known(_, known) => known.at,
-            Self::Gone(doubt) => doubt.left.unwrap_or_default(),
+            Self::Told(doubt) => doubt.left.unwrap_or_default(),
         }
     }
 
     fn workspace(&self) -> Option<&WorkspaceName> {
         match self {
             Self::Known(workspace, _) => Some(workspace),
-            Self::Gone(_) => None,
+            Self::Told(_) => None,
         }
     }
 }
@@ -91,7 +92,8 @@ impl Session {
                 Err(error) => unreadable.push(WorkspaceProblem { name, problem: error.in_a_line() }),
             }
         }
-        found.extend(gone.into_iter().map(|doubt| Found::Gone(Box::new(doubt))));
+        let told = gone.into_iter().chain(self.told_of(&journal, &unreadable)?);
+        found.extend(told.map(|doubt| Found::Told(Box::new(doubt))));
         found.sort_by_key(|one| std::cmp::Reverse(one.at()));
         let total = found.len();
         found.truncate(limit);
@@ -108,13 +110,28 @@ impl Session {
                 }
             }
         }
-        let gone = found.into_iter().enumerate().filter_map(|(at, one)| match one {
-            Found::Gone(doubt) => Some((at, *doubt)),
+        let told = found.into_iter().enumerate().filter_map(|(at, one)| match one {
+            Found::Told(doubt) => Some((at, *doubt)),
             Found::Known(..) => None,
         });
-        doubts.extend(gone);
+        doubts.extend(told);
         doubts.sort_by_key(|(at, _)| *at);
         Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect(), unreadable })
+    }
+
+    /// Returns what the journal knows as open of workspaces that cannot be read.
+    fn told_of(&self, journal: &Journal, unreadable: &[WorkspaceProblem]) -> Result<Vec<Doubt>, AppError> {
+        if unreadable.is_empty() {
+            return Ok(Vec::new());
+        }
+        let names = unreadable.iter().map(|one| one.name.clone()).collect();
+        let open = journal.begun_in(&names)?;
+        let told = open.iter().take(MAX_OF_ONE).map(|write| {
+            let doubt = Doubt::of_journal(journal, write)?;
+            // It may be there still, for whoever mends it.
+            Ok(Doubt { is_gone: false, ..doubt })
+        });
+        told.collect()
     }
 
     /// Returns the writes of one workspace that are in doubt or wait in a stopped run.

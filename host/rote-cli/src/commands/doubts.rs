@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
 use rote_app::{Consent, Doubt, Doubts as Listed, Settled, SettledWrite, Settlement};
-use rote_types::{CommandLine, ResponseId, command};
+use rote_types::{CommandLine, ErrorKind, ResponseId, command};
 
 use super::ls::unreadable;
 use crate::ask::Yes;
@@ -136,18 +136,29 @@ impl Doubts {
             None => {
                 let listed = context.session()?.doubts(usize::from(self.limit))?;
                 let text = text_of_list(&listed);
-                Ok(Report { text_has_commands: true, ..Report::new(&listed, text) })
+                // Whoever asks whether all is settled must not be told so.
+                let exit = if listed.unreadable.is_empty() { 0 } else { ErrorKind::Conflict.exit_code() };
+                Ok(Report { text_has_commands: true, exit, ..Report::new(&listed, text) })
             }
         }
     }
 }
 
 fn text_of_list(listed: &Listed) -> String {
-    let hidden = unreadable(&listed.unreadable);
-    if listed.total == 0 {
-        return format!("no write is in doubt{hidden}");
+    let hidden = &listed.unreadable;
+    let mut blocks = Vec::new();
+    if !hidden.is_empty() {
+        let first = format!("what is in doubt in {} cannot be said", plural(hidden.len(), "workspace"));
+        blocks.push(first + &unreadable(hidden));
     }
-    let mut blocks = vec![format!("{} in doubt", plural(listed.total, "write"))];
+    match (listed.total, hidden.is_empty()) {
+        (0, true) => return "no write is in doubt".to_owned(),
+        (0, false) => {
+            blocks.push("nothing is known to be in doubt; the journal knows no open write of theirs".to_owned())
+        }
+        (total, true) => blocks.push(format!("{} in doubt", plural(total, "write"))),
+        (total, false) => blocks.push(format!("{} known to be in doubt", plural(total, "write"))),
+    }
     let each = listed.doubts.len() <= MAX_WITH_WAYS;
     if !each {
         blocks.push(listed.doubts.iter().map(short).collect::<Vec<_>>().join("\n"));
@@ -157,14 +168,15 @@ fn text_of_list(listed: &Listed) -> String {
         let mut lines = vec![doubt.to_string()];
         lines.extend(doubt.flow.iter().map(|flow| format!("  made by flow {flow}")));
         lines.extend(doubt.problem.iter().map(|problem| format!("  {}", clip(problem, MAX_LINE))));
-        lines.extend(doubt.ways().lines().map(|way| format!("  {way}")));
+        if hidden.iter().any(|one| one.name == doubt.workspace) {
+            lines.push("  the journal knows no end of it; it can be settled when its workspace can be read".to_owned());
+        } else {
+            lines.extend(doubt.ways().lines().map(|way| format!("  {way}")));
+        }
         blocks.push(lines.join("\n"));
     }
     if listed.doubts.len() < listed.total {
         blocks.push(format!("… {} more; --limit {}", listed.total - listed.doubts.len(), listed.total.min(1_000)));
-    }
-    if !hidden.is_empty() {
-        blocks.push(hidden.trim_start().to_owned());
     }
     blocks.join("\n\n")
 }

@@ -4,6 +4,8 @@
 //! Invariant: two tables that follow from the events, in the transaction of each ([`follow`]); so they have as many rows as
 //! runs that have not ended well and writes that nobody has settled, however long the journal is.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
@@ -70,7 +72,9 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
                 "INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run) VALUES (?1, ?2, ?3, ?4)";
             transaction.prepare_cached(sql)?.execute((id, response, workspace, text("run")))?;
         }
-        "effect.failed" | "effect.finished" | "effect.settled" if event.kind != "effect.finished" || is_told(event) => {
+        "effect.failed" | "effect.finished" | "effect.settled"
+            if event.kind != "effect.finished" || is_told(&event.body) =>
+        {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";
             transaction.prepare_cached(sql)?.execute((id, response()))?;
         }
@@ -81,9 +85,41 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
 
 /// Whether an answer says what came of a write. A 4xx says that the server did not act; of a redirect, a failure of the server
 /// and what could not be recorded nobody knows.
-fn is_told(finished: &NewEvent) -> bool {
-    finished.body.get("error").is_none_or(Value::is_null)
-        && matches!(finished.body["status"].as_u64(), Some(200..=299 | 400..=499))
+fn is_told(finished: &Value) -> bool {
+    is_recorded(finished) && matches!(finished["status"].as_u64(), Some(200..=299 | 400..=499))
+}
+
+/// Whether an answer came and its workspace has it.
+fn is_recorded(finished: &Value) -> bool {
+    finished.get("error").is_none_or(Value::is_null)
+}
+
+/// Writes that were begun and have no end, by the id of their workspace, its name and the number; whether a flow made it.
+type Begun = BTreeMap<(Option<String>, WorkspaceName, u64), bool>;
+
+/// Takes over what an event says of writes of some workspaces, also of those that no flow made.
+fn take_over(begun: &mut Begun, names: &BTreeSet<WorkspaceName>, kind: &str, body: &Value) {
+    let id = body["workspace_id"].as_str();
+    if kind == "run.finished" {
+        begun.retain(|(of, _, _), by_flow| !*by_flow || id.is_none() || of.as_deref() != id);
+        return;
+    }
+    let name = body["workspace"].as_str().and_then(|name| name.parse::<WorkspaceName>().ok());
+    let Some(name) = name.filter(|name| names.contains(name)) else { return };
+    let Some(response) = body["response"].as_u64() else { return };
+    let place = (id.map(str::to_owned), name, response);
+    match kind {
+        // An event of before does not say whether it writes, and may.
+        "effect.started" if body["writes"] != false => drop(begun.insert(place, body["flow"].is_string())),
+        "effect.failed" | "effect.settled" => drop(begun.remove(&place)),
+        "effect.finished" => {
+            let ends = if begun.get(&place) == Some(&true) { is_told(body) } else { is_recorded(body) };
+            if ends {
+                begun.remove(&place);
+            }
+        }
+        _ => {}
+    }
 }
 
 impl Journal {
@@ -106,6 +142,37 @@ impl Journal {
     /// [`HomeError::Database`].
     pub fn open_writes(&self, workspace: Option<&WorkspaceName>) -> Result<Vec<OpenWrite>, HomeError> {
         self.rows(ALL, [workspace.map(WorkspaceName::as_str)], write)
+    }
+
+    /// Returns the writes of workspaces of these names, of flows or not, that were begun and of which no event says what came
+    /// of them. Goes through the whole chain, past its indexes: it is for workspaces that cannot say it themselves.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn begun_in(&self, names: &BTreeSet<WorkspaceName>) -> Result<Vec<OpenWrite>, HomeError> {
+        let read = || -> Result<Begun, rusqlite::Error> {
+            let connection = self.connection();
+            let mut statement =
+                connection.prepare_cached("SELECT kind, body_json FROM events NOT INDEXED ORDER BY seq")?;
+            let mut rows = statement.query([])?;
+            let mut begun = Begun::new();
+            while let Some(row) = rows.next()? {
+                let kind = row.get_ref(0)?.as_str()?;
+                if FOLLOWED.contains(&kind)
+                    && let Ok(body) = serde_json::from_str(row.get_ref(1)?.as_str()?)
+                {
+                    take_over(&mut begun, names, kind, &body);
+                }
+            }
+            Ok(begun)
+        };
+        let begun = read().map_err(self.failed("read"))?;
+        let open = |(id, name, response)| OpenWrite {
+            workspace: WorkspaceIdentity { name, id },
+            response: ResponseId(response),
+            root: None,
+        };
+        Ok(begun.into_keys().map(open).collect())
     }
 
     /// Reads rows; one that somebody broke by hand is left out.

@@ -74,6 +74,46 @@ fn a_write_of_a_run_is_open_until_it_is_known_what_came_of_it() {
 }
 
 #[test]
+fn of_some_workspaces_each_write_without_an_end_is_found_in_the_events() {
+    let (_dir, home) = home();
+    let journal = open(&home);
+    let begin = |workspace: &str, response: u64, more: &Value| {
+        let mut body = json!({"workspace": workspace, "workspace_id": format!("id-{workspace}"), "response": response, "writes": true});
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        tell(&journal, "effect.started", body);
+    };
+    let none = json!({});
+    let rows: [(&'static str, Value, Value, bool); 9] = [
+        ("effect.in_doubt", none.clone(), none.clone(), true),
+        ("effect.failed", none.clone(), none.clone(), false),
+        ("effect.settled", none.clone(), json!({"outcome": "done"}), false),
+        ("effect.finished", none.clone(), json!({"status": 500}), false),
+        ("effect.finished", none.clone(), json!({"status": 201, "error": "the answer could not be recorded"}), true),
+        ("effect.finished", json!({"flow": FLOW}), json!({"status": 500}), true),
+        ("effect.finished", json!({"flow": FLOW}), json!({"status": 201}), false),
+        ("effect.in_doubt", json!({"writes": false}), none.clone(), false),
+        ("effect.in_doubt", json!({"writes": null}), none.clone(), true),
+    ];
+    let mut expected = Vec::new();
+    for (number, (kind, made, ended, stays)) in (1..).zip(rows) {
+        begin("w", number, &made);
+        end(&journal, kind, "w", number, &ended);
+        expected.extend(stays.then_some(number));
+    }
+    begin("other", 77, &none);
+    tell(&journal, "effect.finished", json!([1]));
+    tell(&journal, "effect.started", json!({"workspace": "w", "response": "x"}));
+    let numbers = || -> Vec<u64> {
+        let open = journal.begun_in(&["w".parse().unwrap()].into()).unwrap();
+        open.iter().map(|one| one.response.0).collect()
+    };
+    assert_eq!(numbers(), expected);
+    tell(&journal, "run.finished", json!({"workspace": "w", "workspace_id": "id-w"}));
+    expected.retain(|number| *number != 6);
+    assert_eq!(numbers(), expected, "a run that ended well knows what its flow was told");
+}
+
+#[test]
 fn what_a_nested_run_leaves_counts_for_the_run_above_too_until_that_has_ended_well() {
     let (_dir, home) = home();
     let journal = open(&home);
