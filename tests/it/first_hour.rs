@@ -40,6 +40,52 @@ fn the_next_version_of_a_released_flow_is_released_and_found() {
 }
 
 #[test]
+fn a_version_that_was_released_is_not_built_or_released_with_another_program() {
+    let (home, _server) = tracker();
+    let source = |version: &str, word: &str| {
+        let head = format!("name: hi\n * description: Says it.\n * version: {version}\n * output: {{format: json}}");
+        let main = format!("export default async function main(): Promise<unknown> {{ return {{ said: {word:?} }}; }}");
+        home.file("main.ts", format!("/**\n * @rote-frontmatter\n * ---\n * {head}\n * ---\n */\n{main}\n"))
+    };
+    let build = || home.rote(&["flow", "build", "main.ts"]);
+    source("0.1.0", "hello");
+    assert_eq!(build().code, 0);
+    let run = home.rote(&["flow", "release", "hi"]);
+    assert_eq!(run.code, 0, "{run}");
+    let bumped = home.rote(&["flow", "bump", "hi", "--draft"]);
+    assert!(bumped.code == 0 && format!("{bumped}").contains("write `version: 0.1.1` in the frontmatter"), "{bumped}");
+    source("0.1.0", "howdy");
+    let refused = build();
+    assert!(
+        refused.code == 10 && refused.stderr.contains("version `0.1.0` of flow `hi` was released before"),
+        "{refused}"
+    );
+    assert!(refused.stderr.contains("hint: write `version: 0.1.1` in the frontmatter of "), "{refused}");
+    assert_eq!(home.data(&["flow", "info", "hi"])["frontmatter"]["version"], "0.1.1", "the draft is as it was");
+    // A file elsewhere is not the home's flow; what it was is what it may be again.
+    assert_eq!(home.rote(&["flow", "build", "main.ts", "--out", "other.wasm"]).code, 0);
+    source("0.1.0", "hello");
+    assert_eq!(build().code, 0);
+    assert_eq!(home.rote(&["flow", "release", "hi"]).code, 0, "the same bytes");
+    assert_eq!(home.rote(&["flow", "bump", "hi", "--draft"]).code, 0);
+    source("0.1.1", "howdy");
+    assert_eq!(build().code, 0);
+    assert_eq!(home.rote(&["flow", "release", "hi"]).code, 0);
+    assert_eq!(home.data(&["run", "hi"])["result"]["said"], "howdy");
+    // A draft of that version that came into the home in another way is not released either, nor by force.
+    std::fs::create_dir_all(home.home().join("flows/hi")).unwrap();
+    std::fs::copy(home.work().join("other.wasm"), home.home().join("flows/hi/flow.wasm")).unwrap();
+    for words in [&["flow", "release", "hi"][..], &["flow", "release", "hi", "--force"]] {
+        let refused = home.rote(words);
+        assert!(
+            refused.code == 10 && refused.stderr.contains("version `0.1.0` of flow `hi` was released"),
+            "{refused}"
+        );
+        assert!(refused.stderr.contains("hint: rote flow bump hi"), "{refused}");
+    }
+}
+
+#[test]
 fn a_missing_target_is_named_before_anything_is_compiled() {
     let home = home();
     let mark = home.work().join("cargo-ran");

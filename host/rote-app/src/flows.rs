@@ -58,7 +58,7 @@ impl Host {
     /// # Errors
     /// Journal, vault or gate cannot be opened.
     pub fn author(&self) -> Result<Author, AppError> {
-        Ok(Author::new(self.pins()?, self.runtime()?, self.gate()?))
+        Ok(Author::new(self.pins()?, self.runtime()?, self.gate()?, self.journal()?))
     }
 
     /// Returns what replays recordings.

@@ -243,7 +243,7 @@ fn flows(home: &Home) -> Flows {
     let analytics = Analytics::new(library.clone(), Arc::clone(&clock));
     Flows {
         search: Search::new(library, analytics, Arc::new(Nothing)),
-        author: Author::new(pins, runtime, gate),
+        author: Author::new(pins, runtime, gate, Arc::clone(&journal)),
         releases: Releases::new(linter, journal, clock),
     }
 }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_gate::{Gate, Redaction};
-use rote_home::{FileMode, HomeError, read_capped, write_durable};
+use rote_home::{FileMode, HomeError, Journal, read_capped, write_durable};
 use rote_plan::{MAX_PLAN_BYTES, Plan};
 use rote_runtime::Runtime;
 use rote_script::{BundleLimits, bundle};
@@ -29,6 +29,7 @@ pub(crate) use sources::rust_manifest;
 pub use sources::{NewProject, ProjectForm};
 
 use crate::error::AuthorError;
+use crate::release::refuse_other_release;
 use crate::{FlowError, Form, Frontmatter, Library, MAX_FLOW_BYTES, Package, Pins};
 use sources::Folder;
 
@@ -62,13 +63,15 @@ pub struct Author {
     pub(crate) pins: Pins,
     pub(crate) runtime: Arc<Runtime>,
     gate: Arc<Gate>,
+    journal: Arc<Journal>,
 }
 
 impl Author {
-    /// Makes it; the runtime checks what is built, and knows what must not stand in it; the gate runs a crate's cargo.
+    /// Makes it; the runtime checks what is built, and knows what must not stand in it; the gate runs a crate's cargo; the
+    /// journal knows what was released.
     #[must_use]
-    pub fn new(pins: Pins, runtime: Arc<Runtime>, gate: Arc<Gate>) -> Self {
-        Self { pins, runtime, gate }
+    pub fn new(pins: Pins, runtime: Arc<Runtime>, gate: Arc<Gate>, journal: Arc<Journal>) -> Self {
+        Self { pins, runtime, gate, journal }
     }
 
     pub(crate) fn library(&self) -> &Library {
@@ -84,7 +87,8 @@ impl Author {
     /// # Errors
     /// [`AuthorError::Script`] with file, line and column; [`AuthorError::Source`] for a frontmatter that does not fit;
     /// [`PinError::MissingAdapters`](crate::PinError::MissingAdapters) and `FingerprintMismatch` for adapters; [`FlowError::Load`] for a component
-    /// that is not of the flow world; [`LibraryError::Exists`](crate::LibraryError::Exists) for a released flow of that name.
+    /// that is not of the flow world; [`LibraryError::Exists`](crate::LibraryError::Exists) for a released flow of that name, and
+    /// [`AuthorError::VersionTaken`] for a version that was released with other bytes.
     pub async fn build(&self, request: &BuildRequest) -> Result<Built, FlowError> {
         let (package, modules) = match &request.source {
             BuildSource::Script(path) => self.build_script(path)?,
@@ -101,7 +105,12 @@ impl Author {
                 write_durable(path, package.bytes(), FileMode::Private)?;
                 path.clone()
             }
-            None => self.library().write_draft(&package.frontmatter.name, &package, true, self.redaction())?,
+            None => {
+                let name = &package.frontmatter.name;
+                self.library().check_free(name, true)?;
+                refuse_other_release(&self.journal, &package, Some(request.source.header()))?;
+                self.library().write_draft(name, &package, true, self.redaction())?
+            }
         };
         Ok(Built {
             path,

@@ -3,7 +3,7 @@
 //! One transaction: the file, the search index and the journal have the release, or none of them has. The status is
 //! part of the file, so a release changes its digest, and what was tied to the digest of the draft no longer holds.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rote_home::{Durability, FileMode, Journal, NewEvent, write_durable};
@@ -59,6 +59,7 @@ impl Releases {
     ///
     /// # Errors
     /// [`PinError::MissingAdapters`](crate::PinError::MissingAdapters) or `FingerprintMismatch` when it could not be run here;
+    /// [`AuthorError::VersionTaken`] for a version that was released with other bytes, also with `force`;
     /// [`AuthorError::NotReleasable`] without `force`, with everything that its frontmatter lacks and every error that lint
     /// finds; or a file, the index or the journal refused. The draft is then as it was.
     pub async fn release(&self, name: &FlowName, force: bool) -> Result<Released, FlowError> {
@@ -94,6 +95,7 @@ impl Releases {
         force: bool,
     ) -> Result<Released, FlowError> {
         let released = draft.with_frontmatter(frontmatter)?;
+        refuse_other_release(&self.journal, &released, None)?;
         let violations = self.release_violations(&released).await?;
         if !violations.is_empty() && !force {
             return Err(FlowError::Author(AuthorError::NotReleasable { flow: name.clone(), problems: violations }));
@@ -181,6 +183,34 @@ impl Releases {
             notes: vec![format!("`{name}` was released before; nothing was changed")],
         })
     }
+}
+
+/// Refuses a version under which other bytes were released before: what somebody pinned or was told of stays what it was.
+/// `source_file` says the version, where it is built.
+pub(crate) fn refuse_other_release(
+    journal: &Journal,
+    package: &Package,
+    source_file: Option<&Path>,
+) -> Result<(), FlowError> {
+    let Frontmatter { name, version, .. } = &package.frontmatter;
+    let releases = journal.releases_of(name)?;
+    let of = |version: &str| releases.iter().filter(move |event| event.body["version"] == version).collect::<Vec<_>>();
+    let before = of(version);
+    if before.is_empty() {
+        return Ok(());
+    }
+    let frontmatter = Frontmatter { status: FlowStatus::Released, ..package.frontmatter.clone() };
+    let digest = package.with_frontmatter(frontmatter)?.digest().to_string();
+    if before.iter().any(|event| event.body["sha256"] == *digest) {
+        return Ok(());
+    }
+    let mut next = next_version(version, VersionPart::Patch)?;
+    // Ends: each turn passes one of the releases.
+    while !of(&next).is_empty() {
+        next = next_version(&next, VersionPart::Patch)?;
+    }
+    let (flow, version, source_file) = (name.clone(), version.clone(), source_file.map(Path::to_owned));
+    Err(FlowError::Author(AuthorError::VersionTaken { flow, version, next, source_file }))
 }
 
 /// What a frontmatter lacks for other people to find and run the flow.

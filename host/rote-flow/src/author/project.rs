@@ -44,6 +44,16 @@ pub enum BuildSource {
 }
 
 impl BuildSource {
+    /// Returns the file that says what the flow is called, and its version.
+    pub(super) fn header(&self) -> &Path {
+        match self {
+            Self::Script(header)
+            | Self::Plan { header, .. }
+            | Self::Component { header, .. }
+            | Self::Crate { header, .. } => header,
+        }
+    }
+
     /// Finds out what a folder or a file is the source of.
     ///
     /// # Errors

@@ -145,6 +145,16 @@ pub enum AuthorError {
         /// The folder.
         path: PathBuf,
     },
+    /// A version was released before, and what it was then is something else.
+    #[error("version `{version}` of flow `{flow}` was released before, and this is another program")]
+    VersionTaken {
+        flow: FlowName,
+        version: String,
+        /// The next one that was not released.
+        next: String,
+        /// The source that says the version, where it is built.
+        source_file: Option<PathBuf>,
+    },
     /// The flow is not fit to be released.
     #[error("flow `{flow}` cannot be released: {}", problems.join("; "))]
     NotReleasable {
@@ -194,6 +204,14 @@ impl AuthorError {
             Self::NoTool { adapter, tool, .. } => {
                 Told::new(ErrorKind::NotFound).hint(command("rote probe").argument(adapter).argument(tool))
             }
+            Self::VersionTaken { flow, version, next, source_file } => Told::new(ErrorKind::Conflict)
+                .details(json!({ "flow": flow, "version": version, "next": next }))
+                .hint(match source_file {
+                    Some(source) => format!("write `version: {next}` in the frontmatter of {}", source.display()),
+                    None => of_flow("rote flow bump", flow)
+                        .note("release it then; sources say the version themselves")
+                        .to_string(),
+                }),
             Self::NotReleasable { flow, problems } => Told::new(ErrorKind::Conflict)
                 .hint(of_flow("rote flow lint", flow))
                 .details(json!({ "flow": flow, "problems": problems })),

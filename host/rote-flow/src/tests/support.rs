@@ -345,7 +345,8 @@ impl Fixture {
 
     /// Makes flows of sources.
     pub(crate) fn author(&self) -> Author {
-        Author::new(self.flows.pins.clone(), Arc::clone(&self.runtime), Arc::clone(&self.gate))
+        let journal = Arc::clone(&self.flows.runner.parts.journal);
+        Author::new(self.flows.pins.clone(), Arc::clone(&self.runtime), Arc::clone(&self.gate), journal)
     }
 
     /// Lets time pass.

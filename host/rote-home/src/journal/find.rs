@@ -137,6 +137,16 @@ impl Journal {
         Ok(self.select(OF_TRUST, ())?.pop())
     }
 
+    /// Returns every `flow.released` of a flow, oldest first. Goes through the whole chain.
+    ///
+    /// # Errors
+    /// As [`Journal::read`].
+    pub fn releases_of(&self, flow: &FlowName) -> Result<Vec<Event>, HomeError> {
+        let tail = "WHERE kind = 'flow.released' \
+                    AND CASE WHEN json_valid(body_json) THEN json_extract(body_json, '$.flow') END = ?1 ORDER BY seq";
+        self.select(tail, (flow.as_str(),))
+    }
+
     /// Returns the newest event that says how the blessing of a flow stands: `flow.blessed`, `flow.unblessed` or
     /// `flow.removed`. One read of an index.
     ///

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use rote_app::VersionPart;
+use rote_app::{Form, VersionPart};
 use rote_types::{Language, command};
 use serde_json::json;
 
@@ -79,7 +79,17 @@ impl Bump {
             "{} is now a draft of {}; a search does not find it until that is released",
             self.flow, bumped.frontmatter.version
         );
-        Ok(Report::new(&bumped, text).next(command("rote flow release").argument(&self.flow)))
+        let report = Report::new(&bumped, text);
+        if matches!(bumped.frontmatter.form, Form::Plan) {
+            return Ok(report.next(command("rote flow release").argument(&self.flow)));
+        }
+        // A build takes the version of its source: one that says the old one would take it back.
+        let version = &bumped.frontmatter.version;
+        let changed = format!("write `version: {version}` in the frontmatter of the source before it is built again");
+        Ok(report
+            .next(changed)
+            .next(command("rote flow build").plain("<source>"))
+            .next(command("rote flow release").argument(&self.flow)))
     }
 }
 
