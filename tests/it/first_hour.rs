@@ -86,6 +86,26 @@ fn a_version_that_was_released_is_not_built_or_released_with_another_program() {
 }
 
 #[test]
+fn a_new_flow_shows_a_call_that_works_and_an_import_of_nothing_is_refused() {
+    let (home, _server) = tracker();
+    assert_eq!(home.rote(&["flow", "new", "look", "--lang", "ts"]).code, 0);
+    let text = std::io::read_to_string(std::fs::File::open(home.work().join("look/main.ts")).unwrap()).unwrap();
+    let text = text.replace(" * # adapters:", " * adapters:").replace(" * #   ", " *   ").replace("  //   ", "  ");
+    let text = text.replace("output.result({ text });", "output.result({ text, issues });");
+    home.file("look/main.ts", text.replace("{ FlowOutput }", "{ AdapterRegistry, FlowOutput }"));
+    let built = home.rote(&["flow", "build", "look"]);
+    assert_eq!(built.code, 0, "{built}");
+    assert!(home.data(&["run", "look", "who=Ada"])["result"]["issues"].is_array());
+    home.file(
+        "look/main.ts",
+        text.replace("{ FlowOutput }", "{ AdapterRegistry, FlowOutput, rote }") + "export { rote };\n",
+    );
+    let refused = home.rote(&["flow", "build", "look"]);
+    assert!(refused.code == 10 && refused.stderr.contains("`@rote/sdk` exports no `rote`; it exports "), "{refused}");
+    assert!(refused.stderr.contains("AdapterRegistry, ") && refused.stderr.contains("Rote, "), "{refused}");
+}
+
+#[test]
 fn a_missing_target_is_named_before_anything_is_compiled() {
     let home = home();
     let mark = home.work().join("cargo-ran");

@@ -59,6 +59,7 @@ pub fn bundle(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) -> 
 fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) -> Result<Bundle, ScriptError> {
     let allocator = Allocator::default();
     let resolver = Resolver::new(Arc::clone(&sources), limits);
+    let sdk = sources.sdk();
     let mut graph = Graph {
         sources,
         resolver,
@@ -74,7 +75,7 @@ fn compile_all(entry: &str, sources: Arc<dyn Sources>, limits: &BundleLimits) ->
     graph.find(&first)?;
     let (modules, mut bodies) = graph.compile()?;
     let calls = std::mem::take(&mut graph.calls);
-    let mut linked = link::link(&modules)?;
+    let mut linked = link::link(&modules, sdk.as_deref())?;
     link::check_entry(&modules[0], &linked.exports[0])?;
     let live = shake::shake(&modules, &mut linked, graph.failures)?;
     let mut printed = Vec::with_capacity(modules.len());

@@ -64,14 +64,20 @@ pub(crate) fn is_foreign(modules: &[Module<'_>], target: Target) -> bool {
 /// Resolves every export, and checks every import of the author's own files.
 ///
 /// # Errors
-/// [`ScriptError::Export`] for the first name that a module does not export.
-pub(crate) fn link<'m>(modules: &'m [Module<'_>]) -> Result<Linked<'m>, ScriptError> {
+/// [`ScriptError::Export`] for the first name that a module or the SDK does not export.
+pub(crate) fn link<'m>(modules: &'m [Module<'_>], sdk: Option<&[String]>) -> Result<Linked<'m>, ScriptError> {
     let mut resolver = Resolver::new(modules)?;
     let mut exports = Exports::new();
     for (index, module) in modules.iter().enumerate() {
         for import in module.record.imports.iter().filter(|_| !module.package) {
             let (name, offset) = (&import.name, import.offset);
             check_import(modules, &mut resolver, module, import.request, name, offset)?;
+            check_sdk(module, import.request, (name, offset), sdk)?;
+        }
+        for export in module.record.exports.values().filter(|_| !module.package) {
+            if let Export::Indirect { request, name, offset, .. } = export {
+                check_sdk(module, *request, (name, *offset), sdk)?;
+            }
         }
         exports.push(exports_of(modules, &mut resolver, index)?);
     }
@@ -132,6 +138,21 @@ pub(crate) fn check_import<'m>(
         Ok(_) => Ok(()),
         Err(lost) => Err(failure(module, offset, path, name, lost)),
     }
+}
+
+/// Checks that the SDK exports a name that a module takes from it.
+fn check_sdk(
+    module: &Module<'_>,
+    request: usize,
+    (name, offset): (&str, u32),
+    sdk: Option<&[String]>,
+) -> Result<(), ScriptError> {
+    let Some(sdk) = sdk.filter(|_| module.targets[request] == Target::Sdk) else { return Ok(()) };
+    if sdk.iter().any(|one| one == name) {
+        return Ok(());
+    }
+    let reason = format!("exports no `{name}`; it exports {}", sdk.join(", "));
+    Err(export_error(module, offset, SDK_MODULE, reason))
 }
 
 /// Returns the order in which modules run when `first` is imported: each after what it imports, in the order of the

@@ -91,14 +91,12 @@ struct Module<'a, 's> {
 struct Binding<'a> {
     request: usize,
     name: Option<Str<'a>>,
-    /// The name is the SDK's, which is not checked.
-    of_sdk: bool,
     offset: u32,
 }
 
 impl Binding<'_> {
     fn import(&self) -> Option<Import> {
-        let name = self.name.filter(|_| !self.of_sdk)?;
+        let name = self.name?;
         Some(Import { request: self.request, name: name.to_string(), offset: self.offset })
     }
 }
@@ -137,7 +135,7 @@ impl<'a> Module<'a, '_> {
             };
             // The SDK has no default export; the object itself stands for it.
             let name = name.filter(|name| !of_sdk || name.as_str() != "default");
-            let binding = Binding { request, name, of_sdk, offset: specifier.span().start };
+            let binding = Binding { request, name, offset: specifier.span().start };
             self.bindings.insert(local.symbol_id(), binding);
         }
     }

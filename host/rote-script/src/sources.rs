@@ -44,6 +44,11 @@ pub trait Sources: Send + Sync {
     /// # Errors
     /// [`SourceError::NotFound`] when there is nothing, [`SourceError::Unreadable`] when it must not be looked at.
     fn find(&self, path: &str) -> Result<Entry, SourceError>;
+
+    /// Returns the names that the SDK exports; what is imported of one whose names are not known is not checked.
+    fn sdk(&self) -> Option<Vec<String>> {
+        None
+    }
 }
 
 /// Sources held in memory: path to text.

@@ -91,6 +91,10 @@ impl Sources for Folder {
             _ => Err(SourceError::Unreadable(NO_FILE.to_owned())),
         }
     }
+
+    fn sdk(&self) -> Option<Vec<String>> {
+        Some(sdk_values())
+    }
 }
 
 /// A project that was begun.
@@ -127,6 +131,18 @@ static RUST_SDK_MACROS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-
 static RUST_SDK_WIT: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../guest-sdk/rust/wit");
 const RUST_SDK_README: &str = include_str!("../../../../guest-sdk/rust/README.md");
 const RUST_SDK_MANIFEST: &str = include_str!("../../../../guest-sdk/rust/Cargo.toml");
+
+/// The values that the SDK's types declare; a type is nothing that a flow could use when it runs.
+fn sdk_values() -> Vec<String> {
+    let declared = |line: &str| {
+        let rest = line.strip_prefix("export declare ")?;
+        let rest = rest.strip_prefix("abstract ").unwrap_or(rest);
+        let named = ["class ", "function ", "const "].iter().find_map(|kind| rest.strip_prefix(kind))?;
+        let end = named.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(named.len());
+        Some(named[..end].to_owned())
+    };
+    TS_TYPES.lines().filter_map(declared).collect()
+}
 
 impl Library {
     /// Writes the Rust SDK into the home and returns its folder, `lib/sdk/rust`.

@@ -1,5 +1,8 @@
 //! Imports, exports, and how modules are put together.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use expect_test::expect;
 
 use super::{bundled, report};
@@ -234,4 +237,49 @@ fn an_entry_needs_something_to_run() {
 fn a_shebang_and_a_byte_order_mark_are_dropped() {
     let code = bundled(&[("main.ts", "\u{feff}#!/usr/bin/env rote\nexport const run = () => 1;")]);
     assert!(!code.code.contains("#!"));
+}
+
+/// Sources beside an SDK whose names are known.
+struct WithSdk(BTreeMap<String, String>);
+
+impl crate::Sources for WithSdk {
+    fn read(&self, path: &str) -> Result<String, crate::SourceError> {
+        self.0.read(path)
+    }
+
+    fn find(&self, path: &str) -> Result<crate::Entry, crate::SourceError> {
+        self.0.find(path)
+    }
+
+    fn sdk(&self) -> Option<Vec<String>> {
+        Some(["Rote", "Task"].map(str::to_owned).to_vec())
+    }
+}
+
+#[test]
+fn what_the_sdk_does_not_export_is_not_imported() {
+    let build = |head: &str, body: &str| {
+        let main = format!("{head}\nexport default () => {body};\n");
+        let sources = Arc::new(WithSdk(BTreeMap::from([("main.ts".to_owned(), main)])));
+        crate::bundle("main.ts", sources, &crate::BundleLimits::default()).map_err(|error| error.to_string())
+    };
+    for (head, body) in [
+        ("import { Rote as R, Task } from '@rote/sdk';", "[R, Task]"),
+        (
+            "import { Rote, type Json } from '@rote/sdk'; import { Response } from '@rote/sdk';",
+            "Rote as unknown as Response",
+        ),
+        ("import sdk, * as all from '@rote/sdk'; export { Task, default as whole } from '@rote/sdk';", "[sdk, all]"),
+    ] {
+        assert!(build(head, body).is_ok(), "{head}");
+    }
+    let none = "`@rote/sdk` exports no `rote`; it exports Rote, Task";
+    for (head, body, column) in [
+        ("import { rote } from '@rote/sdk';", "rote", 10),
+        ("import { Rote, rote as Task } from '@rote/sdk';", "[Rote, Task]", 16),
+        ("export { rote } from '@rote/sdk';", "1", 10),
+        ("import { rote } from '@rote/sdk'; export { rote };", "1", 44),
+    ] {
+        assert_eq!(build(head, body).unwrap_err(), format!("`main.ts:1:{column}`: {none}"), "{head}");
+    }
 }

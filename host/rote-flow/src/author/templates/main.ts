@@ -13,8 +13,8 @@
  *   required: [who]
  * # adapters:
  * #   tracker:
- * #     tools: [issues_list]
- * # write_permissions: [tracker/issues_create]
+ * #     tools: [listIssues]
+ * # write_permissions: [tracker/createIssue]
  * ---
  */
 import { FlowOutput } from "@rote/sdk";
@@ -24,6 +24,9 @@ interface Params {
 }
 
 export default async function main(params: Params): Promise<void> {
+  // An adapter that the frontmatter names is called like this, with `AdapterRegistry` imported from "@rote/sdk" too:
+  //   const tracker = new AdapterRegistry().adapter("tracker");
+  //   const issues = (await tracker.call("listIssues", { project: "atlas" })).json();
   const output = new FlowOutput();
   const text = `Hello, ${params.who}!`;
   output.human(text);
