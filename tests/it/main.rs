@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper of a test fails the test")]
 
 mod adapter;
+mod answers;
 mod asked;
 mod audit;
 mod bad_input;

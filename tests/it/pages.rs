@@ -82,8 +82,17 @@ fn a_bound_is_told_and_a_failure_keeps_what_was_read() {
     let broken = home.rote(&["call", "things", "listBroken", "--all"]);
     assert!(broken.code == 8 && broken.stderr.contains("6 items were read before (@8 to @9)"), "{broken}");
     assert!(broken.stderr.contains(r#"rote call things listBroken '{"cursor":"3"}' --all"#), "{broken}");
+    // What was typed is carried on, with what is left of its bounds.
+    let typed = "--max-items 20 --max-pages 9 --timeout 5 --jq . -r -s sum -o sum.json";
+    let typed: Vec<&str> = typed.split(' ').collect();
+    let broken = home.rote(&[&["call", "things", "listBroken", "--all"][..], &typed].concat());
+    let go_on =
+        "'{\"cursor\":\"3\"}' --all --max-items 14 --max-pages 7 --timeout 5 --jq . --save sum --output sum.json --raw";
+    assert!(broken.stderr.contains(go_on), "{broken}");
+    let broken = home.rote(&["call", "things", "listBroken", "--all", "--body"]);
+    assert!(broken.stderr.contains("--all --body\n"), "{broken}");
     assert_eq!(home.rote(&["call", "things", "makeThing", "--all"]).code, 2);
-    assert_eq!(api.received().len(), sent + 3, "nothing that writes was sent");
+    assert_eq!(api.received().len(), sent + 9, "nothing that writes was sent");
 }
 
 /// `-t` fills in what the caller typed, never what the API names its next page.

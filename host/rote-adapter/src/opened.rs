@@ -165,7 +165,9 @@ impl Adapter {
 
     fn read_tool(&self, name: &str) -> Result<Tool, AdapterError> {
         let Some(recorded) = self.manifest.tool_digests.get(name) else {
-            let nearest = nearest(name, self.tool_names());
+            // Words of a sentence are looked up: names that share letters with them may do anything.
+            let names = self.tool_names().filter(|_| !name.contains(char::is_whitespace));
+            let nearest = nearest(name, names);
             return Err(AdapterError::UnknownTool { id: self.id().clone(), tool: name.to_owned(), nearest });
         };
         let bytes = self

@@ -20,8 +20,12 @@ pub struct Wanted {
     pub body: Option<u64>,
     /// What this jq program makes of the body.
     pub program: Option<String>,
+    /// The caller shows texts that it gives without quotes.
+    pub raw: bool,
     /// Keep what the program makes in this variable, without a program the body.
     pub save_as: Option<String>,
+    /// Hand on the bytes of the body, whatever they are.
+    pub bytes: bool,
     /// Write the body to this file.
     pub output: Option<PathBuf>,
     /// Where a read is redirected to another place, write what is there to the file.
@@ -38,6 +42,9 @@ pub struct HandedOn {
     /// What the program gave.
     #[serde(rename = "values", serialize_with = "values", skip_serializing_if = "Option::is_none")]
     pub queried: Option<QueryResult>,
+    /// The body as it is.
+    #[serde(skip)]
+    pub bytes: Option<Vec<u8>>,
     /// The file that has the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
@@ -67,7 +74,10 @@ impl Session {
         followed: Option<Vec<u8>>,
     ) -> Result<HandedOn, AppError> {
         let mut handed = HandedOn::default();
-        if let Some(path) = self.free_output(wanted)? {
+        let output = self.free_output(wanted)?;
+        if wanted.bytes {
+            handed.bytes = Some(followed.map_or_else(|| self.body_bytes(response), Ok)?);
+        } else if let Some(path) = output {
             let bytes = followed.map_or_else(|| self.body_bytes(response), Ok)?;
             write_atomic(&path, &bytes, FileMode::Shared)?;
             handed.output = Some(path);
@@ -96,6 +106,11 @@ impl Session {
         if there.is_ok_and(|there| !there.is_file()) {
             let message = format!("`{}` is not a plain file, and would be replaced by one", path.display());
             return Err(AppError::new(ErrorKind::Conflict, message).with_hint("--body prints the whole body"));
+        }
+        if let Some(folder) = path.parent().filter(|folder| !folder.is_dir()) {
+            let message = format!("`{}` is not a folder that is there", folder.display());
+            let hint = command("mkdir -p").argument(folder.display());
+            return Err(AppError::new(ErrorKind::NotFound, message).with_hint(hint));
         }
         self.check_outside_home(&path)?;
         Ok(Some(path))

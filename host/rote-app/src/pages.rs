@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use rote_bind::{Paging, Step};
 use rote_govern::egress::Target;
-use rote_types::{ErrorKind, ResponseId, Tool, command, next_link, read_word};
+use rote_types::{CommandLine, ErrorKind, ResponseId, Tool, command, next_link, read_word};
 use rote_workspace::has_template;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -25,12 +25,18 @@ const MAX_BYTES: usize = 48 << 20;
 const ITEMS: [&str; 4] = ["items", "data", "results", "entries"];
 
 /// How much of a list is read.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageBounds {
     /// Most items.
     pub items: usize,
     /// Most pages.
     pub pages: usize,
+}
+
+impl Default for PageBounds {
+    fn default() -> Self {
+        Self { items: 1000, pages: 100 }
+    }
 }
 
 /// A list that was read page by page.
@@ -85,6 +91,8 @@ impl Session {
         let mut arguments = self.arguments(&id, &tool, given, request.references)?;
         let paging = rote_bind::paging(&tool);
         let (mut read, mut asked, mut created_workspace) = (Read::default(), HashSet::new(), None);
+        let off =
+            |error, read: &Read, arguments: &Map<String, Value>| broken_off(error, &request, bounds, read, arguments);
         let (more, unknown) = loop {
             asked.insert(json!(arguments).to_string());
             let page = CallRequest {
@@ -98,7 +106,7 @@ impl Session {
                     created_workspace = created_workspace.or(created);
                     next
                 }
-                Err(error) => return Err(broken_off(error, &request, &read, &arguments)),
+                Err(error) => return Err(off(error, &read, &arguments)),
             };
             match next {
                 Next::End => break (false, false),
@@ -107,11 +115,11 @@ impl Session {
                 Next::Page(next) if asked.contains(&json!(next).to_string()) => {
                     let message =
                         format!("the list does not end: a page of `{}` leads to one that was read", tool.name);
-                    return Err(broken_off(AppError::new(ErrorKind::Upstream, message), &request, &read, &arguments));
+                    return Err(off(AppError::new(ErrorKind::Upstream, message), &read, &arguments));
                 }
                 Next::Page(next) => {
                     if let Some(problem) = filled_in(request.references, &arguments, &next) {
-                        return Err(broken_off(problem, &request, &read, &arguments));
+                        return Err(off(problem, &read, &arguments));
                     }
                     arguments = next;
                 }
@@ -190,18 +198,46 @@ fn filled_in(references: References, sent: &Map<String, Value>, next: &Map<Strin
     })
 }
 
+/// The command that reads a list from these arguments on, as the one that was typed, with what is left of its bounds.
+fn going_on(request: &CallRequest, bounds: PageBounds, read: &Read, arguments: &Map<String, Value>) -> CommandLine {
+    let call = command("rote call").argument(&request.adapter).argument(&request.tool).json(&json!(arguments));
+    let call = request.headers.iter().fold(call, |call, (name, value)| call.option("-H", format!("{name}: {value}")));
+    let call = match request.references {
+        References::Fill => call.plain("-t"),
+        References::Keep => call.plain("--literal"),
+        References::Ask => call,
+    };
+    let Wanted { body, program, raw, save_as, bytes, output, follow, force } = &request.wanted;
+    let usual = PageBounds::default();
+    let left = |bound: usize, usual: usize, used: usize| (bound != usual).then(|| bound.saturating_sub(used).max(1));
+    let valued = [
+        ("--max-items", left(bounds.items, usual.items, read.items.len()).map(|left| left.to_string())),
+        ("--max-pages", left(bounds.pages, usual.pages, read.pages.len()).map(|left| left.to_string())),
+        ("--timeout", request.timeout.map(|time| time.as_secs_f64().to_string())),
+        ("--jq", program.clone()),
+        ("--save", save_as.as_ref().map(ToString::to_string)),
+        ("--output", output.as_ref().map(|path| path.display().to_string()).or_else(|| bytes.then(|| "-".to_owned()))),
+    ];
+    let flags = [("--raw", *raw), ("--body", *body == Some(u64::MAX)), ("--follow", *follow), ("--force", *force)];
+    let call = valued
+        .into_iter()
+        .filter_map(|(option, value)| Some((option, value?)))
+        .fold(call.plain("--all"), |call, (option, value)| call.option(option, value));
+    flags.into_iter().filter(|(_, given)| *given).fold(call, |call, (flag, _)| call.plain(flag))
+}
+
 /// Says of a failed page which ones are there, and how to go on with it.
-fn broken_off(error: AppError, request: &CallRequest, read: &Read, arguments: &Map<String, Value>) -> AppError {
+fn broken_off(
+    error: AppError,
+    request: &CallRequest,
+    bounds: PageBounds,
+    read: &Read,
+    arguments: &Map<String, Value>,
+) -> AppError {
     if read.pages.is_empty() {
         return error;
     }
-    let go_on = command("rote call").argument(&request.adapter).argument(&request.tool).json(&json!(arguments));
-    let go_on = request.headers.iter().fold(go_on, |call, (name, value)| call.option("-H", format!("{name}: {value}")));
-    let go_on = match request.references {
-        References::Fill => go_on.plain("-t"),
-        References::Keep => go_on.plain("--literal"),
-        References::Ask => go_on,
-    };
+    let go_on = going_on(request, bounds, read, arguments).to_string();
     let mut details = match error.details {
         Some(Value::Object(ref fields)) => fields.clone(),
         _ => Map::new(),
@@ -209,7 +245,7 @@ fn broken_off(error: AppError, request: &CallRequest, read: &Read, arguments: &M
     details.insert("pages".to_owned(), json!(read.pages));
     details.insert("items".to_owned(), json!(read.items.len()));
     let message = format!("{}; {} items were read before ({})", error.message, read.items.len(), read.named());
-    let hint = error.hint.iter().cloned().chain([go_on.plain("--all").to_string()]).collect::<Vec<_>>().join("\n");
+    let hint = error.hint.iter().cloned().chain([go_on]).collect::<Vec<_>>().join("\n");
     AppError { message, ..error }.with_details(Value::Object(details)).with_hint(hint)
 }
 

@@ -16,6 +16,8 @@ pub struct Report {
     pub data: Value,
     /// What a person sees on stdout.
     pub text: String,
+    /// A body that goes to stdout byte by byte, in place of the text.
+    pub bytes: Option<Vec<u8>>,
     /// What to do next, shown to a person on stderr.
     pub next: Vec<String>,
     /// The exit code: 0, or 1 for a condition that is false.
@@ -107,6 +109,14 @@ impl<'a> Ui<'a> {
         if self.terminal { self.out(&clean(text)) } else { self.out(text) }
     }
 
+    /// Writes bytes that were asked for as they are to stdout; a terminal gets the text in them without hidden characters.
+    fn bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.terminal {
+            return self.verbatim(&String::from_utf8_lossy(bytes));
+        }
+        written(self.stdout.write_all(bytes).and_then(|()| self.stdout.flush()))
+    }
+
     /// Writes text of ours, which may be painted, to stdout and flushes.
     ///
     /// # Errors
@@ -141,7 +151,9 @@ impl<'a> Ui<'a> {
             }
             return self.envelope(&json!({ "schema": 1, "ok": true, "data": report.data }));
         }
-        if !report.text.is_empty() {
+        if let Some(bytes) = &report.bytes {
+            self.bytes(bytes)?;
+        } else if !report.text.is_empty() {
             let end = if report.text.ends_with('\n') { "" } else { "\n" };
             if report.verbatim {
                 self.verbatim(&format!("{}{end}", report.text))?

@@ -3,6 +3,7 @@
 //! Invariants: no variant carries a secret; every refusal names its rule and the command that would help;
 //! a variant that holds a response number was recorded under it.
 
+mod advice;
 mod rule;
 mod upstream;
 
@@ -20,6 +21,8 @@ use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
 use serde_json::{Value, json};
 
+pub use self::advice::Advice;
+pub(crate) use self::advice::asked_wait;
 pub use self::rule::Pinned;
 pub use self::upstream::UpstreamFailure;
 use crate::{Doubt, ProcessFailure};
@@ -97,8 +100,8 @@ pub enum GateError {
     #[error(transparent)]
     Vault(#[from] VaultError),
     /// The remote answered with an error status; the answer is recorded.
-    #[error("`{tool}` of adapter `{adapter}` answered {}{} (recorded as `{}`)",
-        response.status, said.as_ref().map(|said| format!(": {said}")).unwrap_or_default(), response.id)]
+    #[error("`{tool}` of adapter `{adapter}` answered {}{} (recorded as `{}`){}",
+        response.status, said.as_ref().map(|said| format!(": {said}")).unwrap_or_default(), response.id, advice.asked())]
     Http {
         /// The recorded answer.
         response: ResponseRef,
@@ -106,6 +109,8 @@ pub enum GateError {
         said: Option<String>,
         adapter: AdapterId,
         tool: String,
+        /// What can be done about it.
+        advice: Box<Advice>,
     },
     /// The remote answered with a redirect that is not followed; the answer is recorded.
     #[error("`{tool}` answered {} to `{location}`, which is not followed: {reason}", response.status)]
@@ -353,7 +358,8 @@ impl Classify for GateError {
             Self::Unbound { adapter, token, .. } => {
                 Some(command("rote token bind").argument(token).argument(adapter).into())
             }
-            Self::Http { response, .. } | Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
+            Self::Http { response, adapter, advice, .. } => Some(advice.hint(response, adapter)),
+            Self::Redirected { response, .. } | Self::BrokenJson { response, .. } => {
                 Some(command("rote").argument(response.id).plain("'.'").into())
             }
             Self::SameInDoubt { doubt, outer: Some(outer) } => Some(doubt.ways_within(outer)),
@@ -429,7 +435,8 @@ impl Classify for GateError {
             Self::Unbound { adapter, token, origin, stored } => Some(json!({
                 "unbound": { "adapter": adapter, "token": token, "origin": origin, "stored": stored }
             })),
-            Self::Http { response, .. } | Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
+            Self::Http { response, advice, .. } => Some(advice.details(response)),
+            Self::BrokenJson { response, .. } => Some(json!({ "response": response })),
             Self::Redirected { response, location, .. } => Some(json!({ "response": response, "location": location })),
             Self::Upstream { response, failure, .. } => {
                 Some(json!({ "response": response.map(|id| id.to_string()), "failure": failure.code() }))

@@ -20,7 +20,7 @@ use crate::doubt::{Doubt, shown};
 use crate::effect::http::{MAX_HOPS, is_redirect, of_adapter};
 use crate::effect::{Failure, Outcome, ProcessRun};
 use crate::egress::{Answer, SendFailure};
-use crate::error::RecordError;
+use crate::error::{Advice, RecordError, asked_wait};
 use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::{Book, Ending, Entry};
@@ -53,6 +53,8 @@ struct Told {
     said: Option<String>,
     /// What is wrong with its JSON.
     broken: Option<String>,
+    /// How many seconds it asks to wait.
+    wait: Option<u64>,
 }
 
 /// A call under way: whose it is, and what the journal has of it.
@@ -170,6 +172,7 @@ impl<'g> Flight<'g> {
         let (status, one_too_many) = (answer.status, answer.one_too_many);
         let (bytes, time) = (answer.body.len(), self.since.elapsed().as_millis());
         tracing::info!("{} answered {status}: {bytes} bytes in {time} ms", record.response);
+        let wait = asked_wait(status, &answer.headers, self.parts.clock.now());
         let location = answer.location.map(|location| text(&self.redactor, location));
         let outcome = RecordedOutcome::Http {
             status,
@@ -186,6 +189,7 @@ impl<'g> Flight<'g> {
             one_too_many,
             said: stored.reference().is_failure().then(|| said(&stored.body)).flatten(),
             broken: stored.body.broken_json().map(str::to_owned),
+            wait,
         };
         let stored = stored.map(|stored| (stored.reference(), told(&stored)));
         match &stored {
@@ -209,7 +213,7 @@ impl<'g> Flight<'g> {
             Err(other) => return Err(other),
         }
         let broken = told.broken.clone();
-        let judged = self.judge(invocation, response, told)?;
+        let judged = self.judge((invocation, record), response, told)?;
         let Some(problem) = broken else { return Ok(judged) };
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
         let wrote = self.entry.writes && judged.status < 300;
@@ -217,9 +221,14 @@ impl<'g> Flight<'g> {
     }
 
     /// Tells the caller of a failure or of an answer; a redirect that was not followed says where it leads.
-    fn judge(&self, invocation: &Invocation, response: ResponseRef, told: Told) -> Result<ResponseRef, GateError> {
+    fn judge(
+        &self,
+        (invocation, record): Called<'_>,
+        response: ResponseRef,
+        told: Told,
+    ) -> Result<ResponseRef, GateError> {
         let (adapter, tool) = (invocation.adapter.id.clone(), invocation.tool.name.clone());
-        let Told { location, one_too_many, said, .. } = told;
+        let Told { location, one_too_many, said, wait, .. } = told;
         match (response.status, location) {
             _ if !response.is_failure() => Ok(response),
             (status, Some(location)) if is_redirect(status) => {
@@ -232,7 +241,10 @@ impl<'g> Flight<'g> {
                 let tool = format!("{adapter}/{tool}");
                 Err(GateError::Redirected { response, tool, location, reason })
             }
-            _ => Err(GateError::Http { response, said, adapter, tool }),
+            _ => {
+                let advice = Box::new(Advice::of(&invocation.adapter, &invocation.tool, &record.credentials, wait));
+                Err(GateError::Http { response, said, adapter, tool, advice })
+            }
         }
     }
 

@@ -34,7 +34,7 @@ pub use authority::{Authority, HostTask, OpenTask, Performed};
 pub use credential::UnboundError;
 pub use doubt::{Doubt, is_half_said, recover, settle, sift};
 pub use effect::{Claim, ClaimedProcess, ProcessFailure, ProcessRun};
-pub use error::{Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
+pub use error::{Advice, Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
 pub use gate::{Gate, GateParts};
 pub use gone::{settle_gone, settleable_gone};
 pub use idempotency::{known_time, may_carry_key};

@@ -51,7 +51,7 @@ struct Pages {
     #[arg(long, visible_alias = "paginate", conflicts_with = "dry_run")]
     all: bool,
     /// Most items of --all
-    #[arg(long, value_name = "N", requires = "all", default_value_t = 1000)]
+    #[arg(long, value_name = "N", requires = "all", default_value_t = PageBounds::default().items)]
     max_items: usize,
     /// Most pages of --all
     #[arg(long, value_name = "N", requires = "all", default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=10_000))]
@@ -110,7 +110,7 @@ pub(super) struct Options {
     /// Print texts that --jq gives without quotes
     #[arg(short, long, requires = "jq")]
     raw: bool,
-    /// Write the body to a file that is not there yet
+    /// Write the body to a file that is not there yet; `-` is standard output, which gets nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Where a read is redirected elsewhere, as archives and logs are, write what is there to the file of --output: fetched
@@ -185,6 +185,22 @@ impl Arguments {
 }
 
 impl Options {
+    /// Whether the body as it is goes to standard output.
+    fn to_stdout(&self) -> bool {
+        self.output.as_deref() == Some(Path::new("-"))
+    }
+
+    /// Standard output has one thing only.
+    fn check_stdout(&self, ui: &Ui<'_>) -> Result<()> {
+        let other = [("--json", ui.json), ("--jq", self.jq.is_some()), ("--body", self.body)];
+        match other.into_iter().find(|(_, given)| *given && self.to_stdout()) {
+            Some((other, _)) => {
+                Err(usage(format!("`--output -` and `{other}` both write to standard output"), "leave out one of them"))
+            }
+            None => Ok(()),
+        }
+    }
+
     fn request(&self, ui: &Ui<'_>, wish: Wish) -> CallRequest {
         CallRequest {
             adapter: wish.id,
@@ -197,8 +213,10 @@ impl Options {
             wanted: Wanted {
                 body: if self.body { Some(u64::MAX) } else { ui.json.then_some(MAX_BODY) },
                 program: self.jq.clone(),
+                raw: self.raw,
                 save_as: self.save.clone(),
-                output: self.output.clone(),
+                bytes: self.to_stdout(),
+                output: self.output.clone().filter(|_| !self.to_stdout()),
                 follow: self.follow,
                 force: self.force,
             },
@@ -210,6 +228,7 @@ impl Options {
 
     /// Reads a list page by page and renders all of its items.
     fn call_pages(self, context: &Context, ui: &mut Ui<'_>, wish: Wish, bounds: PageBounds) -> Result<Report> {
+        self.check_stdout(ui)?;
         let request = self.request(ui, wish);
         let session = context.session()?;
         let calls = || context.block_on_to_the_end(session.call_pages(request.clone(), bounds));
@@ -231,6 +250,7 @@ impl Options {
 
     /// Makes the call and renders what came of it.
     pub(super) fn call(self, context: &Context, ui: &mut Ui<'_>, wish: Wish) -> Result<Report> {
+        self.check_stdout(ui)?;
         let request = self.request(ui, wish);
         let session = context.session()?;
         let calls = || context.block_on_to_the_end(session.call(request.clone()));
@@ -268,7 +288,7 @@ fn answered(done: &CallDone, shows_body: bool, raw: bool) -> Report {
     let response = &done.view.response;
     let status = response.status.map(|status| format!(" (answered {status})")).unwrap_or_default();
     let recorded = format!("recorded as `{}`{status}", response.id);
-    let report = Report { done: Some(recorded), ..Report::new(done, text) };
+    let report = Report { done: Some(recorded), bytes: handed.bytes.clone(), ..Report::new(done, text) };
     if verbatim { report.verbatim() } else { report }
 }
 
