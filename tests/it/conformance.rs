@@ -122,7 +122,11 @@ fn both_languages_declare_the_same() {
         let mut header = bench.home.data(&["flow", "info", "./conformance.wasm"])["frontmatter"].clone();
         assert_ne!(header["form"].take(), Value::Null);
         // Each has a server of its own.
-        assert_ne!(header["adapters"]["shelf"]["goes_to"].take(), Value::Null);
+        let shelf = &mut header["adapters"]["shelf"];
+        assert_ne!(shelf["goes_to"].take(), Value::Null);
+        for tool in shelf["tools"].as_object_mut().unwrap().values_mut() {
+            assert_ne!(tool["below"].take(), Value::Null);
+        }
         header
     };
     assert_eq!(header(TYPESCRIPT), header(RUST));

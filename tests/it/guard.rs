@@ -93,7 +93,10 @@ fn a_value_that_publishes_or_forces_asks_and_the_same_update_without_it_does_not
         );
     }
     let preview = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", "private=false", "--dry-run"]);
-    assert!(preview.stdout.contains("the value of an argument publishes, pays, forces or cannot be taken back"), "{preview}");
+    assert!(
+        preview.stdout.contains("the value of an argument publishes, pays, forces or cannot be taken back"),
+        "{preview}"
+    );
     assert_eq!(api.received().len(), 0, "nothing was sent");
     for said in ["private=true", "visibility=private", "force=0"] {
         let run = home.rote(&["call", "rpc", "repos_update", "-p", "repo=x", "-p", said]);

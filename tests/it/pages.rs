@@ -109,13 +109,20 @@ fn a_page_that_looks_like_a_reference_is_not_filled_in() {
 #[test]
 fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
     let store = FakeApi::start(|_| Script::Answer(200, Vec::new(), b"PK".to_vec()));
-    let to = format!("{}/signed?sig=1", store.url());
-    let location = to.clone();
-    let api = FakeApi::start(move |_| Script::Answer(302, vec![("Location".to_owned(), location.clone())], Vec::new()));
+    let elsewhere = format!("{}/signed?sig=1", store.url());
+    let api = FakeApi::start(move |request| {
+        let to = match request.target.as_str() {
+            "/archive" => format!("http://{}/signed?sig=1", request.header("host").unwrap_or_default()),
+            "/elsewhere" => elsewhere.clone(),
+            _ => return Script::Answer(200, Vec::new(), b"PK".to_vec()),
+        };
+        Script::Answer(302, vec![("Location".to_owned(), to)], Vec::new())
+    });
     let home = home();
-    let operation = json!({ "get": { "operationId": "download" } });
     let document = json!({
-        "openapi": "3.1.0", "info": { "title": "Files", "version": "1" }, "paths": { "/archive": operation },
+        "openapi": "3.1.0", "info": { "title": "Files", "version": "1" }, "paths": {
+            "/archive": { "get": { "operationId": "download" } }, "/elsewhere": { "get": { "operationId": "lead" } },
+        },
     });
     home.file("files.json", document.to_string());
     let port = store.port().to_string();
@@ -127,12 +134,13 @@ fn an_archive_that_a_read_is_redirected_to_is_written_to_a_file() {
         refused.code == 8 && refused.stderr.contains("rote call files download '{}' --follow -o <file>"),
         "{refused}"
     );
-    let follow = ["call", "files", "download", "--follow", "-o", "a.zip"];
-    assert_eq!(home.rote(&follow).code, 6, "a private address is nobody's to lead to");
+    let run = home.rote(&["call", "files", "download", "--follow", "-o", "a.zip"]);
+    assert!(run.code == 0 && home.read("../work/a.zip") == "PK", "{run}");
+    // A private address is nobody's to lead to, also where the adapter may go there by itself.
     let allow =
         ["adapter", "allow", "files", "--cidr", "127.0.0.1/32", "--port", &port, "--reason", "the store", "--yes"];
     assert_eq!(home.rote(&allow).code, 0);
-    let run = home.rote(&follow);
-    assert!(run.code == 0 && home.read("../work/a.zip") == "PK", "{run}");
-    assert_eq!(store.received()[0].target, "/signed?sig=1");
+    let run = home.rote(&["call", "files", "lead", "--follow", "-o", "b.zip"]);
+    assert!(run.code == 6 && run.stderr.contains("may lead to a private address only below"), "{run}");
+    assert_eq!(store.received().len(), 0);
 }

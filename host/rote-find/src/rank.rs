@@ -11,6 +11,7 @@ use crate::fields::{ASKED, NAME, RESOURCE, TITLE};
 use crate::file::{Entry, Index, Stem};
 use crate::intent::{Intent, Term};
 use crate::near::{LEAST_MISSPELT, is_one_edit};
+use crate::text::{split_words, stem};
 use crate::vocabulary::{Deed, Vocabulary};
 use crate::{Answer, Found, MOST_NEAR};
 
@@ -55,6 +56,9 @@ const DEPRECATED: f32 = 0.7;
 const IS_OWN: f32 = 1.12;
 /// Stems of names and paths of such tools.
 const OWN: [&str; 5] = ["authent", "me", "current", "self", "myself"];
+
+/// Stems of words by which a tool takes something away.
+const TAKES_AWAY: [&str; 6] = ["delet", "remov", "destroy", "purg", "eras", "revok"];
 
 /// One tool that shares a word with the intent.
 struct Ranked<'t, 'i> {
@@ -129,10 +133,18 @@ fn covering<'t, 'i>(intent: &Intent, index: &'t Index<'i>) -> Option<Vec<Ranked<
             covered *= UNDONE;
         }
         let score = covered * fit(intent.deed, tool) * shape(intent, tool, &looked.said, index);
-        let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named);
+        let wanted = intent.deed == Deed::Destroy || (intent.deed != Deed::Read && named && !undoes(intent, tool));
         Ranked { score, covered, tool, last: tool.access == Access::Destroy && !wanted }
     };
     Some(shares.map(weigh).collect())
+}
+
+/// Whether a tool takes something away by its name, and nothing that was said does: `react` is not `reactions_remove`.
+fn undoes(intent: &Intent, tool: &Entry<'_>) -> bool {
+    let says = |stem: &str| intent.terms.iter().any(|term| term.forms.iter().any(|(form, _)| form == stem));
+    let mut words =
+        split_words(tool.name).into_iter().map(|word| stem(&word)).filter(|stem| TAKES_AWAY.contains(&stem.as_str()));
+    words.next().is_some_and(|first| !says(&first) && !words.any(|other| says(&other)))
 }
 
 /// Looks all terms of an intent up; nothing when the index is not whole.

@@ -188,3 +188,16 @@ proptest! {
         prop_assert!(fits.len() + near.len() <= 5 && fits.iter().chain(near).all(|one| one.score <= 1.0), "{:?}", found);
     }
 }
+
+#[test]
+fn what_takes_away_is_not_what_is_done() {
+    let mut tools = vec![
+        tool(Method::Post, "reactions_remove", "Removes a reaction from an item.", "/reactions.remove"),
+        tool(Method::Post, "reactions_add", "Adds a reaction to an item.", "/reactions.add"),
+    ];
+    tools[0].access = Access::Destroy;
+    let index = index_of(&tools);
+    let first = |intent: &str| Search::new(intent).best(&index, 2).unwrap().fits.first().map(|one| one.tool.clone());
+    assert_eq!(first("react with an emoji").as_deref(), Some("reactions_add"));
+    assert_eq!(first("remove my reaction").as_deref(), Some("reactions_remove"));
+}

@@ -212,10 +212,7 @@ impl ToolPin {
     /// Returns what calling the tool `name` does.
     #[must_use]
     pub fn access(&self, name: &str) -> Access {
-        // Of a `POST` that only searches the access alone says so.
-        let searches = self.method == Method::Post && self.access == Some(Access::Read);
-        let hints = ToolHints { read_only_hint: searches, ..ToolHints::default() };
-        let least = Access::least(self.method, hints, name);
+        let least = Access::least(self.method, ToolHints::default(), name);
         self.access.map_or(least, |access| access.max(least))
     }
 

@@ -138,7 +138,9 @@ pub(super) fn ask(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>, desk
         counted.extend(list.steps);
     }
     for step in open.into_iter().map(|position| &draft.steps[position]).filter(|step| !counted.contains(&step.id)) {
-        if let Some(question) = sign(cx, step).and_then(|sign| sign.question(cx, step)) {
+        // Lists of a size that was asked for mostly have a page behind them; of the first of them that says nothing.
+        let sign = sign(cx, step).filter(|sign| !matches!(sign, Sign::Link(_)) || is_searched(cx, draft, step));
+        if let Some(question) = sign.and_then(|sign| sign.question(cx, step)) {
             desk.ask(question)?;
         }
     }
@@ -164,6 +166,14 @@ fn candidates(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<u
         is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id) && (chosen(&step.id) || asked(step))
     };
     (0..draft.steps.len()).filter(|position| open(&draft.steps[*position])).collect()
+}
+
+/// Whether a write uses items of its answer that are told by more than where they stand.
+fn is_searched(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
+    let for_writes = closure::for_writes(cx.trace, draft);
+    let users = draft.steps.iter().filter(|user| user.out.is_none() && for_writes.contains(user.id.as_str()));
+    let mut references = users.flat_map(DraftStep::expressions).flat_map(Expression::references);
+    references.any(|reference| reference.step == step.id && path_of(&reference.jq).is_none())
 }
 
 /// What the answer of a step says of a page behind it; none where it is the last one, or nothing says so.
