@@ -91,7 +91,7 @@ fn a_build_has_its_start_and_outcome_also_when_the_tool_fails_or_the_process_is_
     killed(&build, "cargo never began", || hold.exists());
     // A killed rote could not end it: it ends when somebody has opened what it reads.
     drop(std::fs::OpenOptions::new().write(true).open(&hold).unwrap());
-    let [started] = tasks(&home).try_into().unwrap();
+    let [started] = builds(&home).try_into().unwrap();
     assert_eq!((&started["kind"], &started["state"]), (&json!("effect.started"), &json!("lost")));
     let body = &started["body"];
     assert!(body["program"].as_str().unwrap().starts_with("cargo build --release"), "{body}");
@@ -101,12 +101,20 @@ fn a_build_has_its_start_and_outcome_also_when_the_tool_fails_or_the_process_is_
     let run = build.run();
     assert_eq!(run.code, 10, "{run}");
     assert!(run.stderr.contains("no good"), "{run}");
-    let events = tasks(&home);
+    let events = builds(&home);
     let [_, started, finished] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!((&started["effect"], started.get("state")), (&finished["effect"], None));
     assert_eq!((&finished["kind"], &finished["body"]["exit_code"]), (&json!("effect.finished"), &json!(101)));
     let line = line_of(&home, finished);
     assert!(line.ends_with("build · exit code 101 · it ended with exit code 101"), "{line}");
+}
+
+/// The tasks but those that ask the compiler for its targets.
+fn builds(home: &TestHome) -> Vec<Value> {
+    let all = tasks(home);
+    let asks = |event: &&Value| event["body"]["program"].as_str().is_some_and(|program| program.starts_with("rustc"));
+    let asked: Vec<Value> = all.iter().filter(asks).map(|event| event["effect"].clone()).collect();
+    all.into_iter().filter(|event| !asked.contains(&event["effect"])).collect()
 }
 
 fn make_executable(path: &Path) {
