@@ -201,7 +201,7 @@ fn breaking(stage: &mut Stage) -> Result<()> {
         &["15 of 15 generated"],
     )?;
     stage.step(RUN, 0, &["report completed: 3 calls"])?;
-    stage.step("rote flow list", 0, &["report 0.2.1 draft", "note 0.1.0 draft"])?;
+    stage.step("rote flow list", 0, &["report 0.2.1 released", "note 0.1.0 draft"])?;
     stage.step("rote audit verify", 0, &["each follows from the one before and none is missing"])?;
     Ok(())
 }
