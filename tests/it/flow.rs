@@ -3,6 +3,7 @@
 use expect_test::expect;
 use rote_cli::demo::{DOCUMENT, TrackerServer};
 use rote_testkit::TestHome;
+use serde_json::{Value, json};
 
 use crate::tracker;
 
@@ -34,6 +35,23 @@ pub(crate) fn crystallized() -> (TestHome, TrackerServer) {
     let run = home.rote(&[&create[..], &["--answer", "pick:s3/number=position"]].concat());
     assert_eq!(run.code, 0, "{run}");
     (home, server)
+}
+
+#[test]
+fn a_page_that_link_goes_on_from_is_asked_about_where_its_items_are_searched() {
+    for (number, asked) in [("@1{[.[].number] | max}", json!(["pages:s1"])), ("@1{.[0].number}", json!([]))] {
+        let (home, _server) = tracker();
+        let number = format!("number={number}");
+        let list = ["call", "tracker", "listIssues", "project=atlas", "per_page=2"];
+        let comment = ["call", "tracker", "addComment", "-t", "project=atlas", &number, "body=Seen."];
+        assert_eq!((home.rote(&list).code, home.rote(&comment).code), (0, 0));
+        let create = ["flow", "template", "create", "--workspace", "w", "--name", "greet"];
+        let made = home.data(&create);
+        let open =
+            made["frontmatter"]["questions"].as_array().into_iter().flatten().map(|question| question["id"].clone());
+        let pages: Vec<Value> = open.filter(|id| id.as_str().is_some_and(|id| id.starts_with("pages:"))).collect();
+        assert_eq!(json!(pages), asked, "{made}");
+    }
 }
 
 #[test]

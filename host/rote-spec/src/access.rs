@@ -40,7 +40,8 @@ pub(crate) fn decide(evidence: &Evidence<'_>) -> Access {
 }
 
 /// Whether a `POST` only asks: its name or path says that it searches, none of its words says a change, and none of its
-/// arguments holds a program, which could change what it likes.
+/// arguments holds a program, which could change what it likes. What a search calls `query` is what is searched for; anything else
+/// may be asked by a program of that name.
 pub(crate) fn only_asks(evidence: &Evidence<'_>, schema: &Value) -> bool {
     let table = Table::get();
     let reading = Reading::new(table, evidence);
@@ -55,7 +56,7 @@ pub(crate) fn only_asks(evidence: &Evidence<'_>, schema: &Value) -> bool {
         && reading.access() == Access::Write
         && (named || verb.is_none_or(|(class, ..)| class == Class::Read) && (whole || said))
         && !summary.iter().chain(&reading.verbs).any(changes)
-        && !raising::holds_program(schema)
+        && !raising::holds_program(schema, reading.about.iter().any(|word| word.starts_with("search")))
 }
 
 /// Whether an operation is a `PUT` that replaces nothing that anybody would miss: a star, a mark, a subscription.

@@ -19,13 +19,15 @@ pub(crate) fn arguments(schema: &Value) -> BTreeMap<String, Vec<String>> {
     raising.filter(|(_, values)| !values.is_empty()).collect()
 }
 
-/// Whether an argument holds a program, or one is the whole body as it stands: nobody can say what such a request does.
-pub(super) fn holds_program(schema: &Value) -> bool {
+/// Whether an argument holds a program, or one is the whole body as it stands: nobody can say what such a request does. What does not
+/// search may take its program as `query`.
+pub(super) fn holds_program(schema: &Value, searches: bool) -> bool {
     let table = Table::get();
     let mut properties = schema["properties"].as_object().into_iter().flatten();
     properties.any(|(name, property)| {
         let text = || rote_types::types_of(schema, property).contains(&"string");
-        table.is_program(name) || name == "body" && text()
+        let queries = !searches && matches!(name.as_str(), "query" | "q");
+        table.is_program(name) || (queries || name == "body") && text()
     })
 }
 

@@ -3,6 +3,7 @@
 //! What stands in the answer that the program reads is a choice from it and stays. What a parameter was bound to is a variable by now.
 
 use rote_plan::{Bound, Expression, Reference};
+use rote_types::command;
 use serde_json::Value;
 
 use super::super::bind::known;
@@ -19,7 +20,6 @@ use super::{Linker, Read, text_of};
 use crate::FlowError;
 use crate::literals::change_references;
 use crate::question::QuestionId;
-use rote_types::command;
 
 /// Finds the sources of the ids that the programs of the steps that stay compare with.
 pub(crate) fn ids_in_programs(
