@@ -47,7 +47,7 @@ const MISSED: f32 = 0.5;
 const FOUND_VERB: f32 = 0.3;
 const TELLING_VERB: f32 = 1.0;
 /// What a tool can lose by saying other things than the intent, for each segment of its path, and by its age.
-const OTHER_WORDS: f32 = 0.52;
+const OTHER_WORDS: f32 = 0.54;
 const DEEP: f32 = 0.012;
 /// What a reading of many loses where one is wanted.
 const ONE_OF_MANY: f32 = 0.92;
