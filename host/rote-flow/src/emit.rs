@@ -13,7 +13,7 @@ mod parameters;
 mod rust;
 mod typescript;
 
-use rote_plan::Plan;
+use rote_plan::{Count, Plan};
 use rote_types::Language;
 
 pub(crate) use origins::Origins;
@@ -22,6 +22,16 @@ use crate::author::SourceHeader;
 use crate::error::AuthorError;
 use crate::package::Content;
 use crate::{FlowError, Library, Package};
+
+/// The number of the next page, of `read` pages.
+fn counted(Count { from, by }: Count) -> String {
+    match (from, by) {
+        (0, 1) => "read".to_owned(),
+        (0, by) => format!("{by} * read"),
+        (from, 1) => format!("{from} + read"),
+        (from, by) => format!("{from} + {by} * read"),
+    }
+}
 
 impl Library {
     /// The sources by file name; the name of an only file is empty.

@@ -141,9 +141,13 @@ fn circumstances(words: &Words<'_>, step: &Step) -> Vec<String> {
             Some(most) => format!("{}, at most {most} at once", words.each(items)),
         });
     }
-    if step.pages.is_some() {
-        found.push(format!("page after page to the last, at most {MAX_PAGES}"));
-    }
+    found.extend(step.pages.as_ref().map(|pages| match (&pages.argument, pages.count) {
+        (None, _) => format!("the only page; the run stops where `{}` says that there is another one", pages.next),
+        (Some(argument), Some(_)) => {
+            format!("page after page, counted by `{argument}`, to the last, at most {MAX_PAGES}")
+        }
+        (Some(_), None) => format!("page after page to the last, at most {MAX_PAGES}"),
+    }));
     if let Some(condition) = &step.when {
         found.push(format!("only when {}", words.condition(condition)));
     }

@@ -85,7 +85,7 @@ pub enum PlanError {
         /// The step.
         step: String,
     },
-    /// What a step's `pages` says is empty, or it has a `for_each` too.
+    /// What a step's `pages` says is empty, it counts by less than 1 or without an argument, or it has a `for_each` too.
     Pages {
         /// The step.
         step: String,
@@ -130,7 +130,7 @@ impl fmt::Display for PlanError {
             Self::Pages { step } => {
                 write!(
                     f,
-                    "step `{step}` has wrong `pages`: they name an argument and two programs and go without `for_each`"
+                    "step `{step}` has wrong `pages`: they have two programs, count by 1 or more for an argument, and go without `for_each`"
                 )
             }
             Self::Comparison { step, op: "exists" } => write!(f, "`exists` in step `{step}` takes no right side"),

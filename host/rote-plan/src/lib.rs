@@ -27,7 +27,7 @@ pub use evaluate::{Values, evaluate, text_of};
 pub use expression::{Bound, Expression, Reference, bind};
 pub use outcome::{Outcome, RunStatus, Status, StepOutcome};
 pub use plan::{
-    DEFAULT_CONCURRENCY, MAX_CONCURRENCY, MAX_DEPTH, MAX_ITEMS, MAX_PAGES, MAX_PARAMETERS, MAX_PLAN_BYTES,
+    Count, DEFAULT_CONCURRENCY, MAX_CONCURRENCY, MAX_DEPTH, MAX_ITEMS, MAX_PAGES, MAX_PARAMETERS, MAX_PLAN_BYTES,
     MAX_PROGRAM_BYTES, MAX_STEPS, MAX_VARIABLES, OnError, Pages, Parameter, Plan, Step, VERSION,
 };
 pub use schedule::{Call, Host, Place, Ran, run};

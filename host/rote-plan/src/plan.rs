@@ -101,12 +101,35 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pages {
-    /// The argument that says which page; from the second call on it has what the answer before named.
-    pub argument: String,
+    /// The argument that says which page; from the second call on it has what the answer before named. Without one only
+    /// the first page can be read, and a list that has another one is a failure.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub argument: Option<String>,
     /// The jq program that gives the next page; no output, null, false or an empty text after the last one.
     pub next: String,
     /// The path of the array that every page has.
     pub items: String,
+    /// The pages are counted: `next` only says whether there is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub count: Option<Count>,
+}
+
+/// How pages are counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Count {
+    /// The number of the first page, which is not sent for it.
+    pub from: i64,
+    /// How much more that of each page is than that of the one before, 1 or more.
+    pub by: i64,
+}
+
+impl Count {
+    /// The number of the page behind so many; none where that is too large.
+    #[must_use]
+    pub fn behind(self, pages: usize) -> Option<i64> {
+        self.by.checked_mul(i64::try_from(pages).ok()?)?.checked_add(self.from)
+    }
 }
 
 impl Pages {
@@ -365,8 +388,10 @@ fn check_step(step: &Step) -> Result<(), PlanError> {
 }
 
 fn check_pages(step: &Step, pages: &Pages) -> Result<(), PlanError> {
-    let Pages { argument, next, items } = pages;
-    if step.for_each.is_some() || [argument, next, items].into_iter().any(String::is_empty) {
+    let Pages { argument, next, items, count } = pages;
+    let is_empty = argument.as_ref().is_some_and(String::is_empty) || next.is_empty() || items.is_empty();
+    let counts = count.is_none_or(|count| argument.is_some() && count.by > 0);
+    if step.for_each.is_some() || is_empty || !counts {
         return Err(PlanError::Pages { step: step.id.clone() });
     }
     if next.len().max(items.len()) > MAX_PROGRAM_BYTES {

@@ -265,8 +265,9 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         self.progress.states[position].memo = memo;
         let started = arguments.and_then(|arguments| {
             let mut arguments = arguments.unwrap_or_else(|| Value::Object(Map::new()));
-            if let (Some(pages), Some(page), Some(members)) = (&step.pages, value, arguments.as_object_mut()) {
-                members.insert(pages.argument.clone(), page);
+            let argument = step.pages.as_ref().and_then(|pages| pages.argument.as_ref());
+            if let (Some(argument), Some(page), Some(members)) = (argument, value, arguments.as_object_mut()) {
+                members.insert(argument.clone(), page);
             }
             let call = Call { adapter: step.adapter.clone(), tool: step.tool.clone(), arguments };
             self.host.start(place, call).map_err(|source| RunError::Step { step: by.clone(), source })
@@ -315,13 +316,26 @@ impl<'a, H: Host + ?Sized> Running<'a, H> {
         let mut outputs =
             self.host.query(response, &pages.next).map_err(|source| RunError::Step { step: by.clone(), source })?;
         let unfit = |message: String| Err(RunError::Value { by: by.clone(), message });
-        let next = match (outputs.pop(), outputs.len()) {
+        let said = match (outputs.pop(), outputs.len()) {
             (None | Some(Value::Null | Value::Bool(false)), 0) => return Ok(()),
             (Some(Value::String(text)), 0) if text.is_empty() => return Ok(()),
-            (Some(next @ (Value::String(_) | Value::Number(_))), 0) => next,
-            (Some(other), 0) => return unfit(format!("`{}` is {}, not a page", pages.next, kind(&other))),
+            (Some(said), 0) => said,
             (_, more) => return unfit(format!("`{}` has {} outputs, one is needed", pages.next, more + 1)),
         };
+        let next = match (&pages.argument, pages.count) {
+            (None, _) => {
+                let why = format!("the list has another page (`{}` is {said}), and only one can be read", pages.next);
+                return unfit(why);
+            }
+            (Some(_), Some(count)) => match count.behind(state.items.len()) {
+                Some(number) => number.into(),
+                None => return unfit("the number of its next page is too large".to_owned()),
+            },
+            (Some(_), None) => said,
+        };
+        if !next.is_string() && !next.is_number() {
+            return unfit(format!("`{}` is {}, not a page", pages.next, kind(&next)));
+        }
         if state.named.contains(&next) {
             return unfit(format!("page {next} is named twice, so its pages do not end"));
         }

@@ -38,8 +38,8 @@ impl Fake {
             return Ok(arguments);
         }
         if tool == "pages" {
-            let page = arguments.get("page").map_or("first", |page| page.as_str().unwrap());
-            return self.answers.get(page).ok_or_else(|| format!("no page {page}"));
+            let page = arguments.get("page").map_or("first".to_owned(), crate::text_of);
+            return self.answers.get(&page).ok_or_else(|| format!("no page {page}"));
         }
         self.answers.get(tool).ok_or_else(|| format!("no answer for {tool}"))
     }

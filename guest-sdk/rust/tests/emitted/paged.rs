@@ -21,8 +21,9 @@ fn main(cx: &Rote, params: Params) -> Result<Value> {
     }
     let orders = pages(
         cx,
-        ["cursor", ".next", ".items"],
+        [".next", ".items"],
         arguments,
+        |said, _| Ok(("cursor", said)),
         |arguments| shop.call("listOrders", arguments),
     )?;
 
@@ -43,8 +44,9 @@ fn main(cx: &Rote, params: Params) -> Result<Value> {
     if compare(&of_pages(cx, &orders, ".items | length", &[])?, &json!(2))?.is_gt() {
         let notes = pages(
             cx,
-            ["page", ".next", ".items"],
+            [".next", ".items"],
             json!({}),
+            |_, read| Ok(("page", json!(1 + read))),
             |arguments| shop.call("listNotes", arguments),
         )?;
         shop.call(
@@ -53,22 +55,36 @@ fn main(cx: &Rote, params: Params) -> Result<Value> {
         )?;
     }
 
-    Ok(json!({ "orders": orders.clone(), "next": of_pages(cx, &orders, ".next", &[])? }))
+    let tags = pages(
+        cx,
+        [".next", ".items"],
+        json!({}),
+        only_page,
+        |arguments| shop.call("listTags", arguments),
+    )?;
+
+    Ok(json!({
+        "orders": orders.clone(),
+        "next": of_pages(cx, &orders, ".next", &[])?,
+        "tags": of_pages(cx, &tags, ".items", &[])?,
+    }))
 }
 
-/// Reads a list page by page, as long as an answer names another one: the last answer with the items of all.
+/// Reads a list page by page, as long as an answer says that there is another one: the last answer with the items of all.
 fn pages(
     cx: &Rote,
-    [argument, next, items]: [&str; 3],
+    [next, items]: [&str; 2],
     mut arguments: Value,
+    turn: impl Fn(Value, usize) -> Result<(&'static str, Value)>,
     call: impl Fn(&Value) -> Result<Response>,
 ) -> Result<Value> {
     let (mut read, mut named) = (Vec::new(), Vec::new());
     loop {
         let answer = call(&arguments)?;
         read.push(answer.json::<Value>()?);
-        let page = cx.query(&answer).pipe(next).all::<Value>()?.into_iter().next();
-        let Some(page) = page.filter(|page| !page.is_null() && *page != false && *page != "") else { break };
+        let said = cx.query(&answer).pipe(next).all::<Value>()?.into_iter().next();
+        let Some(said) = said.filter(|said| !said.is_null() && *said != false && *said != "") else { break };
+        let (argument, page) = turn(said, read.len())?;
         ensure!(!named.contains(&page), "page {page} is named twice, so the pages do not end");
         ensure!(read.len() < 100, "the list has more than 100 pages");
         arguments[argument] = page.clone();
@@ -79,6 +95,11 @@ fn pages(
     }
     let join = format!("[.[] | ({items} // [])[]] as $items | .[-1] | {items} = $items");
     cx.query_value(&read)?.pipe(&join).execute()
+}
+
+/// Stops where a list has another page.
+fn only_page(_: Value, _: usize) -> Result<(&'static str, Value)> {
+    bail!("the list has another page, and only one can be read")
 }
 
 /// Returns the one output of a jq program on all pages of a list; null is not one.

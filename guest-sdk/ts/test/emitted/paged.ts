@@ -10,7 +10,7 @@ export default async function main(params: Params): Promise<Json> {
   const shop = rote.adapter("shop");
 
   // Typed by hand for @1: size.
-  const orders = await pages("cursor", ".next", ".items", (page) =>
+  const orders = await pages((said) => ({ cursor: said }), ".next", ".items", (page) =>
     shop.call("listOrders", { state: params.state, size: 2, ...page }),
   );
 
@@ -26,38 +26,52 @@ export default async function main(params: Params): Promise<Json> {
   }
 
   if (compare(await ofPages(orders, ".items | length", {}, true), 2) > 0) {
-    const notes = await pages("page", ".next", ".items", (page) =>
+    const notes = await pages((_, read) => ({ page: 1 + read }), ".next", ".items", (page) =>
       shop.call("listNotes", { ...page }),
     );
     await shop.call("addNote", { after: await ofPages(notes, ".items[-1].text") });
   }
 
-  return { orders, next: await ofPages(orders, ".next", {}, true) };
+  const tags = await pages(onlyPage, ".next", ".items", (page) =>
+    shop.call("listTags", { ...page }),
+  );
+
+  return {
+    orders,
+    next: await ofPages(orders, ".next", {}, true),
+    tags: await ofPages(tags, ".items", {}, true),
+  };
 }
 
-/** Reads a list page by page, as long as an answer names another one: the last answer with the items of all. */
+/** Reads a list page by page, as long as an answer says that there is another one: the last answer with the items of all. */
 async function pages(
-  argument: string,
+  turn: (said: Json, read: number) => JsonObject,
   next: string,
   items: string,
   call: (page: JsonObject) => Promise<Response>,
 ): Promise<Json> {
   const read: Json[] = [];
-  const named: Json[] = [];
+  const named: string[] = [];
   let page: JsonObject = {};
   for (;;) {
     const answer = await call(page);
     read.push(answer.json());
-    const [token = null] = answer.query(next);
-    if (token === null || token === false || token === "") break;
-    if (named.includes(token)) throw new Error(`page ${JSON.stringify(token)} is named twice, so the pages do not end`);
+    const [said = null] = answer.query(next);
+    if (said === null || said === false || said === "") break;
+    page = turn(said, read.length);
+    const name = JSON.stringify(page);
+    if (named.includes(name)) throw new Error(`page ${name} is named twice, so the pages do not end`);
     if (read.length === 100) throw new Error("the list has more than 100 pages");
-    named.push(token);
-    page = { [argument]: token };
+    named.push(name);
   }
   if (read.length === 1) return read[0] ?? null;
   const join = `[.[] | (${items} // [])[]] as $items | .[-1] | ${items} = $items`;
   return new Query({ value: read }).pipe(join).execute();
+}
+
+/** Stops where a list has another page. */
+function onlyPage(): never {
+  throw new Error("the list has another page, and only one can be read");
 }
 
 /** Returns the one output of a jq program on all pages of a list. */

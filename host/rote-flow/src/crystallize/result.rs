@@ -83,7 +83,7 @@ fn of_loop(cx: &Context<'_>, draft: &mut Draft, step: usize, jq: &str) -> Result
 }
 
 /// The call, its step, and the program on its answer.
-fn source(cx: &Context<'_>, draft: &Draft) -> Result<(usize, usize, String), FlowError> {
+pub(crate) fn source(cx: &Context<'_>, draft: &Draft) -> Result<(usize, usize, String), FlowError> {
     let usable = |response: ResponseId| {
         let call = cx.trace.position(response)?;
         let step = draft.step_of(call).filter(|step| draft.steps[*step].out.is_none())?;

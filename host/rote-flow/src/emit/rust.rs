@@ -15,7 +15,7 @@ use super::names::{Case, Names, is_taken, written};
 use super::origins::Origins;
 use super::outline::{Block, Outline, Part, conjuncts, counts};
 use super::parameters::{Kind, Parameter, Parameters};
-use super::{literal, one_line};
+use super::{counted, literal, one_line};
 use crate::Frontmatter;
 
 /// Writes `src/lib.rs`, or says what of the plan is not written out.
@@ -266,7 +266,7 @@ impl Writer<'_> {
     fn pages(
         &self,
         step: &Step,
-        Pages { argument, next, items }: &Pages,
+        Pages { argument, next, items, count }: &Pages,
         scope: Scope<'_>,
         (bind, depth): (&str, usize),
         lines: &mut Vec<String>,
@@ -279,7 +279,14 @@ impl Writer<'_> {
             lines.extend(self.optional("arguments", &more, scope, pad));
         }
         lines.push(format!("{}{bind}{}(", pad.spaces(), self.helper("pages")));
-        let page = format!("[{}, {}, {}]", literal(argument), value::program(next), value::program(items));
+        let page = format!("[{}, {}]", value::program(next), value::program(items));
+        let turn = match (argument, count) {
+            (None, _) => format!("{},", self.helper("only_page")),
+            (Some(argument), Some(count)) => {
+                format!("|_, read| Ok(({}, json!({}))),", literal(argument), counted(*count))
+            }
+            (Some(argument), None) => format!("|said, _| Ok(({}, said)),", literal(argument)),
+        };
         lines.push(format!("{}cx,", within.spaces()));
         lines.push(format!("{}{page},", within.spaces()));
         lines.push(if is_made {
@@ -287,6 +294,7 @@ impl Writer<'_> {
         } else {
             arguments.lay(within, "json!(", "),")
         });
+        lines.push(format!("{}{turn}", within.spaces()));
         let (adapter, tool) = (self.names.adapter(&step.adapter), literal(&step.tool));
         lines.push(format!("{}|arguments| {adapter}.call({tool}, arguments),", within.spaces()));
         lines.push(format!("{})?;", pad.spaces()));

@@ -263,7 +263,7 @@ fn absent() -> Form {
     }
 }
 
-/// A list that is read page by page: each of its items, a part of it with a variable, and all of it.
+/// Lists that are read page by page: each item of one, a part of it with a variable, all of it; a counted one; an only page.
 fn paged() -> Form {
     let named = json!({"$from": {"step": "s1", "jq": ".items | map(select(.id == $id)) | length", "with": {"id": {"$param": "id"}}}});
     let page = |items: Value, next: Value| json!({"items": items, "next": next});
@@ -287,13 +287,14 @@ fn paged() -> Form {
                     "after": ["s2"],
                 })),
                 step("s4", "shop/listNotes", json!({}), json!({
-                    "pages": {"argument": "page", "next": ".next", "items": ".items"}, "when":
+                    "pages": {"argument": "page", "next": ".next", "items": ".items", "count": {"from": 1, "by": 1}}, "when":
                     {"compare": {"left": from("s1", ".items | length"), "op": "gt", "right": 2}},
                     "after": ["s3"],
                 })),
                 step("s5", "shop/addNote", json!({"after": from("s4", ".items[-1].text")}), json!({})),
+                step("s6", "shop/listTags", json!({}), json!({"pages": {"next": ".next", "items": ".items"}, "after": ["s5"]})),
             ],
-            "result": {"orders": from("s1", "."), "next": from("s1", ".next")},
+            "result": {"orders": from("s1", "."), "next": from("s1", ".next"), "tags": from("s6", ".items")},
         }),
         answers: json!({
             "shop/listOrders": {"$in_order": [
@@ -301,7 +302,11 @@ fn paged() -> Form {
                 page(json!([]), json!("c3")),
                 page(json!([{"id": "c", "n": 3}]), json!(null)),
             ]},
-            "shop/listNotes": page(json!([{"text": "old"}, {"text": "new"}]), json!("")),
+            "shop/listNotes": {"$in_order": [
+                page(json!([{"text": "old"}]), json!(true)),
+                page(json!([{"text": "new"}]), json!("")),
+            ]},
+            "shop/listTags": page(json!(["red"]), json!(false)),
             "shop/getOrder": {},
             "shop/count": {},
             "shop/addNote": {},

@@ -11,11 +11,11 @@ use rote_plan::{Expression, Pages, Plan, Step};
 use serde_json::{Number, Value};
 
 use super::layout::{self, Doc, Member, Pad};
-use super::literal;
 use super::names::{Case, Names};
 use super::origins::Origins;
 use super::outline::{Block, Outline, Part, conjuncts, counts};
 use super::parameters::{Kind, Parameter, Parameters};
+use super::{counted, literal};
 use crate::Frontmatter;
 
 /// Writes the module without its frontmatter, or says what of the plan is not written out.
@@ -218,10 +218,15 @@ impl Writer<'_> {
         lines: &mut Vec<String>,
     ) {
         let pad = pad(depth);
-        let Pages { argument, next, items } = pages;
-        let (argument, next, items) = (literal(argument), value::program(next), value::program(items));
+        let Pages { argument, next, items, count } = pages;
+        let (next, items) = (value::program(next), value::program(items));
+        let turn = match (argument, count) {
+            (None, _) => self.helper("onlyPage").to_owned(),
+            (Some(argument), Some(count)) => format!("(_, read) => ({{ {}: {} }})", key(argument), counted(*count)),
+            (Some(argument), None) => format!("(said) => ({{ {}: said }})", key(argument)),
+        };
         let read = self.helper("pages");
-        lines.push(format!("{}{bind}await {read}({argument}, {next}, {items}, (page) =>", pad.spaces()));
+        lines.push(format!("{}{bind}await {read}({turn}, {next}, {items}, (page) =>", pad.spaces()));
         let mut arguments = self.arguments(step, scope);
         if let Doc::Group { members, .. } = &mut arguments {
             members.push(Member { label: String::new(), value: Doc::text("...page"), note: None });

@@ -348,7 +348,7 @@ async fn pages_that_were_counted_by_hand_are_asked_about() {
 }
 
 #[tokio::test]
-async fn pages_that_were_counted_by_hand_are_asked_about_however_their_items_reach_writes() {
+async fn pages_that_were_counted_by_hand_are_one_list_however_their_items_reach_writes() {
     let counts = [("page", [1, 2, 3]), ("offset", [0, 2, 4]), ("skip", [0, 2, 4]), ("start", [0, 2, 4])];
     for (argument, counts) in counts {
         for way in ["by position", "typed", "the first page", "through a read", "asked"] {
@@ -384,10 +384,50 @@ async fn pages_that_were_counted_by_hand_are_asked_about_however_their_items_rea
                 }
             }
             let made = tale.made(&[]).await;
-            assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
             let asked = made.frontmatter.questions.iter().find(|one| one.id == "pages:s1");
-            assert!(asked.is_some_and(|asked| asked.writes), "{argument} {way}: {:?}", open(&made));
-            assert!(made.report.questions.iter().any(|one| one.taken == "no"), "{argument} {way}");
+            if way == "asked" {
+                assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
+                assert!(asked.is_some_and(|asked| asked.writes), "{argument} {way}: {:?}", open(&made));
+                assert!(made.report.questions.iter().any(|one| one.taken == "no"), "{argument} {way}");
+                continue;
+            }
+            let count = json!({"from": counts[0], "by": counts[1] - counts[0]});
+            let wanted =
+                json!({"argument": argument, "next": "(.items | length) == 2", "items": ".items", "count": count});
+            assert_eq!(pages(&made)[0], json!(["s1", wanted]), "{argument} {way}");
+            assert!(asked.is_none(), "{argument} {way}: {:?}", open(&made));
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_only_page_that_says_so_is_guarded_or_counted_on_where_the_first_number_is_known() {
+    let items = json!([{"id": 41, "title": "a"}, {"id": 42, "title": "b"}]);
+    let with = |more: Value| {
+        let mut answer = json!({"items": items});
+        answer.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        answer
+    };
+    let guarded = |next: &str| json!({"next": next, "items": ".items"});
+    let counted = json!({"argument": "page", "next": ".has_more", "items": ".items", "count": {"from": 1, "by": 1}});
+    for (arguments, more, wanted) in [
+        (json!({}), json!({"has_more": false}), guarded(".has_more")),
+        (json!({}), json!({"total": 2}), guarded(".total > (.items | length)")),
+        (json!({}), json!({"meta": {"next_page_url": null}}), guarded(".meta.next_page_url")),
+        (json!({"page": 1}), json!({"has_more": false}), counted),
+        (json!({}), json!({"total": 9}), Value::Null),
+        (json!({}), json!({}), Value::Null),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("searchContacts", arguments, with(more.clone())).await;
+        comment(&mut tale, "@1{.items[] | select(.title == \"b\") | .id}").await;
+        let made = tale.made(&[]).await;
+        assert_eq!((pages(&made)[0][1].clone(), open(&made)), (wanted.clone(), vec![]), "{more}");
+        if wanted.get("argument").is_none() && !wanted.is_null() {
+            let note = "s1 read the only page of a list; a run stops where there is another one";
+            assert!(notes(&made).contains(&note), "{:?}", notes(&made));
+            let made = tale.answered_with(&[("pages:s1", "no")]).await.unwrap();
+            assert!(made.plan.steps.iter().all(|step| step.pages.is_none()));
         }
     }
 }

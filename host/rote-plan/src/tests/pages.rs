@@ -110,3 +110,45 @@ fn pages_that_are_not_well_formed_are_refused() {
     let value = json!({"version": 1, "parameters": {}, "steps": [listing(json!({}))], "result": 1});
     assert_eq!(serde_json::to_value(plan(value.clone())).unwrap(), value);
 }
+
+#[test]
+fn counted_pages_are_read_until_an_answer_says_that_there_is_no_other() {
+    let more = |items: Value, more: bool| json!({"items": items, "has_more": more});
+    let mut fake =
+        answering(&[("first", more(json!([1]), true)), ("2", more(json!([2]), true)), ("3", more(json!([3]), false))]);
+    let pages = json!({"argument": "page", "next": ".has_more", "items": ".items", "count": {"from": 1, "by": 1}});
+    let counted = |pages: &Value| {
+        let mut step = step("list", "pages", json!({}));
+        step["pages"] = pages.clone();
+        json!({"version": 1, "steps": [step], "result": from("list", ".items")})
+    };
+    let outcome = run(&plan(counted(&pages)), &Map::new(), &mut fake).unwrap();
+    assert_eq!(outcome.result, json!([1, 2, 3]));
+    let sent: Vec<&Value> = fake.started.iter().map(|(_, arguments)| &arguments["page"]).collect();
+    assert_eq!(sent, [&Value::Null, &json!(2), &json!(3)]);
+
+    for wrong in [json!({"count": {"from": 1, "by": 0}}), json!({"count": {"from": 0, "by": 1}, "argument": null})] {
+        let mut pages = pages.clone();
+        for (name, value) in object(wrong) {
+            pages[name] = value;
+        }
+        assert!(Plan::parse(counted(&pages).to_string().as_bytes()).is_err(), "{pages}");
+    }
+    let far = json!({"argument": "page", "next": ".has_more", "items": ".items", "count": {"from": i64::MAX, "by": 1}});
+    let mut fake = answering(&[("first", more(json!([1]), true))]);
+    let error = run(&plan(counted(&far)), &Map::new(), &mut fake).unwrap_err().to_string();
+    assert_eq!(error, "`list` cannot use a value: the number of its next page is too large");
+}
+
+#[test]
+fn a_list_that_can_only_be_read_as_one_page_fails_when_it_has_another() {
+    let mut step = step("list", "pages", json!({}));
+    step["pages"] = json!({"next": ".has_more", "items": ".items"});
+    let plan = of(&[step], from("list", ".items"));
+    let mut fake = answering(&[("first", json!({"items": [1], "has_more": false}))]);
+    assert_eq!(run(&plan, &Map::new(), &mut fake).unwrap().result, json!([1]));
+    let mut fake = answering(&[("first", json!({"items": [1], "has_more": true}))]);
+    let error = run(&plan, &Map::new(), &mut fake).unwrap_err().to_string();
+    let wanted = "`list` cannot use a value: the list has another page (`.has_more` is true), and only one can be read";
+    assert_eq!((error.as_str(), fake.started.len()), (wanted, 1));
+}

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_plan::{At, Expression, Pages, Reference, text_of};
+use rote_plan::{At, Count, Expression, Pages, Reference, text_of};
 use rote_types::{ResponseId, command};
 use serde_json::Value;
 
@@ -23,12 +23,45 @@ use crate::recording::{ExchangeOutcome, RecordedBody, RecordedExchange};
 /// How a call goes on from the page before it.
 #[derive(PartialEq)]
 pub(super) struct Turn {
-    pub(super) argument: String,
+    /// Where an answer says whether there is another page.
     pub(super) next: Vec<Segment>,
-    /// It was sent as text and is a number.
-    pub(super) as_text: bool,
-    /// `next` only says whether there is another page, and the last thing of a page names it by this member.
-    pub(super) by_last: Option<&'static str>,
+    pub(super) says: Says,
+    pub(super) how: How,
+}
+
+/// How an answer says that there is another page.
+#[derive(PartialEq)]
+pub(super) enum Says {
+    /// By what stands there.
+    Itself,
+    /// By a count of all things that is more than it has.
+    Total,
+    /// By having so many things, as each page but the last.
+    Full(usize),
+}
+
+/// How the next page is asked for.
+#[derive(PartialEq)]
+pub(super) enum How {
+    /// An argument takes what the answer says; as text, although that is a number.
+    Named { argument: String, as_text: bool },
+    /// An argument takes this member of the last thing of the page.
+    ByLast { argument: String, id: &'static str },
+    /// An argument counts.
+    Counted { argument: String, count: Count },
+    /// It cannot be asked for.
+    Only,
+}
+
+impl How {
+    fn argument(&self) -> Option<&String> {
+        match self {
+            Self::Named { argument, .. } | Self::ByLast { argument, .. } | Self::Counted { argument, .. } => {
+                Some(argument)
+            }
+            Self::Only => None,
+        }
+    }
 }
 
 /// Calls that read one list.
@@ -76,6 +109,9 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
             Some(next) => drop(desk.ask(list.question(cx, draft, question, (responses[responses.len() - 1], next)))?),
             None => {
                 let text = match ids.len() {
+                    1 if list.turn.how == How::Only => {
+                        format!("{} read the only page of a list; a run stops where there is another one", ids[0])
+                    }
                     1 => format!("{} read the only page of a list; each run reads the list to its end", ids[0]),
                     _ => format!("{} read the pages of one list, to its end, as {}", ids.join(", "), ids[0]),
                 };
@@ -84,8 +120,8 @@ pub(crate) fn merge(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         }
         list.put(draft, &moved);
         // Where a page comes from is told by then.
-        let turn = pointer_of(&[At::Key(&list.turn.argument)]);
-        let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && place.pointer == turn);
+        let turn = list.turn.how.argument().map(|argument| pointer_of(&[At::Key(argument)]));
+        let asked = |id: &QuestionId| matches!(id, QuestionId::Source(place) if ids.contains(&place.step) && Some(&place.pointer) == turn.as_ref());
         desk.questions.retain(|question| !asked(&question.id));
         merged.extend(ids.into_iter().skip(1));
     }
@@ -178,8 +214,8 @@ fn turn(cx: &Context<'_>, draft: &Draft, position: usize, turns: &[Option<(usize
             _ => return None,
         };
         let scalar = at(&body, &next).is_some_and(|value| value.is_string() || value.is_number());
-        (scalar && names_page(&next))
-            .then(|| (before, Turn { argument: argument.clone(), next, as_text, by_last: None }))
+        let how = How::Named { argument: argument.clone(), as_text };
+        (scalar && names_page(&next)).then_some((before, Turn { next, says: Says::Itself, how }))
     })
 }
 
@@ -271,23 +307,38 @@ pub(super) fn arrays(value: &Value, path: &mut Vec<Segment>, found: &mut Vec<Vec
 impl List {
     fn pages(&self) -> Pages {
         let (next, items) = (jq_of(&self.turn.next), jq_of(&self.items));
-        let next = match self.turn.by_last {
-            Some(id) => format!("if {next} then {items}[-1].{id} else empty end"),
-            None if self.turn.as_text => format!("{next} // empty | tostring"),
-            None => next,
+        let next = match (&self.turn.how, &self.turn.says) {
+            (How::ByLast { id, .. }, _) => format!("if {next} then {items}[-1].{id} else empty end"),
+            (How::Named { as_text: true, .. }, _) => format!("{next} // empty | tostring"),
+            (_, Says::Itself) => next,
+            (_, Says::Total) => format!("{next} > ({items} | length)"),
+            (_, Says::Full(things)) => format!("({items} | length) == {things}"),
         };
-        Pages { argument: self.turn.argument.clone(), next, items }
+        let count = match &self.turn.how {
+            How::Counted { count, .. } => Some(*count),
+            How::Named { .. } | How::ByLast { .. } | How::Only => None,
+        };
+        Pages { argument: self.turn.how.argument().cloned(), next, items, count }
     }
 
     /// What the last answer that was read names as the next page.
     fn unread(&self, cx: &Context<'_>, last: ResponseId) -> Option<Value> {
         let body = cx.body(last)?;
         let next = at(&body, &self.turn.next)?;
-        if self.turn.by_last.is_some() {
-            let last = at(&body, &self.items)?.as_array()?.last()?;
-            return last.get(self.turn.by_last?).filter(|_| *next == Value::Bool(true)).cloned();
+        match &self.turn.how {
+            How::Named { .. } => {
+                (next.is_number() || next.as_str().is_some_and(|text| !text.is_empty())).then(|| next.clone())
+            }
+            How::ByLast { id, .. } => {
+                let last = at(&body, &self.items)?.as_array()?.last()?;
+                last.get(id).filter(|_| *next == Value::Bool(true)).cloned()
+            }
+            How::Counted { count, .. } => {
+                let number = count.behind(self.positions.len()).filter(|_| *next == Value::Bool(true))?;
+                Some(number.into())
+            }
+            How::Only => None,
         }
-        (next.is_number() || next.as_str().is_some_and(|text| !text.is_empty())).then(|| next.clone())
     }
 
     /// Makes the pages one answer, and says what takes the place of each reference to one of them; else why that is not so.
@@ -393,11 +444,14 @@ impl List {
         Question {
             kind: id.kind(),
             ask: format!("{count} of a list was read and {last} names another one: is the whole list meant?"),
-            places: vec![Place { step: first.id.clone(), pointer: pointer_of(&[At::Key(&self.turn.argument)]) }],
+            places: vec![Place {
+                step: first.id.clone(),
+                pointer: self.turn.how.argument().map_or_else(String::new, |name| pointer_of(&[At::Key(name)])),
+            }],
             evidence: vec![Evidence {
-                what: match self.turn.by_last {
-                    Some(_) => format!("what comes after {} was not read", text_of(&next)),
-                    None => format!("page {} was not read", text_of(&next)),
+                what: match self.turn.how {
+                    How::ByLast { .. } => format!("what comes after {} was not read", text_of(&next)),
+                    _ => format!("page {} was not read", text_of(&next)),
                 },
                 response: Some(last),
                 jq: Some(jq_of(&self.turn.next)),

@@ -1,12 +1,13 @@
 //! What was not read of a list that a write goes through or chooses from: a page that another one follows, and pages that were
 //! counted by hand.
 //!
-//! A page that names the next one, for an argument of its tool, becomes a list. Of the others a plan cannot say how they go on:
-//! `next` of its pages sees the answer, and neither the argument nor the count. They stay as they were read, and that is asked.
+//! A page that names the next one, for an argument of its tool, becomes a list, and so do pages that are counted where an answer
+//! says whether there is another one. Of the others a plan cannot say how they go on: they stay as they were read, and that is
+//! asked. An answer that says that it is the only page is guarded: a run that finds another one there stops.
 
 use std::collections::BTreeSet;
 
-use rote_plan::{At, Expression, text_of};
+use rote_plan::{At, Count, Expression, text_of};
 use rote_types::{command, next_link};
 use rote_workspace::Ask;
 use serde_json::Value;
@@ -16,7 +17,8 @@ use super::super::context::Context;
 use super::super::desk::Desk;
 use super::super::draft::{Draft, DraftStep};
 use super::super::path::{Segment, at, jq_of, path_of};
-use super::pages::{List, Turn, arrays, is_page, items, members};
+use super::super::result;
+use super::pages::{How, List, Says, Turn, arrays, is_page, items, members};
 use crate::FlowError;
 use crate::literals::pointer_of;
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -39,6 +41,8 @@ const NEXT: [&str; 13] = [
 ];
 /// Members that say whether there is a next page.
 const MORE: [&str; 6] = ["hasmore", "hasnext", "hasnextpage", "more", "truncated", "istruncated"];
+/// Members that say how many things there are on all pages.
+const TOTAL: [&str; 5] = ["total", "totalcount", "totalitems", "totalresults", "totalsize"];
 /// Arguments that count pages or items.
 const COUNTERS: [&str; 8] = ["page", "pagenumber", "pageno", "pageindex", "offset", "skip", "start", "startat"];
 
@@ -77,10 +81,57 @@ pub(super) fn lists(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) ->
     let pages = candidates(cx, draft, read).into_iter().filter_map(|position| {
         let step = &draft.steps[position];
         let items = items(cx, draft, &[position])?;
-        let turn = by_name(cx, step).or_else(|| only(cx, step)).or_else(|| by_last(cx, draft, step, &items))?;
+        let alone = alone(cx, draft, step);
+        let counted = || counted(cx, step).filter(|_| alone);
+        let by_last = || by_last(cx, step, &items).filter(|_| alone);
+        let turn = by_name(cx, step).or_else(|| only(cx, step)).or_else(by_last).or_else(counted)?;
         Some(List { positions: vec![position], turn, items })
     });
-    pages.collect()
+    let mut lists: Vec<List> = pages.collect();
+    lists.extend(counters(cx, draft).into_iter().filter_map(|list| list.list(cx, draft)));
+    let known = |lists: &[List], position| lists.iter().any(|list| list.positions.contains(&position));
+    let guarded: Vec<List> =
+        guarded(cx, draft, read).into_iter().filter(|list| !known(&lists, list.positions[0])).collect();
+    lists.extend(guarded);
+    lists
+}
+
+/// The lists that say that they are whole, of which more than one place is read.
+fn guarded(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List> {
+    let shown = result::source(cx, draft).ok();
+    let guarded = |position: usize| {
+        let step = &draft.steps[position];
+        let of_result = || shown.as_ref().is_some_and(|(_, of, jq)| *of == position && is_search(jq));
+        let open = is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id);
+        let items = items(cx, draft, &[position]).filter(|_| open)?;
+        let (next, says) = last_page(cx, step, &items)?;
+        let searched = is_searched(cx, draft, step) || of_result();
+        searched.then(|| List { positions: vec![position], turn: Turn { next, says, how: How::Only }, items })
+    };
+    (0..draft.steps.len()).filter_map(guarded).collect()
+}
+
+/// Where an answer says that there is no page behind it.
+fn last_page(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<(Vec<Segment>, Says)> {
+    let body = cx.body(step.call(cx.trace).response)?;
+    let length = at(&body, items)?.as_array()?.len();
+    let mut found = None;
+    outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
+        let name = letters(&path_name(path));
+        let ends = value.is_null() || value.as_str() == Some("");
+        let says = match value {
+            Value::Bool(false) if MORE.contains(&&*name) => Says::Itself,
+            _ if ends && NEXT.contains(&&*name) => Says::Itself,
+            Value::Number(total) if TOTAL.contains(&&*name) && total.as_u64() == u64::try_from(length).ok() => {
+                Says::Total
+            }
+            _ => return,
+        };
+        if found.as_ref().is_none_or(|(_, known)| *known == Says::Total) {
+            found = Some((path.to_vec(), says));
+        }
+    });
+    found
 }
 
 /// How a page goes on that names another one.
@@ -89,7 +140,7 @@ fn by_name(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
     let argument = argument_of(cx, step, &next)?;
     let body = cx.body(step.call(cx.trace).response)?;
     let as_text = at(&body, &next)?.is_number() && takes_text(cx, step, &argument);
-    Some(Turn { argument, next, as_text, by_last: None })
+    Some(Turn { next, says: Says::Itself, how: How::Named { argument, as_text } })
 }
 
 /// How a page would go on where it names no other one, in a member that is there for that.
@@ -104,26 +155,60 @@ fn only(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
     });
     let next = ended?;
     let argument = argument_of(cx, step, &next)?;
-    Some(Turn { as_text: takes_text(cx, step, &argument), argument, next, by_last: None })
+    let how = How::Named { as_text: takes_text(cx, step, &argument), argument };
+    Some(Turn { next, says: Says::Itself, how })
 }
 
 /// How a page goes on that only says whether there is another one, where an argument takes the id of its last thing.
-fn by_last(cx: &Context<'_>, draft: &Draft, step: &DraftStep, items: &[Segment]) -> Option<Turn> {
-    let call = step.call(cx.trace);
-    let body = cx.body(call.response)?;
-    let mut next = None;
-    outside_of_arrays(&body, &mut Vec::new(), &mut |path, value| {
-        if value.is_boolean() && MORE[..3].contains(&&*letters(&path_name(path))) {
-            next.get_or_insert_with(|| path.to_vec());
-        }
-    });
+fn by_last(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<Turn> {
+    let body = cx.body(step.call(cx.trace).response)?;
+    let next = whether_more(&body, &MORE[..3])?;
     let things = at(&body, items)?.as_array().filter(|things| !things.is_empty())?;
-    let named = things.iter().all(|thing| thing.get("id").is_some_and(Value::is_string));
+    let named = |thing: &Value| thing.get("id").is_some_and(|id| id.is_string() || id.is_number());
     let free = |argument: &String| members(&step.arguments).is_some_and(|known| !known.contains_key(argument));
     let mut all = arguments(cx, step).into_iter().filter(|name| AFTER_LAST.contains(&&*letters(name)));
     let argument = all.next().filter(|_| all.next().is_none()).filter(free)?;
-    let alone = draft.steps.iter().filter(|other| other.call(cx.trace).tool == call.tool).count() == 1;
-    (named && alone).then_some(Turn { argument, next: next?, as_text: false, by_last: Some("id") })
+    let how = How::ByLast { argument, id: "id" };
+    things.iter().all(named).then_some(Turn { next, says: Says::Itself, how })
+}
+
+/// How a page goes on that only says whether there is another one, where an argument counts the pages.
+fn counted(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
+    let body = cx.body(step.call(cx.trace).response)?;
+    let next = whether_more(&body, &MORE)?;
+    let mut all = arguments(cx, step).into_iter().filter(|name| COUNTERS[..4].contains(&&*letters(name)));
+    let argument = all.next().filter(|_| all.next().is_none())?;
+    let from = match members(&step.arguments)?.get(&argument) {
+        Some(typed) => integer(typed)?,
+        None => first_page(cx, step, &argument)?,
+    };
+    // A later page that was typed is asked about.
+    let count = Some(Count { from, by: 1 }).filter(|count| count.from < 2)?;
+    Some(Turn { next, says: Says::Itself, how: How::Counted { argument, count } })
+}
+
+/// Where an answer says whether there is another page, without naming it.
+fn whether_more(body: &Value, names: &[&str]) -> Option<Vec<Segment>> {
+    let mut next = None;
+    outside_of_arrays(body, &mut Vec::new(), &mut |path, value| {
+        if value.is_boolean() && names.contains(&&*letters(&path_name(path))) {
+            next.get_or_insert_with(|| path.to_vec());
+        }
+    });
+    next
+}
+
+/// What the description says of the number of the first page: its default, else its minimum.
+fn first_page(cx: &Context<'_>, step: &DraftStep, argument: &str) -> Option<i64> {
+    let tool = cx.tool(step.call(cx.trace))?;
+    let schema = tool.input_schema.get("properties")?.get(argument)?;
+    schema.get("default").or_else(|| schema.get("minimum"))?.as_i64().filter(|first| (0..2).contains(first))
+}
+
+/// Whether no other call of its tool stays.
+fn alone(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
+    let tool = &step.call(cx.trace).tool;
+    draft.steps.iter().filter(|other| other.call(cx.trace).tool == *tool).count() == 1
 }
 
 /// Asks of the pages that stayed as they were read; `read` are those of which another one was read by what they name.
@@ -173,7 +258,12 @@ fn is_searched(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
     let for_writes = closure::for_writes(cx.trace, draft);
     let users = draft.steps.iter().filter(|user| user.out.is_none() && for_writes.contains(user.id.as_str()));
     let mut references = users.flat_map(DraftStep::expressions).flat_map(Expression::references);
-    references.any(|reference| reference.step == step.id && path_of(&reference.jq).is_none())
+    references.any(|reference| reference.step == step.id && is_search(&reference.jq))
+}
+
+/// Whether a program looks at more than one place.
+fn is_search(jq: &str) -> bool {
+    path_of(jq).is_none()
 }
 
 /// What the answer of a step says of a page behind it; none where it is the last one, or nothing says so.
@@ -323,6 +413,35 @@ impl Counted {
         let by = value - self.values.last()?;
         let even = self.values.windows(2).all(|pair| step_of(pair) == by);
         (is_same && even && by > 0).then_some(value)
+    }
+
+    /// The pages as one list, where the answers say which was the last: by a member, or by being shorter than all before.
+    fn list(&self, cx: &Context<'_>, draft: &Draft) -> Option<List> {
+        let position = |id: &String| draft.steps.iter().position(|step| step.id == *id);
+        let positions: Vec<usize> = self.steps.iter().map(position).collect::<Option<_>>()?;
+        let items = items(cx, draft, &positions)?;
+        let bodies: Vec<_> = positions
+            .iter()
+            .map(|position| cx.body(draft.steps[*position].call(cx.trace).response))
+            .collect::<Option<_>>()?;
+        let lengths: Vec<usize> =
+            bodies.iter().map(|body| Some(at(body, &items)?.as_array()?.len())).collect::<Option<_>>()?;
+        let (last, full) = lengths.split_last()?;
+        let size = *full.first()?;
+        let count = Count { from: *self.values.first()?, by: self.values.get(1)? - self.values.first()? };
+        let counts_pages = COUNTERS[..4].contains(&&*letters(&self.argument));
+        let by_size = full.iter().all(|length| *length == size);
+        let by = if counts_pages { 1 } else { i64::try_from(size).ok().filter(|_| by_size)? };
+        if count.by != by || count.from < 0 {
+            return None;
+        }
+        let (next, says) = match whether_more(bodies.last()?, &MORE) {
+            Some(next) => (next, Says::Itself),
+            None if by_size && *last < size => (Vec::new(), Says::Full(size)),
+            None => return None,
+        };
+        let how = How::Counted { argument: self.argument.clone(), count };
+        Some(List { positions, turn: Turn { next, says, how }, items })
     }
 
     fn question(&self) -> Question {

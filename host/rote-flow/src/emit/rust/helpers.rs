@@ -18,7 +18,7 @@ pub(super) fn helpers(mut used: BTreeSet<&'static str>) -> String {
 }
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 15] = [
+const HELPERS: [(&str, &str); 16] = [
     (
         "one",
         r#"
@@ -44,19 +44,21 @@ fn one_with(response: &Response, program: &str, values: &[(&str, Value)]) -> Res
     (
         "pages",
         r#"
-/// Reads a list page by page, as long as an answer names another one: the last answer with the items of all.
+/// Reads a list page by page, as long as an answer says that there is another one: the last answer with the items of all.
 fn pages(
     cx: &Rote,
-    [argument, next, items]: [&str; 3],
+    [next, items]: [&str; 2],
     mut arguments: Value,
+    turn: impl Fn(Value, usize) -> Result<(&'static str, Value)>,
     call: impl Fn(&Value) -> Result<Response>,
 ) -> Result<Value> {
     let (mut read, mut named) = (Vec::new(), Vec::new());
     loop {
         let answer = call(&arguments)?;
         read.push(answer.json::<Value>()?);
-        let page = cx.query(&answer).pipe(next).all::<Value>()?.into_iter().next();
-        let Some(page) = page.filter(|page| !page.is_null() && *page != false && *page != "") else { break };
+        let said = cx.query(&answer).pipe(next).all::<Value>()?.into_iter().next();
+        let Some(said) = said.filter(|said| !said.is_null() && *said != false && *said != "") else { break };
+        let (argument, page) = turn(said, read.len())?;
         ensure!(!named.contains(&page), "page {page} is named twice, so the pages do not end");
         ensure!(read.len() < 100, "the list has more than 100 pages");
         arguments[argument] = page.clone();
@@ -67,6 +69,15 @@ fn pages(
     }
     let join = format!("[.[] | ({items} // [])[]] as $items | .[-1] | {items} = $items");
     cx.query_value(&read)?.pipe(&join).execute()
+}
+"#,
+    ),
+    (
+        "only_page",
+        r#"
+/// Stops where a list has another page.
+fn only_page(_: Value, _: usize) -> Result<(&'static str, Value)> {
+    bail!("the list has another page, and only one can be read")
 }
 "#,
     ),

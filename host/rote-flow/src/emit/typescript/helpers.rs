@@ -33,7 +33,7 @@ function one(response: Response, program: string, values: Record<string, Json> =
 "#;
 
 /// A helper's name and its text.
-const HELPERS: [(&str, &str); 14] = [
+const HELPERS: [(&str, &str); 15] = [
     (
         "one",
         r#"
@@ -62,29 +62,39 @@ function read(response: Response, program: string, values: Record<string, Json> 
     (
         "pages",
         r#"
-/** Reads a list page by page, as long as an answer names another one: the last answer with the items of all. */
+/** Reads a list page by page, as long as an answer says that there is another one: the last answer with the items of all. */
 async function pages(
-  argument: string,
+  turn: (said: Json, read: number) => JsonObject,
   next: string,
   items: string,
   call: (page: JsonObject) => Promise<Response>,
 ): Promise<Json> {
   const read: Json[] = [];
-  const named: Json[] = [];
+  const named: string[] = [];
   let page: JsonObject = {};
   for (;;) {
     const answer = await call(page);
     read.push(answer.json());
-    const [token = null] = answer.query(next);
-    if (token === null || token === false || token === "") break;
-    if (named.includes(token)) throw new Error(`page ${JSON.stringify(token)} is named twice, so the pages do not end`);
+    const [said = null] = answer.query(next);
+    if (said === null || said === false || said === "") break;
+    page = turn(said, read.length);
+    const name = JSON.stringify(page);
+    if (named.includes(name)) throw new Error(`page ${name} is named twice, so the pages do not end`);
     if (read.length === 100) throw new Error("the list has more than 100 pages");
-    named.push(token);
-    page = { [argument]: token };
+    named.push(name);
   }
   if (read.length === 1) return read[0] ?? null;
   const join = `[.[] | (${items} // [])[]] as $items | .[-1] | ${items} = $items`;
   return new Query({ value: read }).pipe(join).execute();
+}
+"#,
+    ),
+    (
+        "onlyPage",
+        r#"
+/** Stops where a list has another page. */
+function onlyPage(): never {
+  throw new Error("the list has another page, and only one can be read");
 }
 "#,
     ),
