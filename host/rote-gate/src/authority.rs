@@ -8,10 +8,9 @@ use rote_home::Event;
 use rote_types::{CallLimits, ResponseRef};
 use rote_workspace::is_alive;
 use serde::Serialize;
-use url::Url;
+use url::{Host, Url};
 
-use crate::effect::ProcessRun;
-use crate::effect::http::loopback_grant;
+use crate::program::ProcessRun;
 use crate::{Invocation, Preview};
 
 /// On whose behalf an effect happens. The host makes it; nothing in it comes from a guest.
@@ -74,6 +73,19 @@ impl HostTask {
             Self::Build => None,
         }
     }
+}
+
+/// The grant that lies in typing a loopback address: that address and that port.
+fn loopback_grant(typed: &Url) -> Vec<AllowedRange> {
+    let ranges = match typed.host() {
+        Some(Host::Ipv4(address)) if address.is_loopback() => vec![format!("{address}/32")],
+        Some(Host::Ipv6(address)) if address.is_loopback() => vec![format!("{address}/128")],
+        Some(Host::Domain("localhost")) => vec!["127.0.0.1/32".to_owned(), "::1/128".to_owned()],
+        _ => Vec::new(),
+    };
+    let reason = "typed by a person";
+    let grant = |cidr| AllowedRange { cidr, port: typed.port_or_known_default(), reason: reason.to_owned() };
+    ranges.into_iter().filter_map(|range| range.parse().ok()).map(grant).collect()
 }
 
 impl Authority<'_> {

@@ -6,7 +6,6 @@
 
 mod field;
 mod placement;
-mod unbound;
 
 use std::collections::BTreeSet;
 
@@ -17,7 +16,6 @@ use secrecy::SecretString;
 use crate::request::refused;
 use crate::{CredentialPreview, Environment, GateError};
 pub(crate) use placement::{Masked, Way, inject, kinds, masked};
-pub use unbound::UnboundError;
 
 /// One credential with its value.
 #[derive(Debug, Clone)]

@@ -12,62 +12,24 @@
 //! is in the journal, with whose it is, before the workspace has it, and of two that settle at once one is refused.
 
 use std::collections::BTreeSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
-use rote_types::{
-    Access, AdapterId, CommandLine, FlowName, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, WorkspaceName,
-    clean_line, command,
-};
+use rote_types::{Access, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, clean_line};
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
     Settled, Settlement, Workspace, WorkspaceError,
 };
-use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::gate::GateParts;
-use crate::{GateError, Invocation};
+use crate::parts::GateParts;
+use crate::{Doubt, GateError, Invocation};
 
 /// Most characters of a write's arguments that are shown with it.
 const MAX_ARGUMENTS: usize = 200;
-
-/// A write that may have happened.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Doubt {
-    /// Where it is recorded.
-    pub workspace: WorkspaceName,
-    /// Its number there.
-    pub response: ResponseId,
-    pub adapter: Option<AdapterId>,
-    pub tool: Option<String>,
-    /// The method on the wire.
-    pub method: String,
-    /// The URL without its query; empty when nothing of the request is known.
-    pub url: String,
-    /// Its arguments as JSON, secrets masked, in one line that may be cut off; none when nothing of them is known.
-    pub arguments: Option<String>,
-    /// When it left; `None` when the journal does not know whether it did.
-    pub left: Option<Timestamp>,
-    /// The status of its answer, or of the answer's head where no more came.
-    pub status: Option<u16>,
-    /// What became of its answer.
-    pub problem: Option<String>,
-    /// The flow that made it.
-    pub flow: Option<FlowName>,
-    /// The idempotency key of rote's own that it carries.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    /// A command that reads what would tell whether it happened.
-    pub look: Option<String>,
-    /// Nothing is left of its run to go on with: it is settled by itself, and what is begun anew knows nothing of it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub is_gone: bool,
-}
 
 impl Doubt {
     /// Puts together what workspace and journal know of a response; `look` finds the command that reads what a call would
@@ -110,81 +72,6 @@ impl Doubt {
             look: call.as_ref().and_then(look),
             is_gone: false,
         })
-    }
-
-    /// Returns the request in one line.
-    #[must_use]
-    pub fn request(&self) -> String {
-        format!("{} {}", self.method, self.url).trim_end().to_owned()
-    }
-
-    /// Returns the commands of which one settles it; before them the one that looks.
-    #[must_use]
-    pub fn ways(&self) -> String {
-        self.ways_by(match &self.flow {
-            Some(_) if !self.is_gone => command("rote run").option("--resume", &self.workspace),
-            _ => self.settle(),
-        })
-    }
-
-    /// Returns the commands that settle it where a run waits for it that cannot be resumed by itself.
-    #[must_use]
-    pub fn ways_within(&self, outer: &WorkspaceName) -> String {
-        let go_on = command("rote run").option("--resume", outer).note("goes on then");
-        format!("{}\n{go_on}", self.ways_by(self.settle()))
-    }
-
-    fn settle(&self) -> CommandLine {
-        command("rote doubts settle").option("--workspace", &self.workspace)
-    }
-
-    fn ways_by(&self, settle: CommandLine) -> String {
-        let said = |option, note| settle.clone().option(option, self.response).note(note).to_string();
-        let mut ways: Vec<String> =
-            self.look.iter().map(|look| format!("{look} # tells whether it happened")).collect();
-        if self.is_gone {
-            ways.push(said("--done", "it happened; a run that is begun anew does it once more"));
-            ways.push(said("--retry", "it did not happen: a run that is begun anew makes it"));
-            return ways.join("\n");
-        }
-        ways.push(said("--done", "it happened; --answer JSON says what it answered"));
-        ways.push(said("--skip", "it did not happen and shall not"));
-        match (&self.flow, &self.key) {
-            (Some(_), None) => ways.push(said("--retry", "it did not happen: make it again")),
-            (Some(_), Some(_)) => ways.push(said("--retry", "make it again, with the same key")),
-            (None, Some(_)) => ways.push(said("--retry", "the same call in this workspace then carries the same key")),
-            (None, None) => ways.push(said("--retry", "it did not happen: the same call is sent again then")),
-        }
-        let refused = self.key.is_some() && self.status.is_some_and(|status| !(200..300).contains(&status));
-        if let Some(adapter) = self.adapter.as_ref().filter(|_| refused) {
-            let without = command("rote adapter set").argument(adapter).plain("idempotency_header none");
-            ways.push(without.note("before --retry: without the key, of which the server says no").to_string());
-        }
-        ways.join("\n")
-    }
-}
-
-impl fmt::Display for Doubt {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { workspace, response, .. } = self;
-        write!(f, "`{}` ", self.request())?;
-        if let Some(arguments) = &self.arguments {
-            write!(f, "with `{arguments}` ")?;
-        }
-        f.write_str("(")?;
-        if let (Some(adapter), Some(tool)) = (&self.adapter, &self.tool) {
-            write!(f, "`{adapter}/{tool}`, ")?;
-        }
-        write!(f, "`{response}` of workspace `{workspace}`) ")?;
-        if let Some(key) = &self.key {
-            write!(f, "with the idempotency key `{key}` ")?;
-        }
-        match (self.left, self.status) {
-            (None, _) => f.write_str("may have happened: the journal does not know whether it left"),
-            (Some(left), None) => write!(f, "left at {left} and may have happened"),
-            (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
-        }?;
-        f.write_str(if self.is_gone { ", and nothing of its run is left to go on with" } else { "" })
     }
 }
 

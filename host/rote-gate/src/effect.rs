@@ -9,12 +9,13 @@ pub(crate) mod process;
 
 use rote_govern::GuardDecision;
 use rote_govern::audit::TaskTarget;
+use rote_workspace::RequestRecord;
 
 use crate::authority::{Authority, HostTask};
 use crate::departure::Departure;
 use crate::egress::{Answer, SendFailure};
-use crate::{ClaimedRequest, GateError};
-pub use process::{ClaimedProcess, ProcessFailure, ProcessRun};
+use crate::program::{ClaimedProcess, ProcessFailure, ProcessRun};
+use crate::{ClaimedRequest, CredentialPreview, GateError, Invocation};
 
 /// What somebody wants done. Nothing in it has been checked.
 #[derive(Debug, Clone)]
@@ -102,4 +103,18 @@ pub(crate) fn target_of_task(claim: &Claim, effect: Option<&Effect>) -> TaskTarg
         (Claim::Http(_), _) => TaskTarget::Document { url: String::new() },
         (Claim::Process(claimed), _) => process::target(claimed),
     }
+}
+
+/// The request of a call as it is recorded and shown, with each of its credentials by name.
+pub(crate) fn record(
+    invocation: &Invocation,
+    (claim, effect): (&Claim, Option<&Effect>),
+    previews: &[CredentialPreview],
+) -> RequestRecord {
+    let record = match (claim, effect) {
+        (_, Some(Effect::Http(request))) => http::record(request, &invocation.adapter, previews),
+        (Claim::Http(claimed), _) => http::claimed_record(claimed),
+        (Claim::Process(_), _) => RequestRecord::default(),
+    };
+    RequestRecord { endpoint: format!("adapter/{}", invocation.adapter.id), ..record }
 }

@@ -16,14 +16,16 @@ use rote_workspace::{DecodedBody, LostAnswer, RecordedOutcome, Recording, Reques
 
 use crate::authority::Performed;
 use crate::departure::Departure;
-use crate::doubt::{Doubt, shown};
+use crate::doubt::shown;
 use crate::effect::http::{MAX_HOPS, is_redirect, of_adapter};
-use crate::effect::{Failure, Outcome, ProcessRun};
+use crate::effect::{Failure, Outcome};
 use crate::egress::{Answer, SendFailure};
 use crate::error::{Advice, RecordError, asked_wait};
-use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::{Book, Ending, Entry};
+use crate::open_write::Doubt;
+use crate::parts::GateParts;
+use crate::program::ProcessRun;
 use crate::redaction::{self, text};
 use crate::said::said;
 use crate::{GateError, UpstreamFailure};

@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use rote_govern::audit::{DENIED, PREVIEWED};
 use rote_govern::{Redactor, Verdict};
-use rote_home::{Home, Journal, ToTheEnd};
-use rote_types::{Classify, Clock, Entropy, ResponseId, command};
-use rote_vault::Vault;
+use rote_home::ToTheEnd;
+use rote_types::{Classify, ResponseId, command};
 use rote_workspace::{NewCall, RecordedOutcome, Recording, RequestRecord, meant_reference};
 
 use crate::authority::{Authority, Performed};
@@ -25,24 +24,7 @@ use crate::invocation::Invocation;
 use crate::journal::{Confirmed, Entry, Word};
 use crate::redaction::{self, Redaction};
 use crate::stage::{Admission, Case};
-use crate::{Confirmation, Environment, GateError, Preview, Resolve, StageName, StageVerdict, doubt};
-
-/// What a gate is made of.
-#[derive(Clone)]
-pub struct GateParts {
-    pub home: Home,
-    pub journal: Arc<Journal>,
-    /// The token store.
-    pub vault: Arc<Vault>,
-    /// The time.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness.
-    pub entropy: Arc<dyn Entropy>,
-    /// The environment, for tokens that the vault does not hold.
-    pub env: Environment,
-    /// Another resolver than the system's, for tests.
-    pub resolver: Option<Arc<dyn Resolve>>,
-}
+use crate::{Confirmation, GateError, GateParts, Preview, StageName, StageVerdict, doubt};
 
 /// The only way out. Shared by reference between calls; calls run at the same time.
 pub struct Gate {
@@ -122,7 +104,7 @@ impl Gate {
         let key = started.map_err(|error| self.unsent(case, &entry, error))?;
         let again = key.as_ref().is_some_and(|key| key.again);
         let left = (departure(case.effect.as_ref()), again);
-        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, http::shown(case), left);
+        let mut flight = Flight::take_off(&self.parts, &case.redactor, entry, case.shown(), left);
         // An error drops the flight, which then says what is known.
         flight.hold()?;
         if let Some(key) = &key {
@@ -135,10 +117,15 @@ impl Gate {
     async fn effect(&self, case: &Case<'_>, flight: &Flight<'_>, key: Option<&Key>) -> Result<Outcome, Failure> {
         match &case.effect {
             Some(Effect::Http(request)) => {
-                let repeats = key.map(|key| Repeats::new(flight, &case.redactor, key));
                 let whose = (case.authority, &case.choice);
                 let known = (&flight.departure, flight.entry.writes);
-                Passage::new(&self.egress, request, whose, known, repeats).run().await.map(Outcome::Answered)
+                let passage = Passage::new(&self.egress, request, whose, known);
+                // A write that carries no key of rote's own is sent once, whatever comes back.
+                let answer = match key {
+                    Some(key) => Repeats::new(flight, &case.redactor, key).run(&passage).await,
+                    None => passage.run().await,
+                };
+                answer.map(Outcome::Answered)
             }
             Some(Effect::Process(process)) => {
                 // Whatever it is called: what a person named as a credential is none of the build's variables.
@@ -256,7 +243,7 @@ impl Gate {
             return error;
         }
         let recording = Recording {
-            request: http::shown(case),
+            request: case.shown(),
             outcome: RecordedOutcome::Failed {
                 kind: error.kind().as_str().to_owned(),
                 message: redaction::text(&case.redactor, error.to_string()),
@@ -289,7 +276,7 @@ impl Gate {
         for stage in &mut stages {
             stage.message = redaction::text(&case.redactor, stage.message.to_string()).into();
         }
-        let mut shown: RequestRecord = http::shown(case);
+        let mut shown: RequestRecord = case.shown();
         if let (Some((invocation, _)), Some(Effect::Http(request))) = (entry.call(), &case.effect)
             && let Some((name, _)) = idempotency::wanted(invocation, request, invocation.said())
         {
@@ -314,7 +301,7 @@ fn tell(case: &Case<'_>) {
     if !tracing::enabled!(tracing::Level::INFO) || !matches!(case.authority, Authority::Call(_)) {
         return;
     }
-    let RequestRecord { method, url, .. } = http::shown(case);
+    let RequestRecord { method, url, .. } = case.shown();
     let stage = |one: &StageVerdict| format!("{} {:?}", one.stage.as_str(), one.verdict).to_lowercase();
     let stages = case.stages.iter().map(stage).collect::<Vec<_>>().join(", ");
     tracing::info!("{method} {url}: {stages}");

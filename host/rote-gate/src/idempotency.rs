@@ -17,13 +17,13 @@ use rote_home::{Durability, Journal, NewEvent};
 use rote_types::{Clock, ResponseId, Sha256Digest};
 use rote_workspace::{ClaimedKey, Settlement};
 
-use crate::effect::Effect;
 use crate::effect::http::{Passage, Request};
+use crate::effect::{Effect, Failure};
 use crate::egress::{Answer, SendFailure, authority};
 use crate::flight::Flight;
-use crate::gate::GateParts;
 use crate::invocation::Invocation;
 use crate::journal::Entry;
+use crate::parts::GateParts;
 use crate::redaction::text;
 use crate::request::{Outgoing, is_host_only};
 use crate::{GateError, UpstreamFailure, doubt};
@@ -145,8 +145,13 @@ impl<'r> Repeats<'r> {
         Self { parts, entry, redactor, again: key.again, pauses: key.pauses() }
     }
 
-    /// Sends a write until it is answered, has plainly failed, or was tried often enough.
-    pub(crate) async fn run(&self, passage: &Passage<'_>, outgoing: &Outgoing) -> Result<Answer, SendFailure> {
+    /// Sends a write until it is answered, has plainly failed, or was tried often enough; within the call's own time.
+    pub(crate) async fn run(&self, passage: &Passage<'_>) -> Result<Answer, Failure> {
+        let work = async { self.send(passage, passage.outgoing()).await.map_err(Failure::Send) };
+        passage.in_time(work).await
+    }
+
+    async fn send(&self, passage: &Passage<'_>, outgoing: &Outgoing) -> Result<Answer, SendFailure> {
         let mut lost = match self.once(passage, outgoing, self.again).await {
             Attempt::Ended(result) => return result,
             Attempt::Lost(failure) => failure,

@@ -167,3 +167,8 @@ pub struct ClaimedRequest {
     /// Ways to authenticate (OR of ANDs of slot names).
     pub credentials: Vec<Vec<String>>,
 }
+
+/// A guest's text for a message.
+pub(crate) fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(60).collect()
+}

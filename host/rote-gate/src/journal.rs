@@ -18,8 +18,8 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::authority::{Authority, HostTask};
 use crate::effect::{Effect, target_of_task};
-use crate::gate::GateParts;
 use crate::invocation::Invocation;
+use crate::parts::GateParts;
 use crate::stage::Case;
 use crate::{GateError, doubt, projection};
 

@@ -21,28 +21,36 @@ mod idempotency;
 mod invocation;
 mod journal;
 mod method_override;
+mod open_write;
+mod parts;
 mod preview;
+mod program;
 mod projection;
 mod redaction;
 mod request;
 mod resolver;
 mod said;
 mod stage;
+mod task;
+mod unbound;
 
 pub use audit::RebuildReport;
 pub use authority::{Authority, HostTask, OpenTask, Performed};
-pub use credential::UnboundError;
-pub use doubt::{Doubt, is_half_said, recover, settle, sift};
-pub use effect::{Claim, ClaimedProcess, ProcessFailure, ProcessRun};
+pub use doubt::{is_half_said, recover, settle, sift};
+pub use effect::Claim;
 pub use error::{Advice, Confirmation, GateError, Pinned, RecordError, UpstreamFailure};
-pub use gate::{Gate, GateParts};
+pub use gate::Gate;
 pub use gone::{settle_gone, settleable_gone};
 pub use idempotency::{known_time, may_carry_key};
 pub use invocation::{ClaimedRequest, FlowStamp, Invocation, Pin, PolicyState, Progress, ToolPermission};
+pub use open_write::Doubt;
+pub use parts::GateParts;
 pub use preview::{BodyPreview, CredentialPreview, Preview, StageName, StageVerdict};
+pub use program::{ClaimedProcess, ProcessFailure, ProcessRun};
 pub use redaction::{Redaction, SecretError};
 pub use resolver::{Environment, Resolve, ResolveError};
 pub use stage::Outlook;
+pub use unbound::UnboundError;
 
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "tests look at files, and damage them, from outside")]

@@ -12,8 +12,7 @@ use std::fmt;
 use rote_request::COOKIE_PARAMETER_HEADER;
 
 use crate::header_name;
-use crate::invocation::ClaimedRequest;
-use crate::request::shown;
+use crate::invocation::{ClaimedRequest, shown};
 
 /// One place that names another method.
 #[derive(Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use rote_types::{AuthKind, CallLimits, Tool, command};
 
 use crate::GateError;
 use crate::header_name::{names_a_credential, names_a_method};
-use crate::invocation::{ClaimedRequest, Invocation};
+use crate::invocation::{ClaimedRequest, Invocation, shown};
 use crate::method_override;
 
 /// What rote says of itself.
@@ -202,11 +202,6 @@ fn cookie_pair(text: &str) -> Option<String> {
 
 pub(crate) fn refused(rule: &str, message: String) -> GateError {
     GateError::Denied { rule: rule.to_owned(), message, hint: None }
-}
-
-/// A guest's text for a message.
-pub(crate) fn shown(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(60).collect()
 }
 
 #[cfg(test)]

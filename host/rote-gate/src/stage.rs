@@ -14,12 +14,14 @@ use rote_govern::{
     Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, reach, tool_digest, trust_root,
 };
 use rote_types::{Manifest, Tool, command, conceal};
+use rote_workspace::RequestRecord;
 use serde_json::Value;
 
 use crate::authority::{Authority, HostTask};
 use crate::credential::Choice;
-use crate::effect::{Claim, Effect, http, risk_of_task};
+use crate::effect::{self, Claim, Effect, http, risk_of_task};
 use crate::invocation::{Invocation, PolicyState};
+use crate::redaction;
 use crate::{GateError, Pinned, StageName, StageVerdict};
 
 /// What the stages have found out.
@@ -169,6 +171,13 @@ impl<'a> Case<'a> {
         let (rule, message) = (Cow::Owned(error.rule().to_owned()), Cow::Owned(error.to_string()));
         self.failure.get_or_insert(error);
         StageVerdict { stage, verdict: Verdict::Deny, rule, message }
+    }
+
+    /// The request as it is recorded and shown: every credential by its name, and so is a value that was typed in.
+    pub(crate) fn shown(&self) -> RequestRecord {
+        let Authority::Call(invocation) = self.authority else { return RequestRecord::default() };
+        let claimed = (self.claim, self.effect.as_ref());
+        redaction::request(&self.redactor, effect::record(invocation, claimed, &self.choice.previews))
     }
 }
 

@@ -10,20 +10,18 @@ use std::borrow::Cow;
 
 use rote_govern::egress::{Route, address_verdict, origin_of};
 use rote_govern::reach::{bases, mapped};
-use rote_types::AdapterId;
+use rote_types::{AdapterId, Manifest};
 use rote_workspace::RequestRecord;
 use url::Url;
 
 use crate::authority::Authority;
 use crate::credential::{self, Choice, Masked, Source, Way};
 use crate::effect::{Claim, Effect};
-use crate::gate::GateParts;
 use crate::invocation::{ClaimedRequest, Invocation};
-use crate::redaction;
+use crate::parts::GateParts;
 use crate::request::{self, Outgoing};
-use crate::stage::Case;
-use crate::{BodyPreview, GateError};
-pub(crate) use document::{RISK_OF_FETCH, impact_of_fetch, loopback_grant, of_document, same_origin};
+use crate::{BodyPreview, CredentialPreview, GateError};
+pub(crate) use document::{RISK_OF_FETCH, impact_of_fetch, is_below, of_document, same_origin};
 pub(crate) use passage::{MAX_HOPS, Passage, is_redirect};
 
 /// Most bytes of a body in a preview.
@@ -131,31 +129,22 @@ pub(crate) fn inject(request: &mut Request, choice: &Choice, invocation: &Invoca
     Ok(())
 }
 
-/// The request as it is recorded and shown: every credential by its name, and so is a value that was typed in.
-pub(crate) fn shown(case: &Case<'_>) -> RequestRecord {
-    let Authority::Call(invocation) = case.authority else { return RequestRecord::default() };
-    redaction::request(&case.redactor, plain_record(case, invocation))
-}
-
-fn plain_record(case: &Case<'_>, invocation: &Invocation) -> RequestRecord {
-    let endpoint = format!("adapter/{}", invocation.adapter.id);
-    let request = match (&case.effect, case.claim) {
-        (Some(Effect::Http(request)), _) => request,
-        (_, Claim::Http(claimed)) => {
-            let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(2_000).collect::<String>();
-            let (url, method) = (clean(&claimed.url), clean(&claimed.method));
-            return RequestRecord { url, method, endpoint, ..RequestRecord::default() };
-        }
-        (_, Claim::Process(_)) => return RequestRecord { endpoint, ..RequestRecord::default() },
-    };
+/// The request as it is recorded and shown: every credential by its name.
+pub(crate) fn record(request: &Request, adapter: &Manifest, previews: &[CredentialPreview]) -> RequestRecord {
     let outgoing = &request.plain;
-    let kinds = credential::kinds(&invocation.adapter, &case.choice.previews);
+    let kinds = credential::kinds(adapter, previews);
     let Masked { url, mut headers, body } = credential::masked(outgoing, &kinds);
     headers.insert(0, ("host".to_owned(), host_header(outgoing)));
     if let Some(body) = &body {
         headers.push(("content-length".to_owned(), body.len().to_string()));
     }
-    RequestRecord { url, method: outgoing.method.to_string(), endpoint, headers, body }
+    RequestRecord { url, method: outgoing.method.to_string(), headers, body, ..RequestRecord::default() }
+}
+
+/// A request that was not understood, as far as it is shown.
+pub(crate) fn claimed_record(claimed: &ClaimedRequest) -> RequestRecord {
+    let clean = |text: &str| text.chars().filter(|c| !c.is_control()).take(2_000).collect::<String>();
+    RequestRecord { url: clean(&claimed.url), method: clean(&claimed.method), ..RequestRecord::default() }
 }
 
 fn host_header(outgoing: &Outgoing) -> String {

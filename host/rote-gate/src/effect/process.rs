@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -14,18 +13,15 @@ use std::time::{Duration, Instant};
 
 use rote_govern::audit::TaskTarget;
 use rote_govern::{GuardDecision, Redactor, Risk, Rule, Verdict};
-use rote_types::{Classify, ErrorKind};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use tokio::sync::oneshot;
 
-use crate::authority::{Authority, HostTask, Performed};
-use crate::effect::{Claim, Failure};
+use crate::GateError;
+use crate::effect::Failure;
+use crate::program::{ClaimedProcess, ProcessFailure, ProcessRun, TIMEOUT};
 use crate::request::refused;
 use crate::resolver::Environment;
-use crate::{Gate, GateError};
 
-/// Longest run of a program.
-const TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Time between two looks at whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 /// How long what it printed is waited for once it has ended.
@@ -40,33 +36,6 @@ pub(crate) const RISK: GuardDecision = GuardDecision {
     reason: "a person asked for a build, which runs a program",
     risk: Risk::Medium,
 };
-
-/// A program as somebody wants it run.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimedProcess {
-    /// Its name, looked up as a shell does, or its path.
-    pub program: String,
-    pub arguments: Vec<String>,
-    /// The folder that it runs in.
-    pub folder: PathBuf,
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProcessRun {
-    /// Its exit code; none when a signal ended it.
-    pub code: Option<i32>,
-    /// The end of what it printed to stderr, values of the vault masked.
-    pub output: String,
-}
-
-impl ProcessRun {
-    /// Whether it succeeded.
-    #[must_use]
-    pub fn is_success(&self) -> bool {
-        self.code == Some(0)
-    }
-}
 
 /// What a build tool gets of the environment: where its parts are, how it reaches the registry, and which compilers it
 /// takes. Everything else may be a credential, which a build script of any dependency would read.
@@ -126,31 +95,6 @@ const NEEDED: [&str; 54] = [
     "https_proxy",
     "no_proxy",
 ];
-
-/// Why a program did not run to its end.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ProcessFailure {
-    /// It could not be started.
-    #[error("cannot run `{program}`")]
-    Start {
-        program: String,
-        /// Why.
-        source: std::io::Error,
-    },
-    /// It took longer than 30 minutes and was stopped.
-    #[error("`{program}` was stopped after {} minutes", TIMEOUT.as_secs() / 60)]
-    Timeout { program: String },
-}
-
-impl Classify for ProcessFailure {
-    fn kind(&self) -> ErrorKind {
-        match self {
-            Self::Start { .. } => ErrorKind::General,
-            Self::Timeout { .. } => ErrorKind::Limit,
-        }
-    }
-}
 
 /// A program that may be run.
 #[derive(Debug)]
@@ -289,19 +233,6 @@ fn read(mut stream: impl Read, tail: &Mutex<Tail>) {
             Ok(count @ 1..) => tail.lock().unwrap_or_else(PoisonError::into_inner).push(&buffer[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             _ => return,
-        }
-    }
-}
-
-impl Gate {
-    /// Runs a build tool that a person asked for, and returns how it ended. An exit code other than 0 is not an error here.
-    ///
-    /// # Errors
-    /// [`GateError::Process`] when it did not run to its end; [`GateError::Home`] when the journal refused.
-    pub async fn build(&self, process: ClaimedProcess) -> Result<ProcessRun, GateError> {
-        match self.perform(&Authority::Task(&HostTask::Build), Claim::Process(process)).await? {
-            Performed::Ran(run) => Ok(run),
-            _ => Err(refused("claim.kind", "the task `build` ended without a program".to_owned())),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A request on its way: sent, redirected within its course, and repeated where it carries a key.
+//! A request on its way: sent, and redirected within its course.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,6 @@ use crate::credential::{Choice, Credential, Way, inject};
 use crate::departure::Departure;
 use crate::effect::Failure;
 use crate::egress::{Answer, Egress, Wire, authority};
-use crate::idempotency::Repeats;
 use crate::request::{Outgoing, refused};
 use crate::{GateError, UpstreamFailure};
 
@@ -32,8 +31,6 @@ pub(crate) struct Passage<'p> {
     departure: &'p Departure,
     /// It changes something, so it follows no redirect.
     writes: bool,
-    /// How it is sent more than once; a write that carries no key of rote's own is sent once, whatever comes back.
-    repeats: Option<Repeats<'p>>,
 }
 
 impl<'p> Passage<'p> {
@@ -43,7 +40,6 @@ impl<'p> Passage<'p> {
         request: &'p Request,
         (authority, choice): (&'p Authority<'p>, &'p Choice),
         (departure, writes): (&'p Departure, bool),
-        repeats: Option<Repeats<'p>>,
     ) -> Self {
         let (way, allowed, limits) = match authority {
             Authority::Call(invocation) => {
@@ -55,23 +51,26 @@ impl<'p> Passage<'p> {
                 None => (None, Cow::Borrowed(&[][..]), CallLimits::default()),
             },
         };
-        Self { egress, request, way, credentials: &choice.credentials, allowed, limits, departure, writes, repeats }
+        Self { egress, request, way, credentials: &choice.credentials, allowed, limits, departure, writes }
     }
 
     /// Sends the request; a read follows redirects that stay within its course, each as a new request through the same
     /// checks.
     pub(crate) async fn run(&self) -> Result<Answer, Failure> {
-        let outgoing = &self.request.full;
-        let host = authority(&outgoing.target);
-        let work = async {
-            match &self.repeats {
-                Some(repeats) => repeats.run(self, outgoing).await.map_err(Failure::Send),
-                None => self.hops(outgoing.clone()).await,
-            }
-        };
+        self.in_time(self.hops(self.request.full.clone())).await
+    }
+
+    /// The request as it is sent.
+    pub(crate) fn outgoing(&self) -> &Outgoing {
+        &self.request.full
+    }
+
+    /// Waits for work of this passage no longer than the call may take.
+    pub(crate) async fn in_time(&self, work: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
         match tokio::time::timeout(self.limits.total, work).await {
             Ok(result) => result,
             Err(_) => {
+                let host = authority(&self.request.full.target);
                 let failure = UpstreamFailure::Timeout { host, stage: "total", limit: self.limits.total };
                 Err(Failure::Send(failure.into()))
             }

@@ -9,7 +9,7 @@ use rote_vault::VaultError;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Source, choose};
+use crate::credential::{Source, choose};
 use crate::{Gate, GateError};
 
 /// A credential of the vault that calls would need where nobody bound it.
