@@ -1,9 +1,9 @@
 //! Repository chores, in Rust so that they run wherever cargo does.
 //!
-//! `check-layers` compares the crate table, the entry points and the ports of ARCHITECTURE.md with the code, the lints of the packages
-//! outside of the workspace with its own, and looks who decides what a tool does; `dead-pub` finds functions without a caller; `guests` builds the
-//! committed WebAssembly guests and compares them; `walkthrough` runs the README's commands. Nothing here is
-//! part of the product.
+//! `check-layers` compares the crate table, the entry points and the ports of ARCHITECTURE.md with the code and the lints of the packages
+//! outside of the workspace with its own, and looks for modules that use each other in circles and for who decides what a tool does;
+//! `dead-pub` finds functions without a caller; `guests` builds the committed WebAssembly guests and compares them; `walkthrough` runs
+//! the README's commands. Nothing here is part of the product.
 #![expect(
     clippy::print_stdout,
     clippy::disallowed_methods,
@@ -11,12 +11,14 @@
 )]
 
 mod access;
+mod circles;
 mod dead_pub;
 mod entries;
 mod guests;
 mod layers;
 mod lints;
 mod sources;
+mod uses;
 mod walkthrough;
 
 use clap::{Parser, Subcommand};
@@ -30,8 +32,9 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Compare ARCHITECTURE.md with the code (crates and their edges, entry points, ports), the lints of the packages
-    /// outside of the workspace with its own, and look who asks a method what a tool does.
+    /// Compare ARCHITECTURE.md with the code (crates and their edges, entry points, ports) and the lints of the packages
+    /// outside of the workspace with its own, and look for modules that use each other in circles and for who asks a
+    /// method what a tool does.
     CheckLayers,
     /// Find public functions of the host that only tests call.
     DeadPub,
@@ -57,6 +60,7 @@ fn main() -> anyhow::Result<()> {
             layers::check()?;
             entries::check()?;
             lints::check()?;
+            circles::check()?;
             access::check()
         }
         Chore::DeadPub => dead_pub::check(),
