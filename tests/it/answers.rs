@@ -40,11 +40,13 @@ fn files() -> (TestHome, FakeApi) {
     let mut remove = get("createAnIssueLock");
     remove["delete"] = remove["get"].take();
     remove.as_object_mut().unwrap().remove("get");
+    let mut one = get("one");
+    one["get"]["parameters"] = json!([{ "name": "q", "in": "query", "schema": { "type": "string" } }]);
     let document = json!({
         "openapi": "3.1.0", "info": { "title": "Files", "version": "1" },
         "components": { "securitySchemes": { "key": { "type": "http", "scheme": "bearer" } } },
         "paths": {
-            "/bytes": get("bytes"), "/one": get("one"), "/busy": get("busy"), "/down": get("down"),
+            "/bytes": get("bytes"), "/one": one, "/busy": get("busy"), "/down": get("down"),
             "/open": open, "/bare": get("bare"), "/secret": secret, "/closed": closed, "/lock": remove,
         },
     });
@@ -67,6 +69,28 @@ fn a_body_goes_to_standard_output_as_it_is_and_alone() {
         let run = home.rote(&[&["call", "files", "one", "-o", "-"], other].concat());
         assert_eq!(run.code, 2, "{run}");
     }
+}
+
+#[test]
+fn what_a_program_makes_of_a_body_goes_to_the_file() {
+    let (home, _api) = files();
+    let run = home.rote(&["call", "files", "one", "--jq", ".n, \"a b\"", "-r", "-o", "n.txt"]);
+    assert!(run.code == 0 && run.stdout.contains("wrote "), "{run}");
+    assert_eq!(home.read(home.work().join("n.txt").to_str().unwrap()), "1\na b\n");
+}
+
+#[test]
+fn a_secret_that_was_typed_is_sent_and_said_so() {
+    let (home, api) = files();
+    let set = home.invocation(&["token", "set", "OTHER_TOKEN", "--stdin", "--yes"]).input("canary-5d1e9f00").run();
+    assert_eq!(set.code, 0, "{set}");
+    let run = home.rote(&["call", "files", "one", "q=canary-5d1e9f00"]);
+    assert_eq!(run.code, 0, "{run}");
+    assert!(
+        run.stderr.contains("note: the value of `OTHER_TOKEN` stands in the arguments at `/q` and is sent"),
+        "{run}"
+    );
+    assert!(api.received()[0].target.contains("canary-5d1e9f00") && !run.stderr.contains("canary"), "{run}");
 }
 
 #[test]
@@ -122,4 +146,25 @@ fn words_that_are_no_name_are_looked_up_and_not_guessed() {
     assert!(run.stderr.contains("hint: rote probe files 'create an issue lock'"), "{run}");
     let run = home.rote(&["call", "files", "byte"]);
     assert!(run.stderr.contains("did you mean `bytes`"), "{run}");
+}
+
+/// Who writes a file for a person writes none of rote's own, also through a folder that leads there.
+#[test]
+fn no_command_writes_below_the_home() {
+    let (home, _api) = files();
+    let before = home.read("adapters/files/config/policies.json");
+    std::os::unix::fs::symlink(home.home().join("adapters"), home.work().join("ad")).unwrap();
+    let policies = home.home().join("adapters/files/config/policies.json");
+    for file in [policies.to_str().unwrap(), "ad/files/config/policies.json"] {
+        for words in [
+            &["bind", "files", "--lang", "ts", "--out", file][..],
+            &["call", "files", "one", "--force", "-o", file],
+            &["flow", "new", "mine", "--dir", file],
+            &["run", "mine", "--record", file],
+        ] {
+            let run = home.rote(words);
+            assert!(run.code == 6 && run.stderr.contains("is below the home"), "{words:?}: {run}");
+        }
+    }
+    assert_eq!(home.read("adapters/files/config/policies.json"), before);
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use crate::home;
 
-/// Seven things in pages of three, by cursor below `/cursor` and by `Link` below `/link`; page 3 of `/broken` fails.
+/// Seven things in pages of three, by cursor below `/cursor` and by `Link` below `/link` and `/counted`, of which the last page
+/// has none; page 3 of `/broken` fails.
 fn page(request: &Received) -> Script {
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
     let asked = |name: &str| {
@@ -16,10 +17,11 @@ fn page(request: &Received) -> Script {
     let things: Vec<Value> = (1..=7).skip(3 * (page - 1)).take(3).map(|n| json!({ "n": n })).collect();
     let next = (page < 3).then_some(page + 1);
     match path {
-        "/link" => {
+        "/link" | "/counted" => {
             let link =
                 next.map(|next| ("Link".to_owned(), format!("<https://elsewhere.example/?page={next}>; rel=\"next\"")));
-            let last = link.is_none().then(|| ("Link".to_owned(), "</link?page=1>; rel=\"first\"".to_owned()));
+            let last = (link.is_none() && path == "/link")
+                .then(|| ("Link".to_owned(), "</link?page=1>; rel=\"first\"".to_owned()));
             let headers =
                 [("Content-Type".to_owned(), "application/json".to_owned())].into_iter().chain(link).chain(last);
             Script::Answer(200, headers.collect(), json!(things).to_string().into_bytes())
@@ -44,6 +46,7 @@ fn listed() -> (TestHome, FakeApi) {
             "/cursor": read("listThings", by_cursor.clone()), "/broken": read("listBroken", by_cursor.clone()),
             "/hostile": read("listHostile", by_cursor),
             "/link": read("listLinked", json!([parameter("page", "integer")])),
+            "/counted": read("listCounted", json!([parameter("page", "integer"), parameter("per_page", "integer")])),
             "/plain": read("listPlain", json!([parameter("q", "string")])),
             "/make": { "post": { "operationId": "makeThing" } },
         },
@@ -64,7 +67,18 @@ fn a_list_is_read_to_its_end_and_kept_as_one_document() {
     assert_eq!(home.rote(&["@4", "[.[].n]"]).stdout, "[1,2,3,4,5,6,7]\n");
     let linked = home.data(&["call", "things", "listLinked", "--paginate"]);
     assert_eq!((&linked["items"], &linked["pages"], &linked["more"]), (&json!(7), &json!([5, 6, 7]), &json!(false)));
-    let targets: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
+    let counted = home.data(&["call", "things", "listCounted", "--all", "--jq", "length"]);
+    assert_eq!(
+        (&counted["values"], counted.get("body")),
+        (&json!([7]), None),
+        "with a program the body is not printed"
+    );
+    let mut targets: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
+    assert_eq!(
+        targets.split_off(6),
+        ["/counted", "/counted?page=2", "/counted?page=3"],
+        "no page behind the last link"
+    );
     assert_eq!(targets, ["/cursor", "/cursor?cursor=2", "/cursor?cursor=3", "/link", "/link?page=2", "/link?page=3"]);
     assert_eq!(home.rote(&["call", "things", "listThings", "--all", "--jq", "map(.n) | add"]).stdout, "28\n");
 }
@@ -104,6 +118,10 @@ fn a_page_that_looks_like_a_reference_is_not_filled_in() {
     assert!(run.code == 8 && run.stderr.contains(r#"names "@1{tojson}" as the next `cursor`"#), "{run}");
     let sent: Vec<String> = api.received().into_iter().map(|request| request.target).collect();
     assert_eq!(sent, ["/hostile?cursor=one"], "what the caller typed is filled in");
+    let run = home.rote(&["call", "things", "listHostile", "--all"]);
+    assert!(run.code == 0 && run.stderr.contains("6 items in @2, @3"), "{run}");
+    let sent = api.received().into_iter().skip(1).map(|request| request.target);
+    assert_eq!(sent.collect::<Vec<_>>(), ["/hostile", "/hostile?cursor=%401%7Btojson%7D"], "sent as the API said it");
 }
 
 #[test]

@@ -199,6 +199,9 @@ pub fn check_argument(tool: &Tool, name: &str, value: Option<&Value>) -> Option<
     }
 }
 
+/// Least letters of a name that is taken for a part of another one.
+const LEAST_PART: usize = 4;
+
 /// Says that a tool does not take an argument of that name, where it does not.
 fn unknown(tool: &Tool, name: &str) -> Option<ArgumentProblem> {
     let empty = Map::new();
@@ -206,7 +209,12 @@ fn unknown(tool: &Tool, name: &str) -> Option<ArgumentProblem> {
     if properties.contains_key(name) || takes_more(&tool.input_schema) {
         return None;
     }
-    let close = nearest(name, properties.keys().map(String::as_str));
+    let mut close = nearest(name, properties.keys().map(String::as_str));
+    if close.is_empty() && name.len() >= LEAST_PART {
+        // `body` for `__requestBody__`
+        let part = name.to_lowercase();
+        close.extend(properties.keys().find(|known| known.to_lowercase().contains(&part)).cloned());
+    }
     let text = match (close.is_empty(), properties.len()) {
         (_, 0) => "is unknown: the tool takes no arguments".to_owned(),
         (true, 1..=12) => format!("is unknown: the tool takes {}", list(properties.keys().map(String::as_str))),

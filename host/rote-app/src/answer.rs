@@ -26,7 +26,7 @@ pub struct Wanted {
     pub save_as: Option<String>,
     /// Hand on the bytes of the body, whatever they are.
     pub bytes: bool,
-    /// Write the body to this file.
+    /// Write the body to this file, or what the program makes of it.
     pub output: Option<PathBuf>,
     /// Where a read is redirected to another place, write what is there to the file.
     pub follow: bool,
@@ -45,7 +45,7 @@ pub struct HandedOn {
     /// The body as it is.
     #[serde(skip)]
     pub bytes: Option<Vec<u8>>,
-    /// The file that has the body.
+    /// The file that was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<PathBuf>,
     /// The variable that was set.
@@ -75,19 +75,23 @@ impl Session {
     ) -> Result<HandedOn, AppError> {
         let mut handed = HandedOn::default();
         let output = self.free_output(wanted)?;
-        if wanted.bytes {
-            handed.bytes = Some(followed.map_or_else(|| self.body_bytes(response), Ok)?);
-        } else if let Some(path) = output {
-            let bytes = followed.map_or_else(|| self.body_bytes(response), Ok)?;
-            write_atomic(&path, &bytes, FileMode::Shared)?;
-            handed.output = Some(path);
-        }
         if wanted.program.is_some() || wanted.save_as.is_some() {
             let program = wanted.program.clone().unwrap_or_else(|| ".".to_owned());
             let query = Query { response, program, unwrap_mcp: false, save_as: wanted.save_as.clone() };
             let result = self.query(&query)?;
             handed.saved.clone_from(&result.saved);
             handed.queried = wanted.program.as_ref().map(|_| result);
+        }
+        if wanted.bytes {
+            handed.bytes = Some(followed.map_or_else(|| self.body_bytes(response), Ok)?);
+        } else if let Some(path) = output {
+            let bytes = match (&handed.queried, followed) {
+                (Some(result), _) => lines(&result.values, wanted.raw).into_bytes(),
+                (None, Some(followed)) => followed,
+                (None, None) => self.body_bytes(response)?,
+            };
+            write_atomic(&path, &bytes, FileMode::Shared)?;
+            handed.output = Some(path);
         }
         handed.body = wanted.body.map(|most| self.body(response).map(|body| body.within(most))).transpose()?;
         Ok(handed)
@@ -116,7 +120,17 @@ impl Session {
         Ok(Some(path))
     }
 
-    /// What an API says does not become a policy, a vault or a journal, whoever asks for the file.
+    /// Resolves the path of a file or a folder that is to be written for a person.
+    ///
+    /// # Errors
+    /// `Denied` below the home: nothing that was asked for becomes a policy, a vault or a journal.
+    pub fn outside_home(&self, path: &Path) -> Result<PathBuf, AppError> {
+        let path = self.absolute(path);
+        self.check_outside_home(&path)?;
+        Ok(path)
+    }
+
+    /// What an API says does not become one either, whoever asks for the file.
     fn check_outside_home(&self, path: &Path) -> Result<(), AppError> {
         let real = |path: &Path| path.canonicalize().ok();
         let (home, folder) = (real(self.host.home()?.root()), path.parent().and_then(real));
@@ -124,7 +138,7 @@ impl Session {
             return Ok(());
         }
         let message = format!("`{}` is below the home, where rote keeps its own files", path.display());
-        Err(AppError::new(ErrorKind::Denied, message).with_hint("--output names a file elsewhere"))
+        Err(AppError::new(ErrorKind::Denied, message).with_hint("name a file elsewhere"))
     }
 
     /// The bytes of a body as it is kept.
@@ -139,6 +153,15 @@ impl Session {
             }
         })
     }
+}
+
+/// Values of a program, one in each line; with `raw` texts without quotes.
+fn lines(values: &[String], raw: bool) -> String {
+    let bare = |text: &String| match serde_json::from_str(text) {
+        Ok(Value::String(bare)) if raw => bare,
+        _ => text.clone(),
+    };
+    values.iter().map(|text| bare(text) + "\n").collect()
 }
 
 /// Values of a program as JSON and not as its text.

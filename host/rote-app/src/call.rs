@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rote_adapter::{Adapter, AdapterError, BatchItem, BatchResult, CallOptions, References};
-use rote_gate::{GateError, Preview};
+use rote_gate::{GateError, Preview, SecretError};
 use rote_govern::reach;
 use rote_runtime::{CallOutcome, RunError};
 use rote_types::{AdapterId, CallLimits, ErrorKind, Given, ResponseId, ResponseRef, Tool, WorkspaceName, command};
@@ -142,6 +142,18 @@ pub struct BatchError {
 }
 
 impl Session {
+    /// Says of a value of the vault that was typed that it is sent: what is shown of the call has its mask.
+    fn tell_of_secrets(&self, arguments: &Value) -> Result<(), AppError> {
+        match self.host.redaction()?.refuse("the arguments", arguments) {
+            Err(SecretError::Held { name, place, .. }) => {
+                self.host
+                    .note(format!("the value of `{name}` stands in the arguments{place} and is sent, as it was typed"));
+                Ok(())
+            }
+            other => Ok(other?),
+        }
+    }
+
     /// Makes one call.
     ///
     /// # Errors
@@ -157,6 +169,7 @@ impl Session {
         let arguments = self.arguments(&id, &tool, given, request.references)?;
         let (workspace, created_workspace) = self.workspace_or_default().map_err(AppError::unsent)?;
         let asked = (request.tool.as_str(), Value::Object(arguments));
+        self.tell_of_secrets(&asked.1)?;
         let options = CallOptions {
             confirm: request.confirm.into_iter().collect(),
             dry_run: request.dry_run,

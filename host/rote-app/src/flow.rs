@@ -78,12 +78,12 @@ impl Session {
         release: bool,
         file: &Path,
     ) -> Result<Crystallized, AppError> {
+        let path = self.outside_home(file)?;
         let made = self.host.crystallizer()?.crystallize(request).await?;
         if release {
             self.host.releases()?.release(&request.name, false).await?;
         }
-        let (library, flow, path) =
-            (self.host.library()?, FlowReference::Name(request.name.clone()), self.absolute(file));
+        let (library, flow) = (self.host.library()?, FlowReference::Name(request.name.clone()));
         if file.extension().is_some_and(|ending| ending == "ts") {
             library.export(&flow, Language::TypeScript, &path, request.force)?;
         } else {

@@ -28,6 +28,7 @@ impl Session {
     /// # Errors
     /// General when the disk refuses.
     pub fn write_source(&self, path: &Path, text: &str) -> Result<(), AppError> {
-        Ok(rote_home::write_atomic(&self.absolute(path), text.as_bytes(), rote_home::FileMode::Shared)?)
+        let path = self.outside_home(path)?;
+        Ok(rote_home::write_atomic(&path, text.as_bytes(), rote_home::FileMode::Shared)?)
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashSet};
 use rote_bind::{Paging, Step};
 use rote_govern::egress::Target;
 use rote_types::{CommandLine, ErrorKind, ResponseId, Tool, command, next_link, read_word};
-use rote_workspace::has_template;
+use rote_workspace::{has_template, meant_reference};
 use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -61,6 +61,8 @@ struct Read {
     pages: Vec<ResponseId>,
     items: Vec<Box<RawValue>>,
     bytes: usize,
+    /// A header named one of them.
+    linked: bool,
 }
 
 /// What follows a page.
@@ -89,6 +91,7 @@ impl Session {
         }
         let given = (request.arguments.clone(), request.parameters.clone());
         let mut arguments = self.arguments(&id, &tool, given, request.references)?;
+        let mut references = request.references;
         let paging = rote_bind::paging(&tool);
         let (mut read, mut asked, mut created_workspace) = (Read::default(), HashSet::new(), None);
         let off =
@@ -99,6 +102,7 @@ impl Session {
                 arguments: arguments.clone(),
                 parameters: Vec::new(),
                 wanted: Wanted::default(),
+                references,
                 ..request.clone()
             };
             let next = match self.page(page, &tool, paging.as_ref(), &mut read).await {
@@ -120,6 +124,10 @@ impl Session {
                 Next::Page(next) => {
                     if let Some(problem) = filled_in(request.references, &arguments, &next) {
                         return Err(off(problem, &read, &arguments));
+                    }
+                    // What the caller typed was asked about with the first page; the rest is the API's text.
+                    if references == References::Ask {
+                        references = References::Keep;
                     }
                     arguments = next;
                 }
@@ -157,9 +165,13 @@ impl Session {
             items(&text).ok_or_else(|| no_list("has no list, or several of which none is called items or data"))?;
         let link = done.view.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("link"));
         let next = match link.map(|(_, value)| linked(value, tool, &arguments)) {
-            Some(Some(next)) => Next::Page(next),
+            Some(Some(next)) => {
+                read.linked = true;
+                Next::Page(next)
+            }
             // A server that links pages links the next one where there is one.
             Some(None) => Next::End,
+            None if read.linked => Next::End,
             None => stepped(paging, tool, &arguments, &text, &items),
         };
         read.bytes += items.iter().map(|item| item.get().len()).sum::<usize>();
@@ -205,6 +217,7 @@ fn going_on(request: &CallRequest, bounds: PageBounds, read: &Read, arguments: &
     let call = match request.references {
         References::Fill => call.plain("-t"),
         References::Keep => call.plain("--literal"),
+        References::Ask if meant_reference(&json!(arguments)).is_some() => call.plain("--literal"),
         References::Ask => call,
     };
     let Wanted { body, program, raw, save_as, bytes, output, follow, force } = &request.wanted;

@@ -66,8 +66,8 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
         let context = Context::new(environment, &cli.global);
         let ran = cli.command.run(&context, &mut ui);
         // Whoever set it can read what is sent: said of a choice when it is new, and where trust may be what failed.
-        let failed =
-            sends && !said && ran.as_ref().is_err_and(|error| error.exit_code() == ErrorKind::Upstream.exit_code());
+        let unanswered = |error: &CliError| matches!(error, CliError::App(error) if error.kind == ErrorKind::Upstream && error.answer.is_none());
+        let failed = sends && !said && ran.as_ref().is_err_and(unanswered);
         let notes: Vec<String> = context.notes().iter().map(|note| format!("note: {note}")).collect();
         trusted.iter().filter(|note| failed && !notes.contains(note)).for_each(|note| ui.talk(note));
         notes.iter().filter(|note| !said || !trusted.contains(note)).for_each(|note| ui.talk(note));

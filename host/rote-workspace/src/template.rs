@@ -50,7 +50,7 @@ pub fn has_template(value: &Value) -> bool {
 }
 
 /// Returns the first text of `value` that somebody will have meant as a reference, as it is written: one with braces
-/// (`@2{.id}`, `${name}`, `$name{.id}`), or a number alone (`@2`). A `$name` in a sentence is a price or a ticker.
+/// (`@2{.id}`, `${name}`, `$name{.id}`), or one alone (`@2`, `$name`). A `$name` in a sentence is a price or a ticker.
 #[must_use]
 pub fn meant_reference(value: &Value) -> Option<String> {
     match value {
@@ -70,7 +70,7 @@ fn meant_in(pieces: &[Piece]) -> Option<String> {
             let braces = matches!(next, Some(Piece::Text(text)) if text.starts_with('{'));
             let meant = match reference {
                 Reference::Query(..) => true,
-                Reference::Variable(_) => written.starts_with("${") || braces,
+                Reference::Variable(_) => written.starts_with("${") || braces || pieces.len() == 1,
                 Reference::Response(_) => pieces.len() == 1,
             };
             meant.then(|| written.clone())
@@ -225,10 +225,10 @@ mod tests {
 
     #[test]
     fn a_reference_is_meant_where_braces_or_the_whole_text_say_so() {
-        for meant in ["@1{.a}", "see @12{.a}", "${x}", "a ${x} b", "$x{.a}", "@3", "@1{"] {
+        for meant in ["@1{.a}", "see @12{.a}", "${x}", "a ${x} b", "$x{.a}", "$x", "@3", "@1{"] {
             assert!(meant_reference(&Value::from(vec![meant])).is_some(), "{meant}");
         }
-        for not in ["", "$5", "$USD", "in $USD", "me@1and1.com", "@1 and @2", "@here", "$$x", "{a}"] {
+        for not in ["", "$5", "in $USD", "me@1and1.com", "@1 and @2", "@here", "$$x", "{a}"] {
             assert_eq!(meant_reference(&Value::from(not)), None, "{not}");
         }
     }

@@ -110,7 +110,8 @@ pub(super) struct Options {
     /// Print texts that --jq gives without quotes
     #[arg(short, long, requires = "jq")]
     raw: bool,
-    /// Write the body to a file that is not there yet; `-` is standard output, which gets nothing else
+    /// Write the body to a file that is not there yet, with --jq what the program makes of it; `-` is standard output, which gets
+    /// nothing else
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Where a read is redirected elsewhere, as archives and logs are, write what is there to the file of --output: fetched
@@ -122,7 +123,7 @@ pub(super) struct Options {
     force: bool,
     #[command(flatten)]
     pub(super) references: References,
-    /// Print the whole body; --json has it anyway up to 64 KiB
+    /// Print the whole body; --json has it anyway up to 64 KiB, without --jq
     #[arg(long)]
     body: bool,
     /// Longest time for the whole exchange, 0.05 to 86,400 seconds [default: 120, of which 30 to the first byte]
@@ -211,7 +212,7 @@ impl Options {
             confirm: self.confirm.clone(),
             dry_run: self.dry_run,
             wanted: Wanted {
-                body: if self.body { Some(u64::MAX) } else { ui.json.then_some(MAX_BODY) },
+                body: if self.body { Some(u64::MAX) } else { (ui.json && self.jq.is_none()).then_some(MAX_BODY) },
                 program: self.jq.clone(),
                 raw: self.raw,
                 save_as: self.save.clone(),
@@ -275,7 +276,7 @@ impl Options {
 fn answered(done: &CallDone, shows_body: bool, raw: bool) -> Report {
     let handed = &done.handed_on;
     let (mut text, verbatim) = match (&handed.queried, &handed.body) {
-        (Some(result), _) => (response::values_text(&result.values, raw), true),
+        (Some(result), _) if handed.output.is_none() => (response::values_text(&result.values, raw), true),
         (None, Some(body)) if shows_body => (super::query::body_text(body), true),
         _ => (response::block(&done.view), false),
     };

@@ -159,7 +159,7 @@ impl Run {
             said: consent.map(|consent| session.word(consent)),
             confirm: self.confirm,
             limits: self.budget.limits(),
-            record: self.record.map(|path| session.absolute(&path)),
+            record: self.record.map(|path| session.outside_home(&path)).transpose()?,
             anyway: self.anyway,
             another: self.another,
         };

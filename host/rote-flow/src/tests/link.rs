@@ -168,6 +168,18 @@ async fn a_version_is_that_of_the_thing_as_it_was_seen_last() {
 }
 
 #[tokio::test]
+async fn a_version_that_equals_the_id_is_still_the_version() {
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), json!({"items": [{"id": 1, "title": "Fix login"}]})).await;
+    tale.call("getIssue", json!({"issue_id": "@1{.items[0].id}"}), json!({"id": 1, "version": 1})).await;
+    tale.call("updateIssue", json!({"issue_id": "@1{.items[0].id}", "state": "a", "version": 1}), json!({"id": 1}))
+        .await;
+    let made = tale.answered_with(&[("pick:s2/issue_id", "position")]).await.unwrap();
+    let version = made.plan.steps.last().map(|step| serde_json::to_value(&step.arguments).unwrap()["version"].clone());
+    assert_eq!(version, Some(from("s2", ".version")));
+}
+
+#[tokio::test]
 async fn ids_in_a_text_are_linked_and_a_parameter_comes_first() {
     let mut tale = Tale::new();
     tale.call("createIssue", json!({"title": "Move"}), json!({"id": 12, "key": "TRK-12"})).await;

@@ -191,3 +191,23 @@ async fn what_the_one_thing_that_was_read_has_under_the_same_name_is_asked() {
         assert_eq!(found, asked);
     }
 }
+
+#[tokio::test]
+async fn a_count_is_how_many_things_a_query_printed() {
+    let items = json!([{"id": 4101, "n": 5}, {"id": 4102, "n": 1}, {"id": 4103, "n": 7}]);
+    for (program, sent, word) in [
+        (
+            ".items[] | select(.n > 3) | .id",
+            json!({"amount_count": 2}),
+            "@1{[.items[] | select(.n > 3) | .id] | length}",
+        ),
+        ("[.items[] | .n]", json!({"total": 3}), "@1{[.items[] | .n] | length}"),
+    ] {
+        let tale = told(json!({"items": items}), program, &json!({"text": sent})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made).len(), 1, "{program}");
+        assert_eq!(made.report.questions[0].answers[0].word, word);
+    }
+    let tale = told(json!({"items": items}), ".items[] | select(.n > 3) | .id", &json!({"estimate": 2})).await;
+    assert_eq!(open(&tale.made(&[]).await), [""; 0]);
+}

@@ -222,7 +222,10 @@ fn safe_list(id: &AdapterId, tools: &[String]) -> Vec<String> {
         more => format!(" (and {more} more: --json lists all)"),
     };
     vec![
-        format!("  harmless: {} asks each time because it is a PUT; not to be asked, put", plural(tools.len(), "tool")),
+        match tools.len() {
+            1 => "  harmless: 1 tool asks each time because it is a PUT; not to be asked, put".to_owned(),
+            many => format!("  harmless: {many} tools ask each time because they are PUTs; not to be asked, put"),
+        },
         format!("    \"safe_list\": [{}]{rest}", named.join(", ")),
         format!("    into adapters/{id}/config/policies.json"),
     ]

@@ -71,7 +71,7 @@ pub struct New {
 impl New {
     pub(super) fn run(self, context: &Context) -> Result<Report> {
         let folder = self.dir.unwrap_or_else(|| PathBuf::from(&self.name));
-        let place = context.session()?.absolute(&folder);
+        let place = context.session()?.outside_home(&folder)?;
         let project = context.host()?.library()?.new_project(&self.name.parse()?, self.lang.into(), &place)?;
         let text = project.files.iter().map(|file| folder.join(file).display().to_string()).collect::<Vec<_>>();
         Ok(Report::new(&project, text.join("\n")).next(command("rote flow build").argument(folder.display())))
@@ -178,7 +178,7 @@ impl Dev {
 fn build(context: &Context, path: &Path, output: Option<&Path>) -> Result<Built> {
     let session = context.session()?;
     let source = BuildSource::of(&session.absolute(path))?;
-    let output = output.map(|output| session.absolute(output));
+    let output = output.map(|output| session.outside_home(output)).transpose()?;
     let author = session.host().author()?;
     Ok(context.block_on(author.build(&BuildRequest { source, output }))??)
 }

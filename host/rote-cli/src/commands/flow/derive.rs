@@ -117,7 +117,7 @@ impl Export {
         };
         let out = self.out.unwrap_or(default);
         let session = context.session()?;
-        let (flow, path) = (session.flow(&self.flow)?, session.absolute(&out));
+        let (flow, path) = (session.flow(&self.flow)?, session.outside_home(&out)?);
         let exported = session.host().library()?.export(&flow, self.lang, &path, self.force)?;
         let text = exported.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join("\n");
         Ok(Report::new(&exported, text).next(command("rote flow build").argument(out.display())))

@@ -12,6 +12,8 @@ use super::super::words::{MIN_EMBEDDED_CHARS, places};
 use super::source::{Sources, kind_of_hit, shown};
 use super::{Linker, Read};
 
+/// Names of arguments that say how many, beside those with `count`.
+const COUNTS: [&str; 4] = ["number", "quantity", "size", "total"];
 /// Most programs that are offered for one value.
 const MAX_PRINTED: usize = 3;
 
@@ -32,7 +34,12 @@ impl<'a> Linker<'a, '_> {
                 outputs.is_ok_and(|outputs| matches!(outputs.as_slice(), [one] if same(one, value)))
             };
             let collected = value.as_array().filter(|items| items.len() > 1 && outputs.as_slice() == items.as_slice());
-            let jq = collected.map_or_else(|| read.jq.clone(), |_| format!("[{}]", read.jq));
+            let jq = match (collected, counted(name, value, &outputs)) {
+                (Some(_), _) => format!("[{}]", read.jq),
+                (None, true) if outputs.len() == 1 => format!("{} | length", read.jq),
+                (None, true) => format!("[{}] | length", read.jq),
+                (None, false) => read.jq.clone(),
+            };
             if gives(&jq) {
                 found.push(Read { jq, ..read });
             }
@@ -129,6 +136,17 @@ pub(super) fn says_nothing(value: &Value) -> bool {
         Value::Object(members) => members.is_empty(),
         scalar => ["", "0", "1"].contains(&text_of(scalar).as_str()),
     }
+}
+
+/// Whether a number that is called a count is how many things a query printed, one by one or in a list.
+fn counted(name: &str, value: &Value, outputs: &[Value]) -> bool {
+    let name = name.to_ascii_lowercase();
+    let counts = name.contains("count") || COUNTS.contains(&name.as_str());
+    let many = match outputs {
+        [Value::Array(items)] => items.len(),
+        outputs => outputs.len(),
+    };
+    counts && many > 1 && value.as_u64() == u64::try_from(many).ok()
 }
 
 fn same(one: &Value, other: &Value) -> bool {

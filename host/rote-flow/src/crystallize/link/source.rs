@@ -43,8 +43,11 @@ impl<'h> Sources<'h> {
     pub(super) fn of(cx: &Context<'_>, call: &RecordedCall, pointer: &str, name: &str, hits: &[&'h Hit]) -> Self {
         let place = place_name(pointer);
         let about = kind_of_argument(cx, call, name);
-        // An answer that says again what it was asked for has it from there.
+        // An answer that says again what it was asked for has it from there; its version is equal by chance.
         let echo = |hit: &Hit| {
+            if names_version(hit.field()) {
+                return false;
+            }
             let of = &cx.trace.calls[hit.call];
             cx.body(of.response).and_then(|body| at(&body, &hit.path).cloned()).is_some_and(|found| {
                 let text = text_of(&found);

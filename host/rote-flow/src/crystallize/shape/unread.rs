@@ -39,12 +39,16 @@ const NEXT: [&str; 13] = [
     "cursor",
     "continuationtoken",
 ];
-/// Members that say whether there is a next page.
-const MORE: [&str; 6] = ["hasmore", "hasnext", "hasnextpage", "more", "truncated", "istruncated"];
+/// Members that say whether there is a next page, by a name that says nothing else.
+const HAS_MORE: [&str; 3] = ["hasmore", "hasnext", "hasnextpage"];
+/// Members that say that there is more, of a list or of a text.
+const CUT_OFF: [&str; 3] = ["more", "truncated", "istruncated"];
 /// Members that say how many things there are on all pages.
 const TOTAL: [&str; 5] = ["total", "totalcount", "totalitems", "totalresults", "totalsize"];
-/// Arguments that count pages or items.
-const COUNTERS: [&str; 8] = ["page", "pagenumber", "pageno", "pageindex", "offset", "skip", "start", "startat"];
+/// Arguments that count pages.
+const PAGE_NUMBERS: [&str; 4] = ["page", "pagenumber", "pageno", "pageindex"];
+/// Arguments that count items.
+const OFFSETS: [&str; 4] = ["offset", "skip", "start", "startat"];
 
 /// Members after which a page is named that says that there is none, and that never hold a link.
 const CURSORS: [&str; 7] =
@@ -54,7 +58,17 @@ const AFTER_LAST: [&str; 3] = ["startingafter", "afterid", "lastid"];
 /// Whether a member of this name says where a list goes on, and whether it does.
 pub(super) fn turns_a_page(name: &str) -> bool {
     let name = letters(name);
-    NEXT.contains(&&*name) || MORE.contains(&&*name)
+    NEXT.contains(&&*name) || says_more(&name)
+}
+
+/// Whether a member of this name, in letters, says whether there is a next page.
+fn says_more(name: &str) -> bool {
+    HAS_MORE.contains(&name) || CUT_OFF.contains(&name)
+}
+
+/// Whether an argument of this name, in letters, counts pages or items.
+fn counts(name: &str) -> bool {
+    PAGE_NUMBERS.contains(&name) || OFFSETS.contains(&name)
 }
 
 /// What a page says of the one behind it.
@@ -120,7 +134,7 @@ fn last_page(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<(V
         let name = letters(&path_name(path));
         let ends = value.is_null() || value.as_str() == Some("");
         let says = match value {
-            Value::Bool(false) if MORE.contains(&&*name) => Says::Itself,
+            Value::Bool(false) if says_more(&name) => Says::Itself,
             _ if ends && NEXT.contains(&&*name) => Says::Itself,
             Value::Number(total) if TOTAL.contains(&&*name) && total.as_u64() == u64::try_from(length).ok() => {
                 Says::Total
@@ -162,7 +176,7 @@ fn only(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
 /// How a page goes on that only says whether there is another one, where an argument takes the id of its last thing.
 fn by_last(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<Turn> {
     let body = cx.body(step.call(cx.trace).response)?;
-    let next = whether_more(&body, &MORE[..3])?;
+    let next = whether_more(&body, |name| HAS_MORE.contains(&name))?;
     let things = at(&body, items)?.as_array().filter(|things| !things.is_empty())?;
     let named = |thing: &Value| thing.get("id").is_some_and(|id| id.is_string() || id.is_number());
     let free = |argument: &String| members(&step.arguments).is_some_and(|known| !known.contains_key(argument));
@@ -175,8 +189,8 @@ fn by_last(cx: &Context<'_>, step: &DraftStep, items: &[Segment]) -> Option<Turn
 /// How a page goes on that only says whether there is another one, where an argument counts the pages.
 fn counted(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
     let body = cx.body(step.call(cx.trace).response)?;
-    let next = whether_more(&body, &MORE)?;
-    let mut all = arguments(cx, step).into_iter().filter(|name| COUNTERS[..4].contains(&&*letters(name)));
+    let next = whether_more(&body, says_more)?;
+    let mut all = arguments(cx, step).into_iter().filter(|name| PAGE_NUMBERS.contains(&&*letters(name)));
     let argument = all.next().filter(|_| all.next().is_none())?;
     let from = match members(&step.arguments)?.get(&argument) {
         Some(typed) => integer(typed)?,
@@ -188,10 +202,10 @@ fn counted(cx: &Context<'_>, step: &DraftStep) -> Option<Turn> {
 }
 
 /// Where an answer says whether there is another page, without naming it.
-fn whether_more(body: &Value, names: &[&str]) -> Option<Vec<Segment>> {
+fn whether_more(body: &Value, says: fn(&str) -> bool) -> Option<Vec<Segment>> {
     let mut next = None;
     outside_of_arrays(body, &mut Vec::new(), &mut |path, value| {
-        if value.is_boolean() && names.contains(&&*letters(&path_name(path))) {
+        if value.is_boolean() && says(&letters(&path_name(path))) {
             next.get_or_insert_with(|| path.to_vec());
         }
     });
@@ -280,7 +294,7 @@ fn sign(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
         let name = letters(&path_name(path));
         let says = |names: &[&str]| names.contains(&&*name);
         match value {
-            Value::Bool(more) if says(&MORE) => told.push((path.to_vec(), *more, false)),
+            Value::Bool(more) if says_more(&name) => told.push((path.to_vec(), *more, false)),
             Value::Null if says(&NEXT) => told.push((path.to_vec(), false, true)),
             Value::String(text) if says(&NEXT) => told.push((path.to_vec(), !text.is_empty(), true)),
             Value::Number(_) if says(&NEXT) && name != "cursor" => told.push((path.to_vec(), true, true)),
@@ -307,7 +321,7 @@ fn linked(cx: &Context<'_>, step: &DraftStep) -> Option<Sign> {
 /// A page behind the first one, of which the number was typed.
 fn numbered(step: &DraftStep) -> Option<Sign> {
     let known = members(&step.arguments)?;
-    let (name, value) = known.iter().find(|(name, _)| COUNTERS[..4].contains(&&*letters(name)))?;
+    let (name, value) = known.iter().find(|(name, _)| PAGE_NUMBERS.contains(&&*letters(name)))?;
     let number = integer(value).filter(|number| *number > 1)?;
     Some(Sign::Numbered(name.clone(), number))
 }
@@ -384,7 +398,7 @@ fn counters(cx: &Context<'_>, draft: &Draft) -> Vec<Counted> {
             *last = step;
             continue;
         }
-        for name in arguments(cx, step).into_iter().filter(|name| COUNTERS.contains(&&*letters(name))) {
+        for name in arguments(cx, step).into_iter().filter(|name| counts(&letters(name))) {
             let first = if letters(&name).starts_with("page") { 1 } else { 0 };
             let known = members(&step.arguments).unwrap_or_default();
             if let Some(value) = known.get(&name).map_or(Some(first), integer) {
@@ -429,13 +443,13 @@ impl Counted {
         let (last, full) = lengths.split_last()?;
         let size = *full.first()?;
         let count = Count { from: *self.values.first()?, by: self.values.get(1)? - self.values.first()? };
-        let counts_pages = COUNTERS[..4].contains(&&*letters(&self.argument));
+        let counts_pages = PAGE_NUMBERS.contains(&&*letters(&self.argument));
         let by_size = full.iter().all(|length| *length == size);
         let by = if counts_pages { 1 } else { i64::try_from(size).ok().filter(|_| by_size)? };
         if count.by != by || count.from < 0 {
             return None;
         }
-        let (next, says) = match whether_more(bodies.last()?, &MORE) {
+        let (next, says) = match whether_more(bodies.last()?, says_more) {
             Some(next) => (next, Says::Itself),
             None if by_size && *last < size => (Vec::new(), Says::Full(size)),
             None => return None,
