@@ -347,6 +347,46 @@ fn a_workspace_without_its_log_forgets_no_write() {
     }
 }
 
+/// Removes a folder, or a database with what lies beside it.
+fn take_away(home: &TestHome, below_home: &str) {
+    let path = home.home().join(below_home);
+    if path.is_dir() {
+        return std::fs::remove_dir_all(&path).unwrap();
+    }
+    for end in ["", "-wal", "-shm"] {
+        drop(std::fs::remove_file(format!("{}{end}", path.display())));
+    }
+}
+
+/// What was called by hand in a workspace that somebody took away is told of by the journal, and not made again under its name.
+#[test]
+fn a_call_whose_workspace_was_taken_away_stays_in_doubt() {
+    let (home, api, losing) = shop();
+    let call = ["call", "shop", "create", "owner=ann", "item=pen", "-w", "gone"];
+    for taken in ["rote/workspaces/gone/.rote/workspace.db", "rote/workspaces/gone/.rote", "rote/workspaces/gone"] {
+        assert_eq!(home.rote(&["init", "gone"]).code, 0);
+        losing.store(true, SeqCst);
+        let sent = writes(&api);
+        let lost = home.rote(&call);
+        assert_eq!((lost.code, writes(&api)), (8, sent + 1), "{taken}: {lost}");
+        losing.store(false, SeqCst);
+        take_away(&home, taken);
+        let listed = home.rote(&["doubts"]);
+        assert!(listed.code == 0 && listed.stdout.contains("`@1` of workspace `gone`"), "{taken}: {listed}");
+        assert_eq!(home.rote(&["init", "gone"]).code, 0);
+        let again = home.rote(&call);
+        assert_eq!((again.code, writes(&api)), (10, sent + 1), "{taken}: {again}");
+        let other = home.rote(&["call", "shop", "create", "owner=ann", "item=ink", "-w", "gone"]);
+        assert_eq!((other.code, writes(&api)), (0, sent + 2), "{taken}: {other}");
+        let settled = home.rote(&["doubts", "settle", "--skip", "@1", "-w", "gone", "--yes"]);
+        assert_eq!(settled.code, 0, "{taken}: {settled}");
+        assert!(home.rote(&["doubts"]).stdout.contains("no write is in doubt"), "{taken}");
+        assert_eq!((home.rote(&call).code, writes(&api)), (0, sent + 3), "{taken}");
+        take_away(&home, "rote/workspaces/gone");
+    }
+    assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
 #[test]
 fn a_run_without_the_log_of_its_workspace_asks_before_it_writes_again() {
     let (home, api, losing) = shop();

@@ -160,7 +160,7 @@ impl Session {
             Some(text) => text.parse()?,
             None => self.named()?,
         };
-        let Some(workspace) = self.there(&name)? else {
+        let Some(workspace) = self.there(&name, settle)? else {
             return Ok(rote_gate::settleable_gone(&*self.host.journal()?, &name, settle)?);
         };
         let one = |(id, settlement): &(ResponseId, Settlement)| {
@@ -179,7 +179,7 @@ impl Session {
     pub fn settle(&self, settle: &[(ResponseId, Settlement)], consent: Consent) -> Result<Vec<SettledWrite>, AppError> {
         let doubts = self.settleable(None, settle)?;
         let (name, journal, word, now) = (self.named()?, self.host.journal()?, self.word(consent), self.host.now());
-        let workspace = self.there(&name)?;
+        let workspace = self.there(&name, settle)?;
         match &workspace {
             Some(workspace) => drop(rote_gate::settle(&journal, workspace, settle, Some(&word), now)?),
             None => rote_gate::settle_gone(&journal, &name, settle, Some(&word), now)?,
@@ -218,13 +218,20 @@ impl Session {
         Ok(SettledWrite { workspace: name, id: response, adapter, tool, settled, flow, next })
     }
 
-    /// Opens a workspace; none when it is gone.
-    fn there(&self, name: &WorkspaceName) -> Result<Option<Workspace>, AppError> {
+    /// Opens the workspace of these writes; none when it is gone, also where another one has its name and not these writes.
+    fn there(&self, name: &WorkspaceName, settle: &[(ResponseId, Settlement)]) -> Result<Option<Workspace>, AppError> {
         match Workspace::open(self.host.home()?, name) {
-            Err(WorkspaceError::NoWorkspace { .. }) => Ok(None),
-            Err(error) => Err(error.into()),
-            Ok(_) => self.open_sifted(name).map(Some),
+            Err(WorkspaceError::NoWorkspace { .. }) => return Ok(None),
+            other => drop(other?),
         }
+        let workspace = self.open_sifted(name)?;
+        let open = self.host.journal()?.open_writes(Some(name))?;
+        let has = |(id, settlement): &(ResponseId, Settlement)| workspace.settleable(*id, settlement).is_ok();
+        let is_gone = |(id, _): &(ResponseId, Settlement)| {
+            open.iter().any(|write| write.response == *id && write.workspace != *workspace.identity())
+        };
+        let of_gone = settle.iter().all(|one| !has(one) && is_gone(one)) && !settle.is_empty();
+        Ok((!of_gone).then_some(workspace))
     }
 
     /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.

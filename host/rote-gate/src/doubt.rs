@@ -18,7 +18,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
 use rote_home::{Durability, Event, Journal, NewEvent};
-use rote_types::{Access, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, clean_line};
+use rote_types::{Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, clean_line};
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
     Settled, Settlement, Workspace, WorkspaceError,
@@ -223,6 +223,9 @@ pub(crate) fn refuse_same(
             return Err(GateError::SameUnderWay { workspace, response, adapter, tool });
         }
     }
+    if let Some(doubt) = call.same_of_gone(workspace, (&adapter.id, &tool.name))? {
+        return Err(GateError::SameInDoubt { doubt: Box::new(doubt), outer: None });
+    }
     let Some((root, run)) = invocation.flow.as_ref().and_then(|flow| Some((&flow.root, flow.root.id.as_deref()?)))
     else {
         return Ok(());
@@ -275,6 +278,25 @@ impl Call<'_> {
             };
             if same {
                 return Ok(Some(Doubt::of(self.journal, workspace, &known, |_| None)?));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the first call by hand that is the same write and is in doubt in a workspace that this one took the name of: its
+    /// folder or database was taken away, and what was called in it may have happened all the same.
+    fn same_of_gone(
+        &self,
+        workspace: &Workspace,
+        (adapter, tool): (&AdapterId, &str),
+    ) -> Result<Option<Doubt>, GateError> {
+        let open = self.journal.open_writes(Some(workspace.name()))?;
+        for write in open.iter().filter(|write| !write.of_flow && write.workspace != *workspace.identity()) {
+            let Some(started) = self.journal.started(&write.workspace, write.response)? else { continue };
+            let body = &started.body;
+            let named = body["adapter"] == json!(adapter) && body["tool"] == json!(tool);
+            if named && body["args_digest"] == json!(self.arguments) {
+                return Ok(Some(Doubt::of_journal(self.journal, write)?));
             }
         }
         Ok(None)

@@ -1,5 +1,5 @@
-//! Runs of which nothing is left to go on with: the workspace, its database or the tape was taken away while a write of theirs
-//! was in doubt. The journal knows the write, and of which flow and which parameters the run was.
+//! Runs and calls of which nothing is left to go on with: the workspace, its database or the tape was taken away while a write of
+//! theirs was in doubt. The journal knows the write, and of which flow and which parameters a run was.
 //!
 //! Invariant: where a tape can be read, what it and its workspace say decides; where not, the journal does.
 
@@ -37,7 +37,7 @@ impl Rest {
     }
 }
 
-/// Returns the writes in doubt of runs of which nothing is left to go on with.
+/// Returns the writes in doubt of runs of which nothing is left to go on with, and of calls whose workspace is gone.
 ///
 /// # Errors
 /// The journal or a workspace cannot be read.
@@ -45,7 +45,8 @@ pub fn gone_writes(journal: &Journal, home: &Home) -> Result<Vec<Doubt>, FlowErr
     let mut doubts = Vec::new();
     for write in journal.open_writes(None)? {
         let rest = Rest::of(home, &write.workspace);
-        if !rest.is_run {
+        // A workspace that is there tells of what was called in it.
+        if !rest.is_run && (write.of_flow || rest.workspace.is_none()) {
             doubts.extend(doubt_of(journal, &write, rest)?);
         }
     }

@@ -1,5 +1,5 @@
-//! What is open of runs: writes of flows of which the journal does not know that they were done or were not, and the runs
-//! that they count for. It is there also when the workspace of a run is not.
+//! What is open: writes of which the journal does not know that they were done or were not, and the runs that they count for.
+//! It is there also when the workspace of a run or a call is not.
 //!
 //! Invariant: two tables that follow from the events, in the transaction of each ([`follow`]); so they have as many rows as
 //! runs that have not ended well and writes that nobody has settled, however long the journal is.
@@ -13,13 +13,18 @@ use serde_json::Value;
 use super::{Journal, NewEvent};
 use crate::HomeError;
 
-/// A write of a flow that may have happened.
+/// What stands for the run of a write that no flow made.
+const BY_HAND: &str = "";
+
+/// A write that may have happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenWrite {
     /// The workspace that it was made in.
     pub workspace: WorkspaceIdentity,
     /// Its number there.
     pub response: ResponseId,
+    /// A flow made it, so that its run is asked about; else its workspace alone.
+    pub of_flow: bool,
     /// The id of the workspace of the run that a person started.
     pub root: Option<String>,
 }
@@ -35,7 +40,7 @@ pub struct OpenOfRun {
 /// The writes of runs of a flow with parameters of a digest. The few writes decide, and not the runs.
 pub(super) const OF_RUNS: &str = "SELECT w.workspace, w.workspace_id, w.response, w.run, r.workspace, r.workspace_id \
     FROM open_writes w CROSS JOIN open_runs r ON r.workspace_id IN (w.workspace_id, w.run) \
-    WHERE r.flow = ?1 AND r.parameters = ?2 ORDER BY w.workspace_id, w.response";
+    WHERE r.flow = ?1 AND r.parameters = ?2 AND w.run IS NOT '' ORDER BY w.workspace_id, w.response";
 
 /// All of them, or those of a workspace.
 const ALL: &str = "SELECT workspace, workspace_id, response, run FROM open_writes \
@@ -64,19 +69,23 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
         "run.finished" => {
             transaction.prepare_cached("DELETE FROM open_runs WHERE workspace_id = ?1")?.execute([id])?;
             // Its flow was told of them, and ended well.
-            transaction.prepare_cached("DELETE FROM open_writes WHERE workspace_id = ?1")?.execute([id])?;
+            let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND run IS NOT ''";
+            transaction.prepare_cached(sql)?.execute([id])?;
         }
-        "effect.started" if event.body["writes"] == true && text("flow").is_some() => {
+        "effect.started" if event.body["writes"] == true => {
             let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
             let sql =
                 "INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run) VALUES (?1, ?2, ?3, ?4)";
-            transaction.prepare_cached(sql)?.execute((id, response, workspace, text("run")))?;
+            let run = text("flow").map_or(Some(BY_HAND), |_| text("run"));
+            transaction.prepare_cached(sql)?.execute((id, response, workspace, run))?;
         }
-        "effect.failed" | "effect.finished" | "effect.settled"
-            if event.kind != "effect.finished" || is_told(&event.body) =>
-        {
+        "effect.failed" | "effect.settled" => {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";
             transaction.prepare_cached(sql)?.execute((id, response()))?;
+        }
+        "effect.finished" if is_recorded(&event.body) => {
+            let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2 AND (?3 OR run = '')";
+            transaction.prepare_cached(sql)?.execute((id, response(), is_told(&event.body)))?;
         }
         _ => {}
     }
@@ -136,7 +145,7 @@ impl Journal {
         self.rows(OF_RUNS, (flow.as_str(), parameters.to_string()), of_run)
     }
 
-    /// Returns all open writes of flows, or those of the workspaces of a name.
+    /// Returns all open writes, or those of the workspaces of a name.
     ///
     /// # Errors
     /// [`HomeError::Database`].
@@ -167,12 +176,13 @@ impl Journal {
             Ok(begun)
         };
         let begun = read().map_err(self.failed("read"))?;
-        let open = |(id, name, response)| OpenWrite {
+        let open = |((id, name, response), of_flow)| OpenWrite {
             workspace: WorkspaceIdentity { name, id },
             response: ResponseId(response),
+            of_flow,
             root: None,
         };
-        Ok(begun.into_keys().map(open).collect())
+        Ok(begun.into_iter().map(open).collect())
     }
 
     /// Reads rows; one that somebody broke by hand is left out.
@@ -191,9 +201,11 @@ impl Journal {
 }
 
 fn write(row: &Row<'_>) -> Result<Option<OpenWrite>, rusqlite::Error> {
-    let (response, root) = (row.get::<_, i64>(2)?, row.get(3)?);
+    let (response, run) = (row.get::<_, i64>(2)?, row.get::<_, Option<String>>(3)?);
     let response = u64::try_from(response).ok().map(ResponseId);
-    Ok(identity(row, 0)?.zip(response).map(|(workspace, response)| OpenWrite { workspace, response, root }))
+    let of_flow = run.as_deref() != Some(BY_HAND);
+    let root = run.filter(|_| of_flow);
+    Ok(identity(row, 0)?.zip(response).map(|(workspace, response)| OpenWrite { workspace, response, of_flow, root }))
 }
 
 fn identity(row: &Row<'_>, at: usize) -> Result<Option<WorkspaceIdentity>, rusqlite::Error> {

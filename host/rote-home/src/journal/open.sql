@@ -1,5 +1,5 @@
--- What is open: runs that have not ended well, with what they are runs of, and the writes of flows of which the journal does
--- not know that they were done or were not. Both follow from the events (`open.rs`).
+-- What is open: runs that have not ended well, with what they are runs of, and the writes of which the journal does
+-- not know that they were done or were not; `run` is empty where no flow made one. Both follow from the events (`open.rs`).
 CREATE TABLE IF NOT EXISTS open_runs (
   workspace_id TEXT NOT NULL PRIMARY KEY,
   workspace    TEXT NOT NULL,

@@ -81,7 +81,7 @@ fn difference(connection: &Connection) -> Result<OpenDifference, rusqlite::Error
     let (mut said_writes, writes) = (rows(&said, WRITES, write)?, rows(connection, WRITES, write)?);
     // A journal of before took over the writes of those runs only that are open.
     let ids: BTreeSet<&String> = said_runs.iter().map(|(id, ..)| id).collect();
-    said_writes.retain(|row| ids.contains(&row.0) || writes.contains(row));
+    said_writes.retain(|row| ids.contains(&row.0) || row.3.as_deref() == Some("") || writes.contains(row));
     let mut found = OpenDifference {
         runs: (&said_runs - &runs, &runs - &said_runs),
         writes: (&said_writes - &writes, &writes - &said_writes),

@@ -70,7 +70,12 @@ fn a_write_of_a_run_is_open_until_it_is_known_what_came_of_it() {
     tell(&journal, "effect.started", by_hand);
     tell(&journal, "run.started", json!("text"));
     tell(&journal, "effect.finished", json!([1]));
-    assert!(journal.open_writes(None).unwrap().is_empty());
+    let by_hand: Vec<bool> = journal.open_writes(None).unwrap().iter().map(|one| one.of_flow).collect();
+    assert_eq!((by_hand, open_of(&journal)), (vec![false], vec![]));
+    tell(&journal, "run.finished", json!({"workspace": "w", "workspace_id": "id-w"}));
+    assert_eq!(journal.open_writes(None).unwrap().len(), 1, "no run ends what was called by hand");
+    tell(&journal, "effect.finished", json!({"workspace": "w", "workspace_id": "id-w", "response": 1, "status": 500}));
+    assert!(journal.open_writes(None).unwrap().is_empty(), "its workspace has the answer");
 }
 
 #[test]
