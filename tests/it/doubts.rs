@@ -348,6 +348,7 @@ fn a_workspace_without_its_log_forgets_no_write() {
 }
 
 /// Removes a folder, or a database with what lies beside it.
+#[expect(clippy::disallowed_methods, reason = "a test loses files, as a person does")]
 fn take_away(home: &TestHome, below_home: &str) {
     let path = home.home().join(below_home);
     if path.is_dir() {
