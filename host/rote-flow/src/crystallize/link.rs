@@ -17,7 +17,7 @@ use serde_json::Value;
 use super::context::{Context, names_id, path_names};
 use super::desk::{Desk, REFERENCE};
 use super::draft::{Draft, DraftStep};
-use super::occurrences::{Hit, Occurrences};
+use super::occurrences::{Hit, Occurrences, is_name, names_title};
 use super::path::{Segment, jq_of};
 use super::request::ResultSpec;
 use super::secret::is_secret;
@@ -156,8 +156,10 @@ impl<'a, 'b> Linker<'a, 'b> {
             |hit: &&&Hit| names_id(hit.field()) && source::same_name(&source::kind_of_hit(self.cx, hit), name);
         match value {
             Value::String(text) => {
-                let named = text.contains('_') && hits.iter().any(|hit| names_id(hit.field()));
-                named || !is_common(text) && self.is_of_one_thing(hits)
+                let marked = text.contains('_') || text.chars().any(|c| c.is_ascii_digit());
+                let named = marked && hits.iter().any(|hit| names_id(hit.field()));
+                let called = is_name(text) && hits.iter().all(|hit| names_title(hit.field()));
+                named || (called || !is_common(text)) && self.is_of_one_thing(hits)
             }
             Value::Number(number) => {
                 let long = number.to_string().len() >= MIN_TELLING_DIGITS;
@@ -188,7 +190,11 @@ impl<'a, 'b> Linker<'a, 'b> {
 
     /// Whether it stands in one place of all answers, in that of a call that says what it is about, and not in a list.
     fn is_of_one_thing(&self, hits: &[&Hit]) -> bool {
-        let [hit] = hits else { return false };
+        matches!(hits, [hit] if self.is_about_one(hit))
+    }
+
+    /// Whether a place is in the answer of a call that says what it is about, and not in a list.
+    fn is_about_one(&self, hit: &Hit) -> bool {
         let in_list = hit.path.iter().any(|segment| matches!(segment, Segment::Index(_)));
         let about = self.cx.trace.calls[hit.call].arguments.as_object().is_some_and(|arguments| !arguments.is_empty());
         !in_list && about

@@ -10,7 +10,7 @@ use super::context::{Context, names_id};
 use super::draft::{Draft, DraftStep};
 use super::path::Segment;
 use super::program::{compared, string_literals};
-use super::words::places;
+use super::words::{MIN_EMBEDDED_CHARS, days, places};
 use crate::literals::{last_segment, walk_literals, walk_scalars};
 
 /// Most places that are kept of one value.
@@ -70,6 +70,8 @@ pub(crate) struct Occurrences {
     texts: BTreeSet<String>,
     /// What things are called in answers, as far as one of these texts has it.
     titles: BTreeSet<String>,
+    /// The same of one word, which says who is meant only where one thing was read.
+    names: BTreeSet<String>,
 }
 
 impl Occurrences {
@@ -84,7 +86,7 @@ impl Occurrences {
                 let Some(text) = value.as_str() else { return };
                 wanted.extend(id_words(text).map(str::to_owned));
                 if step.is_write(cx.trace) {
-                    let numbers = numbers_of_things(text).chain(bare_numbers(text));
+                    let numbers = numbers_of_things(text).chain(bare_numbers(text)).chain(days(text));
                     wanted.extend(numbers.map(|range| text[range].to_owned()));
                     found.texts.insert(text.to_owned());
                 }
@@ -138,8 +140,10 @@ impl Occurrences {
             }
             scalar => {
                 let Some(key) = key_of(scalar) else { return };
-                if self.is_title(path, scalar) {
+                if self.is_title(path, scalar, tells) {
                     self.titles.insert(key.clone());
+                } else if self.is_title(path, scalar, is_name) {
+                    self.names.insert(key.clone());
                 } else if !wanted.contains(&key) {
                     return;
                 }
@@ -152,7 +156,7 @@ impl Occurrences {
     }
 
     /// Whether a thing is called so, and a longer text that was typed has that.
-    fn is_title(&self, path: &[Segment], value: &Value) -> bool {
+    fn is_title(&self, path: &[Segment], value: &Value, tells: fn(&str) -> bool) -> bool {
         let called = path.iter().rev().find_map(|segment| match segment {
             Segment::Key(key) => Some(names_title(key)),
             Segment::Index(_) => None,
@@ -165,10 +169,12 @@ impl Occurrences {
 
     /// Returns what things are called that a text has, the longest first.
     pub(crate) fn titles_in(&self, text: &str) -> Vec<&str> {
-        let found = self.titles.iter().filter(|title| title.len() < text.len() && !places(text, title).is_empty());
-        let mut found: Vec<&str> = found.map(String::as_str).collect();
-        found.sort_by_key(|title| std::cmp::Reverse(title.len()));
-        found
+        longest_in(&self.titles, text)
+    }
+
+    /// Returns the names of one word that a text has, the longest first.
+    pub(crate) fn names_in(&self, text: &str) -> Vec<&str> {
+        longest_in(&self.names, text)
     }
 
     /// Returns where what a thing is called stood before a call, unless the person typed it first, be it in a text.
@@ -229,6 +235,13 @@ impl Occurrences {
     }
 }
 
+fn longest_in<'s>(known: &'s BTreeSet<String>, text: &str) -> Vec<&'s str> {
+    let found = known.iter().filter(|title| title.len() < text.len() && !places(text, title).is_empty());
+    let mut found: Vec<&str> = found.map(String::as_str).collect();
+    found.sort_by_key(|title| std::cmp::Reverse(title.len()));
+    found
+}
+
 /// The words of a text that look like ids of things: `TRK-12`, `ct_101`, `cus_B`, a UUID. A bare number only where it is too long
 /// to be there by chance.
 pub(crate) fn id_words(text: &str) -> impl Iterator<Item = &str> {
@@ -269,6 +282,12 @@ fn tells(text: &str) -> bool {
     let words = text.split_whitespace().filter(|word| word.chars().any(char::is_alphanumeric)).count();
     let odd = text.chars().any(|c| !c.is_alphabetic()) || text.chars().skip(1).any(char::is_uppercase);
     words >= 2 || odd && text.chars().count() >= MIN_TITLE_CHARS
+}
+
+/// Whether a text is one word that begins with a capital, as names do.
+pub(crate) fn is_name(text: &str) -> bool {
+    let word = text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '\'');
+    word && text.chars().next().is_some_and(char::is_uppercase) && text.chars().count() >= MIN_EMBEDDED_CHARS
 }
 
 fn is_id_word(word: &str) -> bool {

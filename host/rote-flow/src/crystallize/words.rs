@@ -56,6 +56,15 @@ pub(crate) fn joined(text: &str, parts: impl IntoIterator<Item = (Range<usize>, 
     Some(Expression::Text(made))
 }
 
+/// The days that a text names, such as `2026-05-22`.
+pub(crate) fn days(text: &str) -> impl Iterator<Item = Range<usize>> {
+    let word = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    text.split(move |c| !word(c)).filter(|word| is_day(word)).map(|day| {
+        let start = day.as_ptr() as usize - text.as_ptr() as usize;
+        start..start + day.len()
+    })
+}
+
 /// `2026-05-22`.
 fn is_day(value: &str) -> bool {
     let bytes = value.as_bytes();

@@ -419,3 +419,51 @@ async fn an_id_in_a_program_is_read_where_it_was_found() {
     let made = tale.answered_with(&[answer]).await.unwrap();
     assert_eq!((made.plan.steps.len(), open(&made)), (3, vec![]));
 }
+
+/// Reads an issue and its customer, and writes this of them.
+async fn copied(tool: &str, sent: Value) -> Tale {
+    let mut tale = Tale::new();
+    let issue = json!({"id": 5001, "title": "Fix login", "due": "2026-11-20", "estimate": 31, "lead": "u1", "n": 4});
+    tale.call("getIssue", json!({"issue_id": 5001}), issue).await;
+    tale.call("updateContact", json!({"contact_id": "c1", "plan": "x"}), json!({"id": "c1"})).await;
+    let reporter = json!({"id": "u7", "name": "Acme", "address": {"zip": 8001}});
+    tale.call("getIssue", json!({"issue_id": 5002}), reporter).await;
+    tale.call(tool, sent, json!({"id": 900})).await;
+    tale
+}
+
+#[tokio::test]
+async fn every_part_of_a_text_that_one_answer_has_is_one_question() {
+    for (body, parts) in [
+        ("Reminder: due 2026-11-20", vec!["2026-11-20"]),
+        ("Effort 31 points", vec!["31"]),
+        ("for Acme", vec!["Acme"]),
+        ("Fix login is open, due 2026-11-20, 31 points for Acme", vec!["Fix login", "2026-11-20", "31", "Acme"]),
+        ("due 2026-12-01, 4 left, no acme, Fix", vec![]),
+    ] {
+        let tale = copied("addComment", json!({"issue_id": 5001, "body": body})).await;
+        let made = tale.made(&[]).await;
+        let asked = made.report.questions.iter().find(|one| one.ask.starts_with("the text at s4:/body"));
+        let found: Vec<&str> =
+            asked.iter().flat_map(|one| &one.evidence).filter_map(|one| one.value.as_str()).collect();
+        assert_eq!(found, parts, "{body}");
+        if !parts.is_empty() {
+            let made = tale.answered_with(&[("source:s4/body", "taken")]).await.unwrap();
+            let text = steps(&made)["s4"]["body"].to_string();
+            assert!(parts.iter().all(|part| !text.contains(part)), "{body}: {text}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_name_and_a_short_id_of_the_one_thing_that_was_read_are_asked() {
+    for (sent, asked) in [
+        (json!({"customer": "Acme"}), true),
+        (json!({"customer": "u7"}), true),
+        (json!({"customer": "Else"}), false),
+        (json!({"customer": "u8"}), false),
+    ] {
+        let made = copied("createIssue", sent.clone()).await.made(&[]).await;
+        assert_eq!(open(&made).contains(&"source:s4/customer"), asked, "{sent}: {:?}", open(&made));
+    }
+}

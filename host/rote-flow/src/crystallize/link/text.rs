@@ -9,10 +9,10 @@ use rote_types::command;
 use serde_json::Value;
 
 use super::super::context::names_id;
-use super::super::occurrences::{Hit, bare_numbers, id_words, numbers_of_things};
+use super::super::occurrences::{Hit, Occurrences, bare_numbers, id_words, numbers_of_things};
 use super::super::path::{Segment, path_of};
 use super::super::program;
-use super::super::words::{joined, places};
+use super::super::words::{days, joined, places};
 use super::source::{Sources, is_generic};
 use super::{Linker, MIN_TELLING_DIGITS, Read};
 use crate::question::{Answer, Evidence, Place, Question, QuestionId};
@@ -108,6 +108,11 @@ impl<'a> Linker<'a, '_> {
         for range in bare_numbers(text).filter(|_| writes) {
             add(range.clone(), &|| asked(&range, &self.bare_ids(&text[range.clone()])));
         }
+        let names = self.seen.names_in(text).into_iter().flat_map(|name| places(text, name));
+        let numbers = bare_numbers(text).filter(|range| range.len() > 1);
+        for range in names.chain(days(text)).chain(numbers).filter(|_| writes) {
+            add(range.clone(), &|| asked(&range, &self.of_one_thing(&text[range.clone()])));
+        }
         parts.sort_by_key(|part| part.range.start);
         parts
     }
@@ -140,6 +145,14 @@ impl<'a> Linker<'a, '_> {
         let made = |hit: &&Hit| is_generic(hit.field()) && self.cx.trace.calls[hit.call].is_write();
         let telling = long || number.len() > 1 && (hits.iter().any(made) || printed());
         if telling { hits } else { Vec::new() }
+    }
+
+    /// Where a name of one word, a day or a number stands in the answer about one thing, and in one place of such answers.
+    fn of_one_thing(&self, part: &str) -> Vec<&'a Hit> {
+        let seen: &'a Occurrences = self.seen;
+        let mut hits = self.first_of_steps(seen.of_the_api(&Value::from(part), "", self.step.calls[0]));
+        hits.retain(|hit| self.is_about_one(hit));
+        if hits.len() == 1 { hits } else { Vec::new() }
     }
 
     /// The last query that counted just so many things in an earlier answer.
