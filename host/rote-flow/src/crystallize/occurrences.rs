@@ -92,7 +92,8 @@ impl Occurrences {
                 }
             });
         }
-        for reference in draft.steps.iter().flat_map(DraftStep::expressions).flat_map(Expression::references) {
+        let expressions = draft.steps.iter().flat_map(DraftStep::expressions).chain([&draft.result]);
+        for reference in expressions.flat_map(Expression::references) {
             wanted.extend(compared(&reference.jq).iter().filter_map(|one| key_of(&one.value)));
         }
         for step in draft.steps.iter().filter(|step| step.out.is_none()) {

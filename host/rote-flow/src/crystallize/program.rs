@@ -189,7 +189,11 @@ pub(crate) struct Compared {
     pub(crate) value: Value,
 }
 
-/// The numbers and texts that members named after ids are compared with by `==`.
+/// Programs that look whether something is one of what they are given.
+const ONE_OF: [&str; 6] = ["IN", "INDEX", "index", "indices", "inside", "rindex"];
+
+/// The numbers and texts that members named after ids are compared with by `==` or a program of [`ONE_OF`], and every other text that
+/// looks like an id.
 pub(crate) fn compared(program: &str) -> Vec<Compared> {
     let Some(mut tokens) = tokens(program) else { return Vec::new() };
     tokens.retain(|token| token.kind != Kind::Space);
@@ -220,6 +224,21 @@ pub(crate) fn compared(program: &str) -> Vec<Compared> {
         let name = around.map_or_else(|| name.to_owned(), |around| format!("{around}_{name}"));
         found.push(Compared { name, range, value });
     }
+    let one_of = |at: usize| {
+        let given = |at: &usize| literal(*at).is_some() || matches!(text(*at), "," | ";" | "[") || field(*at).is_some();
+        let begin = (0..at).rev().take_while(given).last().unwrap_or(at);
+        begin > 1 && text(begin - 1) == "(" && ONE_OF.contains(&text(begin - 2))
+    };
+    for at in 1..tokens.len() {
+        let Some((range, value)) = literal(at) else { continue };
+        let is_key = text(at + 1) == ":" || text(at - 1) == "[" && at > 1 && text(at - 2).starts_with('.');
+        let name = (0..at).rev().find_map(field).unwrap_or("id");
+        let meant = if value.is_number() { names_id(name) && one_of(at) } else { !is_key };
+        if meant && !found.iter().any(|known| known.range == range) {
+            found.push(Compared { name: name.to_owned(), range, value });
+        }
+    }
+    found.sort_by_key(|one| one.range.start);
     found
 }
 
@@ -297,7 +316,11 @@ mod tests {
     fn ids_that_are_compared_with_are_found() {
         for (program, found) in [
             (".[] | select(.assignee_id == 32)", vec!["assignee_id 32"]),
-            (".[] | select(32 == .assignee_id and .state == \"open_1\")", vec!["assignee_id 32"]),
+            (".[] | select(32 == .assignee_id and .state == \"open_1\")", vec!["assignee_id 32", "state \"open_1\""]),
+            (".[] | select(.assignee | IN(\"u_3\", \"bob\")) | .id", vec!["assignee \"u_3\""]),
+            ("map(select(.id | IN(32, 33))) | .[0]", vec!["id 32", "id 33"]),
+            ("[.[].id] | index(32)", vec!["id 32"]),
+            ("{\"a_1\": .[\"b_2\"]} | .n | IN(3)", vec![]),
             ("map(select(.assignee.id == \"u_7\" or .id==9)) | length", vec!["assignee_id \"u_7\"", "id 9"]),
             (".[] | select(.count == 3 or .id == 3 + 1 or .key == \"open\" or .id != 4)", vec![]),
             ("{\"id\": 3} | .id == $x", vec![]),

@@ -420,6 +420,28 @@ async fn an_id_in_a_program_is_read_where_it_was_found() {
     assert_eq!((made.plan.steps.len(), open(&made)), (3, vec![]));
 }
 
+#[tokio::test]
+async fn an_id_in_the_program_of_the_result_is_read_where_it_was_found() {
+    for program in [
+        "[.items[] | select(.assignee | IN(\"u_32\")) | .points] | add",
+        "[.items[] | select(.assignee == \"u_32\").points] | add",
+    ] {
+        let mut tale = Tale::new();
+        let contacts = json!({"contacts": [{"id": "u_31", "name": "Ada"}, {"id": "u_32", "name": "Bo"}]});
+        tale.call("searchContacts", json!({}), contacts).await;
+        tale.query(1, ".contacts[] | select(.name == \"Bo\") | .id");
+        let issues = json!({"items": [{"id": 41, "assignee": "u_31", "points": 1}, {"id": 42, "assignee": "u_32", "points": 3}]});
+        tale.call("listIssues", json!({"project": "atlas"}), issues).await;
+        tale.query(2, program);
+        let made = tale.made(&[]).await;
+        let result = serde_json::to_value(&made.plan.result).unwrap();
+        let source = json!({"$from": {"step": "s1", "jq": ".contacts[] | select(.name == \"Bo\") | .id"}});
+        assert_eq!((&result["$from"]["with"]["assignee"], made.plan.steps.len()), (&source, 2), "{result}");
+        let always = tale.answered_with(&[("source:s2/result{u_32}", "always")]).await.unwrap();
+        assert_eq!(always.plan.steps.len(), 1);
+    }
+}
+
 /// Reads an issue and its customer, and writes this of them.
 async fn copied(tool: &str, sent: Value) -> Tale {
     let mut tale = Tale::new();

@@ -50,6 +50,27 @@ pub(crate) fn ids_in_programs(
             *old = new;
         }
     }
+    ids_of_the_result(cx, draft, (&seen, parameters), desk)
+}
+
+/// The same for the program of the result, which stands at the step that it reads.
+fn ids_of_the_result(
+    cx: &Context<'_>,
+    draft: &mut Draft,
+    (seen, parameters): (&Occurrences, &Parameters),
+    desk: &mut Desk,
+) -> Result<(), FlowError> {
+    let mut result = draft.result.clone();
+    let reads = result.references().first().map(|reference| reference.step.clone());
+    let Some(step) = draft.steps.iter().find(|step| Some(&step.id) == reads.as_ref()) else { return Ok(()) };
+    let mut linker = Linker::of(cx, draft, step, seen, desk);
+    change_references(&mut result, &mut |_, reference| {
+        if let Some(linked) = linker.ids_of("/result", reference, parameters) {
+            *reference = linked;
+        }
+    });
+    linker.failed.take().map_or(Ok(()), Err)?;
+    draft.result = result;
     Ok(())
 }
 
