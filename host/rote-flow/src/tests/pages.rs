@@ -431,3 +431,17 @@ async fn an_only_page_that_says_so_is_guarded_or_counted_on_where_the_first_numb
         }
     }
 }
+
+#[tokio::test]
+async fn a_loop_over_a_list_that_was_whole_stops_where_it_is_not() {
+    let mut tale = Tale::new();
+    let answer = json!({"items": [{"id": 41}, {"id": 42}, {"id": 43}], "has_more": false});
+    tale.call("searchContacts", json!({}), answer).await;
+    for at in 0..3 {
+        comment(&mut tale, &format!("@1{{.items[{at}].id}}")).await;
+    }
+    let made = tale.made(&[]).await;
+    let guard = json!({"next": ".has_more", "items": ".items"});
+    assert_eq!((pages(&made), open(&made)), (json!([["s1", guard], ["s2", null]]), vec![]));
+    assert!(made.plan.steps[1].for_each.is_some());
+}

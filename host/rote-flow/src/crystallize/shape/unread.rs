@@ -119,7 +119,7 @@ fn guarded(cx: &Context<'_>, draft: &Draft, read: &BTreeSet<String>) -> Vec<List
         let open = is_page(cx, step) && step.pages.is_none() && !read.contains(&step.id);
         let items = items(cx, draft, &[position]).filter(|_| open)?;
         let (next, says) = last_page(cx, step, &items)?;
-        let searched = is_searched(cx, draft, step) || of_result();
+        let searched = is_searched(cx, draft, step) || goes_through(draft, step, &items) || of_result();
         searched.then(|| List { positions: vec![position], turn: Turn { next, says, how: How::Only }, items })
     };
     (0..draft.steps.len()).filter_map(guarded).collect()
@@ -273,6 +273,20 @@ fn is_searched(cx: &Context<'_>, draft: &Draft, step: &DraftStep) -> bool {
     let users = draft.steps.iter().filter(|user| user.out.is_none() && for_writes.contains(user.id.as_str()));
     let mut references = users.flat_map(DraftStep::expressions).flat_map(Expression::references);
     references.any(|reference| reference.step == step.id && is_search(&reference.jq))
+}
+
+/// Whether other steps take several of its items by their places, as a loop does before it is one.
+fn goes_through(draft: &Draft, step: &DraftStep, items: &[Segment]) -> bool {
+    let users = draft.steps.iter().filter(|user| user.out.is_none());
+    let references = users.flat_map(DraftStep::expressions).flat_map(Expression::references);
+    let taken = references.filter(|reference| reference.step == step.id).filter_map(|reference| {
+        let path = path_of(&reference.jq).filter(|path| path.starts_with(items))?;
+        match path.get(items.len()) {
+            Some(Segment::Index(index)) => Some(*index),
+            _ => None,
+        }
+    });
+    taken.collect::<BTreeSet<_>>().len() > 1
 }
 
 /// Whether a program looks at more than one place.
