@@ -5,13 +5,15 @@
 //! the only evidence left then. Who writes a description to deceive can avoid every word: this keeps accidents
 //! away; the policy's lists and the choice of descriptions keep attackers away.
 
+mod later;
 mod raising;
 mod words;
+
+use std::collections::BTreeMap;
 
 use rote_types::{Access, Method, ToolHints};
 use serde_json::Value;
 
-pub(crate) use raising::arguments as raising;
 pub(crate) use words::words_of;
 use words::{Class, Place, Table};
 
@@ -55,8 +57,20 @@ pub(crate) fn only_asks(evidence: &Evidence<'_>, schema: &Value) -> bool {
     evidence.method == Method::Post
         && reading.access() == Access::Write
         && (named || verb.is_none_or(|(class, ..)| class == Class::Read) && (whole || said))
-        && !summary.iter().chain(&reading.verbs).any(changes)
+        && !summary.iter().chain(&reading.verbs).chain(&reading.later).any(changes)
         && !raising::holds_program(schema, reading.about.iter().any(|word| word.starts_with("search")))
+}
+
+/// Returns the arguments of an operation's input schema that raise a call, each with the values that do.
+pub(crate) fn raising(evidence: &Evidence<'_>, schema: &Value) -> BTreeMap<String, Vec<String>> {
+    raising::arguments(schema, &about(evidence))
+}
+
+/// Every word of the id and of the last two segments of the path.
+fn about(evidence: &Evidence<'_>) -> Vec<String> {
+    let mut about = words_of(evidence.operation_id);
+    about.extend(evidence.path.rsplit('/').take(2).flat_map(words_of));
+    about
 }
 
 /// Whether an operation is a `PUT` that replaces nothing that anybody would miss: a star, a mark, a subscription.
@@ -76,6 +90,10 @@ struct Reading<'t> {
     method: Method,
     /// The verb of the operation id, or else those of the summary, with their classes.
     verbs: Vec<(Class, &'static str, Place)>,
+    /// What is done besides: verbs behind the first, and procedures that the path calls.
+    later: Vec<(Class, &'static str, Place)>,
+    /// Whether several words of a name say together what destroys (`makePublic`).
+    phrase: bool,
     /// The last segment of the path, when it is not a parameter.
     segment: Vec<String>,
     /// Every word of the id and of the last two segments of the path: what it is about.
@@ -97,22 +115,30 @@ impl<'t> Reading<'t> {
         let verb = verb_of_id(table, evidence.operation_id);
         let verbs = match verb {
             // A summary may begin with what the operation does besides: `untrash` "removes from the trash".
+            Some(verb) if verb.0 == Class::Write && !reads_by_method && !Table::undoes(verb.1) => {
+                let grave = |(class, ..): &(Class, &str, Place)| *class == Class::Destroy;
+                std::iter::once(verb).chain(verbs_of_summary(table, evidence.summary).filter(grave)).collect()
+            }
             Some(verb) if !(reads_by_method && verb.0 == Class::Destroy) => vec![verb],
             other => other.into_iter().chain(verbs_of_summary(table, evidence.summary)).collect(),
         };
         let mut verbs: Vec<_> = verbs;
-        verbs.extend(called_in(evidence.path).filter_map(|name| verb_of_id(table, name)));
-        let mut about = words_of(evidence.operation_id);
-        about.extend(evidence.path.rsplit('/').take(2).flat_map(words_of));
+        let called = called_in(evidence.path).filter_map(|name| verb_of_id(table, name));
+        let (asking, acting): (Vec<_>, Vec<_>) = called.partition(|(class, ..)| *class == Class::Read);
+        verbs.extend(asking);
+        let mut later = later::acts(table, evidence);
+        later.extend(acting);
         let segment = words_of(last_segment(evidence.path));
         Self {
             table,
             method: evidence.method,
             verbs,
+            later,
+            phrase: later::has_phrase(table, evidence),
             objects: objects(table, evidence.operation_id, &segment),
             procedure: segment.first().filter(|_| calls_procedure(evidence.path)).cloned(),
             segment,
-            about,
+            about: about(evidence),
             made: fixed(evidence.path, false),
             changed: fixed(evidence.path, true),
             named: verb.is_some(),
@@ -121,11 +147,15 @@ impl<'t> Reading<'t> {
 
     fn access(&self) -> Access {
         let reads = self.method.is_read();
-        if reads && self.says(Class::Read) {
+        let counts = |(_, word, place): &(Class, &str, Place)| self.counts(word, *place);
+        if self.later.iter().any(counts) {
+            return Access::Destroy;
+        }
+        if reads && self.later.is_empty() && self.says(Class::Read) {
             return Access::Read;
         }
-        let verb = self.verbs.iter().any(|(_, word, place)| self.counts(word, *place));
-        if verb || self.path_counts() || self.makes_what_counts() || self.grants() {
+        let phrase = self.phrase && !reads && !self.says(Class::Read);
+        if phrase || self.verbs.iter().any(counts) || self.path_counts() || self.makes_what_counts() || self.grants() {
             return Access::Destroy;
         }
         if reads && !self.acts() { Access::Read } else { Access::Write }
@@ -137,13 +167,23 @@ impl<'t> Reading<'t> {
         let by_name =
             |(_, word, place): &(Class, &str, Place)| *place == Place::Id && self.table.destroys(word, *place);
         let called = self.procedure.as_ref().is_some_and(|word| self.table.counts(Class::Write, word, Place::Get));
-        self.says(Class::Write) || called || self.verbs.iter().any(by_name)
+        let alone = match self.segment.as_slice() {
+            [only] => self.table.counts(Class::Write, only, Place::Path) && !self.table.excepted(only, &self.about),
+            _ => false,
+        };
+        self.phrase
+            || alone
+            || !self.later.is_empty()
+            || self.says(Class::Write)
+            || called
+            || self.verbs.iter().any(by_name)
     }
 
     /// Whether it changes who may do or see something, or what is paid for.
     fn grants(&self) -> bool {
         let counts = |word: &String| self.table.grants(word) && !self.table.excepted(word, &self.about);
-        !self.method.is_read() && !self.says(Class::Read) && self.objects.iter().any(counts)
+        let pairs = self.objects.windows(2).any(|pair| self.table.grants(&pair.join("_")));
+        !self.method.is_read() && !self.says(Class::Read) && (pairs || self.objects.iter().any(counts))
     }
 
     fn says(&self, class: Class) -> bool {
@@ -161,6 +201,10 @@ impl<'t> Reading<'t> {
     /// A segment of one word is the act itself (`/cancel`); the first of several may belong to a noun
     /// (`/remove-token`), which a verb elsewhere tells.
     fn path_counts(&self) -> bool {
+        // A path with the act before the thing: `/users/delete/{id}`.
+        if let (Some([only]), true) = (self.changed.last().map(Vec::as_slice), self.segment.is_empty()) {
+            return self.table.destroys(only, Place::Get) && self.counts(only, Place::Path);
+        }
         let mut words = self.segment.iter().filter(|word| !self.table.is_skipped(word));
         let Some(first) = words.next() else {
             return false;
@@ -247,7 +291,21 @@ fn fixed(path: &str, behind: bool) -> Vec<Vec<String>> {
 }
 
 /// Fields by which an API of remote procedures says which one is called.
-const CALLED_BY: [&str; 9] = ["method", "action", "api", "cmd", "command", "function", "op", "operation", "procedure"];
+const CALLED_BY: [&str; 13] = [
+    "method",
+    "_method",
+    "act",
+    "action",
+    "do",
+    "task",
+    "api",
+    "cmd",
+    "command",
+    "function",
+    "op",
+    "operation",
+    "procedure",
+];
 
 /// The procedures that a path names in its query or fragment: `/rest?method=photos.delete`, `/#Action=DeleteUser`.
 fn called_in(path: &str) -> impl Iterator<Item = &str> {
@@ -259,7 +317,10 @@ fn called_in(path: &str) -> impl Iterator<Item = &str> {
 /// The first verb of a summary; several when it begins like `Create/modify/delete`.
 fn verbs_of_summary<'t>(table: &'t Table, summary: &str) -> impl Iterator<Item = (Class, &'static str, Place)> + 't {
     let text = without_tags(summary);
-    let first = text.split_whitespace().map(str::to_lowercase).find(|word| !table.is_skipped(word)).unwrap_or_default();
+    let mut said = text.split_whitespace().map(str::to_lowercase).skip_while(|word| table.is_skipped(word));
+    let first = said.next().unwrap_or_default();
+    // `Kicks off a run` kicks nobody.
+    let first = if said.next().is_some_and(|next| next == "off") { String::new() } else { first };
     let verbs: Vec<_> = words_of(&first).iter().filter_map(|word| table.verb(word)).collect();
     let verbs: Vec<_> = verbs.into_iter().filter(|(_, word)| !table.is_said_in_names_only(word)).collect();
     verbs.into_iter().map(|(class, word)| (class, word, Place::Summary))

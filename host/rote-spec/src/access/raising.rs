@@ -4,17 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::words::Table;
+use super::words::{Table, words_of};
 
 /// Returns the arguments of an input schema that raise a call, each with the values that do. An argument that is an object
-/// or a list is left to its tool.
-pub(crate) fn arguments(schema: &Value) -> BTreeMap<String, Vec<String>> {
+/// is left to its tool, and a list that has more than the one value. `about` is what the operation is about.
+pub(super) fn arguments(schema: &Value, about: &[String]) -> BTreeMap<String, Vec<String>> {
     let table = Table::get();
     let properties = schema["properties"].as_object().into_iter().flatten();
     let raising = properties.map(|(name, property)| {
         let property = resolved(schema, property);
-        let values = table.raising(name).iter().filter(|value| admits(property, value));
-        (name.clone(), values.map(|value| (*value).to_owned()).collect::<Vec<_>>())
+        let word = words_of(name).join("_");
+        // Of a word that is a verb too the exceptions are said of the verb.
+        let excepted = !table.is_verb(&word) && table.excepted(&word, about);
+        let known = if excepted { &[][..] } else { table.raising(name) };
+        let values = known.iter().filter(|value| admits(property, value));
+        (name.clone(), values.map(|value| spelled(property, value)).collect::<Vec<_>>())
     });
     raising.filter(|(_, values)| !values.is_empty()).collect()
 }
@@ -37,8 +41,16 @@ fn resolved<'s>(schema: &'s Value, property: &'s Value) -> &'s Value {
     pointer.and_then(|pointer| schema.pointer(pointer)).unwrap_or(property)
 }
 
+/// A value as a call has it: in a list, where the argument is one.
+fn spelled(property: &Value, value: &str) -> String {
+    if property["type"] == "array" { Value::from(vec![value]).to_string() } else { value.to_owned() }
+}
+
 /// Whether an argument may have this value, as far as its schema says.
 fn admits(property: &Value, value: &str) -> bool {
+    if property["type"] == "array" {
+        return !matches!(value, "true" | "false" | "1" | "0" | "yes" | "no") && admits(&property["items"], value);
+    }
     if let Some(listed) = property["enum"].as_array() {
         let text = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned).to_lowercase();
         return listed.iter().any(|one| text(one) == value);
@@ -81,6 +93,9 @@ mod tests {
                 "state": {"type": "string", "enum": ["published", "draft"]},
                 "status": {"type": "string", "enum": ["open", "closed"]},
                 "role": {"type": "string", "enum": ["editor", "co-owner"]},
+                "permissions": {"type": "array", "items": {"type": "string"}},
+                "admin": {"type": "boolean"},
+                "draft": {"type": "boolean"},
             },
             "$defs": {"Visibility": {"type": "string", "enum": ["Public", "private"]}},
         });
@@ -88,8 +103,15 @@ mod tests {
             "private": ["false"], "isPublic": ["true"], "visibility": ["public"], "hard-delete": ["true", "1", "yes"],
             "force": ["1"], "purge": ["true", "1", "yes"],
             "confirm": ["true"], "collection_method": ["charge_automatically"], "state": ["published"], "role": ["co-owner"],
+            "permissions": ["[\"admin\"]", "[\"owner\"]"], "admin": ["true"],
         });
-        assert_eq!(json!(arguments(&schema)), expected);
-        assert!(arguments(&json!({"type": "object"})).is_empty());
+        assert_eq!(json!(arguments(&schema, &[])), expected);
+        let draft = json!({"properties": {"draft": {"type": "boolean"}}});
+        let raised = |about: &str| !arguments(&draft, &words_of(about)).is_empty();
+        assert!(raised("create-release") && raised("updateRelease") && !raised("pulls/create"));
+        let open = json!({"properties": {"role": {"type": "string"}, "visibility": {"type": "string"}}});
+        let found = arguments(&open, &[]);
+        assert!(found["role"].contains(&"superuser".into()) && found["visibility"].contains(&"internal".into()));
+        assert!(arguments(&json!({"type": "object"}), &[]).is_empty());
     }
 }

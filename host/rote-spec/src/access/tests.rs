@@ -227,6 +227,37 @@ fn a_post_that_searches_reads() {
 }
 
 #[test]
+fn a_search_with_an_argument_that_changes_is_not_a_read() {
+    let evidence = Evidence { method: Method::Post, operation_id: "findOne", path: "/things/find", summary: "" };
+    let asks = |name: &str| only_asks(&evidence, &serde_json::json!({"properties": {name: {"type": "object"}}}));
+    assert!(asks("filter") && asks("sort"));
+    for name in ["update", "delete", "replace", "set", "pipeline", "remove", "upsert"] {
+        assert!(!asks(name), "{name}");
+    }
+}
+
+#[test]
+fn of_id_and_summary_the_graver_counts() {
+    for (summary, expected) in [
+        ("Transfer money", Destroy),
+        ("Delete an item", Destroy),
+        ("Pay an item", Destroy),
+        ("Create an item and notify the owner", Destroy),
+        ("Create an item", Write),
+    ] {
+        assert_eq!(access(Method::Post, "createItem", "/items", summary), expected, "{summary}");
+    }
+}
+
+/// In the rows of the last attack every class is what was judged.
+#[test]
+fn what_was_invented_to_get_by_is_found() {
+    for one in judged().iter().filter(|one| one.line.starts_with("invented")) {
+        assert_eq!(one.found, one.own, "{}", one.line);
+    }
+}
+
+#[test]
 fn a_put_that_nobody_would_miss_is_calm() {
     let calm = |method, operation_id, path| is_calm_put(&Evidence { method, operation_id, path, summary: "" });
     for (id, path) in [
@@ -310,7 +341,7 @@ fn figures(name: &str, all: &[Judged], counts: impl Fn(&Judged) -> bool) -> (usi
 #[test]
 fn judged_operations_are_found_with_the_stated_precision_and_recall() {
     let all = judged();
-    assert_eq!(all.len(), 549);
+    assert_eq!(all.len(), 624);
     for one in all.iter().filter(|one| (one.own == Destroy) != (one.found == Destroy)) {
         println!("  judged {}, found {}: {}", one.own, one.found, one.line);
     }

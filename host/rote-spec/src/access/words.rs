@@ -34,6 +34,8 @@ pub(super) struct Table {
     conditions: HashMap<&'static str, Vec<&'static str>>,
     raising: HashMap<&'static str, Vec<&'static str>>,
     programs: Vec<&'static str>,
+    phrases: Vec<&'static str>,
+    nouns: Vec<&'static str>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -75,6 +77,14 @@ impl Table {
                 self.programs.push(word);
                 return Ok(());
             }
+            "phrase" => {
+                self.phrases.push(word);
+                return Ok(());
+            }
+            "noun" => {
+                self.nouns.push(word);
+                return Ok(());
+            }
             "raise" => {
                 let values: Vec<_> = parts.collect();
                 return if values.is_empty() || self.raising.insert(word, values).is_some() {
@@ -89,7 +99,7 @@ impl Table {
         let fits = match class {
             Class::Destroy | Class::Calm => !places.is_empty(),
             Class::Read => matches!(places[..], [] | [Place::Posted]),
-            Class::Write => matches!(places[..], [] | [Place::Id] | [Place::Get]),
+            Class::Write => matches!(places[..], [] | [Place::Id] | [Place::Get] | [Place::Path]),
             Class::Grant => matches!(places[..], [] | [Place::Made]),
             Class::Skip => places.is_empty(),
         };
@@ -125,6 +135,34 @@ impl Table {
         self.verb(word).filter(|(_, base)| *base == word)
     }
 
+    /// The same for a verb that changes something.
+    pub(super) fn act(&self, word: &str) -> Option<(Class, &'static str)> {
+        self.exact(word).filter(|(class, _)| matches!(class, Class::Write | Class::Destroy))
+    }
+
+    /// Whether a verb is a noun too where no object stands behind it.
+    pub(super) fn is_noun(&self, word: &str) -> bool {
+        match self.words.get(word) {
+            Some((Class::Destroy, places)) => !places.contains(&Place::Get),
+            _ => self.nouns.contains(&word),
+        }
+    }
+
+    /// Whether a verb takes an act back, as its summary may say by that act.
+    pub(super) fn undoes(word: &str) -> bool {
+        word.starts_with("un") || word == "restore"
+    }
+
+    /// Whether words, joined by `_`, say together what destroys.
+    pub(super) fn is_phrase(&self, words: &str) -> bool {
+        self.phrases.contains(&words)
+    }
+
+    /// Whether a word says what is done, and not only what an argument is called.
+    pub(super) fn is_verb(&self, word: &str) -> bool {
+        self.words.contains_key(word)
+    }
+
     pub(super) fn destroys(&self, word: &str, place: Place) -> bool {
         self.counts(Class::Destroy, word, place)
     }
@@ -154,7 +192,7 @@ impl Table {
         self.counts(Class::Read, word, Place::Posted) || word == "queries" || word == "searches"
     }
 
-    /// Whether an argument of that name holds a program.
+    /// Whether an argument of that name holds a program, or what is put in the place of what is found.
     pub(super) fn is_program(&self, name: &str) -> bool {
         self.programs.contains(&words_of(name).join("_").as_str())
     }

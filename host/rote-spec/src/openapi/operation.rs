@@ -56,12 +56,7 @@ pub(crate) fn generate<'a>(
     let mut body = body::plan(reader, &place.operation, &declarations, &notes);
     let found = credentials::take(reader, common, place, &mut declarations, body.as_mut());
     let mut planned = declarations.plan(reader, &template, &notes, &pointer);
-    let evidence = Evidence {
-        method: place.method,
-        operation_id: place.operation.text("operationId").unwrap_or(""),
-        path: place.path,
-        summary: summary(place),
-    };
+    let evidence = evidence(place);
     let access = access::decide_called(&evidence, &declarations.procedures());
     let idempotency_header = if access.changes() { idempotency::take(reader, &mut planned, &notes) } else { None };
     let assembled = assemble(reader, &planned, body.as_ref(), &pointer, &notes);
@@ -100,6 +95,16 @@ pub(crate) fn generate<'a>(
     }
 }
 
+/// What a description says that an operation does.
+fn evidence<'a>(place: &Place<'a>) -> Evidence<'a> {
+    Evidence {
+        method: place.method,
+        operation_id: place.operation.text("operationId").unwrap_or(""),
+        path: place.path,
+        summary: summary(place),
+    }
+}
+
 /// What a tool says of itself, beside how it is asked.
 fn tool_of(
     reader: &Reader<'_>,
@@ -122,7 +127,7 @@ fn tool_of(
         deprecated: place.operation.flag("deprecated"),
         security: operation.credentials.clone(),
         spelled: spelled::arguments(operation, schema),
-        raising: if access == Access::Write { access::raising(schema) } else { BTreeMap::new() },
+        raising: if access == Access::Write { access::raising(&evidence(place), schema) } else { BTreeMap::new() },
         request: None,
         input_schema: SchemaText::of(schema),
         idempotency_header,
