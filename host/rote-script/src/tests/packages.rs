@@ -101,6 +101,16 @@ fn an_installed_package_stands_for_a_module_of_node() {
 }
 
 #[test]
+fn a_label_behind_a_pure_comment_is_fine() {
+    let code = bundled(&[
+        ("main.ts", "import 'p';\nexport const run = () => 1;"),
+        ("node_modules/p/index.js", "/* @__PURE__ */ a: for (const b of globalThis.c) { if (b) break a; b(); }"),
+    ])
+    .code;
+    assert!(code.contains("a: for (const b of globalThis.c)"), "{code}");
+}
+
+#[test]
 fn common_js_is_a_function_that_runs_once() {
     let code = bundled(&[
         ("main.ts", "import p, { a } from 'p';\nimport * as all from 'p';\nexport { b } from 'p';\nexport const run = () => [p, a(), all];"),
