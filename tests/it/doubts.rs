@@ -374,6 +374,10 @@ fn a_call_whose_workspace_was_taken_away_stays_in_doubt() {
         take_away(&home, taken);
         let listed = home.rote(&["doubts"]);
         assert!(listed.code == 0 && listed.stdout.contains("`@1` of workspace `gone`"), "{taken}: {listed}");
+        assert!(listed.stdout.contains("; its workspace is gone (its id was `"), "{taken}: {listed}");
+        let absent = home.rote(&["ls", "-w", "gone"]);
+        let is_lost = absent.stderr.contains("the database of workspace `gone` is gone");
+        assert_eq!((absent.code, is_lost), (3, taken.ends_with(".db")), "{taken}: {absent}");
         assert_eq!(home.rote(&["init", "gone"]).code, 0);
         let again = home.rote(&call);
         assert_eq!((again.code, writes(&api)), (10, sent + 1), "{taken}: {again}");
@@ -386,6 +390,71 @@ fn a_call_whose_workspace_was_taken_away_stays_in_doubt() {
         take_away(&home, "rote/workspaces/gone");
     }
     assert_eq!(home.rote(&["audit", "verify"]).code, 0);
+}
+
+/// The doubts as they are listed: the number of each, and the id of its workspace where its name does not say which it is.
+fn listed(home: &TestHome) -> Vec<(String, Option<String>)> {
+    let doubts = home.data(&["doubts"]);
+    let id = |one: &serde_json::Value| one["workspace_id"].as_str().map(str::to_owned);
+    let doubts = doubts["doubts"].as_array().unwrap().iter();
+    doubts.map(|one| (one["response"].to_string(), id(one))).collect()
+}
+
+/// A name that is given again has the numbers from 1 once more.
+#[test]
+fn a_number_of_two_workspaces_of_one_name_is_settled_of_the_one_that_is_said() {
+    let (home, api, losing) = shop();
+    let call = |item: &str| home.rote(&["call", "shop", "create", "owner=ann", &format!("item={item}"), "-w", "w"]);
+    for item in ["pen", "ink", "cup"] {
+        assert_eq!(home.rote(&["init", "w"]).code, 0);
+        losing.store(true, SeqCst);
+        assert_eq!(call(item).code, 8, "{item}");
+        losing.store(false, SeqCst);
+        if item != "cup" {
+            take_away(&home, "rote/workspaces/w");
+        }
+    }
+    let all = listed(&home);
+    assert!(all.len() == 3 && all.iter().all(|(number, _)| number == "1"), "{all:?}");
+    let settle = |id: &[&str]| home.rote(&[&["doubts", "settle", "--retry", "@1", "-w", "w", "--yes"], id].concat());
+    let refused = settle(&[]);
+    let ids: Vec<&String> = all.iter().filter_map(|(_, id)| id.as_ref()).collect();
+    assert!(refused.code == 10 && ids.iter().all(|id| refused.stderr.contains(*id)), "{refused}");
+    assert_eq!(listed(&home), all, "nothing is settled");
+    let sent = writes(&api);
+    // The newest is first: `cup` is of the workspace that is there, then `ink`, then `pen`.
+    let ink = all[1].1.clone().unwrap();
+    assert_eq!(settle(&["--workspace-id", &ink]).code, 0);
+    assert_eq!(settle(&["--workspace-id", &ink]).code, 3, "it is settled");
+    assert_eq!([call("pen").code, call("cup").code], [10, 10]);
+    assert_eq!((call("ink").code, writes(&api)), (0, sent + 1));
+    let there = all[0].1.clone().unwrap();
+    assert_eq!(settle(&["--workspace-id", &there]).code, 0);
+    assert_eq!((call("pen").code, call("cup").code, writes(&api)), (10, 0, sent + 2));
+    // One is left, and its number alone says it.
+    assert_eq!(settle(&[]).code, 0);
+    assert_eq!((call("pen").code, writes(&api)), (0, sent + 3));
+    assert!(listed(&home).is_empty());
+}
+
+#[test]
+fn a_call_in_doubt_is_known_behind_a_journal_that_was_begun_anew() {
+    let (home, api, losing) = shop();
+    let call = ["call", "shop", "create", "owner=ann", "item=pen", "-w", "w"];
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    losing.store(true, SeqCst);
+    assert_eq!(home.rote(&call).code, 8);
+    losing.store(false, SeqCst);
+    take_away(&home, "rote/workspaces/w");
+    take_away(&home, "secrets/journal.anchor");
+    let sent = writes(&api);
+    assert_eq!(home.rote(&["audit", "restart", "--yes"]).code, 0);
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    let again = home.rote(&call);
+    assert!(again.code == 10 && again.stderr.contains("its workspace is gone"), "{again}");
+    assert_eq!(writes(&api), sent);
+    assert_eq!(home.rote(&["doubts", "settle", "--done", "@1", "-w", "w", "--yes"]).code, 0);
+    assert_eq!((home.rote(&call).code, writes(&api)), (0, sent + 1));
 }
 
 #[test]

@@ -19,8 +19,10 @@ fn ready() -> (TestHome, FakeApi, Receiver<()>, Arc<AtomicBool>) {
     let hangs = Arc::new(AtomicBool::new(true));
     let flag = Arc::clone(&hangs);
     let api = FakeApi::start(move |_| {
+        // Whoever waits for the arrival may change it.
+        let hangs = flag.load(SeqCst);
         let _nobody_waits = arrived.send(());
-        if flag.load(SeqCst) { Script::Hang } else { Script::Json(201, json!({ "n": 1 })) }
+        if hangs { Script::Hang } else { Script::Json(201, json!({ "n": 1 })) }
     });
     let home = home();
     let ok = json!({ "200": { "description": "ok" } });

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use rote_gate::{Doubt, GateError};
-use rote_home::Journal;
-use rote_types::{AdapterId, ErrorKind, FlowName, ResponseId, WorkspaceName, command};
+use rote_home::{Journal, OpenWrite};
+use rote_types::{AdapterId, ErrorKind, FlowName, ResponseId, WorkspaceIdentity, WorkspaceName, command};
 use rote_workspace::{
     ResponseSummary, Settled, Settlement, Workspace, WorkspaceError, WorkspaceProblem, workspace_names,
 };
@@ -73,6 +73,22 @@ impl Found {
     }
 }
 
+/// Whose writes are settled.
+#[derive(Debug, Clone, Copy)]
+pub enum WritesOf<'w> {
+    /// The workspace of a run that goes on.
+    Run(&'w str),
+    /// The workspace in use, or one that is gone and had its name, of this id where there are several.
+    Workspace { id: Option<&'w str> },
+}
+
+/// Where writes are settled.
+enum Place {
+    There(Box<Workspace>),
+    /// In the journal only.
+    Gone(WorkspaceIdentity),
+}
+
 impl Session {
     /// Returns the writes in doubt of all workspaces, at most `limit` of them with all that is known.
     ///
@@ -81,7 +97,11 @@ impl Session {
     pub fn doubts(&self, limit: usize) -> Result<Doubts, AppError> {
         let (home, journal, mut unreadable) = (self.host.home()?, self.host.journal()?, Vec::new());
         let gone = rote_flow::gone_writes(&journal, home)?;
-        let is_gone = |name: &WorkspaceName, id| gone.iter().any(|one| (&one.workspace, one.response) == (name, id));
+        // Those of a workspace that is there: another one that had its name may have had the number, too.
+        let is_told = |one: &&Doubt| one.workspace_id.is_none();
+        let is_gone = |name: &WorkspaceName, id| {
+            gone.iter().filter(is_told).any(|one| (&one.workspace, one.response) == (name, id))
+        };
         let mut found = Vec::new();
         for name in workspace_names(home)? {
             match self.unknown_of(&journal, &name) {
@@ -92,7 +112,8 @@ impl Session {
                 Err(error) => unreadable.push(WorkspaceProblem { name, problem: error.in_a_line() }),
             }
         }
-        let told = gone.into_iter().chain(self.told_of(&journal, &unreadable)?);
+        let of_gone: Vec<Doubt> = gone.iter().filter(|one| one.workspace_id.is_some()).cloned().collect();
+        let told = gone.into_iter().chain(self.told_of(&journal, &unreadable, &of_gone)?);
         found.extend(told.map(|doubt| Found::Told(Box::new(doubt))));
         found.sort_by_key(|one| std::cmp::Reverse(one.at()));
         let total = found.len();
@@ -106,7 +127,9 @@ impl Session {
                 if let Found::Known(of, known) = one
                     && *of == name
                 {
-                    doubts.push((at, self.describe(&workspace, known)?));
+                    let is_shared = of_gone.iter().any(|gone| (&gone.workspace, gone.response) == (&name, known.id));
+                    let workspace_id = workspace.identity().id.clone().filter(|_| is_shared);
+                    doubts.push((at, Doubt { workspace_id, ..self.describe(&workspace, known)? }));
                 }
             }
         }
@@ -119,17 +142,26 @@ impl Session {
         Ok(Doubts { total, doubts: doubts.into_iter().map(|(_, doubt)| doubt).collect(), unreadable })
     }
 
-    /// Returns what the journal knows as open of workspaces that cannot be read.
-    fn told_of(&self, journal: &Journal, unreadable: &[WorkspaceProblem]) -> Result<Vec<Doubt>, AppError> {
+    /// Returns what the journal knows as open of workspaces that cannot be read, but for what is of others that are gone.
+    fn told_of(
+        &self,
+        journal: &Journal,
+        unreadable: &[WorkspaceProblem],
+        gone: &[Doubt],
+    ) -> Result<Vec<Doubt>, AppError> {
         if unreadable.is_empty() {
             return Ok(Vec::new());
         }
         let names = unreadable.iter().map(|one| one.name.clone()).collect();
         let open = journal.begun_in(&names)?;
-        let told = open.iter().take(MAX_OF_ONE).map(|write| {
+        let is_new = |write: &&OpenWrite| {
+            let of_gone = |gone: &Doubt| (&gone.workspace_id, gone.response) == (&write.workspace.id, write.response);
+            !gone.iter().any(of_gone)
+        };
+        let told = open.iter().filter(is_new).take(MAX_OF_ONE).map(|write| {
             let doubt = Doubt::of_journal(journal, write)?;
             // It may be there still, for whoever mends it.
-            Ok(Doubt { is_gone: false, ..doubt })
+            Ok(Doubt { is_gone: false, workspace_id: None, ..doubt })
         });
         told.collect()
     }
@@ -145,23 +177,15 @@ impl Session {
         Ok(rote_flow::unknown_writes(&workspace)?)
     }
 
-    /// Returns what is known of the writes of a workspace, that in use where none is named, that a person wants to
-    /// settle so; nothing is settled.
+    /// Returns what is known of the writes that a person wants to settle so; nothing is settled.
     ///
     /// # Errors
     /// As [`Session::settle`].
-    pub fn settleable(
-        &self,
-        workspace: Option<&str>,
-        settle: &[(ResponseId, Settlement)],
-    ) -> Result<Vec<Doubt>, AppError> {
+    pub fn settleable(&self, of: WritesOf<'_>, settle: &[(ResponseId, Settlement)]) -> Result<Vec<Doubt>, AppError> {
         self.refuse_known_answers(settle)?;
-        let name = match workspace {
-            Some(text) => text.parse()?,
-            None => self.named()?,
-        };
-        let Some(workspace) = self.there(&name, settle)? else {
-            return Ok(rote_gate::settleable_gone(&*self.host.journal()?, &name, settle)?);
+        let workspace = match self.place(of, settle)? {
+            Place::There(workspace) => workspace,
+            Place::Gone(gone) => return Ok(rote_gate::settleable_gone(&*self.host.journal()?, &gone, settle)?),
         };
         let one = |(id, settlement): &(ResponseId, Settlement)| {
             let known = workspace.settleable(*id, settlement)?;
@@ -170,25 +194,31 @@ impl Session {
         settle.iter().map(one).collect()
     }
 
-    /// Settles writes of the workspace in use, be it there or not, with what a person says of them; returns how each stands
-    /// then.
+    /// Settles writes of one workspace, be it there or not, with what a person says of them; returns how each stands then.
     ///
     /// # Errors
-    /// Conflict when one of them is not in doubt, `NotFound` when there is none of that number, Usage for an answer
-    /// that is not JSON; nothing is settled then.
-    pub fn settle(&self, settle: &[(ResponseId, Settlement)], consent: Consent) -> Result<Vec<SettledWrite>, AppError> {
-        let doubts = self.settleable(None, settle)?;
-        let (name, journal, word, now) = (self.named()?, self.host.journal()?, self.word(consent), self.host.now());
-        let workspace = self.there(&name, settle)?;
-        match &workspace {
-            Some(workspace) => drop(rote_gate::settle(&journal, workspace, settle, Some(&word), now)?),
-            None => rote_gate::settle_gone(&journal, &name, settle, Some(&word), now)?,
-        }
-        // A name that was given twice may have had several of a number.
-        let settled = settle.iter().filter_map(|(id, settlement)| {
-            let doubt = doubts.iter().find(|doubt| doubt.response == *id)?;
-            Some((doubt, settlement.settled()))
-        });
+    /// Conflict when one of them is not in doubt, or several workspaces that had the name have them in doubt and none is
+    /// named by its id; `NotFound` when there is none of that number, Usage for an answer that is not JSON; nothing is
+    /// settled then.
+    pub fn settle(
+        &self,
+        of: WritesOf<'_>,
+        settle: &[(ResponseId, Settlement)],
+        consent: Consent,
+    ) -> Result<Vec<SettledWrite>, AppError> {
+        let doubts = self.settleable(of, settle)?;
+        let (journal, word, now) = (self.host.journal()?, self.word(consent), self.host.now());
+        let workspace = match self.place(of, settle)? {
+            Place::There(workspace) => {
+                rote_gate::settle(&journal, &workspace, settle, Some(&word), now)?;
+                Some(*workspace)
+            }
+            Place::Gone(gone) => {
+                rote_gate::settle_gone(&journal, &gone, settle, Some(&word), now)?;
+                None
+            }
+        };
+        let settled = doubts.iter().zip(settle.iter().map(|(_, settlement)| settlement.settled()));
         settled.map(|(doubt, settled)| self.settled(doubt, settled, workspace.as_ref())).collect()
     }
 
@@ -218,20 +248,44 @@ impl Session {
         Ok(SettledWrite { workspace: name, id: response, adapter, tool, settled, flow, next })
     }
 
-    /// Opens the workspace of these writes; none when it is gone, also where another one has its name and not these writes.
-    fn there(&self, name: &WorkspaceName, settle: &[(ResponseId, Settlement)]) -> Result<Option<Workspace>, AppError> {
-        match Workspace::open(self.host.home()?, name) {
-            Err(WorkspaceError::NoWorkspace { .. }) => return Ok(None),
-            other => drop(other?),
-        }
-        let workspace = self.open_sifted(name)?;
-        let open = self.host.journal()?.open_writes(Some(name))?;
-        let has = |(id, settlement): &(ResponseId, Settlement)| workspace.settleable(*id, settlement).is_ok();
-        let is_gone = |(id, _): &(ResponseId, Settlement)| {
-            open.iter().any(|write| write.response == *id && write.workspace != *workspace.identity())
+    /// Finds the workspace whose writes these are: the one that is there, or one that had its name.
+    fn place(&self, of: WritesOf<'_>, settle: &[(ResponseId, Settlement)]) -> Result<Place, AppError> {
+        let (name, id) = match of {
+            WritesOf::Run(run) => return Ok(Place::There(Box::new(self.open_sifted(&run.parse()?)?))),
+            WritesOf::Workspace { id } => (self.named()?, id),
         };
-        let of_gone = settle.iter().all(|one| !has(one) && is_gone(one)) && !settle.is_empty();
-        Ok((!of_gone).then_some(workspace))
+        let there = match Workspace::open(self.host.home()?, &name) {
+            Err(absence @ WorkspaceError::NoWorkspace { .. }) => Err(absence),
+            other => {
+                drop(other?);
+                Ok(self.open_sifted(&name)?)
+            }
+        };
+        let (journal, found) = (self.host.journal()?, there.as_ref().ok());
+        let open = journal.open_writes(Some(&name))?;
+        let is_gone = |write: &&OpenWrite| found.is_none_or(|there| *there.identity() != write.workspace);
+        let gone: Vec<&OpenWrite> = open.iter().filter(is_gone).collect();
+        if let Some(id) = id {
+            let has_id = |one: &WorkspaceIdentity| one.id.as_deref() == Some(id);
+            if found.is_some_and(|there| has_id(there.identity())) {
+                return Ok(Place::There(Box::new(there?)));
+            }
+            let gone = gone.iter().find(|write| has_id(&write.workspace));
+            return gone.map(|write| Place::Gone(write.workspace.clone())).ok_or_else(|| {
+                let message = format!("no write of a workspace `{name}` with the id `{id}` is in doubt");
+                AppError::new(ErrorKind::NotFound, message).with_hint("rote doubts")
+            });
+        }
+        let is_meant = |write: &&&OpenWrite| settle.iter().any(|(id, _)| *id == write.response);
+        let meant: Vec<&OpenWrite> = gone.iter().filter(is_meant).copied().collect();
+        let Some(first) = meant.first() else { return Ok(Place::There(Box::new(there?))) };
+        let of_first = meant.iter().filter(|write| write.workspace == first.workspace).count();
+        let has = |there: &Workspace| settle.iter().any(|(id, how)| there.settleable(*id, how).is_ok());
+        if meant.len() == of_first && of_first == settle.len() && !found.is_some_and(has) {
+            return Ok(Place::Gone(first.workspace.clone()));
+        }
+        let doubts: Result<Vec<Doubt>, _> = meant.iter().map(|write| Doubt::of_journal(&journal, write)).collect();
+        Err(several(&name, found, &doubts?))
     }
 
     /// Refuses answers of a person's own in which a value of the vault stands, as any document of theirs.
@@ -280,4 +334,18 @@ impl Session {
         // An adapter that is gone or damaged must not hide the doubt.
         Ok(Doubt::of(&*self.host.journal()?, workspace, known, |write| adapters.look(write).unwrap_or_default())?)
     }
+}
+
+/// The error of a number that stands for writes of several workspaces that had one name.
+fn several(name: &WorkspaceName, there: Option<&Workspace>, of_gone: &[Doubt]) -> AppError {
+    let message = format!("what is settled is of several workspaces that had the name `{name}`: say of which one");
+    let there = there.and_then(|there| {
+        let settle = command("rote doubts settle").option("--workspace", name);
+        let settle = settle.option("--workspace-id", there.identity().id.as_deref()?);
+        Some(settle.plain("…").note("those of the workspace that is there").to_string())
+    });
+    let of_gone_ways = of_gone.iter().take(MAX_TOLD).map(Doubt::ways);
+    let hint: Vec<String> = there.into_iter().chain(of_gone_ways).collect();
+    let error = AppError::new(ErrorKind::Conflict, message).with_hint(hint.join("\n"));
+    of_gone.iter().take(MAX_TOLD).fold(error, |error, doubt| error.with_cause(doubt.to_string()))
 }

@@ -45,7 +45,7 @@ pub use call::{BatchError, BatchLine, BatchPlan, Batched, CallDone, CallRequest,
 pub use change::Consent;
 pub use condition::{Condition, Held};
 pub use config::{HostConfig, SessionConfig};
-pub use doubts::{Doubts, SettledWrite};
+pub use doubts::{Doubts, SettledWrite, WritesOf};
 pub use error::AppError;
 pub use host::Host;
 pub use names::Names;

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Said, Word};
-use rote_home::{Durability, Event, Journal, NewEvent};
+use rote_home::{Durability, Event, Journal, NewEvent, OpenCall};
 use rote_types::{Access, AdapterId, ResponseId, Sha256Digest, ToolCall, WorkspaceIdentity, clean_line};
 use rote_workspace::{
     LostAnswer, LostCall, NOT_SENT, NewCall, RecordedOutcome, Recording, RequestRecord, ResponseState, ResponseSummary,
@@ -57,6 +57,7 @@ impl Doubt {
         };
         Ok(Self {
             workspace: workspace.name().clone(),
+            workspace_id: None,
             response: known.id,
             adapter: known.adapter.clone(),
             tool: known.tool.clone(),
@@ -291,15 +292,12 @@ impl Call<'_> {
         (adapter, tool): (&AdapterId, &str),
     ) -> Result<Option<Doubt>, GateError> {
         let open = self.journal.open_writes(Some(workspace.name()))?;
-        for write in open.iter().filter(|write| !write.of_flow && write.workspace != *workspace.identity()) {
-            let Some(started) = self.journal.started(&write.workspace, write.response)? else { continue };
-            let body = &started.body;
-            let named = body["adapter"] == json!(adapter) && body["tool"] == json!(tool);
-            if named && body["args_digest"] == json!(self.arguments) {
-                return Ok(Some(Doubt::of_journal(self.journal, write)?));
-            }
+        let is_same = |call: &OpenCall| (&call.adapter, &*call.tool, call.arguments) == (adapter, tool, self.arguments);
+        let mut of_gone = open.iter().filter(|write| !write.of_flow && write.workspace != *workspace.identity());
+        match of_gone.find(|write| write.call.as_ref().is_some_and(is_same)) {
+            Some(write) => Ok(Some(Doubt::of_journal(self.journal, write)?)),
+            None => Ok(None),
         }
-        Ok(None)
     }
 }
 

@@ -14,8 +14,8 @@ use rote_govern::egress::EgressRefusal;
 use rote_govern::reach::decide_command;
 use rote_home::HomeError;
 use rote_types::{
-    AdapterId, Classify, CommandLine, ErrorKind, Refusal, ResponseId, ResponseRef, WantedCredential, WorkspaceName,
-    command,
+    AdapterId, Classify, CommandLine, ErrorKind, Refusal, ResponseId, ResponseRef, WantedCredential, WorkspaceIdentity,
+    WorkspaceName, command,
 };
 use rote_vault::VaultError;
 use rote_workspace::WorkspaceError;
@@ -209,10 +209,17 @@ pub enum GateError {
         /// The tool that is called.
         tool: String,
     },
-    /// A person says what a write answered whose workspace is not there.
-    #[error("workspace `{workspace}` is gone, so that nothing can keep what `{response}` answered")]
-    AnswerOfGone {
+    /// A person settles what is not open in a workspace that is gone.
+    #[error("the journal knows no write `{response}` of the workspace `{workspace}`, which is gone, as open")]
+    NotOpen {
         workspace: WorkspaceName,
+        /// The number.
+        response: ResponseId,
+    },
+    /// A person says what a write answered whose workspace is not there.
+    #[error("workspace `{}` is gone, so that nothing can keep what `{response}` answered", workspace.name)]
+    AnswerOfGone {
+        workspace: WorkspaceIdentity,
         /// The number.
         response: ResponseId,
     },
@@ -328,6 +335,7 @@ impl Classify for GateError {
             Self::Http { .. } | Self::Redirected { .. } | Self::BrokenJson { .. } => ErrorKind::Upstream,
             Self::Upstream { failure, .. } | Self::InDoubt { failure, .. } => failure.kind(),
             Self::Limit { .. } => ErrorKind::Limit,
+            Self::NotOpen { .. } => ErrorKind::NotFound,
             Self::AnswerOfGone { .. } => ErrorKind::Usage,
             Self::SameInDoubt { .. }
             | Self::SameUnderWay { .. }
@@ -386,9 +394,11 @@ impl Classify for GateError {
                 let call = command("rote call").argument(adapter).argument(tool).plain("…").flag("--another");
                 Some(format!("{look}\n{}", call.note("sends it all the same")))
             }
+            Self::NotOpen { .. } => Some(command("rote doubts").into()),
             Self::AnswerOfGone { workspace, response } => {
-                let done = command("rote doubts settle").option("--workspace", workspace).option("--done", response);
-                Some(done.note("it happened").into())
+                let settle = command("rote doubts settle").option("--workspace", &workspace.name);
+                let settle = workspace.id.iter().fold(settle, |settle, id| settle.option("--workspace-id", id));
+                Some(settle.option("--done", response).note("it happened").into())
             }
             Self::Vault(error) => error.hint(),
             Self::TaskUnrecorded { source } => source.hint(),

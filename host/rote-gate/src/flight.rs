@@ -295,6 +295,7 @@ impl<'g> Flight<'g> {
         let arguments = self.redactor.value(&invocation.arguments);
         let doubt = Doubt {
             workspace: record.workspace.name.clone(),
+            workspace_id: None,
             response,
             adapter: Some(record.adapter.clone()),
             tool: Some(record.tool.clone()),

@@ -4,8 +4,8 @@
 
 use rote_govern::audit::{EffectRecord, EffectSettled, SETTLED, Word};
 use rote_home::{Durability, Journal, NewEvent, OpenWrite};
-use rote_types::{ResponseId, WorkspaceName};
-use rote_workspace::{Settlement, WorkspaceError};
+use rote_types::{ResponseId, WorkspaceIdentity};
+use rote_workspace::Settlement;
 use serde_json::Value;
 
 use crate::doubt::said;
@@ -20,13 +20,15 @@ impl Doubt {
         let started = journal.started(&write.workspace, write.response)?;
         let left = started.as_ref().map(|event| event.at);
         let record = started.and_then(|event| serde_json::from_value::<EffectRecord>(event.body).ok());
-        let (workspace, response) = (write.workspace.name.clone(), write.response);
-        // After `rote audit restart` no event tells of it.
+        let WorkspaceIdentity { name: workspace, id: workspace_id } = write.workspace.clone();
+        let (adapter, tool) = write.call.clone().map(|call| (call.adapter, call.tool)).unzip();
+        // After `rote audit restart` no event tells more of it.
         let bare = Self {
             workspace,
-            response,
-            adapter: None,
-            tool: None,
+            workspace_id,
+            response: write.response,
+            adapter,
+            tool,
             method: String::new(),
             url: String::new(),
             arguments: None,
@@ -51,14 +53,15 @@ impl Doubt {
     }
 }
 
-/// Returns what the journal knows of writes in doubt of a workspace that is not there, which a person wants to settle so.
+/// Returns what the journal knows of writes in doubt of a workspace that is not there, which a person wants to settle so. Which
+/// one is meant says its id: its name may have been given twice.
 ///
 /// # Errors
-/// [`GateError::Workspace`] when the journal knows no such write as open, [`GateError::AnswerOfGone`] for an answer; or the
+/// [`GateError::NotOpen`] when the journal knows no such write as open, [`GateError::AnswerOfGone`] for an answer; or the
 /// journal cannot be read.
 pub fn settleable_gone(
     journal: &Journal,
-    workspace: &WorkspaceName,
+    workspace: &WorkspaceIdentity,
     said: &[(ResponseId, Settlement)],
 ) -> Result<Vec<Doubt>, GateError> {
     open(journal, workspace, said)?.iter().map(|(write, _)| Doubt::of_journal(journal, write)).collect()
@@ -70,7 +73,7 @@ pub fn settleable_gone(
 /// As [`settleable_gone`]; [`GateError::Home`] when the journal refused. Nothing is settled then.
 pub fn settle_gone(
     journal: &Journal,
-    workspace: &WorkspaceName,
+    workspace: &WorkspaceIdentity,
     settle: &[(ResponseId, Settlement)],
     word: Option<&Word>,
     now: jiff::Timestamp,
@@ -78,10 +81,10 @@ pub fn settle_gone(
     let mut events = Vec::new();
     for (write, settlement) in open(journal, workspace, settle)? {
         let started = journal.started(&write.workspace, write.response)?;
-        let text = |name: &str| started.as_ref().and_then(|event| event.body[name].as_str());
+        let (adapter, tool) = write.call.map(|call| (call.adapter, call.tool)).unzip();
         let body = EffectSettled {
-            adapter: text("adapter").and_then(|adapter| adapter.parse().ok()),
-            tool: text("tool").map(str::to_owned),
+            adapter,
+            tool,
             response: write.response,
             outcome: said(settlement),
             answer: None,
@@ -95,24 +98,22 @@ pub fn settle_gone(
     Ok(())
 }
 
-/// The writes that are meant. A name that was given twice may have several of a number.
+/// The writes that are meant.
 fn open<'s>(
     journal: &Journal,
-    workspace: &WorkspaceName,
+    workspace: &WorkspaceIdentity,
     said: &'s [(ResponseId, Settlement)],
 ) -> Result<Vec<(OpenWrite, &'s Settlement)>, GateError> {
-    let known = journal.open_writes(Some(workspace))?;
+    let known = journal.open_writes(Some(&workspace.name))?;
     let mut open = Vec::new();
     for (response, settlement) in said {
-        let before = open.len();
-        let meant = known.iter().filter(|write| write.response == *response);
-        open.extend(meant.map(|write| (write.clone(), settlement)));
-        if open.len() == before {
-            return Err(WorkspaceError::NoWorkspace { name: workspace.clone() }.into());
-        }
+        let name = workspace.name.clone();
+        let meant = known.iter().find(|write| write.workspace == *workspace && write.response == *response);
+        let Some(write) = meant else { return Err(GateError::NotOpen { workspace: name, response: *response }) };
         if matches!(settlement, Settlement::Done { answer: Some(_) }) {
             return Err(GateError::AnswerOfGone { workspace: workspace.clone(), response: *response });
         }
+        open.push((write.clone(), settlement));
     }
     Ok(open)
 }

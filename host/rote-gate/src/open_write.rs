@@ -11,6 +11,10 @@ use serde::Serialize;
 pub struct Doubt {
     /// Where it is recorded.
     pub workspace: WorkspaceName,
+    /// The id of its workspace, where the name alone does not say which one is meant: it is gone, or one that is gone had the
+    /// name and a write of this number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub workspace_id: Option<String>,
     /// Its number there.
     pub response: ResponseId,
     pub adapter: Option<AdapterId>,
@@ -63,7 +67,8 @@ impl Doubt {
     }
 
     fn settle(&self) -> CommandLine {
-        command("rote doubts settle").option("--workspace", &self.workspace)
+        let settle = command("rote doubts settle").option("--workspace", &self.workspace);
+        self.workspace_id.iter().fold(settle, |settle, id| settle.option("--workspace-id", id))
     }
 
     fn ways_by(&self, settle: CommandLine) -> String {
@@ -71,8 +76,18 @@ impl Doubt {
         let mut ways: Vec<String> =
             self.look.iter().map(|look| format!("{look} # tells whether it happened")).collect();
         if self.is_gone {
-            ways.push(said("--done", "it happened; a run that is begun anew does it once more"));
-            ways.push(said("--retry", "it did not happen: a run that is begun anew makes it"));
+            let (done, retry) = match &self.flow {
+                Some(_) => (
+                    "it happened; a run that is begun anew does it once more",
+                    "it did not happen: a run that is begun anew makes it",
+                ),
+                None => (
+                    "it happened; the same call does it once more then",
+                    "it did not happen: the same call is sent then",
+                ),
+            };
+            ways.push(said("--done", done));
+            ways.push(said("--retry", retry));
             return ways.join("\n");
         }
         ways.push(said("--done", "it happened; --answer JSON says what it answered"));
@@ -112,6 +127,12 @@ impl fmt::Display for Doubt {
             (Some(left), None) => write!(f, "left at {left} and may have happened"),
             (Some(left), Some(status)) => write!(f, "left at {left}, was answered {status} and may have happened"),
         }?;
-        f.write_str(if self.is_gone { ", and nothing of its run is left to go on with" } else { "" })
+        if self.is_gone && self.flow.is_some() {
+            f.write_str(", and nothing of its run is left to go on with")?;
+        }
+        match self.workspace_id.as_ref().filter(|_| self.is_gone) {
+            Some(id) => write!(f, "; its workspace is gone (its id was `{id}`)"),
+            None => Ok(()),
+        }
     }
 }

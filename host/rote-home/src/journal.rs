@@ -24,7 +24,7 @@ use rusqlite::{Connection, Row};
 use serde_json::Value;
 
 pub use chain::genesis;
-pub use open::{OpenOfRun, OpenWrite};
+pub use open::{OpenCall, OpenOfRun, OpenWrite};
 pub use reopen::OpenDifference;
 pub use restart::Restarted;
 pub use seal::{Breach, VerifyReport};
@@ -57,7 +57,7 @@ const LEAN: &str = include_str!("journal/lean.sql");
 /// The tables of what is open of runs.
 const OPEN: &str = include_str!("journal/open.sql");
 
-const MIGRATIONS: [&str; 9] = [
+const MIGRATIONS: [&str; 10] = [
     concat!(include_str!("journal/events.sql"), include_str!("journal/schema.sql")),
     include_str!("journal/tokens.sql"),
     include_str!("journal/keyed.sql"),
@@ -67,6 +67,11 @@ const MIGRATIONS: [&str; 9] = [
     RUNS,
     LEAN,
     concat!(include_str!("journal/open.sql"), include_str!("journal/open_before.sql")),
+    concat!(
+        "ALTER TABLE open_writes RENAME TO open_writes_before;",
+        include_str!("journal/open.sql"),
+        include_str!("journal/open_calls.sql")
+    ),
 ];
 
 const COLUMNS: &str = "seq, id, ts, kind, effect_id, body_json, prev_sha256, sha256";

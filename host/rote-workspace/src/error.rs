@@ -22,10 +22,12 @@ pub struct TemplateProblem {
 #[non_exhaustive]
 pub enum WorkspaceError {
     /// No workspace of that name.
-    #[error("there is no workspace `{name}`")]
+    #[error("{}", absence(name, *.lost))]
     NoWorkspace {
         /// The name asked for.
         name: WorkspaceName,
+        /// Its folder is there, and its database is not.
+        lost: bool,
     },
     /// No response of that number was ever allocated.
     #[error("workspace `{workspace}` has no response `{id}`{}", range_text(*.highest))]
@@ -201,6 +203,10 @@ pub enum WorkspaceError {
     },
 }
 
+fn absence(name: &WorkspaceName, lost: bool) -> String {
+    if lost { format!("the database of workspace `{name}` is gone") } else { format!("there is no workspace `{name}`") }
+}
+
 fn range_text(highest: u64) -> String {
     match highest {
         0 => " (nothing was called yet)".to_owned(),
@@ -253,7 +259,12 @@ impl Classify for WorkspaceError {
 
     fn hint(&self) -> Option<String> {
         match self {
-            Self::NoWorkspace { name } => Some(command("rote init").argument(name).into()),
+            Self::NoWorkspace { name, lost: false } => Some(command("rote init").argument(name).into()),
+            Self::NoWorkspace { name, lost: true } => {
+                let init =
+                    command("rote init").argument(name).note("begins it anew, where its files cannot be put back");
+                Some(format!("{init}\nrote doubts # what is in doubt of it"))
+            }
             Self::Unfinished { state: "in_doubt", .. } | Self::KeyTooOld { .. } => Some("rote doubts".to_owned()),
             Self::NotInDoubt { workspace, .. } => Some(command("rote ls").option("--workspace", workspace).into()),
             Self::NoResponse { .. } | Self::Cleared { .. } | Self::Unfinished { .. } => Some("rote ls".to_owned()),

@@ -137,7 +137,7 @@ impl Workspace {
         if database_file(&home.workspace_dir(name)).is_file() {
             Self::at(home, name, Creation::Unsynced)?.identified()
         } else {
-            Err(WorkspaceError::NoWorkspace { name: name.clone() })
+            Err(WorkspaceError::NoWorkspace { name: name.clone(), lost: home.workspace_dir(name).is_dir() })
         }
     }
 
@@ -222,7 +222,7 @@ impl Workspace {
     /// Opens what was made here. One that was removed since is not begun anew, and another one in its place is not this one.
     fn opened(&self) -> Result<Connection> {
         let file = database_file(&self.folder);
-        let gone = || WorkspaceError::NoWorkspace { name: self.name().clone() };
+        let gone = || WorkspaceError::NoWorkspace { name: self.name().clone(), lost: self.folder.is_dir() };
         if !file.is_file() {
             return Err(gone());
         }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use clap::{Args, Subcommand};
-use rote_app::{Consent, Doubt, Doubts as Listed, Settled, SettledWrite, Settlement};
+use rote_app::{Consent, Doubt, Doubts as Listed, Settled, SettledWrite, Settlement, WritesOf};
 use rote_types::{CommandLine, ErrorKind, ResponseId, command};
 
 use super::ls::unreadable;
@@ -38,6 +38,9 @@ enum Command {
 /// Say what came of writes in doubt of the workspace
 #[derive(Debug, Args)]
 struct Settle {
+    /// Which one of several workspaces that had the name, by its id [default: the only one that has such writes in doubt]
+    #[arg(long, value_name = "WORKSPACE_ID")]
+    workspace_id: Option<String>,
     #[command(flatten)]
     words: Words,
 }
@@ -70,9 +73,8 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Returns how somebody agreed to what is said of writes of a workspace, that in use where none is named; none when
-    /// nothing is said.
-    pub(super) fn agreed(self, context: &Context, ui: &mut Ui<'_>, workspace: Option<&str>) -> Result<Option<Consent>> {
+    /// Returns how somebody agreed to what is said of writes; none when nothing is said.
+    pub(super) fn agreed(self, context: &Context, ui: &mut Ui<'_>, of: WritesOf<'_>) -> Result<Option<Consent>> {
         if self.settle.is_empty() {
             return if self.yes.given() {
                 Err(usage("`--yes` agrees to nothing here: nothing is said of a write", "leave it out"))
@@ -80,7 +82,7 @@ impl Said {
                 Ok(None)
             };
         }
-        let doubts = context.session()?.settleable(workspace, &self.settle)?;
+        let doubts = context.session()?.settleable(of, &self.settle)?;
         let lines = doubts.iter().zip(&self.settle).map(|(doubt, (_, settlement))| {
             let word = match settlement {
                 Settlement::Done { answer: None } => "it happened".to_owned(),
@@ -168,7 +170,7 @@ fn text_of_list(listed: &Listed) -> String {
         let mut lines = vec![doubt.to_string()];
         lines.extend(doubt.flow.iter().map(|flow| format!("  made by flow {flow}")));
         lines.extend(doubt.problem.iter().map(|problem| format!("  {}", clip(problem, MAX_LINE))));
-        if hidden.iter().any(|one| one.name == doubt.workspace) {
+        if !doubt.is_gone && hidden.iter().any(|one| one.name == doubt.workspace) {
             lines.push("  the journal knows no end of it; it can be settled when its workspace can be read".to_owned());
         } else {
             lines.extend(doubt.ways().lines().map(|way| format!("  {way}")));
@@ -211,14 +213,17 @@ impl Settle {
     fn run(self, context: &Context, ui: &mut Ui<'_>) -> Result<Report> {
         let session = context.session()?;
         let workspace = session.named()?;
-        let said = self.words.read(context, command("rote doubts settle").option("--workspace", &workspace))?;
+        let again = command("rote doubts settle").option("--workspace", &workspace);
+        let again = self.workspace_id.iter().fold(again, |again, id| again.option("--workspace-id", id));
+        let said = self.words.read(context, again)?;
+        let of = WritesOf::Workspace { id: self.workspace_id.as_deref() };
         let settle = said.settle.clone();
         if settle.is_empty() {
             return Err(usage("nothing is said of any write", "rote doubts settle --done @N, --skip @N or --retry @N"));
         }
         // Somebody agreed, since something is said.
-        let consent = said.agreed(context, ui, None)?.unwrap_or(Consent::Unattended);
-        let settled = session.settle(&settle, consent)?;
+        let consent = said.agreed(context, ui, of)?.unwrap_or(Consent::Unattended);
+        let settled = session.settle(of, &settle, consent)?;
         let line = |one: &SettledWrite| {
             let stands = match one.settled {
                 Settled::Retried => "may be made again, nothing was sent",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rote_app::{DryRun, RunReport, RunRequest, write_lines};
+use rote_app::{DryRun, RunReport, RunRequest, WritesOf, write_lines};
 use rote_types::{CommandLine, RunLimits, command};
 use serde_json::{Value, json};
 
@@ -149,7 +149,8 @@ impl Run {
             return Err(usage(format!("`{id}` is settled for a run that goes on"), "rote run --resume WORKSPACE …"));
         }
         let session = context.session()?;
-        let consent = said.agreed(context, ui, resume.as_deref())?;
+        let of = resume.as_deref().map_or(WritesOf::Workspace { id: None }, WritesOf::Run);
+        let consent = said.agreed(context, ui, of)?;
         let flow = self.flow.as_deref().map(|flow| session.flow(flow)).transpose()?;
         let request = RunRequest {
             parameters: session.run_parameters(flow.as_ref(), parameters)?,

@@ -2,7 +2,7 @@
 
 use rote_home::{FileMode, read_capped, write_atomic};
 use rote_runtime::NoObserver;
-use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceName};
+use rote_types::{Classify, ErrorKind, ResponseId, WorkspaceIdentity, WorkspaceName};
 use rote_workspace::{Settlement, Workspace};
 use serde_json::json;
 
@@ -176,7 +176,7 @@ async fn a_run_of_which_nothing_is_left_is_told_of_by_the_journal() {
             "" => take_away(folder.parent().unwrap()),
             file => take_away(&folder.join(file)),
         }
-        let before = fixture.shop.writes();
+        let (before, mut gone) = (fixture.shop.writes(), None);
         for another in [false, true] {
             let request = RunRequest { another, ..fixture.run_request(&[("item", &item)]) };
             let error = fixture.run(&request).await.unwrap_err();
@@ -185,7 +185,10 @@ async fn a_run_of_which_nothing_is_left_is_told_of_by_the_journal() {
             };
             assert_eq!((&doubt.workspace, doubt.response), (&workspace, ResponseId(1)));
             let hint = error.hint().unwrap();
-            assert!(hint.contains(&format!("rote doubts settle --workspace {workspace} --retry @1")), "{hint}");
+            let settle = format!("rote doubts settle --workspace {workspace}");
+            gone = doubt.workspace_id.clone();
+            let settle = gone.iter().fold(settle, |settle, id| format!("{settle} --workspace-id {id}"));
+            assert!(hint.contains(&format!("{settle} --retry @1")), "{hint}");
             assert!(!hint.contains("--resume"), "there is nothing to go on with: {hint}");
         }
         let other = fixture.flows.runner.dry_run(&fixture.run_request(&[("item", "mug")])).await.unwrap();
@@ -196,7 +199,10 @@ async fn a_run_of_which_nothing_is_left_is_told_of_by_the_journal() {
         let said = [(ResponseId(1), Settlement::Retry)];
         match Workspace::open(&fixture.home, &workspace) {
             Ok(opened) => drop(rote_gate::settle(journal, &opened, &said, None, fixture.now()).unwrap()),
-            Err(_) => rote_gate::settle_gone(journal, &workspace, &said, None, fixture.now()).unwrap(),
+            Err(_) => {
+                let gone = WorkspaceIdentity { name: workspace.clone(), id: gone };
+                rote_gate::settle_gone(journal, &gone, &said, None, fixture.now()).unwrap();
+            }
         }
         run(&fixture, &item).await.unwrap();
         assert_eq!(fixture.shop.writes(), before + 1, "{status} {lost}");

@@ -46,7 +46,7 @@ impl GateError {
             Self::Forgotten { .. } => "workspace.older",
             Self::ExecutedUnrecorded { .. } => "executed_unrecorded",
             Self::SettledOtherwise { .. } => "settled_otherwise",
-            Self::AnswerOfGone { .. } => "workspace.gone",
+            Self::NotOpen { .. } | Self::AnswerOfGone { .. } => "workspace.gone",
             Self::Http { .. }
             | Self::Redirected { .. }
             | Self::BrokenJson { .. }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rote_types::{FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
+use rote_types::{AdapterId, FlowName, ResponseId, Sha256Digest, WorkspaceIdentity, WorkspaceName};
 use rusqlite::{Connection, Params, Row};
 use serde_json::Value;
 
@@ -27,6 +27,23 @@ pub struct OpenWrite {
     pub of_flow: bool,
     /// The id of the workspace of the run that a person started.
     pub root: Option<String>,
+    /// What was called; none where the event did not say it.
+    pub call: Option<OpenCall>,
+}
+
+/// What an open write is of, as its `effect.started` says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenCall {
+    pub adapter: AdapterId,
+    pub tool: String,
+    /// The digest of its arguments.
+    pub arguments: Sha256Digest,
+}
+
+impl OpenCall {
+    fn read(adapter: Option<&str>, tool: Option<&str>, arguments: Option<&str>) -> Option<Self> {
+        Some(Self { adapter: adapter?.parse().ok()?, tool: tool?.to_owned(), arguments: arguments?.parse().ok()? })
+    }
 }
 
 /// A write that counts for a run: its own, or one of a run that it started.
@@ -38,13 +55,18 @@ pub struct OpenOfRun {
 }
 
 /// The writes of runs of a flow with parameters of a digest. The few writes decide, and not the runs.
-pub(super) const OF_RUNS: &str = "SELECT w.workspace, w.workspace_id, w.response, w.run, r.workspace, r.workspace_id \
+pub(super) const OF_RUNS: &str = "SELECT w.workspace, w.workspace_id, w.response, w.run, w.adapter, w.tool, w.arguments, \
+    r.workspace, r.workspace_id \
     FROM open_writes w CROSS JOIN open_runs r ON r.workspace_id IN (w.workspace_id, w.run) \
     WHERE r.flow = ?1 AND r.parameters = ?2 AND w.run IS NOT '' ORDER BY w.workspace_id, w.response";
 
 /// All of them, or those of a workspace.
-const ALL: &str = "SELECT workspace, workspace_id, response, run FROM open_writes \
+const ALL: &str = "SELECT workspace, workspace_id, response, run, adapter, tool, arguments FROM open_writes \
     WHERE ?1 IS NULL OR workspace = ?1 ORDER BY workspace_id, response";
+
+/// Puts a write in; the columns in the order in which it is compared with the events.
+pub(super) const PUT_WRITE: &str = "INSERT OR REPLACE INTO open_writes \
+    (workspace_id, response, workspace, run, adapter, tool, arguments) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 /// The kinds of events that say what is open.
 pub(super) const FOLLOWED: [&str; 6] =
@@ -74,10 +96,9 @@ pub(super) fn follow(transaction: &Connection, event: &NewEvent) -> Result<(), r
         }
         "effect.started" if event.body["writes"] == true => {
             let (Some(workspace), Some(response)) = (text("workspace"), response()) else { return Ok(()) };
-            let sql =
-                "INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run) VALUES (?1, ?2, ?3, ?4)";
             let run = text("flow").map_or(Some(BY_HAND), |_| text("run"));
-            transaction.prepare_cached(sql)?.execute((id, response, workspace, run))?;
+            let call = (text("adapter"), text("tool"), text("args_digest"));
+            transaction.prepare_cached(PUT_WRITE)?.execute((id, response, workspace, run, call.0, call.1, call.2))?;
         }
         "effect.failed" | "effect.settled" => {
             let sql = "DELETE FROM open_writes WHERE workspace_id = ?1 AND response = ?2";
@@ -103,26 +124,33 @@ fn is_recorded(finished: &Value) -> bool {
     finished.get("error").is_none_or(Value::is_null)
 }
 
-/// Writes that were begun and have no end, by the id of their workspace, its name and the number; whether a flow made it.
-type Begun = BTreeMap<(Option<String>, WorkspaceName, u64), bool>;
+/// Writes that were begun and have no end, by the id of their workspace, its name and the number.
+type Begun = BTreeMap<(Option<String>, WorkspaceName, u64), OpenWrite>;
 
 /// Takes over what an event says of writes of some workspaces, also of those that no flow made.
 fn take_over(begun: &mut Begun, names: &BTreeSet<WorkspaceName>, kind: &str, body: &Value) {
     let id = body["workspace_id"].as_str();
     if kind == "run.finished" {
-        begun.retain(|(of, _, _), by_flow| !*by_flow || id.is_none() || of.as_deref() != id);
+        begun.retain(|(of, _, _), write| !write.of_flow || id.is_none() || of.as_deref() != id);
         return;
     }
     let name = body["workspace"].as_str().and_then(|name| name.parse::<WorkspaceName>().ok());
     let Some(name) = name.filter(|name| names.contains(name)) else { return };
     let Some(response) = body["response"].as_u64() else { return };
-    let place = (id.map(str::to_owned), name, response);
+    let place = (id.map(str::to_owned), name.clone(), response);
     match kind {
         // An event of before does not say whether it writes, and may.
-        "effect.started" if body["writes"] != false => drop(begun.insert(place, body["flow"].is_string())),
+        "effect.started" if body["writes"] != false => {
+            let workspace = WorkspaceIdentity { name, id: place.0.clone() };
+            let text = |name: &str| body[name].as_str();
+            let call = OpenCall::read(text("adapter"), text("tool"), text("args_digest"));
+            let (response, of_flow) = (ResponseId(response), body["flow"].is_string());
+            begun.insert(place, OpenWrite { workspace, response, of_flow, root: None, call });
+        }
         "effect.failed" | "effect.settled" => drop(begun.remove(&place)),
         "effect.finished" => {
-            let ends = if begun.get(&place) == Some(&true) { is_told(body) } else { is_recorded(body) };
+            let ends =
+                if begun.get(&place).is_some_and(|write| write.of_flow) { is_told(body) } else { is_recorded(body) };
             if ends {
                 begun.remove(&place);
             }
@@ -139,7 +167,7 @@ impl Journal {
     /// [`HomeError::Database`].
     pub fn open_of(&self, flow: &FlowName, parameters: Sha256Digest) -> Result<Vec<OpenOfRun>, HomeError> {
         let of_run = |row: &Row<'_>| {
-            let run = identity(row, 4)?;
+            let run = identity(row, 7)?;
             Ok(write(row)?.zip(run).map(|(write, run)| OpenOfRun { write, run }))
         };
         self.rows(OF_RUNS, (flow.as_str(), parameters.to_string()), of_run)
@@ -175,14 +203,7 @@ impl Journal {
             }
             Ok(begun)
         };
-        let begun = read().map_err(self.failed("read"))?;
-        let open = |((id, name, response), of_flow)| OpenWrite {
-            workspace: WorkspaceIdentity { name, id },
-            response: ResponseId(response),
-            of_flow,
-            root: None,
-        };
-        Ok(begun.into_iter().map(open).collect())
+        Ok(read().map_err(self.failed("read"))?.into_values().collect())
     }
 
     /// Reads rows; one that somebody broke by hand is left out.
@@ -205,7 +226,11 @@ fn write(row: &Row<'_>) -> Result<Option<OpenWrite>, rusqlite::Error> {
     let response = u64::try_from(response).ok().map(ResponseId);
     let of_flow = run.as_deref() != Some(BY_HAND);
     let root = run.filter(|_| of_flow);
-    Ok(identity(row, 0)?.zip(response).map(|(workspace, response)| OpenWrite { workspace, response, of_flow, root }))
+    let text = |at| row.get::<_, Option<String>>(at);
+    let (adapter, tool, arguments) = (text(4)?, text(5)?, text(6)?);
+    let call = OpenCall::read(adapter.as_deref(), tool.as_deref(), arguments.as_deref());
+    let open = |(workspace, response)| OpenWrite { workspace, response, of_flow, root, call };
+    Ok(identity(row, 0)?.zip(response).map(open))
 }
 
 fn identity(row: &Row<'_>, at: usize) -> Result<Option<WorkspaceIdentity>, rusqlite::Error> {

@@ -11,7 +11,7 @@ INSERT OR REPLACE INTO open_runs
     AND json_extract(body_json, '$.flow') NOT NULL AND json_extract(body_json, '$.parameters_digest') NOT NULL
     AND json_extract(body_json, '$.workspace_id') NOT IN (SELECT workspace_id FROM ended) END
   ORDER BY seq;
-INSERT OR REPLACE INTO open_writes
+INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run)
   SELECT json_extract(body_json, '$.workspace_id'), json_extract(body_json, '$.response'),
          json_extract(body_json, '$.workspace'), json_extract(body_json, '$.run')
   FROM events WHERE kind = 'effect.started' AND CASE WHEN json_valid(body_json) THEN

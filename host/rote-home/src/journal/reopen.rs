@@ -9,15 +9,15 @@ use std::collections::BTreeSet;
 use rote_types::{ResponseId, WorkspaceName};
 use rusqlite::{Connection, Row};
 
-use super::open::{FOLLOWED, follow};
+use super::open::{FOLLOWED, PUT_WRITE, follow};
 use super::restart::RESTARTED;
 use super::{Durability, Journal, NewEvent, OPEN};
 use crate::HomeError;
 
 /// Workspace id, workspace, flow, digest of the parameters.
 type RunRow = (String, String, String, String);
-/// Workspace id, number, workspace, id of the root's workspace.
-type WriteRow = (String, i64, String, Option<String>);
+/// Workspace id, number, workspace, id of the root's workspace; adapter, tool and digest of the arguments.
+type WriteRow = (String, i64, String, Option<String>, Option<String>, Option<String>, Option<String>);
 
 /// How the tables of what is open differ from the events.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl OpenDifference {
 
     /// Returns the writes that are missing.
     pub fn missing_writes(&self) -> impl Iterator<Item = (WorkspaceName, ResponseId)> + '_ {
-        self.writes.0.iter().filter_map(|(_, response, workspace, _)| {
+        self.writes.0.iter().filter_map(|(_, response, workspace, ..)| {
             Some((workspace.parse().ok()?, ResponseId(u64::try_from(*response).ok()?)))
         })
     }
@@ -122,21 +122,20 @@ fn mend(transaction: &Connection) -> Result<OpenDifference, rusqlite::Error> {
         transaction.execute(sql, row)?;
     }
     for row in found.writes.0.iter().cloned() {
-        let sql = "INSERT OR REPLACE INTO open_writes (workspace_id, response, workspace, run) VALUES (?1, ?2, ?3, ?4)";
-        transaction.execute(sql, row)?;
+        transaction.execute(PUT_WRITE, row)?;
     }
     Ok(found)
 }
 
 const RUNS: &str = "SELECT workspace_id, workspace, flow, parameters FROM open_runs";
-const WRITES: &str = "SELECT workspace_id, response, workspace, run FROM open_writes";
+const WRITES: &str = "SELECT workspace_id, response, workspace, run, adapter, tool, arguments FROM open_writes";
 
 fn run(row: &Row<'_>) -> Result<RunRow, rusqlite::Error> {
     Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
 }
 
 fn write(row: &Row<'_>) -> Result<WriteRow, rusqlite::Error> {
-    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+    Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?, row.get(6)?))
 }
 
 fn rows<T: Ord>(

@@ -161,6 +161,47 @@ fn a_journal_of_before_and_one_that_was_begun_anew_know_what_is_open() {
 }
 
 #[test]
+fn what_was_called_is_known_of_a_journal_of_before_and_of_one_that_was_begun_anew() {
+    let (_dir, home) = home();
+    let before = open(&home);
+    let call = |response: u64, flow: Value| {
+        let body = json!({"workspace": "w", "workspace_id": "id-w", "response": response, "writes": true, "flow": flow,
+            "adapter": "shop", "tool": "create", "args_digest": sha256(b"a")});
+        tell(&before, "effect.started", body);
+    };
+    begin(&before, "w");
+    (1..=5).for_each(|response| call(response, Value::Null));
+    call(6, json!(FLOW));
+    end(&before, "effect.finished", "w", 2, &json!({"status": 500}));
+    end(&before, "effect.finished", "w", 3, &json!({"error": "the answer could not be recorded"}));
+    end(&before, "effect.settled", "w", 4, &json!({}));
+    end(&before, "effect.failed", "w", 5, &json!({}));
+    tell(&before, "effect.started", json!("text"));
+    tell(&before, "effect.started", json!({"workspace": "w", "response": 7, "writes": true}));
+    let known = |journal: &Journal| -> Vec<(u64, bool)> {
+        let open = journal.open_writes(None).unwrap();
+        let call = OpenCall { adapter: "shop".parse().unwrap(), tool: "create".to_owned(), arguments: sha256(b"a") };
+        assert!(open.iter().all(|one| one.call.as_ref() == Some(&call)), "{open:?}");
+        open.iter().map(|one| (one.response.0, one.of_flow)).collect()
+    };
+    let expected = [(1, false), (3, false), (6, true)];
+    assert_eq!(known(&before), expected);
+    drop(before);
+    let narrow = "CREATE TABLE open_writes (workspace_id TEXT NOT NULL, response INTEGER NOT NULL, workspace TEXT NOT NULL, \
+        run TEXT, PRIMARY KEY (workspace_id, response)) WITHOUT ROWID";
+    let narrow = format!("{narrow}; INSERT INTO open_writes VALUES ('id-w', 6, 'w', NULL)");
+    for (tables, version) in [("DROP TABLE open_runs", 8), (&*narrow, 9)] {
+        tamper(&home, &format!("DROP TABLE open_writes; {tables}; PRAGMA user_version = {version}"));
+        let journal = open(&home);
+        assert_eq!(known(&journal), expected, "{version}");
+        assert!(journal.open_difference().unwrap().is_none(), "{version}");
+    }
+    tamper(&home, "DELETE FROM events WHERE seq = 2");
+    Journal::restart(&home, &Fixed(7), at(8), serde_json::Map::new()).unwrap().unwrap();
+    assert_eq!(known(&open(&home)), expected);
+}
+
+#[test]
 fn what_is_open_is_found_without_a_walk_through_the_journal() {
     let (_dir, home) = home();
     let journal = open(&home);
@@ -229,7 +270,9 @@ fn what_is_open_is_compared_with_the_events() {
     for (sql, counts, writes) in [
         ("DELETE FROM open_writes", (1, 0), 1),
         ("DELETE FROM open_runs; DELETE FROM open_writes", (2, 0), 1),
-        ("INSERT INTO open_writes VALUES ('id-other', 1, 'other', NULL)", (0, 1), 0),
+        ("INSERT INTO open_writes (workspace_id, response, workspace) VALUES ('id-other', 1, 'other')", (0, 1), 0),
+        // Another one would be refused as the same.
+        ("UPDATE open_writes SET arguments = 'sha256:00'", (1, 1), 1),
         ("UPDATE open_runs SET parameters = ''", (1, 1), 0),
     ] {
         tamper(&home, sql);
