@@ -141,3 +141,37 @@ async fn what_was_changed_and_changed_back_is_asked() {
     tale.call("updateIssue", json!({"issue_id": 7, "state": "doing"}), issue("doing")).await;
     assert!(open(&tale.made(&[]).await).is_empty());
 }
+
+#[tokio::test]
+async fn what_another_tool_takes_back_is_asked() {
+    let seven = json!({"issue_id": 7});
+    let labels = |names: &[&str]| json!({"issue_id": 7, "labels": names});
+    let label = json!({"issue_id": 7, "name": "bug"});
+    let rows = [
+        (("lockIssue", json!({"issue_id": 7, "reason": "heated"})), ("unlockIssue", seven.clone()), true),
+        (("closeIssue", seven.clone()), ("reopenIssue", seven.clone()), true),
+        (("reopenIssue", seven.clone()), ("closeIssue", seven.clone()), true),
+        (("addLabels", labels(&["bug", "p1"])), ("removeLabel", label.clone()), true),
+        // Of another thing, another value, a change and then the end of what was there.
+        (("closeIssue", json!({"issue_id": 8})), ("reopenIssue", seven.clone()), false),
+        (("addLabels", labels(&["p1"])), ("removeLabel", label.clone()), false),
+        (("addLabels", json!({"issue_id": 8, "labels": ["bug"]})), ("removeLabel", label), false),
+        (("replaceIssue", json!({"issue_id": 7, "state": "done"})), ("deleteIssue", seven.clone()), false),
+        (("lockIssue", seven.clone()), ("reopenIssue", seven.clone()), false),
+    ];
+    for ((tool, arguments), (back, others), asks) in rows {
+        let mut tale = Tale::new();
+        tale.call(tool, arguments.clone(), json!({})).await;
+        tale.call("addComment", json!({"issue_id": 9, "body": "Hi"}), json!({"id": 1})).await;
+        tale.call(back, others.clone(), json!({})).await;
+        let made = tale.made(&[]).await;
+        let expected = if asks { vec!["undo:s1"] } else { vec![] };
+        assert_eq!(open(&made), expected, "{tool} {arguments}, {back} {others}");
+        if asks {
+            let pair = tale.answered_with(&[("undo:s1", "pair")]).await.unwrap();
+            assert_eq!((open(&pair), pair.plan.steps.len()), (vec![], 1), "{tool}, {back}");
+            let keep = tale.answered_with(&[("undo:s1", "keep")]).await.unwrap();
+            assert_eq!(keep.plan.steps.len(), 3, "{tool}, {back}");
+        }
+    }
+}

@@ -6,7 +6,7 @@ use super::support::{Fixture, id, wish};
 use crate::{CrystallizeRequest, Crystallized, FlowError};
 
 /// The operations: name, method, path, its other arguments.
-const OPERATIONS: [(&str, &str, &str, &[&str]); 14] = [
+const OPERATIONS: [(&str, &str, &str, &[&str]); 20] = [
     ("listIssues", "get", "/issues", &["project", "page_size", "page_token"]),
     ("listCustomers", "get", "/customers", &["starting_after"]),
     ("getIssue", "get", "/issues/{issue_id}", &[]),
@@ -25,6 +25,12 @@ const OPERATIONS: [(&str, &str, &str, &[&str]); 14] = [
     ("updateEvent", "patch", "/events/{event_id}", &["title", "start"]),
     ("deleteEvent", "delete", "/events/{event_id}", &[]),
     ("deleteIssue", "delete", "/issues/{issue_id}", &[]),
+    ("lockIssue", "put", "/issues/{issue_id}/lock", &["reason"]),
+    ("unlockIssue", "delete", "/issues/{issue_id}/lock", &[]),
+    ("closeIssue", "post", "/issues/{issue_id}/close", &[]),
+    ("reopenIssue", "post", "/issues/{issue_id}/reopen", &[]),
+    ("addLabels", "post", "/issues/{issue_id}/labels", &["labels"]),
+    ("removeLabel", "delete", "/issues/{issue_id}/labels/{name}", &[]),
     ("addWorklog", "post", "/worklogs", &["issue_key", "hours", "all/issue_ids"]),
 ];
 
@@ -40,7 +46,8 @@ impl Tale {
         fixture.install(&document());
         let policy = fixture.adapters.policy_file(&id());
         let mut value: Value = serde_json::from_slice(&rote_home::read_capped(&policy, 1 << 20).unwrap()).unwrap();
-        value["safe_list"] = json!(["deleteEvent", "deleteIssue", "replaceIssue"]);
+        let safe = ["deleteEvent", "deleteIssue", "replaceIssue", "lockIssue", "unlockIssue", "closeIssue", "removeLabel"];
+        value["safe_list"] = json!(safe);
         rote_home::write_durable(&policy, value.to_string().as_bytes(), rote_home::FileMode::Private).unwrap();
         Self { fixture, calls: 0 }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rote_find::split_words;
 use rote_plan::text_of;
 use rote_types::{Access, Method, command};
 use serde_json::Value;
@@ -17,6 +18,30 @@ use crate::trace::RecordedCall;
 
 /// Words that tools begin with which end what another one made.
 const ENDINGS: [&str; 3] = ["delete", "remove", "cancel"];
+
+/// Words of the names of two tools of which each takes back what the other does.
+const OPPOSITES: [(&str, &str); 20] = [
+    ("add", "remove"),
+    ("archive", "unarchive"),
+    ("assign", "unassign"),
+    ("block", "unblock"),
+    ("close", "reopen"),
+    ("connect", "disconnect"),
+    ("disable", "enable"),
+    ("favorite", "unfavorite"),
+    ("follow", "unfollow"),
+    ("hide", "unhide"),
+    ("invite", "kick"),
+    ("like", "unlike"),
+    ("lock", "unlock"),
+    ("mute", "unmute"),
+    ("pause", "resume"),
+    ("pin", "unpin"),
+    ("publish", "unpublish"),
+    ("star", "unstar"),
+    ("start", "stop"),
+    ("subscribe", "unsubscribe"),
+];
 
 /// Whether a person said that a step stays which would fall out.
 pub(super) fn is_kept(desk: &mut Desk, step: &str) -> bool {
@@ -64,7 +89,7 @@ fn leave(draft: &mut Draft, members: &BTreeSet<usize>) {
 pub(super) fn reversals(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Result<BTreeSet<usize>, FlowError> {
     let mut stay = BTreeSet::new();
     for later in 0..draft.steps.len() {
-        let Some(earlier) = taken_back(cx, draft, later) else { continue };
+        let Some(earlier) = taken_back(cx, draft, later).or_else(|| undone(cx, draft, later)) else { continue };
         match desk.ask(reversal(cx, draft, earlier, later))?.as_str() {
             "pair" => {
                 for member in [earlier, later] {
@@ -111,6 +136,50 @@ fn taken_back(cx: &Context<'_>, draft: &Draft, later: usize) -> Option<usize> {
     let is_back = back.iter().all(|(pointer, value)| had(pointer) == Some(value));
     let covers = changed.iter().all(|(pointer, _)| back.iter().any(|(other, _)| other == pointer));
     (is_back && covers && changed != back).then_some(earlier)
+}
+
+/// The change before `later` that it takes back with another tool, such as `unlock`.
+fn undone(cx: &Context<'_>, draft: &Draft, later: usize) -> Option<usize> {
+    let step = &draft.steps[later];
+    let call = step.call(cx.trace);
+    if step.out.is_some() || !step.is_write(cx.trace) {
+        return None;
+    }
+    (0..later).rev().find(|at| {
+        let other = &draft.steps[*at];
+        let changed = other.call(cx.trace);
+        let is_before = other.out.is_none() && other.is_write(cx.trace) && changed.adapter == call.adapter;
+        is_before && are_opposite(cx, changed, call) && sends_again(changed, call)
+    })
+}
+
+/// Whether one tool takes back what the other does: by one word of their names, or as the `PUT` and the `DELETE` of a thing's
+/// state, which has a name and is not the thing.
+fn are_opposite(cx: &Context<'_>, one: &RecordedCall, other: &RecordedCall) -> bool {
+    let (Some(tool), Some(back)) = (cx.tool(one), cx.tool(other)) else { return false };
+    let is_state = !tool.path.is_empty() && tool.path == back.path && !tool.path.ends_with('}');
+    if is_state && matches!((one.method, other.method), (Method::Put, Method::Delete) | (Method::Delete, Method::Put)) {
+        return true;
+    }
+    let (words, others) = (split_words(&tool.name), split_words(&back.name));
+    let singular = |word: &str| word.strip_suffix('s').unwrap_or(word).to_owned();
+    let differing: Vec<(&str, &str)> = words
+        .iter()
+        .zip(&others)
+        .filter(|(word, other)| singular(word) != singular(other))
+        .map(|(word, other)| (word.as_str(), other.as_str()))
+        .collect();
+    words.len() == others.len()
+        && matches!(&*differing, [(a, b)] if OPPOSITES.contains(&(a, b)) || OPPOSITES.contains(&(b, a)))
+}
+
+/// Whether a call sends nothing but what another one sent: each value under its name, or one of a list of the other's; at
+/// least one under its name.
+fn sends_again(changed: &RecordedCall, call: &RecordedCall) -> bool {
+    let (Some(before), Some(sent)) = (changed.arguments.as_object(), call.arguments.as_object()) else { return false };
+    let is_same = |(name, value): &(&String, &Value)| before.get(*name) == Some(*value);
+    let is_listed = |value: &Value| before.values().filter_map(Value::as_array).any(|list| list.contains(value));
+    sent.iter().any(|one| is_same(&one)) && sent.iter().all(|one| is_same(&one) || is_listed(one.1))
 }
 
 /// The object with this id in an answer.
