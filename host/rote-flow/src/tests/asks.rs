@@ -424,3 +424,29 @@ async fn writes_between_which_was_asked_whether_they_succeeded_are_a_loop() {
     let made = tale.made(&[]).await;
     assert_eq!((made.plan.steps.len(), made.plan.steps[1].for_each.is_some(), open(&made)), (2, true, vec![]));
 }
+
+#[tokio::test]
+async fn a_write_behind_one_with_a_condition_is_asked_unless_it_waits_for_it() {
+    let comment = |issue: u64| json!({"issue_id": issue, "body": "Seen"});
+    // A read between them is for either.
+    for read in [false, true] {
+        let mut tale = told(&plain("is-empty", ".items", true)).await;
+        if read {
+            tale.call("getIssue", json!({"issue_id": 8}), json!({"id": 8, "state": "open"})).await;
+        }
+        tale.call("addComment", comment(8), json!({"id": 2})).await;
+        tale.call("addComment", comment(9), json!({"id": 3})).await;
+        let second = if read { "when:s4" } else { "when:s3" };
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), [second, if read { "when:s5" } else { "when:s4" }], "{read}");
+        let not = tale.answered_with(&[(second, "no")]).await.unwrap();
+        assert_eq!(open(&not), [""; 0], "what follows one that is made in each run is, too: {read}");
+    }
+    // What uses it waits for it anyway.
+    let mut tale = Tale::new();
+    tale.call("listIssues", json!({}), answer()).await;
+    asks(&tale, &plain("is-empty", ".items", true));
+    tale.call("createEvent", json!({"title": "New"}), json!({"id": "ev_7"})).await;
+    tale.call("updateEvent", json!({"event_id": "@2{.id}", "title": "x"}), json!({"id": "ev_7"})).await;
+    assert_eq!(open(&tale.made(&[]).await), [""; 0]);
+}

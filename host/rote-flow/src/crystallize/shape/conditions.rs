@@ -4,6 +4,7 @@
 //! something made then, the first of the list stands for what was made when there is one ("found, else made").
 
 mod decided;
+mod followed;
 mod looked;
 mod reading;
 
@@ -35,6 +36,10 @@ pub(crate) fn apply(cx: &Context<'_>, draft: &mut Draft, desk: &mut Desk) -> Res
         let id = step.id.clone();
         if read.is_empty() && unread.is_empty() {
             let looks = looked::looks(cx, draft, step);
+            if looks.is_empty() && succeeded.is_empty() {
+                followed::apply(cx, draft, position, desk)?;
+                continue;
+            }
             if !looks.is_empty() && desk.ask(looked::question(cx, step, &looks))? == "yes" {
                 read.extend(looks.into_iter().filter_map(|look| look.reading.ok()));
             }
