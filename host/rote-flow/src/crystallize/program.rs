@@ -192,13 +192,15 @@ pub(crate) struct Compared {
 /// Programs that look whether something is one of what they are given.
 const ONE_OF: [&str; 6] = ["IN", "INDEX", "index", "indices", "inside", "rindex"];
 
-/// The numbers and texts that members named after ids are compared with by `==` or a program of [`ONE_OF`], and every other text that
+/// The numbers and texts that members named after ids are compared with by `==`, `!=` or a program of [`ONE_OF`], and every other text that
 /// looks like an id.
 pub(crate) fn compared(program: &str) -> Vec<Compared> {
     let Some(mut tokens) = tokens(program) else { return Vec::new() };
     tokens.retain(|token| token.kind != Kind::Space);
     let text = |at: usize| tokens.get(at).map_or("", |token| &program[token.range.clone()]);
     let field = |at: usize| text(at).strip_prefix('.').filter(|name| !name.is_empty());
+    // `.` is one of what the member before it has.
+    let member = |at: usize| if text(at) == "." { (0..at).rev().find_map(field) } else { field(at) };
     let literal = |at: usize| {
         let token = tokens.get(at).filter(|token| matches!(token.kind, Kind::Text | Kind::Number))?;
         let value: Value = serde_json::from_str(&program[token.range.clone()]).ok()?;
@@ -208,13 +210,13 @@ pub(crate) fn compared(program: &str) -> Vec<Compared> {
     };
     let ends = |at: usize| matches!(text(at), "" | ")" | "]" | "," | "|" | "and" | "or");
     let mut found = Vec::new();
-    for at in (1..tokens.len()).filter(|at| text(*at) == "==") {
+    for at in (1..tokens.len()).filter(|at| ["==", "!="].contains(&text(*at))) {
         let right =
-            literal(at + 1).filter(|_| ends(at + 2)).and_then(|literal| Some((literal, field(at - 1)?, at - 1)));
+            literal(at + 1).filter(|_| ends(at + 2)).and_then(|literal| Some((literal, member(at - 1)?, at - 1)));
         let left = || {
             let begins = at < 2 || matches!(text(at - 2), "(" | "|" | "and" | "or" | ",");
-            let last = (at + 1..tokens.len()).take_while(|at| field(*at).is_some()).last()?;
-            literal(at - 1).filter(|_| begins && ends(last + 1)).and_then(|literal| Some((literal, field(last)?, last)))
+            let last = (at + 1..tokens.len()).take_while(|at| member(*at).is_some()).last()?;
+            literal(at - 1).filter(|_| begins && ends(last + 1)).and_then(|literal| Some((literal, member(last)?, last)))
         };
         let Some(((range, value), name, place)) = right.or_else(left) else { continue };
         if !names_id(name) {
@@ -322,7 +324,10 @@ mod tests {
             ("[.[].id] | index(32)", vec!["id 32"]),
             ("{\"a_1\": .[\"b_2\"]} | .n | IN(3)", vec![]),
             ("map(select(.assignee.id == \"u_7\" or .id==9)) | length", vec!["assignee_id \"u_7\"", "id 9"]),
-            (".[] | select(.count == 3 or .id == 3 + 1 or .key == \"open\" or .id != 4)", vec![]),
+            (".[] | select(.count == 3 or .id == 3 + 1 or .key == \"open\")", vec![]),
+            (".[] | select(.id != 4 and 5 != .owner_id)", vec!["id 4", "owner_id 5"]),
+            ("select(.label_ids | any(. == 32)) | .id", vec!["label_ids 32"]),
+            (".counts | any(. == 32)", vec![]),
             ("{\"id\": 3} | .id == $x", vec![]),
             (".id ==", vec![]),
         ] {
