@@ -165,3 +165,17 @@ fn to_ask_where_something_is_makes_nothing() {
     assert_ne!(home.rote(&["where"]).code, 0);
     assert!(!home.home().exists(), "a folder was made");
 }
+
+#[test]
+fn small_words_do_what_they_do_elsewhere() {
+    let home = home();
+    for word in ["--version", "-V"] {
+        assert_eq!(home.data(&[word])["version"], env!("CARGO_PKG_VERSION"), "{word}");
+    }
+    assert_eq!(home.rote(&["-V"]).stdout, concat!("rote ", env!("CARGO_PKG_VERSION"), "\n"));
+    assert_eq!(home.rote(&["init", "w"]).code, 0);
+    assert_eq!(home.rote(&["set", "n:=[5]", "m:=\"5\""]).stdout, "$n = [5]\n$m = \"5\"\n");
+    let run = home.rote(&["set", "ok=1", "n:=five"]);
+    assert!(run.code == 2 && run.stderr.contains("the value of `n` is not JSON"), "{run}");
+    assert_eq!(home.data(&["vars"]).as_array().unwrap().len(), 2, "all words are read before the first is set");
+}

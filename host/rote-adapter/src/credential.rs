@@ -187,7 +187,7 @@ pub(crate) fn origins<'t>(manifest: &Manifest, tools: impl Iterator<Item = &'t T
 /// two schemes would share one, it belongs to the recommended scheme and the others have their own name in it; a
 /// parameter of that kind wants the same credential once more.
 pub(crate) fn name_slots(auth: &mut Authentication, id: &AdapterId) {
-    let prefix = prefix(id);
+    let prefix = id.entry_word();
     let declared = |slot: &&AuthSlot| !slot.parameter;
     let endings: Vec<&str> = auth.schemes.values().filter(declared).map(ending).collect();
     let recommended = auth.default_scheme.clone();
@@ -223,12 +223,6 @@ fn ending(slot: &AuthSlot) -> &'static str {
         kind if slot.parameter && !wire_name(kind).unwrap_or_default().to_ascii_lowercase().contains("key") => "TOKEN",
         _ => "API_KEY",
     }
-}
-
-/// `gh-work` → `GH_WORK`. A name starts with a letter or `_`, an id may start with a digit.
-fn prefix(id: &AdapterId) -> String {
-    let prefix = id.shorthand().to_ascii_uppercase();
-    if prefix.starts_with(|c: char| c.is_ascii_digit()) { format!("_{prefix}") } else { prefix }
 }
 
 /// A scheme's name as a part of an entry's: at most 32 letters and digits, what is between them as `_`.

@@ -27,6 +27,7 @@ use std::process::ExitCode;
 use clap::FromArgMatches;
 use rote_app::{TRUST, trust_note};
 use rote_types::ErrorKind;
+use serde_json::json;
 
 use crate::again::Place;
 use crate::commands::Cli;
@@ -55,8 +56,14 @@ pub fn run(words: Vec<OsString>, environment: Environment, stdout: &mut dyn Writ
     ui.stderr_colour = environment.stderr_terminal && !plain;
     ui.json = environment.get("ROTE_OUTPUT_MODE") == Some("structured");
     ui.json |= words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
-    if matches!(words.as_slice(), [_, word] if word == "--version" || word == "-V") {
-        return ended(ui.out(concat!("rote ", env!("CARGO_PKG_VERSION"), "\n")), &mut ui);
+    let asks = |word: &OsString| word == "--version" || word == "-V";
+    if words
+        .get(1..)
+        .is_some_and(|said| said.iter().any(asks) && said.iter().all(|word| asks(word) || word == "--json"))
+    {
+        const VERSION: &str = env!("CARGO_PKG_VERSION");
+        let report = Report::new(json!({ "version": VERSION }), format!("rote {VERSION}"));
+        return ended(ui.show(&report), &mut ui);
     }
     let outcome = parse(words).and_then(|cli| {
         let (sends, verbose) = (cli.command.sends(), cli.global.verbose > 0);

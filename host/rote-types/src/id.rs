@@ -106,6 +106,14 @@ name_type!(
 );
 
 impl AdapterId {
+    /// What the names of its vault entries begin with: `gh-work` → `GH_WORK`. A name starts with a letter or `_`, an id may
+    /// start with a digit.
+    #[must_use]
+    pub fn entry_word(&self) -> String {
+        let word = self.shorthand().to_ascii_uppercase();
+        if word.starts_with(|c: char| c.is_ascii_digit()) { format!("_{word}") } else { word }
+    }
+
     /// Returns the id as it appears in shorthand verbs (`my-api` is called by `my_api_call`).
     #[must_use]
     pub fn shorthand(&self) -> String {

@@ -10,7 +10,7 @@ use crate::ui::Report;
 /// Set variables of the workspace
 #[derive(Debug, Args)]
 pub struct Set {
-    /// The value is JSON when it reads as such, otherwise text
+    /// The value is JSON when it reads as such, otherwise text; `NAME:=JSON` has to be JSON
     #[arg(value_name = "NAME=VALUE", required = true)]
     assignments: Vec<String>,
     /// Take the values as text, whatever they look like
@@ -35,6 +35,11 @@ impl Set {
         let Some((name, text)) = word.split_once('=') else {
             return Err(usage(format!("`{word}` is not an assignment"), "rote set NAME=VALUE …"));
         };
+        if let Some(name) = name.strip_suffix(':') {
+            let value = serde_json::from_str(text)
+                .map_err(|error| usage(format!("the value of `{name}` is not JSON: {error}"), "rote set NAME=TEXT"))?;
+            return Ok((name, value));
+        }
         let value = match serde_json::from_str(text) {
             Ok(value) if !self.text => value,
             _ => Value::String(text.to_owned()),

@@ -216,7 +216,9 @@ pub(crate) fn compared(program: &str) -> Vec<Compared> {
         let left = || {
             let begins = at < 2 || matches!(text(at - 2), "(" | "|" | "and" | "or" | ",");
             let last = (at + 1..tokens.len()).take_while(|at| member(*at).is_some()).last()?;
-            literal(at - 1).filter(|_| begins && ends(last + 1)).and_then(|literal| Some((literal, member(last)?, last)))
+            literal(at - 1)
+                .filter(|_| begins && ends(last + 1))
+                .and_then(|literal| Some((literal, member(last)?, last)))
         };
         let Some(((range, value), name, place)) = right.or_else(left) else { continue };
         if !names_id(name) {

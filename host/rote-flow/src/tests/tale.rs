@@ -46,7 +46,8 @@ impl Tale {
         fixture.install(&document());
         let policy = fixture.adapters.policy_file(&id());
         let mut value: Value = serde_json::from_slice(&rote_home::read_capped(&policy, 1 << 20).unwrap()).unwrap();
-        let safe = ["deleteEvent", "deleteIssue", "replaceIssue", "lockIssue", "unlockIssue", "closeIssue", "removeLabel"];
+        let safe =
+            ["deleteEvent", "deleteIssue", "replaceIssue", "lockIssue", "unlockIssue", "closeIssue", "removeLabel"];
         value["safe_list"] = json!(safe);
         rote_home::write_durable(&policy, value.to_string().as_bytes(), rote_home::FileMode::Private).unwrap();
         Self { fixture, calls: 0 }

@@ -11,6 +11,8 @@ pub struct Advice {
     pub credentials: Vec<String>,
     /// The vault entry that the call could have sent, where none was.
     pub entry: Option<String>,
+    /// Where the description of the adapter came from.
+    pub source: String,
     /// How many seconds a 429 or a 503 asks to wait.
     pub wait: Option<u64>,
 }
@@ -20,7 +22,7 @@ impl Advice {
     pub(crate) fn of(adapter: &Manifest, tool: &Tool, credentials: &[String], wait: Option<u64>) -> Self {
         let slots = tool.security.iter().flatten().filter_map(|slot| adapter.auth.schemes.get(slot));
         let entry = slots.map(|slot| slot.token_env.clone()).next().filter(|_| credentials.is_empty());
-        Self { credentials: credentials.to_vec(), entry, wait }
+        Self { credentials: credentials.to_vec(), entry, source: adapter.spec_source.clone(), wait }
     }
 
     /// The wait in words, behind a message.
@@ -42,7 +44,9 @@ impl Advice {
                 command("rote token bind").argument(entry).argument(adapter).note("lets it go there").to_string(),
             );
         } else if self.credentials.is_empty() {
-            let new = command("rote adapter new").argument(adapter).plain("SPEC --bearer-token NAME --yes");
+            let entry = format!("{}_TOKEN", adapter.entry_word());
+            let new = command("rote adapter new").argument(adapter).argument(&self.source);
+            let new = new.option("--bearer-token", entry).plain("--yes");
             ways.push(new.note("no credential was sent: the description asks for none here").to_string());
         }
         ways.push(look);

@@ -34,15 +34,15 @@ fn conditional(cx: &Context<'_>, draft: &Draft, position: usize) -> Option<usize
 fn question(cx: &Context<'_>, first: &DraftStep, step: &DraftStep) -> Question {
     let (id, before) = (&step.id, &first.id);
     let when = |word: &str, means: String| Answer::new(word, means, command("--when").assignment(id, word));
-    let mut answers = vec![
-        when("yes", format!("{id} is made when {before} is")),
-        when("no", format!("{id} is made in each run")),
-    ];
+    let mut answers =
+        vec![when("yes", format!("{id} is made when {before} is")), when("no", format!("{id} is made in each run"))];
     answers.extend(step.skip(cx.trace));
     let question = QuestionId::When(id.clone());
     Question {
         kind: question.kind(),
-        ask: format!("{id} came after {before}, which has a condition, and nothing was asked between: is it made only then, too?"),
+        ask: format!(
+            "{id} came after {before}, which has a condition, and nothing was asked between: is it made only then, too?"
+        ),
         places: [first, step].map(|step| Place { step: step.id.clone(), pointer: String::new() }).to_vec(),
         evidence: Vec::new(),
         taken: "yes".to_owned(),
