@@ -426,3 +426,74 @@ fn a_person_keeps_a_credential_under_a_name_of_her_own() {
     // What was confirmed rested on the other credential; the manifest is sealed again.
     assert_eq!(home.rote(&["call", "shop", "me"]).code, 0);
 }
+
+#[test]
+fn a_flow_sends_no_other_credential_than_the_pinned_one_until_it_was_shown_and_pinned() {
+    let api = api();
+    let home = installed("Shop", &[("shop", &api)]);
+    for name in ["SHOP_TOKEN", "MY_PAT"] {
+        set(&home, &[name]);
+    }
+    ok(&home, &["call", "shop", "me"]);
+    ok(&home, &["flow", "template", "create", "--workspace", "w", "--name", "look"]);
+    ok(&home, &["adapter", "set", "shop", "credential", "MY_PAT", "--yes"]);
+    let commands: [&[&str]; 6] = [
+        &["run", "look"],
+        &["run", "look", "--dry-run"],
+        &["flow", "lint", "look"],
+        &["flow", "repin", "look"],
+        &["flow", "repin", "look", "--yes"],
+        &["flow", "repin", "look", "--yes"],
+    ];
+    let transcripts: Vec<String> = commands.iter().map(|words| home.transcript(words)).collect();
+    expect![[r#"
+        $ rote run look
+        --- stderr
+        error: Shop adapter sends another credential.
+          credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
+
+        hint: rote flow repin look
+        --- exit 7
+        $ rote run look --dry-run
+        --- stderr
+        error: Shop adapter sends another credential.
+          credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
+
+        hint: rote flow repin look
+        --- exit 7
+        $ rote flow lint look
+        warning ADAPTER_DRIFT at frontmatter/adapters/shop/fingerprint: adapter `shop` is not the pinned one: credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
+          fix: rote flow repin look
+        warning DESCRIPTION_SHORT at frontmatter/description: the description has 13 characters; a search finds little in it
+          fix: say in one sentence what it does and when to use it
+        note STATUS_DRAFT at frontmatter/status: the flow is a draft
+          fix: rote flow release look
+        look 0.1.0: 0 errors, 2 warnings, 1 note; replayed [DIR]/home/flows/look/test.rec
+        $ rote flow repin look
+        --- stderr
+        error: nobody agreed, and nothing was changed
+          caused by:   shop: credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
+            me: identical
+            repin `look` as version 0.1.1?
+
+        hint: rote flow repin look --yes
+        --- exit 5
+        $ rote flow repin look --yes
+        repinned look: 0.1.0 is now 0.1.1
+          shop: credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
+            me: identical
+        --- stderr
+        next: rote flow lint look
+        $ rote flow repin look --yes
+        look 0.1.1 pins what is installed; there is nothing to do
+    "#]].assert_eq(&(transcripts.join("\n") + "\n"));
+    assert_eq!(api.received().len(), 1);
+    ok(&home, &["run", "look"]);
+    assert_eq!(api.received().len(), 2);
+    let events = home.data(&["audit", "tail", "-n", "100"]);
+    let repinned = events.as_array().unwrap().iter().find(|event| event["kind"] == "flow.repinned").unwrap();
+    assert_eq!(
+        repinned["body"]["adapters"][0]["credentials"],
+        json!({ "pat": { "expected": "SHOP_TOKEN", "installed": "MY_PAT" } })
+    );
+}

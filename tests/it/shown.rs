@@ -154,6 +154,13 @@ fn what_is_installed_repinned_or_removed_is_what_was_shown() {
     assert_eq!(code, 10, "{screen}");
     assert_eq!(home.data(&["flow", "info", "sweep"])["sha256"], before);
     assert!(!kinds(&home).contains(&json!("flow.repinned")));
+    // Nor is another credential pinned than the one that was shown.
+    let rebind = |home: &TestHome| ok(home, &["adapter", "set", "shop", "credential", "MINE", "--yes"]);
+    let (code, screen) = meanwhile(&home, &["flow", "repin", "sweep"], &rebind);
+    assert_eq!(code, 10, "{screen}");
+    assert!(!kinds(&home).contains(&json!("flow.repinned")));
+    let (code, screen) = meanwhile(&home, &["flow", "repin", "sweep"], &|_| ());
+    assert!(code == 0 && screen.contains("vault entry `KEY` is now `MINE`"), "{screen}");
     // A flow that took the place of the one with the blessing stays.
     let (home, _api) = shop(&LOST);
     ok(&home, &["flow", "bless", "sweep", "--yes"]);

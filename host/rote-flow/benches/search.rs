@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use rote_flow::{
     Analytics, Author, BuildRequest, BuildSource, FlowDocument, FlowError, FlowIndex, FlowKind, FlowStatus, Form,
-    Library, Linter, ParameterLine, Pins, Releases, Replayer, Scope, Search, SearchRequest, Surface,
+    Library, Linter, ParameterLine, Pins, Reading, Releases, Replayer, Scope, Search, SearchRequest, Surface,
 };
 use rote_gate::{Gate, GateParts};
 use rote_govern::Verdict;
@@ -197,6 +197,10 @@ impl Surface for Nothing {
     }
 
     fn tool(&self, _adapter: &AdapterId, _tool: &str) -> Result<Option<Tool>, FlowError> {
+        Ok(None)
+    }
+
+    fn read(&self, _adapter: &AdapterId, _tools: &[&str]) -> Result<Option<Reading>, FlowError> {
         Ok(None)
     }
 

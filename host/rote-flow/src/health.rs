@@ -35,6 +35,8 @@ pub enum AdapterState {
     Pinned,
     /// It sends the flow's requests to other origins.
     Elsewhere,
+    /// It fills a credential of the flow's calls from another vault entry.
+    Rebound,
     /// It changed; what the flow sends still fits.
     Compatible,
     /// It changed, and what the flow sends may not fit.
@@ -50,6 +52,7 @@ impl AdapterState {
         match self {
             Self::Pinned => "pinned",
             Self::Elsewhere => "elsewhere",
+            Self::Rebound => "rebound",
             Self::Compatible => "compatible",
             Self::Breaking => "breaking",
             Self::Missing => "missing",
@@ -169,17 +172,23 @@ impl Doctor {
         let mut problems = Vec::new();
         let mut adapters = Vec::new();
         // What changed beside the flow is not the flow's problem.
-        let (drifts, _) = self.pins().stopping(package, self.pins().drifts(package, Some(&path))?)?;
+        let mut drifts = self.pins().drifts(package, Some(&path))?;
+        drifts.retain(|drift| drift.stops);
         for (adapter, pin) in &frontmatter.adapters {
             let installed = self.pins().surface.manifest(adapter)?.is_some();
-            let state = match (installed, drifts.iter().find(|drift| drift.adapter == *adapter)) {
+            let drift = drifts.iter().find(|drift| drift.adapter == *adapter);
+            let state = match (installed, drift) {
                 (false, _) => AdapterState::Missing,
                 (true, None) => AdapterState::Pinned,
                 (true, Some(drift)) if drift.breaking().next().is_some() => AdapterState::Breaking,
                 (true, Some(drift)) if drift.elsewhere.is_some() => AdapterState::Elsewhere,
+                (true, Some(drift)) if !drift.credentials.is_empty() => AdapterState::Rebound,
                 (true, Some(_)) => AdapterState::Compatible,
             };
-            if let Some(problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
+            if let Some(mut problem) = adapter_problem(&frontmatter.name, adapter, state, pin.origin.as_deref()) {
+                for line in drift.iter().flat_map(|drift| drift.credential_lines()) {
+                    problem.what.push_str(&format!("; {line}"));
+                }
                 problems.push(problem);
             }
             let credentials = self.used_credentials(adapter, pin)?;
@@ -284,6 +293,10 @@ fn adapter_problem(
         AdapterState::Missing => (format!("adapter `{adapter}` is not installed"), install(adapter, origin)),
         AdapterState::Elsewhere => {
             let what = format!("adapter `{adapter}` goes elsewhere than where the flow was made");
+            (what, command("rote flow repin").argument(flow).into())
+        }
+        AdapterState::Rebound => {
+            let what = format!("adapter `{adapter}` sends another credential than the flow was made with");
             (what, command("rote flow repin").argument(flow).into())
         }
         AdapterState::Compatible => {

@@ -59,7 +59,7 @@ pub use crystallize::{
     StepOrigin,
 };
 pub use derive::{Derived, VersionPart};
-pub use drift::{Compatibility, Drift, Elsewhere, ToolChange};
+pub use drift::{Compatibility, Drift, ToolChange};
 pub use error::{
     AuthorError, BlessError, CargoSaid, CrystallizeError, FlowError, Left, LibraryError, PackageError,
     ParameterProblem, PinError, ReplayError, RunnerError, Stale,
@@ -99,6 +99,6 @@ pub use search::{
     Callability, CallableState, Endpoint, EndpointState, Explanation, Search, SearchHit, SearchRequest, SearchResults,
 };
 pub use sentence::{Phrase, Sentence, Sentences};
-pub use surface::Surface;
+pub use surface::{Reading, Surface};
 pub use testing::{ReplayReport, ReplayRequest};
 pub use validate::{FRONTMATTER_SCHEMA, FormatCheck, Validated};

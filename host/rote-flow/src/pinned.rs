@@ -10,7 +10,7 @@ use rote_types::{AdapterId, FlowName, Sha256Digest};
 use serde::Serialize;
 
 use crate::error::RunnerError;
-use crate::surface::goes_to;
+use crate::surface::Reading;
 use crate::{FlowError, FlowPin, FlowReference, FlowStatus, Form, Frontmatter, Library, Package, Pins, WriteMode};
 
 /// Most flows below one.
@@ -205,13 +205,11 @@ impl Pins {
                 });
                 let blessed =
                     allowed.map(|one| Allowed { max_calls: one.max_calls, arguments: one.args_constraints.clone() });
-                let goes_to = match self.surface.manifest(&adapter)? {
-                    Some(manifest) => goes_to(&*self.surface, &adapter, &manifest, [&tool])?,
-                    None => BTreeSet::new(),
-                };
+                let installed = self.surface.read(&adapter, &[&tool])?;
+                let goes_to = installed.as_ref().map(Reading::goes_to).unwrap_or_default();
                 let flow = flow.map(|flow| flow.name.clone());
                 let verdict = self.surface.verdict(&adapter, &tool)?;
-                let raised = self.surface.tool(&adapter, &tool)?.is_some_and(|tool| !tool.raising.is_empty());
+                let raised = installed.and_then(|one| Some(!one.tool(&tool)?.raising.is_empty())).unwrap_or_default();
                 writes.push(FlowWrite { adapter, tool, mode: one.mode, goes_to, verdict, raised, flow, blessed });
             }
         }

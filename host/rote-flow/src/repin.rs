@@ -1,21 +1,19 @@
 //! Repin: a flow's pins against what is installed, and the same flow with new pins.
 //!
-//! Only what was shown is pinned: a person sees each used tool's change first, and what they saw must still hold
-//! when the file is written. Permissions are never widened; a tool that began to write stays forbidden until the
+//! Only what was shown is pinned: a person sees first what became of each used tool, where requests go and which vault
+//! entries they carry, and the file that is written is the one that was made of the reading that they saw. Permissions are never widened; a tool that began to write stays forbidden until the
 //! flow is made anew. The new file has another digest, so a blessing of the old one is void.
 
-use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use rote_govern::reach;
-use rote_types::{AdapterId, FlowName, Manifest, Sha256Digest};
+use rote_types::{FlowName, Sha256Digest};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::drift::Drift;
 use crate::error::PinError;
-use crate::surface::goes_to;
-use crate::{AdapterPin, Content, CredentialSlot, FlowError, FlowReference, Frontmatter, Package, Pins, ToolPin};
+use crate::pins::{Readings, all_there};
+use crate::{Content, FlowError, FlowReference, Package, Pins};
 
 /// What repinning a flow would change.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -27,6 +25,9 @@ pub struct Repin {
     pub to: String,
     /// Digest of the file as it was looked at.
     pub sha256: Sha256Digest,
+    /// Digest of the file with the new pins; none when there is nothing to do, or a used tool is gone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub to_sha256: Option<Sha256Digest>,
     /// The adapters that are not the pinned ones; none when there is nothing to do.
     pub drifts: Vec<Drift>,
     /// Whether a used tool is breaking.
@@ -56,11 +57,19 @@ pub struct RepinPlan {
 }
 
 impl RepinPlan {
-    /// Says what writing it changes: surfaces and origins, old and new.
+    /// Says what writing it changes: surfaces, origins and vault entries, old and new.
     #[must_use]
     pub fn object(&self) -> Value {
         let repin = &self.repin;
-        let change = |one: &Drift| json!({"adapter": one.adapter, "from": one.expected, "to": one.installed, "elsewhere": one.elsewhere});
+        let change = |one: &Drift| {
+            json!({
+                "adapter": one.adapter,
+                "from": one.expected,
+                "to": one.installed,
+                "elsewhere": one.elsewhere,
+                "credentials": one.credentials,
+            })
+        };
         json!({
             "flow": repin.flow,
             "version": repin.to,
@@ -78,37 +87,30 @@ impl Pins {
     /// # Errors
     /// The flow does not exist, or an adapter that it pins is not installed.
     pub fn repin_preview(&self, name: &FlowName) -> Result<Repin, FlowError> {
-        let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
-        self.preview_of(name, &path, &package)
+        Ok(self.look(name)?.0)
     }
 
-    fn preview_of(&self, name: &FlowName, path: &Path, package: &Package) -> Result<Repin, FlowError> {
+    /// Reads the flow and each of its adapters once: what of them is not as pinned, and the flow that pins just that.
+    fn look(&self, name: &FlowName) -> Result<(Repin, Result<Package, FlowError>), FlowError> {
+        let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
         let frontmatter = &package.frontmatter;
-        let missing: Vec<AdapterId> = frontmatter
-            .adapters
-            .keys()
-            .filter_map(|adapter| match self.surface.manifest(adapter) {
-                Ok(Some(_)) => None,
-                Ok(None) => Some(Ok(adapter.clone())),
-                Err(error) => Some(Err(error)),
-            })
-            .collect::<Result<_, _>>()?;
-        if let Some(first) = missing.first() {
-            let origin = frontmatter.adapters.get(first).and_then(|pin| pin.origin.clone());
-            return Err(FlowError::Pins(PinError::MissingAdapters { flow: name.clone(), missing, origin }));
-        }
-        let drifts = self.drifts(package, Some(path))?;
-        let breaking = drifts.iter().any(|drift| drift.breaking().next().is_some());
-        Ok(Repin {
+        let readings = self.read(frontmatter)?;
+        all_there(frontmatter, &readings)?;
+        let drifts = self.compare(&package, Some(&path), &readings);
+        let to = next_patch(&frontmatter.version);
+        let written = repinned(&package, &to, &drifts, &readings);
+        let repin = Repin {
             flow: name.clone(),
             from: frontmatter.version.clone(),
-            to: next_patch(&frontmatter.version),
+            to,
             sha256: package.digest(),
-            breaking,
+            to_sha256: written.as_ref().ok().filter(|_| !drifts.is_empty()).map(Package::digest),
+            breaking: drifts.iter().any(|drift| drift.breaking().next().is_some()),
             voids_blessing: self.library.home.flow_permissions_file(name).exists(),
             pinned_by: self.pinned_by(name),
             drifts,
-        })
+        };
+        Ok((repin, written))
     }
 
     /// Makes the flow with the pins of what is installed, as `shown` says; writes nothing.
@@ -119,9 +121,8 @@ impl Pins {
     /// [`FlowError::Usage`] when nothing would change.
     pub fn plan_repin(&self, shown: &Repin, accept_breaking: bool) -> Result<RepinPlan, FlowError> {
         let name = &shown.flow;
-        let (path, package) = self.library.load(&FlowReference::Name(name.clone()))?;
-        let repin = self.preview_of(name, &path, &package)?;
-        if repin.sha256 != shown.sha256 || repin.drifts != shown.drifts {
+        let (repin, written) = self.look(name)?;
+        if repin != *shown {
             return Err(FlowError::Pins(PinError::RepinStale { flow: name.clone() }));
         }
         if repin.drifts.is_empty() {
@@ -130,19 +131,7 @@ impl Pins {
         if repin.breaking && !accept_breaking {
             return Err(FlowError::Pins(PinError::RepinBreaking { flow: name.clone(), drifts: repin.drifts }));
         }
-        let frontmatter = self.with_new_pins(&package.frontmatter, &repin)?;
-        let written = match &package.content {
-            // Functions that `rote bind` wrote name the adapter that they were made for; a fingerprint is as long as another.
-            Content::Script { code, map } => {
-                let code = repin
-                    .drifts
-                    .iter()
-                    .fold(code.clone(), |code, drift| code.replace(drift.expected.as_str(), drift.installed.as_str()));
-                Package::of_script(frontmatter, code, map.clone())?
-            }
-            _ => package.with_frontmatter(frontmatter)?,
-        };
-        Ok(RepinPlan { written, repin })
+        Ok(RepinPlan { written: written?, repin })
     }
 
     /// Writes the flow with its new pins over the one that was looked at.
@@ -155,60 +144,6 @@ impl Pins {
         Ok(Repinned { repin, path, sha256: written.digest() })
     }
 
-    fn with_new_pins(&self, old: &Frontmatter, repin: &Repin) -> Result<Frontmatter, FlowError> {
-        let mut new = old.clone();
-        new.version.clone_from(&repin.to);
-        for drift in &repin.drifts {
-            let (Some(pin), Some(manifest)) =
-                (old.adapters.get(&drift.adapter), self.surface.manifest(&drift.adapter)?)
-            else {
-                return Err(FlowError::Pins(PinError::RepinStale { flow: repin.flow.clone() }));
-            };
-            let (pin, slots) = self.new_pin(&repin.flow, &drift.adapter, pin, &manifest)?;
-            new.adapters.insert(drift.adapter.clone(), pin);
-            new.credentials.retain(|slot| slot.adapter != drift.adapter);
-            new.credentials.extend(slots);
-        }
-        new.credentials.sort();
-        Ok(new)
-    }
-
-    /// The pin of an installed adapter for the tools that the old pin has, and the credentials that they use.
-    fn new_pin(
-        &self,
-        flow: &FlowName,
-        adapter: &AdapterId,
-        old: &AdapterPin,
-        manifest: &Manifest,
-    ) -> Result<(AdapterPin, BTreeSet<CredentialSlot>), FlowError> {
-        let mut pin = AdapterPin {
-            fingerprint: manifest.fingerprint.clone(),
-            tools: std::collections::BTreeMap::new(),
-            server: format!("{} {}", manifest.server.name, manifest.server.version),
-            origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
-            goes_to: Some(goes_to(&*self.surface, adapter, manifest, old.tools.keys())?),
-        };
-        let mut slots = BTreeSet::new();
-        for name in old.tools.keys() {
-            let gone = || {
-                FlowError::Pins(PinError::ToolGone { flow: flow.clone(), adapter: adapter.clone(), tool: name.clone() })
-            };
-            let tool = self.surface.tool(adapter, name)?.ok_or_else(gone)?;
-            let digest = match manifest.tool_digests.get(name) {
-                Some(digest) => digest.clone(),
-                None => rote_govern::tool_digest(&tool).map_err(|error| FlowError::adapter(adapter, &error))?,
-            };
-            let scheme = |slot: &String| Some((slot.clone(), manifest.auth.schemes.get(slot)?.token_env.clone()));
-            slots.extend(tool.security.iter().flatten().filter_map(scheme).map(|(slot, token_env)| CredentialSlot {
-                adapter: adapter.clone(),
-                slot,
-                token_env,
-            }));
-            pin.tools.insert(name.clone(), ToolPin::of(&tool, digest, reach::below(manifest, &tool)));
-        }
-        Ok((pin, slots))
-    }
-
     /// The flows that pin this one by digest; broken files pin nothing.
     pub(crate) fn pinned_by(&self, name: &FlowName) -> Vec<FlowName> {
         let names = self.library.names().unwrap_or_default();
@@ -217,6 +152,34 @@ impl Pins {
             loaded.is_ok_and(|(_, package)| package.frontmatter.flows.contains_key(name))
         };
         names.into_iter().filter(pins).collect()
+    }
+}
+
+/// The flow with pins of the adapters that are not the pinned ones, as they were read.
+fn repinned(package: &Package, version: &str, drifts: &[Drift], readings: &Readings) -> Result<Package, FlowError> {
+    let mut new = package.frontmatter.clone();
+    new.version = version.to_owned();
+    for Drift { adapter, .. } in drifts {
+        let (Some(old), Some(reading)) = (package.frontmatter.adapters.get(adapter), readings.get(adapter)) else {
+            return Err(FlowError::Pins(PinError::RepinStale { flow: new.name }));
+        };
+        if let Some(tool) = old.tools.keys().find(|tool| reading.tool(tool).is_none()) {
+            let (adapter, tool) = (adapter.clone(), tool.clone());
+            return Err(FlowError::Pins(PinError::ToolGone { flow: new.name, adapter, tool }));
+        }
+        let (pin, slots) = reading.pin()?;
+        new.adapters.insert(adapter.clone(), pin);
+        new.credentials.retain(|slot| slot.adapter != *adapter);
+        new.credentials.extend(slots);
+    }
+    new.credentials.sort();
+    match &package.content {
+        // Functions that `rote bind` wrote name the adapter that they were made for; a fingerprint is as long as another.
+        Content::Script { code, map } => {
+            let renewed = |code: String, one: &Drift| code.replace(one.expected.as_str(), one.installed.as_str());
+            Package::of_script(new, drifts.iter().fold(code.clone(), renewed), map.clone())
+        }
+        _ => package.with_frontmatter(new),
     }
 }
 

@@ -2,22 +2,23 @@
 //!
 //! A change is judged for the flow at hand: an adapter may have changed a lot and still be compatible with the
 //! arguments that this flow sends ([`Usage`]). `compatible` is shown, never assumed: what cannot be shown to fit is
-//! breaking. The judgement only informs; a used tool that is not the pinned one in every digest stops a run either way.
+//! breaking. The judgement only informs: what stops a run is what [`Pin::compare`] finds, as in the gate.
 
 mod installed;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use rote_gate::Pin;
-use rote_govern::{Verdict, reach};
+use rote_gate::{Change, Differences, Pin};
+use rote_govern::{Verdict, reach, tool_digest};
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::Value;
 
 pub(crate) use installed::opened;
 
-use crate::drift::{Compatibility, Drift, Elsewhere, ToolChange};
+use crate::drift::{Compatibility, Drift, ToolChange};
 use crate::usage::{Call, Sent, Usage};
-use crate::{AdapterPin, FlowError, Frontmatter, ToolPin};
+use crate::{AdapterPin, CredentialSlot, FlowError, Frontmatter, Package, ToolPin};
 
 /// Installed adapters, as far as flows look at them.
 pub trait Surface: Send + Sync {
@@ -33,6 +34,12 @@ pub trait Surface: Send + Sync {
     /// The adapter cannot be read.
     fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError>;
 
+    /// Reads an adapter once, with these of its tools; `None` when it is not installed.
+    ///
+    /// # Errors
+    /// It is installed and cannot be read.
+    fn read(&self, adapter: &AdapterId, tools: &[&str]) -> Result<Option<Reading>, FlowError>;
+
     /// Returns what the gate says of a call of one tool before it knows the arguments, `None` where there is no such tool.
     ///
     /// # Errors
@@ -46,43 +53,60 @@ pub trait Surface: Send + Sync {
     fn trust(&self, adapter: &AdapterId) -> Result<Option<TrustRoot>, FlowError>;
 }
 
-/// The origins that the pinned tools of an adapter go to as it is installed.
-pub(crate) fn goes_to<'t>(
-    surface: &dyn Surface,
-    adapter: &AdapterId,
-    installed: &Manifest,
-    tools: impl IntoIterator<Item = &'t String>,
-) -> Result<BTreeSet<String>, FlowError> {
-    let mut origins = BTreeSet::new();
-    for name in tools {
-        if let Some(tool) = surface.tool(adapter, name)? {
-            origins.extend(reach::origins(installed, &tool));
-        }
-    }
-    Ok(origins)
+/// One reading of an adapter: what is compared with a pin, and pinned in its place.
+#[derive(Debug)]
+pub struct Reading {
+    manifest: Arc<Manifest>,
+    /// Of the tools that were asked for, those that it has.
+    tools: BTreeMap<String, Arc<Tool>>,
 }
 
-/// Says when a pinned tool goes to an origin that is not pinned. A flow that was made before origins were pinned
-/// goes wherever its adapter goes.
-fn elsewhere(
-    surface: &dyn Surface,
-    adapter: &AdapterId,
-    pin: &AdapterPin,
-    installed: &Manifest,
-) -> Result<Option<Elsewhere>, FlowError> {
-    let Some(pinned) = &pin.goes_to else { return Ok(None) };
-    let now = goes_to(surface, adapter, installed, pin.tools.keys())?;
-    if !now.is_subset(pinned) {
-        return Ok(Some(Elsewhere { expected: pinned.clone(), installed: now }));
+impl Reading {
+    pub(crate) fn new(manifest: Arc<Manifest>, tools: BTreeMap<String, Arc<Tool>>) -> Self {
+        Self { manifest, tools }
     }
-    for (name, pin) in &pin.tools {
-        let (Some(pinned), Some(tool)) = (&pin.below, surface.tool(adapter, name)?) else { continue };
-        let now = reach::below(installed, &tool);
-        if !now.is_subset(pinned) {
-            return Ok(Some(Elsewhere { expected: pinned.clone(), installed: now }));
+
+    pub(crate) fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    pub(crate) fn tool(&self, name: &str) -> Option<&Tool> {
+        self.tools.get(name).map(|tool| &**tool)
+    }
+
+    /// The origins that requests of its tools go to.
+    pub(crate) fn goes_to(&self) -> BTreeSet<String> {
+        self.tools.values().flat_map(|tool| reach::origins(&self.manifest, tool)).collect()
+    }
+
+    /// The vault entries of the slots that its tools need.
+    fn entries(&self) -> BTreeMap<&String, &String> {
+        let slots = self.tools.values().flat_map(|tool| tool.security.iter().flatten());
+        slots.filter_map(|slot| Some((slot, &self.manifest.auth.schemes.get(slot)?.token_env))).collect()
+    }
+
+    /// Pins it as it is, with the tools that it has.
+    pub(crate) fn pin(&self) -> Result<(AdapterPin, Vec<CredentialSlot>), FlowError> {
+        let (manifest, id) = (&self.manifest, &self.manifest.id);
+        let mut tools = BTreeMap::new();
+        for (name, tool) in &self.tools {
+            let digest = tool_digest(tool).map_err(|error| FlowError::adapter(id, &error))?;
+            tools.insert(name.clone(), ToolPin::of(tool, digest, reach::below(manifest, tool)));
         }
+        let slot = |(slot, entry): (&String, &String)| CredentialSlot {
+            adapter: id.clone(),
+            slot: slot.clone(),
+            token_env: entry.clone(),
+        };
+        let pin = AdapterPin {
+            fingerprint: manifest.fingerprint.clone(),
+            tools,
+            server: format!("{} {}", manifest.server.name, manifest.server.version),
+            origin: Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://")),
+            goes_to: Some(self.goes_to()),
+        };
+        Ok((pin, self.entries().into_iter().map(slot).collect()))
     }
-    Ok(None)
 }
 
 /// What the gate is told of a pinned tool.
@@ -97,49 +121,73 @@ pub(crate) fn gate_pin(frontmatter: &Frontmatter, adapter: &AdapterId, pin: &Ada
     }
 }
 
-/// Whether nothing of an adapter with another fingerprint changed that the flow uses: all its pinned tools are what the
-/// gate lets pass under that pin.
-pub(crate) fn spares(
-    surface: &dyn Surface,
-    frontmatter: &Frontmatter,
-    adapter: &AdapterId,
-    installed: &Manifest,
-) -> Result<bool, FlowError> {
-    let Some(pin) = frontmatter.adapters.get(adapter) else { return Ok(false) };
-    for (name, tool_pin) in &pin.tools {
-        let tool = surface.tool(adapter, name)?;
-        let pin = gate_pin(frontmatter, adapter, pin, tool_pin);
-        if !tool.is_some_and(|tool| pin.spares(installed, &tool)) {
-            return Ok(false);
-        }
-    }
-    Ok(true)
+/// Holds the pins of a flow against a reading of one of its adapters, tool by tool.
+fn differences<'f>(
+    frontmatter: &'f Frontmatter,
+    adapter: &'f AdapterId,
+    pin: &'f AdapterPin,
+    installed: &'f Reading,
+) -> impl Iterator<Item = (&'f String, Differences)> {
+    pin.tools.iter().map(move |(name, tool)| {
+        let pinned = gate_pin(frontmatter, adapter, pin, tool);
+        (name, pinned.compare(&installed.manifest, installed.tool(name)))
+    })
 }
 
-/// Compares a pin with what is installed; `None` when surface and origins are the pinned ones.
+/// Whether the gate makes every call of a flow that pins this.
+pub(crate) fn passes(frontmatter: &Frontmatter, adapter: &AdapterId, pin: &AdapterPin, installed: &Reading) -> bool {
+    differences(frontmatter, adapter, pin, installed).all(|(_, found)| !found.stops())
+}
+
+/// Says what of an adapter is not what a flow pins; `None` when nothing that it pins differs.
 pub(crate) fn drift(
-    surface: &dyn Surface,
+    package: &Package,
     adapter: &AdapterId,
     pin: &AdapterPin,
-    installed: &Manifest,
+    installed: &Reading,
     usage: &Usage<'_>,
-) -> Result<Option<Drift>, FlowError> {
-    let elsewhere = elsewhere(surface, adapter, pin, installed)?;
-    if installed.fingerprint == pin.fingerprint && elsewhere.is_none() {
-        return Ok(None);
+) -> Option<Drift> {
+    let frontmatter = &package.frontmatter;
+    let found: Vec<_> = differences(frontmatter, adapter, pin, installed).collect();
+    let (expected, manifest) = (pin.fingerprint.clone(), &installed.manifest);
+    if expected == manifest.fingerprint && found.iter().all(|(_, one)| one.is_empty()) {
+        return None;
     }
-    let mut tools = Vec::with_capacity(pin.tools.len());
-    for (name, tool_pin) in &pin.tools {
-        let same = installed.tool_digests.get(name) == Some(&tool_pin.digest);
-        let change = if same {
-            ToolChange { tool: name.clone(), verdict: Compatibility::Identical, changes: Vec::new() }
-        } else {
-            judge(adapter, name, tool_pin, surface.tool(adapter, name)?.as_ref(), usage)
-        };
-        tools.push(change);
+    let stops = found.iter().any(|(_, one)| one.stops());
+    let mut below = found.iter().filter_map(|(_, one)| one.below.clone());
+    let elsewhere = found.iter().find_map(|(_, one)| one.goes_to.as_ref());
+    let elsewhere = elsewhere.map(|one| Change { expected: one.expected.clone(), installed: installed.goes_to() });
+    let change = |(name, one): &(&String, Differences)| match (&one.tool, pin.tools.get(*name)) {
+        (Some(_), Some(tool_pin)) => judge(adapter, name, tool_pin, installed.tool(name), usage),
+        _ => ToolChange { tool: (*name).clone(), verdict: Compatibility::Identical, changes: Vec::new() },
+    };
+    Some(Drift {
+        adapter: adapter.clone(),
+        expected,
+        installed: manifest.fingerprint.clone(),
+        elsewhere: elsewhere.or_else(|| below.next()),
+        tools: found.iter().map(change).collect(),
+        credentials: rebound(frontmatter, adapter, installed, found),
+        stops,
+    })
+}
+
+/// The credentials that differ for any tool, and the pinned ones that none of them needs any more.
+fn rebound(
+    frontmatter: &Frontmatter,
+    adapter: &AdapterId,
+    installed: &Reading,
+    found: Vec<(&String, Differences)>,
+) -> BTreeMap<String, Change<Option<String>>> {
+    // Of a tool that is gone nobody knows what it would need.
+    let is_known = found.iter().all(|(name, _)| installed.tool(name).is_some());
+    let mut rebound: BTreeMap<_, _> = found.into_iter().flat_map(|(_, one)| one.credentials).collect();
+    let needed = installed.entries();
+    let pinned = frontmatter.credentials.iter().filter(|one| one.adapter == *adapter);
+    for one in pinned.filter(|one| is_known && !needed.contains_key(&one.slot)) {
+        rebound.insert(one.slot.clone(), Change { expected: Some(one.token_env.clone()), installed: None });
     }
-    let (expected, installed) = (pin.fingerprint.clone(), installed.fingerprint.clone());
-    Ok(Some(Drift { adapter: adapter.clone(), expected, installed, elsewhere, tools }))
+    rebound
 }
 
 /// Judges a changed tool by what the flow sends.

@@ -3,6 +3,7 @@
 mod asks;
 mod author;
 mod bind;
+mod credentials;
 mod crystallize;
 mod doubts;
 mod health;

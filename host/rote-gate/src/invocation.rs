@@ -4,59 +4,21 @@
 //! trusted; everything in [`ClaimedRequest`] comes from the guest and is not. How far a call has come, only the gate
 //! writes ([`Progress`]).
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use rote_govern::{Blessing, Policy, PolicyError, args_digest, reach, trust_root};
+use rote_govern::{Blessing, Policy, PolicyError, args_digest, trust_root};
 use rote_types::{
-    AdapterId, CallLimits, Fingerprint, FlowName, Manifest, ResponseId, Sha256Digest, Tool, ToolDigest, TrustRoot,
-    WorkspaceIdentity,
+    AdapterId, CallLimits, FlowName, Manifest, ResponseId, Sha256Digest, Tool, TrustRoot, WorkspaceIdentity,
 };
 use rote_workspace::Workspace;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::Pin;
+
 /// The adapter's policy, or why it cannot be read, which denies.
 pub type PolicyState = Result<Policy, PolicyError>;
-
-/// What a flow expects the installed adapter to be.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Pin {
-    /// The whole surface.
-    pub fingerprint: Fingerprint,
-    /// The called tool.
-    pub tool_digest: ToolDigest,
-    /// The origins that its requests may have; `None` in flows that were made before this was pinned.
-    pub goes_to: Option<BTreeSet<String>>,
-    /// The URLs, with their paths, that they may be appended to; `None` in flows that were made before this was pinned.
-    pub below: Option<BTreeSet<String>>,
-    /// The vault entry of each credential slot that the flow's calls of the adapter use.
-    pub credentials: BTreeMap<String, String>,
-}
-
-impl Pin {
-    /// Whether requests of the tool are appended to nothing but what was pinned.
-    #[must_use]
-    pub fn stays_below(&self, adapter: &Manifest, tool: &Tool) -> bool {
-        self.below.as_ref().is_none_or(|pinned| reach::below(adapter, tool).is_subset(pinned))
-    }
-
-    /// Whether the tool is the pinned one in all that decides what is sent, where, with which credential and how it is
-    /// guarded, so that it does not matter what else changed of its adapter. A pin or a package from before all
-    /// of that was in a digest never is.
-    #[must_use]
-    pub fn spares(&self, adapter: &Manifest, tool: &Tool) -> bool {
-        let entry = |slot: &String| adapter.auth.schemes.get(slot).map(|scheme| &scheme.token_env);
-        let mut slots = tool.security.iter().flatten();
-        tool.request.is_some()
-            && adapter.tool_digests.get(&tool.name) == Some(&self.tool_digest)
-            && self.goes_to.as_ref().is_some_and(|pinned| reach::origins(adapter, tool).is_subset(pinned))
-            && self.below.is_some()
-            && self.stays_below(adapter, tool)
-            && slots.all(|slot| entry(slot) == self.credentials.get(slot))
-    }
-}
 
 /// One tool that a flow may write with.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

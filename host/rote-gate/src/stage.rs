@@ -5,13 +5,11 @@
 //! guard and nothing else, a token that of any stage. What the stages came to is one value, [`Admission`]. Stages that this version has no rules for are here by name and always pass.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use rote_govern::audit::Decision;
-use rote_govern::reach::origin;
 use rote_govern::{
-    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, reach, tool_digest, trust_root,
+    Blessing, GuardDecision, Policy, Redactor, Rule, ToolFacts, Verdict, guard, impact, tool_digest, trust_root,
 };
 use rote_types::{Manifest, Tool, command, conceal};
 use rote_workspace::RequestRecord;
@@ -279,43 +277,20 @@ fn fingerprint(case: &mut Case<'_>) -> StageVerdict {
             return case.deny(STAGE, error);
         }
     };
-    let subject = || Pinned::Tool(tool.name.clone());
     let listed = adapter.tool_digests.get(&tool.name);
     if listed != Some(&digest) {
-        let error = mismatch(subject(), listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
+        let error =
+            mismatch(Pinned::Tool(tool.name.clone()), listed.map_or("absent", |listed| listed.0.as_str()), &digest.0);
         return case.deny(STAGE, error);
     }
     let Some(pin) = &invocation.pin else {
         return pass(STAGE, "the tool is the one in the manifest; nothing is pinned");
     };
-    // Where the rest of an adapter changed, the called tool can still be the pinned one in all that it does.
-    let same_surface = pin.fingerprint == adapter.fingerprint;
-    if !same_surface && !pin.spares(adapter, tool) {
-        let error = mismatch(Pinned::Adapter, pin.fingerprint.as_str(), adapter.fingerprint.as_str());
-        return case.deny(STAGE, error);
+    let differences = pin.compare(adapter, Some(tool));
+    if let Some((subject, expected, installed)) = differences.stopping(&tool.name) {
+        return case.deny(STAGE, mismatch(subject, &expected, &installed));
     }
-    if pin.tool_digest != digest {
-        let error = mismatch(subject(), &pin.tool_digest.0, &digest.0);
-        return case.deny(STAGE, error);
-    }
-    let named = |places: &BTreeSet<String>| {
-        let names: Vec<&str> = places.iter().map(String::as_str).collect();
-        if names.is_empty() { "nowhere".to_owned() } else { names.join("` or `") }
-    };
-    let target = match &case.effect {
-        Some(Effect::Http(request)) => Some(origin(request.plain.target.url().as_str())),
-        _ => None,
-    };
-    if let (Some(now), Some(pinned)) = (target, &pin.goes_to)
-        && !pinned.contains(&now)
-    {
-        let error = mismatch(Pinned::Origin, &named(pinned), &now);
-        return case.deny(STAGE, error);
-    }
-    if let Some(pinned) = pin.below.as_ref().filter(|_| !pin.stays_below(adapter, tool)) {
-        let error = mismatch(Pinned::Origin, &named(pinned), &named(&reach::below(adapter, tool)));
-        return case.deny(STAGE, error);
-    }
+    let same_surface = differences.surface.is_none();
     pass(STAGE, if same_surface { "adapter and tool are the pinned ones" } else { "the tool is the pinned one" })
 }
 

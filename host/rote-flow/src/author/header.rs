@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rote_govern::{reach, tool_digest};
 use rote_types::{AdapterId, Fingerprint, FlowName, did_you_mean, nearest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -10,10 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::contract::Contract;
 use crate::error::{AuthorError, PinError};
 use crate::frontmatter::{OpenQuestion, SCHEMA, parameters_problem};
-use crate::surface::goes_to;
 use crate::{
     AdapterPin, Author, Baseline, CredentialSlot, FlowError, FlowKind, FlowPin, FlowReference, FlowStatus, Form,
-    Frontmatter, OutputContract, Provenance, ToolPin, WritePermission,
+    Frontmatter, OutputContract, Provenance, WritePermission,
 };
 
 /// The frontmatter of a source.
@@ -308,45 +306,36 @@ impl Author {
         id: &AdapterId,
         wanted: &SourceAdapter,
     ) -> Result<(AdapterPin, Vec<CredentialSlot>), FlowError> {
-        let manifest = self.pins.surface.manifest(id)?.ok_or_else(|| {
+        let names: Vec<&str> = wanted.tools.iter().map(String::as_str).collect();
+        let installed = self.pins.surface.read(id, &names)?.ok_or_else(|| {
             FlowError::Pins(PinError::MissingAdapters {
                 flow: header.name.clone(),
                 missing: vec![id.clone()],
                 origin: None,
             })
         })?;
+        let manifest = installed.manifest();
         if let Some(expected) = wanted.fingerprint.as_ref().filter(|wanted| **wanted != manifest.fingerprint) {
             let drift = crate::drift::Drift {
                 adapter: id.clone(),
                 expected: expected.clone(),
-                installed: manifest.fingerprint,
+                installed: manifest.fingerprint.clone(),
                 elsewhere: None,
+                credentials: BTreeMap::new(),
                 tools: Vec::new(),
+                stops: true,
             };
             return Err(FlowError::Pins(PinError::FingerprintMismatch {
                 flow: header.name.clone(),
                 drifts: vec![drift],
             }));
         }
-        let (mut tools, mut slots) = (BTreeMap::new(), Vec::new());
-        for name in &wanted.tools {
-            let tool = self.pins.surface.tool(id, name)?.ok_or_else(|| {
-                let nearest = nearest(name, manifest.tool_digests.keys().map(String::as_str));
-                FlowError::Author(AuthorError::NoTool { adapter: id.clone(), tool: name.clone(), nearest })
-            })?;
-            let digest = tool_digest(&tool).map_err(|error| FlowError::adapter(id, &error))?;
-            for slot in tool.security.iter().flatten() {
-                if let Some(scheme) = manifest.auth.schemes.get(slot) {
-                    let (adapter, token_env) = (id.clone(), scheme.token_env.clone());
-                    slots.push(CredentialSlot { adapter, slot: slot.clone(), token_env });
-                }
-            }
-            tools.insert(name.clone(), ToolPin::of(&tool, digest, reach::below(&manifest, &tool)));
+        if let Some(name) = names.into_iter().find(|name| installed.tool(name).is_none()) {
+            let nearest = nearest(name, manifest.tool_digests.keys().map(String::as_str));
+            let (adapter, tool) = (id.clone(), name.to_owned());
+            return Err(FlowError::Author(AuthorError::NoTool { adapter, tool, nearest }));
         }
-        let server = format!("{} {}", manifest.server.name, manifest.server.version);
-        let origin = Some(manifest.spec_source.clone()).filter(|source| source.starts_with("https://"));
-        let goes_to = Some(goes_to(&*self.pins.surface, id, &manifest, tools.keys())?);
-        Ok((AdapterPin { fingerprint: manifest.fingerprint, tools, server, origin, goes_to }, slots))
+        installed.pin()
     }
 
     fn pin_flow(&self, name: &FlowName) -> Result<(FlowName, FlowPin), FlowError> {

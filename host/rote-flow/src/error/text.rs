@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use rote_gate::Change;
 use rote_types::{AdapterId, FlowName};
 
 use super::run::ParameterProblem;
 use crate::OpenQuestion;
-use crate::drift::{Drift, Elsewhere};
+use crate::drift::Drift;
 
 pub(super) fn names(ids: &[AdapterId]) -> String {
     ids.iter().map(|id| format!("`{id}`")).collect::<Vec<_>>().join(", ")
@@ -51,43 +52,34 @@ pub(super) fn breaking_text(drifts: &[Drift]) -> String {
         .join(", ")
 }
 
-/// The seed's text, per adapter, with what became of each used tool.
+/// What differs, per adapter, with what became of each used tool.
 pub(super) fn mismatch_text(drifts: &[Drift]) -> String {
-    let mut text = String::new();
+    let mut lines = Vec::new();
     for drift in drifts {
-        if !text.is_empty() {
-            text.push('\n');
-        }
         let mut name = drift.adapter.to_string();
         if let Some(first) = name.get_mut(0..1) {
             first.make_ascii_uppercase();
         }
-        if let Some(Elsewhere { expected, installed }) = &drift.elsewhere {
-            let list = |origins: &BTreeSet<String>| match origins.len() {
-                0 => "nowhere".to_owned(),
-                _ => origins.iter().map(String::as_str).collect::<Vec<_>>().join(", "),
-            };
-            text.push_str(&format!(
-                "⚠️ {name} adapter goes elsewhere.\n  Made against: {}\n  Goes to now: {}",
-                list(expected),
-                list(installed)
-            ));
+        if let Some(Change { expected, installed }) = &drift.elsewhere {
+            lines.push(format!("{name} adapter goes elsewhere."));
+            lines.extend([places("Made against", expected), places("Goes to now", installed)]);
         }
-        if drift.expected == drift.installed {
-            continue;
+        if !drift.credentials.is_empty() {
+            lines.push(format!("{name} adapter sends another credential."));
+            lines.extend(drift.credential_lines().map(|line| format!("  {line}")));
         }
-        if drift.elsewhere.is_some() {
-            text.push('\n');
-        }
-        text.push_str(&format!(
-            "⚠️ {name} adapter fingerprint mismatch.\n  Expected: {}\n  Installed: {}\n  Re-export this flow to update fingerprints.",
-            drift.expected, drift.installed
-        ));
-        for tool in &drift.tools {
-            text.push_str(&format!("\n  {tool}"));
+        if drift.expected != drift.installed {
+            lines.push(format!("{name} adapter fingerprint mismatch."));
+            lines.extend([format!("  Expected: {}", drift.expected), format!("  Installed: {}", drift.installed)]);
+            lines.extend(drift.tools.iter().map(|tool| format!("  {tool}")));
         }
     }
-    text
+    lines.join("\n")
+}
+
+fn places(what: &str, origins: &BTreeSet<String>) -> String {
+    let origins: Vec<&str> = origins.iter().map(String::as_str).collect();
+    format!("  {what}: {}", if origins.is_empty() { "nowhere".to_owned() } else { origins.join(", ") })
 }
 
 /// Names as a list: "`a`, `b` and `c`".

@@ -31,7 +31,8 @@ impl Pins {
             let place = Position::frontmatter(format!("/adapters/{}/fingerprint", drift.adapter));
             let changed =
                 drift.tools.iter().filter(|tool| tool.verdict != Compatibility::Identical).map(ToString::to_string);
-            let changed: Vec<String> = changed.collect();
+            let elsewhere = drift.elsewhere.iter().map(|_| "its requests go elsewhere".to_owned());
+            let changed: Vec<String> = changed.chain(elsewhere).chain(drift.credential_lines()).collect();
             let what =
                 if changed.is_empty() { "the tools in use are identical".to_owned() } else { changed.join(", ") };
             let message = format!("adapter `{}` is not the pinned one: {what}", drift.adapter);

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::{RunContext, ToolSource};
 use crate::error::RunnerError;
-use crate::surface::{Surface, gate_pin, opened, spares};
+use crate::surface::{Surface, gate_pin, opened, passes};
 use crate::{FlowError, Frontmatter};
 
 /// Installed adapters, as flows use them.
@@ -222,23 +222,22 @@ impl ToolHost for LiveTools {
         let pin = self.pinned(adapter)?;
         let nested = |error: FlowError| RunError::nested(&error);
         let surface = &*self.tools.adapters;
-        let installed = match Surface::manifest(surface, adapter).map_err(nested)? {
-            // What the flow uses of it is what it pins: to the flow, and to what `rote bind` wrote for it, it is the same adapter.
-            Some(manifest) if spares(surface, &self.context.frontmatter, adapter, &manifest).map_err(nested)? => {
-                Some(pin.fingerprint.clone())
-            }
-            other => other.map(|manifest| manifest.fingerprint),
-        };
         let tools: Vec<&str> = pin.tools.keys().map(String::as_str).collect();
+        let reading = surface.read(adapter, &tools).map_err(nested)?;
+        let matches = reading.as_ref().is_some_and(|one| passes(&self.context.frontmatter, adapter, pin, one));
+        // What the flow uses of it is what it pins: to the flow, and to what `rote bind` wrote for it, it is the same adapter.
+        let installed = reading.map(|one| if matches { &pin.fingerprint } else { &one.manifest().fingerprint }.clone());
         let credentials = self.tools.credentials(adapter, &tools).map_err(nested)?;
         // Where a value is kept is not the flow's business.
         let shown = |one: &CredentialPreview| json!({"slot": one.slot, "present": one.present});
         let credentials: Vec<Value> = credentials.iter().map(shown).collect();
-        let matches = installed.as_ref() == Some(&pin.fingerprint);
-        let drift = match (&installed, matches) {
-            (_, true) => None,
-            (Some(_), false) => Some("another surface is installed than the flow pins"),
-            (None, false) => Some("it is not installed any more"),
+        let drift = match &installed {
+            _ if matches => None,
+            Some(now) if *now == pin.fingerprint => {
+                Some("it goes elsewhere or sends another credential than the flow pins")
+            }
+            Some(_) => Some("another surface is installed than the flow pins"),
+            None => Some("it is not installed any more"),
         };
         Ok(json!({
             "adapter": adapter,

@@ -1,5 +1,6 @@
 //! The adapters of this home as flows look at them.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use rote_adapter::{Adapter, AdapterError, Adapters};
@@ -8,7 +9,7 @@ use rote_govern::Verdict;
 use rote_types::{AdapterId, Manifest, Tool, TrustRoot};
 use serde_json::{Map, Value};
 
-use super::Surface;
+use super::{Reading, Surface};
 use crate::FlowError;
 
 /// Opens an adapter, `None` when it is not installed.
@@ -20,20 +21,31 @@ pub(crate) fn opened(adapters: &Adapters, id: &AdapterId) -> Result<Option<Arc<A
     }
 }
 
+fn known(adapter: &Adapter, id: &AdapterId, tool: &str) -> Result<Option<Arc<Tool>>, FlowError> {
+    match adapter.tool(tool) {
+        Ok(tool) => Ok(Some(tool)),
+        Err(AdapterError::UnknownTool { .. }) => Ok(None),
+        Err(error) => Err(FlowError::adapter(id, &error)),
+    }
+}
+
 impl Surface for Adapters {
     fn manifest(&self, adapter: &AdapterId) -> Result<Option<Manifest>, FlowError> {
         Ok(opened(self, adapter)?.map(|adapter| Manifest::clone(adapter.manifest())))
     }
 
     fn tool(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Tool>, FlowError> {
-        let Some(opened) = opened(self, adapter)? else {
-            return Ok(None);
-        };
-        match opened.tool(tool) {
-            Ok(tool) => Ok(Some(Tool::clone(&tool))),
-            Err(AdapterError::UnknownTool { .. }) => Ok(None),
-            Err(error) => Err(FlowError::adapter(adapter, &error)),
+        let Some(opened) = opened(self, adapter)? else { return Ok(None) };
+        Ok(known(&opened, adapter, tool)?.map(|tool| Tool::clone(&tool)))
+    }
+
+    fn read(&self, adapter: &AdapterId, tools: &[&str]) -> Result<Option<Reading>, FlowError> {
+        let Some(opened) = opened(self, adapter)? else { return Ok(None) };
+        let mut found = BTreeMap::new();
+        for name in tools {
+            found.extend(known(&opened, adapter, name)?.map(|tool| ((*name).to_owned(), tool)));
         }
+        Ok(Some(Reading::new(Arc::clone(opened.manifest()), found)))
     }
 
     fn verdict(&self, adapter: &AdapterId, tool: &str) -> Result<Option<Verdict>, FlowError> {

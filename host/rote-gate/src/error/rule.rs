@@ -13,6 +13,8 @@ pub enum Pinned {
     Tool(String),
     /// Where its requests go.
     Origin,
+    /// The vault entry that fills this credential slot.
+    Credential(String),
 }
 
 impl fmt::Display for Pinned {
@@ -21,6 +23,7 @@ impl fmt::Display for Pinned {
             Self::Adapter => out.write_str("fingerprint"),
             Self::Tool(tool) => write!(out, "the digest of tool `{tool}`"),
             Self::Origin => out.write_str("where its requests go"),
+            Self::Credential(slot) => write!(out, "the vault entry for credential `{slot}`"),
         }
     }
 }
@@ -35,6 +38,7 @@ impl GateError {
             Self::FingerprintMismatch { subject: Pinned::Adapter, .. } => "fingerprint.adapter",
             Self::FingerprintMismatch { subject: Pinned::Tool(_), .. } => "fingerprint.tool",
             Self::FingerprintMismatch { subject: Pinned::Origin, .. } => "fingerprint.origin",
+            Self::FingerprintMismatch { subject: Pinned::Credential(_), .. } => "fingerprint.credential",
             Self::ConfirmationNeeded { .. } => "write_guard",
             Self::Auth { .. } => "credential.missing",
             Self::Unbound { .. } => "credential.unbound",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{FlowStamp, GateError, Pin, ToolPermission};
+use crate::{Change, FlowStamp, GateError, Pin, ToolPermission};
 use rote_govern::Verdict;
 use rote_types::{AuthKind, Classify, ErrorKind, Fingerprint, ToolDigest};
 use serde_json::json;
@@ -105,6 +105,77 @@ async fn beside_another_fingerprint_a_tool_is_sent_that_is_the_pinned_one_in_eve
     let pin = Pin { tool_digest: before.manifest.tool_digests["get"].clone(), ..right };
     assert_eq!(send(&before, &pin).await.err(), Some(ErrorKind::FingerprintMismatch));
     assert_eq!(server.requests.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn beside_the_pinned_fingerprint_no_other_vault_entry_is_sent_than_the_pinned_one() {
+    let (world, server) = (World::new(), Server::json("{}").await);
+    world.set_token("API_TOKEN", SECRET);
+    let surface = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
+    let pin = |surface: &Surface, credentials: &[(&str, &str)]| Pin {
+        fingerprint: surface.manifest.fingerprint.clone(),
+        tool_digest: surface.manifest.tool_digests["get"].clone(),
+        goes_to: Some(BTreeSet::from([server.url()])),
+        below: Some(BTreeSet::from([server.url()])),
+        credentials: credentials.iter().map(|(slot, entry)| ((*slot).to_owned(), (*entry).to_owned())).collect(),
+    };
+    let send = async |surface: &Surface, credentials: &[(&str, &str)], claimed| {
+        let mut call = world.call(surface, "get", json!({}));
+        call.pin = Some(pin(surface, credentials));
+        world.send(&call, claimed).await.map(drop)
+    };
+    let with_key = || claim_with_key("GET", "/things/7");
+    send(&surface, &[("key", "API_TOKEN")], with_key()).await.unwrap();
+    // A flow that names no credential of the adapter was made before they were pinned.
+    send(&surface, &[], with_key()).await.unwrap();
+    let is =
+        "adapter `things` is not the one that was pinned: the vault entry for credential `key` is `API_TOKEN`, not";
+    for (pinned, was) in [(("key", "OTHER_TOKEN"), "OTHER_TOKEN"), (("another", "API_TOKEN"), "none")] {
+        let error = send(&surface, &[pinned], with_key()).await.unwrap_err();
+        assert_eq!(error.to_string(), format!("{is} `{was}`"));
+        assert_eq!((error.kind(), error.rule()), (ErrorKind::FingerprintMismatch, "fingerprint.credential"));
+    }
+    let mut gone = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
+    gone.manifest_mut(|manifest| manifest.auth.schemes.clear());
+    let error = send(&gone, &[("key", "API_TOKEN")], with_key()).await.unwrap_err();
+    assert!(error.to_string().ends_with("credential `key` is `none`, not `API_TOKEN`"), "{error}");
+    // What another tool needs is not this call's.
+    let mut open = Surface::with_auth(&server.url(), Some(AuthKind::Bearer));
+    open.tools.iter_mut().filter(|tool| tool.name == "get").for_each(|tool| tool.security.clear());
+    let open = open.redigested();
+    send(&open, &[("key", "OTHER_TOKEN")], claim("GET", "/things/7")).await.unwrap();
+    assert_eq!(server.requests.lock().unwrap().len(), 3);
+}
+
+#[test]
+fn a_comparison_tells_all_that_differs() {
+    let surface = Surface::with_auth("http://127.0.0.1:1/v1", Some(AuthKind::Bearer));
+    let text = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<BTreeSet<_>>();
+    let pin = Pin {
+        fingerprint: Fingerprint("mcp_other".into()),
+        tool_digest: ToolDigest("other".into()),
+        goes_to: Some(text(&["https://old.example"])),
+        below: Some(text(&["https://old.example/v1"])),
+        credentials: BTreeMap::from([("key".to_owned(), "OTHER".to_owned())]),
+    };
+    let get = surface.tools.iter().find(|tool| tool.name == "get");
+    let found = pin.compare(&surface.manifest, get);
+    let is = |expected: &str, installed: &str| Change {
+        expected: Some(expected.to_owned()),
+        installed: Some(installed.to_owned()),
+    };
+    assert_eq!(found.surface.as_ref().unwrap().installed, surface.manifest.fingerprint);
+    assert_eq!(found.tool.as_ref().unwrap().installed.as_ref(), surface.manifest.tool_digests.get("get"));
+    assert_eq!(found.goes_to.as_ref().unwrap().installed, text(&["http://127.0.0.1:1"]));
+    assert_eq!(found.below.as_ref().unwrap().installed, text(&["http://127.0.0.1:1/v1"]));
+    assert_eq!(found.credentials, BTreeMap::from([("key".to_owned(), is("OTHER", "API_TOKEN"))]));
+    // A tool that began to need a credential is another tool, and what it would send is said with that.
+    let begun = Pin { credentials: BTreeMap::new(), ..pin.clone() }.compare(&surface.manifest, get);
+    assert_eq!(begun.credentials["key"].expected, None);
+    // Of one that is gone nothing else is known.
+    let gone = pin.compare(&surface.manifest, None);
+    assert_eq!(gone.tool.as_ref().unwrap().installed, None);
+    assert!(gone.stops() && gone.goes_to.is_none() && gone.below.is_none() && gone.credentials.is_empty());
 }
 
 #[tokio::test]

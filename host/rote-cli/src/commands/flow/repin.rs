@@ -71,6 +71,7 @@ fn changes(shown: &Shown) -> String {
             let (was, now) = (list(&places.expected), list(&places.installed));
             lines.push(format!("  {}: goes to {now}, was made against {was}", drift.adapter));
         }
+        lines.extend(drift.credential_lines().map(|line| format!("  {}: {line}", drift.adapter)));
         lines.extend(drift.tools.iter().map(|tool| format!("    {tool}")));
     }
     lines.join("\n")
