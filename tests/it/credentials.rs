@@ -449,14 +449,14 @@ fn a_flow_sends_no_other_credential_than_the_pinned_one_until_it_was_shown_and_p
     expect![[r#"
         $ rote run look
         --- stderr
-        error: Shop adapter sends another credential.
+        error: ⚠️ Shop adapter sends another credential.
           credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
 
         hint: rote flow repin look
         --- exit 7
         $ rote run look --dry-run
         --- stderr
-        error: Shop adapter sends another credential.
+        error: ⚠️ Shop adapter sends another credential.
           credential `pat`: vault entry `SHOP_TOKEN` is now `MY_PAT`
 
         hint: rote flow repin look

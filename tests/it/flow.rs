@@ -115,9 +115,10 @@ fn a_changed_adapter_stops_a_flow_with_exit_7() {
     expect![[r#"
         $ rote run greet project=beacon
         --- stderr
-        error: Tracker adapter fingerprint mismatch.
+        error: ⚠️ Tracker adapter fingerprint mismatch.
           Expected: mcp_[FINGERPRINT]
           Installed: mcp_[FINGERPRINT]
+          Re-export this flow to update fingerprints.
           addComment: breaking (argument `number` does not take 37: 37 is not of type "string")
           listIssues: identical
 

@@ -52,7 +52,7 @@ pub(super) fn breaking_text(drifts: &[Drift]) -> String {
         .join(", ")
 }
 
-/// What differs, per adapter, with what became of each used tool.
+/// What differs, per adapter, with what became of each used tool. Of a fingerprint it is the seed's text.
 pub(super) fn mismatch_text(drifts: &[Drift]) -> String {
     let mut lines = Vec::new();
     for drift in drifts {
@@ -61,16 +61,17 @@ pub(super) fn mismatch_text(drifts: &[Drift]) -> String {
             first.make_ascii_uppercase();
         }
         if let Some(Change { expected, installed }) = &drift.elsewhere {
-            lines.push(format!("{name} adapter goes elsewhere."));
+            lines.push(format!("⚠️ {name} adapter goes elsewhere."));
             lines.extend([places("Made against", expected), places("Goes to now", installed)]);
         }
         if !drift.credentials.is_empty() {
-            lines.push(format!("{name} adapter sends another credential."));
+            lines.push(format!("⚠️ {name} adapter sends another credential."));
             lines.extend(drift.credential_lines().map(|line| format!("  {line}")));
         }
         if drift.expected != drift.installed {
-            lines.push(format!("{name} adapter fingerprint mismatch."));
+            lines.push(format!("⚠️ {name} adapter fingerprint mismatch."));
             lines.extend([format!("  Expected: {}", drift.expected), format!("  Installed: {}", drift.installed)]);
+            lines.push("  Re-export this flow to update fingerprints.".to_owned());
             lines.extend(drift.tools.iter().map(|tool| format!("  {tool}")));
         }
     }

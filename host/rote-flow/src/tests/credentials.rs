@@ -52,7 +52,7 @@ async fn another_vault_entry_stops_the_flow_until_it_was_shown_and_pinned() {
         (error.kind(), error.hint().as_deref()),
         (ErrorKind::FingerprintMismatch, Some("rote flow repin report"))
     );
-    assert_eq!(error.to_string(), format!("Shop adapter sends another credential.\n  {LINE}"));
+    assert_eq!(error.to_string(), format!("⚠️ Shop adapter sends another credential.\n  {LINE}"));
     let change = json!({"pat": {"expected": "SHOP_TOKEN", "installed": "OTHER"}});
     assert_eq!(error.details().unwrap()["adapters"][0]["credentials"], change);
     assert_eq!(fixture.shop.log().len(), sent);

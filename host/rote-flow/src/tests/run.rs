@@ -56,7 +56,7 @@ async fn parameters_that_do_not_fit_list_what_is_expected_and_send_nothing() {
 }
 
 #[tokio::test]
-async fn a_changed_adapter_stops_the_run_and_says_what_became_of_each_tool() {
+async fn a_changed_adapter_stops_the_run_in_the_words_of_the_seed() {
     let fixture = Fixture::new();
     report(&fixture).await;
     let sent = fixture.shop.log().len();
@@ -65,9 +65,10 @@ async fn a_changed_adapter_stops_the_run_and_says_what_became_of_each_tool() {
     assert_eq!(error.kind().exit_code(), 7);
     let text = error.to_string();
     for line in [
-        "Shop adapter fingerprint mismatch.",
+        "⚠️ Shop adapter fingerprint mismatch.",
         "Expected: mcp_",
         "Installed: mcp_",
+        "Re-export this flow to update fingerprints.",
         "orders_get: identical",
         "orders_list: breaking (argument `region` is now required)",
     ] {
