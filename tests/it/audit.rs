@@ -1,5 +1,7 @@
 //! The journal as a person reads it, and what happens when it is not the one that was written.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::path::Path;
 
 use rote_testkit::TestHome;
@@ -8,6 +10,12 @@ use crate::{home, tracker};
 
 /// The call of all cases.
 const CALL: [&str; 3] = ["call", "tracker", "whoAmI"];
+
+/// What the files of a folder hold, by name.
+fn files_of(folder: &Path) -> BTreeMap<OsString, Vec<u8>> {
+    let entries = std::fs::read_dir(folder).unwrap().map(Result::unwrap);
+    entries.map(|entry| (entry.file_name(), std::fs::read(entry.path()).unwrap())).collect()
+}
 
 fn remove(path: &Path) {
     std::fs::remove_file(path).unwrap();
@@ -21,6 +29,10 @@ fn assert_refused(home: &TestHome, context: &str) {
     assert_eq!(called.code, 10, "{context}: {called}");
     assert!(called.stderr.contains("is not the one that was written"), "{context}: {called}");
     assert_eq!(home.rote(&["token", "set", "OTHER", "value", "--yes"]).code, 10, "{context}");
+    let log = home.home().join("adapters/tracker/logs");
+    let before = files_of(&log);
+    assert_eq!(home.rote(&["audit", "rebuild"]).code, 10, "{context}");
+    assert!(!before.is_empty() && files_of(&log) == before, "{context}: what was written from the journal stays");
     // What rote has recorded can be read all the same.
     assert_eq!(home.rote(&["@1", ".login"]).code, 0, "{context}");
     assert_eq!(home.rote(&["ls"]).code, 0, "{context}");
@@ -36,6 +48,7 @@ fn a_journal_that_was_removed_or_cut_stops_every_call_until_somebody_begins_anew
     ] {
         let (home, server) = tracker();
         assert_eq!(home.rote(&CALL).code, 0);
+        assert_eq!(home.rote(&["call", "tracker", "addComment", "project=atlas", "number=1", "body=x"]).code, 0);
         paths.iter().for_each(|path| remove(&home.home().join(path)));
         let before = server.requests().len();
         assert_refused(&home, context);

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use rote_gate::OpenTask;
-use rote_home::{Journal, OpenDifference, Restarted};
+use rote_home::{Journal, OpenDifference, Restarted, VerifyReport};
 use rote_types::{EffectId, ErrorKind};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -84,20 +84,7 @@ impl Session {
     /// open differs.
     pub fn audit_verify(&self) -> Result<Verified, AppError> {
         let journal = self.host.journal()?;
-        let report = journal.verify()?;
-        if let Some(problem) = report.problem {
-            let message = match report.first_broken {
-                Some(seq) => format!("the journal is broken at event {seq}"),
-                None => "the journal is not the one that was written".to_owned(),
-            };
-            let details = json!({ "first_broken": report.first_broken, "events": report.events });
-            return Err(AppError::new(ErrorKind::Conflict, message)
-                .with_cause(problem)
-                .with_details(details)
-                .with_hint(
-                    "`rote audit restart` keeps these events aside and begins a new journal; nothing can mend it",
-                ));
-        }
+        let report = intact(&journal)?;
         let open = journal.open_difference()?;
         if !open.is_none() {
             return Err(other_open(&open));
@@ -118,14 +105,31 @@ impl Session {
     /// Writes the projections of the journal again.
     ///
     /// # Errors
-    /// General when a file cannot be written.
+    /// Conflict when the journal is not the one that was written: of such events nothing follows, and what was written from the
+    /// others tells of them still. General when a file cannot be written.
     pub fn audit_rebuild(&self) -> Result<Rebuilt, AppError> {
-        let report = self.host.gate()?.rebuild()?;
         let journal = self.host.journal()?;
-        // Of events that somebody made nothing follows.
-        let (missing, added) = if journal.was_intact()? { journal.mend_open()?.counts() } else { (0, 0) };
+        intact(&journal)?;
+        let report = self.host.gate()?.rebuild()?;
+        let (missing, added) = journal.mend_open()?.counts();
         Ok(Rebuilt { files: report.files, lines: report.lines, changed: report.changed, open_rows: missing + added })
     }
+}
+
+/// Goes through the whole chain.
+///
+/// # Errors
+/// Conflict when it is not the one that was written.
+fn intact(journal: &Journal) -> Result<VerifyReport, AppError> {
+    let report = journal.verify()?;
+    let Some(problem) = report.problem else { return Ok(report) };
+    let message = match report.first_broken {
+        Some(seq) => format!("the journal is broken at event {seq}"),
+        None => "the journal is not the one that was written".to_owned(),
+    };
+    let details = json!({ "first_broken": report.first_broken, "events": report.events });
+    let hint = "`rote audit restart` keeps these events aside and begins a new journal; nothing can mend it";
+    Err(AppError::new(ErrorKind::Conflict, message).with_cause(problem).with_details(details).with_hint(hint))
 }
 
 /// What is open is not what the events say: somebody changed the tables beside them.
