@@ -211,3 +211,32 @@ async fn a_count_is_how_many_things_a_query_printed() {
     let tale = told(json!({"items": items}), ".items[] | select(.n > 3) | .id", &json!({"estimate": 2})).await;
     assert_eq!(open(&tale.made(&[]).await), [""; 0]);
 }
+
+#[tokio::test]
+async fn a_list_that_a_query_printed_is_asked_however_it_is_written() {
+    let people = json!({"items": [{"id": 1, "name": "Ada"}, {"id": 2, "name": "Bob"}, {"id": 3, "name": "Cy"}]});
+    for (program, text, tail) in [
+        ("[.items[].name]", "Invited: Ada, Bob, Cy", "join(\", \")"),
+        (".items[].name", "Invited: Ada, Bob and Cy today", "else join(\", \") end"),
+        (".items[].name", "Ada,Bob,Cy", "join(\",\")"),
+        ("[.items[] | select(.id != 2) | .name]", "With Ada and Cy.", "else join(\", \") end"),
+    ] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), people.clone()).await;
+        tale.query(1, program);
+        tale.call("createIssue", json!({"title": text}), json!({"id": 50})).await;
+        let made = tale.made(&[]).await;
+        assert_eq!(open(&made), ["source:s2/title"], "{text}");
+        let word = made.report.questions[0].answers[0].word.clone();
+        let made = tale.answered_with(&[("source:s2/title", &word)]).await.unwrap();
+        assert!(steps(&made)["s2"]["title"].to_string().contains(&tail.replace('"', "\\\"")), "{text}: {made:?}");
+    }
+    // The person has said them all, or wrote something else.
+    for (program, text) in [("[.items[].name]", "Invited: Ada, Cy"), ("[\"Ada\", \"Bob\"]", "Invited: Ada, Bob")] {
+        let mut tale = Tale::new();
+        tale.call("listIssues", json!({"project": "x"}), people.clone()).await;
+        tale.query(1, program);
+        tale.call("createIssue", json!({"title": text}), json!({"id": 50})).await;
+        assert_eq!(open(&tale.made(&[]).await), [""; 0], "{text}");
+    }
+}

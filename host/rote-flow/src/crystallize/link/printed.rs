@@ -14,6 +14,21 @@ use super::{Linker, Read};
 
 /// Names of arguments that say how many, beside those with `count`.
 const COUNTS: [&str; 4] = ["number", "quantity", "size", "total"];
+/// How people write a list: what stands between two of its items, and what between the last two.
+const WRITTEN: [(&str, &str); 10] = [
+    (", ", ", "),
+    (", ", " and "),
+    (", ", ", and "),
+    (", ", " & "),
+    (",", ","),
+    ("; ", "; "),
+    (" / ", " / "),
+    ("\n", "\n"),
+    ("\n- ", "\n- "),
+    ("\n* ", "\n* "),
+];
+/// Most items of a list that is looked for in a text.
+const MAX_ITEMS: usize = 1_000;
 /// Most programs that are offered for one value.
 const MAX_PRINTED: usize = 3;
 
@@ -40,6 +55,9 @@ impl<'a> Linker<'a, '_> {
                 (None, true) => format!("[{}] | length", read.jq),
                 (None, false) => read.jq.clone(),
             };
+            let as_text =
+                value.as_str().and_then(|text| written((&read.jq, &outputs), text).find(|one| one.text == text));
+            let jq = as_text.map_or(jq, |one| one.jq);
             if gives(&jq) {
                 found.push(Read { jq, ..read });
             }
@@ -58,15 +76,22 @@ impl<'a> Linker<'a, '_> {
         let titles = self.seen.titles_in(text);
         let mut found: Vec<(String, Read)> = Vec::new();
         for (read, outputs) in self.prints() {
-            let [one @ (Value::String(_) | Value::Number(_))] = outputs.as_slice() else { continue };
-            let printed = text_of(one);
-            let short = printed.chars().count() < MIN_EMBEDDED_CHARS || printed.len() >= text.len();
-            let named = id_words(&printed).any(|word| word == printed) || titles.contains(&&*printed);
-            let typed = string_literals(&read.jq).iter().any(|literal| literal.text == printed)
-                || self.cx.trace.position(read.response).is_some_and(|call| self.seen.is_said_before(&printed, call));
-            let known = found.iter().any(|(known, _)| *known == printed);
-            if !short && !named && !typed && !known && !places(text, &printed).is_empty() {
-                found.push((printed, read));
+            let call = self.cx.trace.position(read.response);
+            let literals = string_literals(&read.jq);
+            let is_typed = |piece: &str| {
+                literals.iter().any(|literal| literal.text == piece)
+                    || call.is_some_and(|call| self.seen.is_said_before(piece, call))
+            };
+            for Print { text: printed, pieces, jq } in
+                whole(&read.jq, &outputs).into_iter().chain(written((&read.jq, &outputs), text))
+            {
+                let short = printed.chars().count() < MIN_EMBEDDED_CHARS || printed.len() >= text.len();
+                let named = id_words(&printed).any(|word| word == printed) || titles.contains(&&*printed);
+                let typed = pieces.iter().all(|piece| is_typed(piece));
+                let known = found.iter().any(|(known, _)| *known == printed);
+                if !short && !named && !typed && !known && !places(text, &printed).is_empty() {
+                    found.push((printed, Read { jq, ..read.clone() }));
+                }
             }
         }
         found.sort_by_key(|(printed, _)| std::cmp::Reverse(printed.len()));
@@ -115,6 +140,48 @@ impl<'a> Linker<'a, '_> {
         let (known, own) = (shows(likeliest), kind(likeliest));
         sources.all().filter(|hit| shows(hit) > known && kind(hit) != own).collect()
     }
+}
+
+/// What a query printed, as a text, and the program that gives that.
+struct Print {
+    text: String,
+    /// What of it the person may have typed.
+    pieces: Vec<String>,
+    jq: String,
+}
+
+/// The one text or number that a query printed.
+fn whole(jq: &str, outputs: &[Value]) -> Option<Print> {
+    let [one @ (Value::String(_) | Value::Number(_))] = outputs else { return None };
+    let text = text_of(one);
+    Some(Print { pieces: vec![text.clone()], text, jq: jq.to_owned() })
+}
+
+/// The texts that a query printed, one by one or in a list, in each way in which people write a list that a text has room for.
+fn written((jq, outputs): (&str, &[Value]), within: &str) -> impl Iterator<Item = Print> {
+    let (list, items) = match outputs {
+        [Value::Array(items)] => (jq.to_owned(), items.as_slice()),
+        several => (format!("[{jq}]"), several),
+    };
+    let texts: Option<Vec<String>> = items.iter().map(|item| item.as_str().map(str::to_owned)).collect();
+    let fits = |texts: &Vec<String>| texts.iter().map(String::len).sum::<usize>() <= within.len();
+    let pieces = texts.filter(|texts| (2..=MAX_ITEMS).contains(&texts.len()) && fits(texts)).into_iter();
+    pieces.flat_map(move |pieces| {
+        let list = list.clone();
+        WRITTEN.into_iter().filter_map(move |(between, last)| {
+            let (end, rest) = pieces.split_last()?;
+            let text = format!("{}{last}{end}", rest.join(between));
+            let [between, last] = [between, last].map(|text| Value::from(text).to_string());
+            let jq = if between == last {
+                format!("{list} | join({between})")
+            } else {
+                format!(
+                    "{list} | if length > 1 then (.[:-1] | join({between})) + {last} + .[-1] else join({between}) end"
+                )
+            };
+            Some(Print { text, pieces: pieces.clone(), jq })
+        })
+    })
 }
 
 /// The first of those that are equal.
